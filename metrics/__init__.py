@@ -1,0 +1,1 @@
+"""What a score is: plain Python and NumPy, without Apache Beam."""

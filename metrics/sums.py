@@ -1,0 +1,105 @@
+"""Exact additive sums: the one thing that travels from the samples to the figures.
+
+A statistic of one sample is a named number. Numbers of many samples are added up as fixed-point Python
+integers in units of 2**-52, so that addition is associative to the last bit: whatever the order, the bundles
+or the merge tree, the sums are the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+FRACTION_BITS = 52
+UNITS_PER_ONE = 1 << FRACTION_BITS
+
+# A larger statistic is a defect of a metric or hostile input, and the batched bootstrap relies on the bound.
+LARGEST_STATISTIC = 1 << 32
+
+
+def to_units(value: float) -> int:
+    """Returns `value` in units of 2**-52, rounded half to even.
+
+    Integers and floats of magnitude 1 or more are exact; below 1 the rounding error is at most 2**-53.
+
+    Raises ValueError for NaN, infinities and magnitudes above 2**32.
+    """
+    if isinstance(value, int):
+        if abs(value) > LARGEST_STATISTIC:
+            raise ValueError(f"a statistic of {value} is above the largest that can be summed, {LARGEST_STATISTIC}")
+        return value << FRACTION_BITS
+    if not math.isfinite(value) or abs(value) > LARGEST_STATISTIC:
+        raise ValueError(f"a statistic must be finite and at most {LARGEST_STATISTIC} in magnitude, not {value}")
+    return round(value * UNITS_PER_ONE)
+
+
+class Sums:
+    """Named exact sums over samples; a name that was never added reads as 0.
+
+    Values of this class form a commutative monoid under `merge`, with `Sums()` as zero. Names whose total is 0
+    are kept out, so that equal sums have equal bytes.
+    """
+
+    __slots__ = ("_units",)
+
+    def __init__(self, units: Mapping[str, int] | None = None) -> None:
+        self._units: dict[str, int] = {name: total for name, total in units.items() if total} if units else {}
+
+    @classmethod
+    def of(cls, statistics: Mapping[str, float]) -> Sums:
+        """Returns the sums of one sample.
+
+        Raises ValueError where a statistic is not finite or too large.
+        """
+        return cls({name: to_units(value) for name, value in statistics.items()})
+
+    @classmethod
+    def merged(cls, parts: Iterable[Sums]) -> Sums:
+        """Returns the sum of all `parts`; of none, zero."""
+        units: dict[str, int] = {}
+        for part in parts:
+            for name, total in part._units.items():
+                units[name] = units.get(name, 0) + total
+        return cls(units)
+
+    def merge(self, other: Sums) -> Sums:
+        """Returns the sum of both."""
+        return Sums.merged((self, other))
+
+    def scaled(self, weight: int) -> Sums:
+        """Returns these sums `weight` times."""
+        return Sums({name: total * weight for name, total in self._units.items()})
+
+    def __getitem__(self, name: str) -> float:
+        """The sum under `name` as the nearest float; 0.0 where nothing was added."""
+        return self._units.get(name, 0) / UNITS_PER_ONE
+
+    def __iter__(self) -> Iterator[str]:
+        """The names in order of their code points."""
+        return iter(sorted(self._units))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._units
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sums) and self._units == other._units
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Sums({ {name: self[name] for name in self} })"
+
+    def __reduce__(self) -> tuple[type[Sums], tuple[dict[str, int]]]:
+        return Sums, (self.units(),)
+
+    def units(self) -> dict[str, int]:
+        """The totals in units of 2**-52, in order of the names."""
+        return {name: self._units[name] for name in self}
+
+    def bracketed(self, prefix: str) -> dict[str, float]:
+        """The sums named `prefix[KEY]`, by KEY, in order: the cells of a family of statistics."""
+        start = len(prefix) + 1
+        return {name[start:-1]: self[name] for name in self if name.startswith(f"{prefix}[") and name.endswith("]")}

@@ -1,0 +1,51 @@
+"""The oracle of the pipeline: the same scores in one plain loop, without Beam."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, benchmark_class
+from metrics.sums import Sums
+
+
+def make_benchmark(name: str, **options: Any) -> Benchmark[Any, Any, Any]:
+    """Returns the benchmark called `name` under `options`; the others keep their defaults."""
+    kind = benchmark_class(name)
+    return kind(msgspec.convert(options, kind.options_type))
+
+
+def read_records(path: Path) -> dict[str, bytes]:
+    """Returns the JSON text of each record by sample_id."""
+    lines = path.read_bytes().splitlines()
+    return {json.loads(line)["sample_id"]: line for line in lines if line.strip()}
+
+
+def score_records(
+    benchmark: Benchmark[Any, Any, Any], truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
+) -> dict[str, SampleScore | RejectedRecord]:
+    """Scores every ground truth with its prediction, as one batch."""
+    pairs = [
+        Pair(
+            sample_id,
+            msgspec.json.decode(text, type=benchmark.truth_type),
+            msgspec.json.decode(predictions[sample_id], type=benchmark.prediction_type)
+            if sample_id in predictions
+            else None,
+        )
+        for sample_id, text in truths.items()
+    ]
+    benchmark.setup()
+    try:
+        return dict(zip(truths, benchmark.score(pairs), strict=True))
+    finally:
+        benchmark.teardown()
+
+
+def total(scores: Iterable[SampleScore | RejectedRecord]) -> Sums:
+    """Returns the sums over all samples that were scored."""
+    return Sums.merged(Sums.of(score.statistics) for score in scores if isinstance(score, SampleScore))
