@@ -24,6 +24,10 @@ OptionsT = TypeVar("OptionsT", bound=msgspec.Struct)
 Side = Literal["ground_truth", "prediction", "sample"]
 
 
+class MissingTool(Exception):
+    """A program that a benchmark needs is not installed; the one line says what to install."""
+
+
 class RejectedRecord(Exception):
     """A record that cannot be scored, with the reason in words that a person can act on.
 

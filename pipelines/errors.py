@@ -1,0 +1,21 @@
+"""The one kind of error that a person is told in one line, without a traceback."""
+
+from __future__ import annotations
+
+import re
+
+from transforms.records import InputProblem
+
+
+class UsageError(Exception):
+    """The configuration, the command line or an input is wrong; the message is one line that says how to mend it."""
+
+
+def as_usage_error(error: BaseException) -> UsageError | None:
+    """Returns the problem with an input that a runner reported, however deep it has wrapped it; None for others."""
+    if isinstance(error, UsageError):
+        return error
+    if isinstance(error, InputProblem):
+        return UsageError(error.message)
+    found = re.search(re.escape(InputProblem.MARK) + r" (.*?)(?:\\n|\n| \[while running|$)", str(error))
+    return UsageError(found.group(1).strip().rstrip("'\"")) if found else None

@@ -1,0 +1,95 @@
+"""Runs a pipeline on the runner that the options name, and tells what went wrong in words."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+from apache_beam.portability.api import beam_provision_api_pb2
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner, fn_runner
+from apache_beam.runners.portability.portable_runner import JobServiceHandle
+
+from pipelines.errors import UsageError, as_usage_error
+
+LOCAL_RUNNERS = (None, "DirectRunner", "FnApiRunner")
+
+
+def beam_options(flags: Sequence[str]) -> PipelineOptions:
+    """Returns the options of the Beam pipeline that `flags` give.
+
+    Raises UsageError where Beam knows no such option: a mistyped flag would otherwise be ignored.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    for kind in [PipelineOptions, *_subclasses(PipelineOptions)]:
+        add = vars(kind).get("_add_argparse_args")
+        if add is not None:
+            with contextlib.suppress(argparse.ArgumentError):
+                add.__get__(None, kind)(parser)
+    try:
+        _, unknown = parser.parse_known_args(list(flags))
+    except (argparse.ArgumentError, SystemExit) as error:
+        raise UsageError(f"{' '.join(flags)}: {error}") from error
+    if unknown:
+        known = [option for action in parser._actions for option in action.option_strings]
+        near = difflib.get_close_matches(unknown[0].partition("=")[0], [*known, *OWN_FLAGS], n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")
+    return PipelineOptions(list(flags))
+
+
+OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--quiet", "--help")
+
+
+def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
+    for child in type.__subclasses__(kind):
+        yield child
+        yield from _subclasses(child)
+
+
+def is_local(options: PipelineOptions) -> bool:
+    """Tells whether the pipeline runs on this machine, under this command."""
+    return options.view_as(StandardOptions).runner in LOCAL_RUNNERS
+
+
+def run(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> beam.runners.runner.PipelineResult:
+    """Builds and runs a pipeline, and waits for its end.
+
+    Raises UsageError where an input turned out to be wrong on the way.
+    """
+    try:
+        pipeline = beam.Pipeline(runner=_runner(options), options=options)
+        build(pipeline)
+        result = pipeline.run()
+        state = result.wait_until_finish()
+    except Exception as error:
+        problem = as_usage_error(error)
+        if problem is None:
+            raise
+        raise problem from error
+    if state is not None and state != beam.runners.runner.PipelineState.DONE:
+        raise RuntimeError(f"the pipeline ended in the state {state}; see the runner's log")
+    return result
+
+
+def _runner(options: PipelineOptions) -> Any:
+    """Returns Beam's in-process runner for local runs, else None: the options name the runner.
+
+    The DirectRunner of recent Beam first tries to download and start another program; a local run must not depend
+    on that.
+    """
+    if not is_local(options):
+        return None
+    encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
+    info = fn_runner.ExtendedProvisionInfo(beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded))
+    return FnApiRunner(provision_info=info)
+
+
+def quiet_logging(verbose: bool) -> None:
+    """Keeps the log of Beam and of its libraries off the console, but for errors."""
+    logging.basicConfig(level=logging.INFO if verbose else logging.CRITICAL, force=True)

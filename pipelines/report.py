@@ -1,0 +1,164 @@
+"""report.md: what a person reads first."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+from tabulate import tabulate
+
+from metrics.benchmark import Table
+from pipelines.result import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult
+from transforms.figures import SliceFigures
+from transforms.quarantine import CauseCount
+
+LONGEST_CELL = 160
+SLICES_SHOWN = 200
+
+
+def report(result: RunResult) -> str:
+    """Returns the report in Markdown; whatever comes from the input is escaped."""
+    settings, benchmark = result.configuration.settings, result.configuration.benchmark
+    sections = [f"# {benchmark.name}: {', '.join(result.systems)}", benchmark.summary, _setting(result)]
+    if len(result.systems) > 1:
+        sections += ["## Ranking", _ranking(result)]
+    for system in result.systems.values():
+        sections += [f"## {system.name}", *_system(system, result)]
+    sections += ["## Quarantine", _causes(result.causes)]
+    if settings.gates:
+        sections += ["## Gates", _gates(result)]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _setting(result: RunResult) -> str:
+    settings = result.configuration.settings
+    protocol = getattr(result.configuration.benchmark.options, "protocol", None)
+    missing = "counts as wrong" if settings.missing == "wrong" else "is left out of the score"
+    lines = [f"A missing prediction {missing}."]
+    if protocol is not None:
+        lines.insert(0, f"Protocol: `{protocol}`.")
+    bootstrap = settings.bootstrap
+    if bootstrap.replicates:
+        unit = f"clusters by `{settings.cluster}`" if settings.cluster else "samples"
+        lines.append(
+            f"Intervals: {bootstrap.confidence:.0%}, {bootstrap.replicates} Poisson-bootstrap replicates over {unit}."
+        )
+    return " ".join(lines)
+
+
+def _ranking(result: RunResult) -> str:
+    figures = result.configuration.benchmark.headline
+    rows = [
+        [place, name, *(figure_text(result.systems[name].overall, figure) for figure in figures)]
+        for place, name in enumerate(result.ranking, start=1)
+    ]
+    return table(["", "system", *figures], rows)
+
+
+def _system(system: SystemResult, result: RunResult) -> list[str]:
+    benchmark = result.configuration.benchmark
+    sections = ["### Coverage", _coverage(system), "### Figures", _headline(system, benchmark.headline)]
+    others = [name for name in system.overall.values if name not in benchmark.headline]
+    if others:
+        rows = [[f"`{cell(name)}`", figure_text(system.overall, name)] for name in others]
+        sections += ["### All other figures", table(["figure", "value"], rows)]
+    if system.slices:
+        sections += ["### Slices", _slices(system, benchmark.headline)]
+    for each in system.overall.tables:
+        sections += [f"### {cell(each.title)}", data_table(each)]
+    if system.worst:
+        rows = [[cell(sample_id), number(value), status] for value, sample_id, status in system.worst]
+        sections += [f"### Worst samples by `{benchmark.worst_by}`", table(["sample_id", "value", "status"], rows)]
+    return sections
+
+
+def _coverage(system: SystemResult) -> str:
+    rows = []
+    for side, statuses in [("ground_truth", TRUTH_STATUSES), ("predictions", PREDICTION_STATUSES)]:
+        counts = system.coverage[side]
+        parts = ", ".join(f"{counts[status]} {status.replace('_', ' ')}" for status in statuses if counts[status])
+        rows.append([side.replace("_", " "), counts["read"], parts or "none"])
+    extra = [name for name in system.coverage if name not in ("ground_truth", "predictions", "balanced")]
+    rows += [[name.replace("_", " "), system.coverage[name], ""] for name in extra]
+    return table(["", "records", "of which"], rows)
+
+
+def _headline(system: SystemResult, headline: Sequence[str]) -> str:
+    rows = [[f"`{name}`", figure_text(system.overall, name)] for name in headline]
+    return table(["figure", "value"], rows)
+
+
+def _slices(system: SystemResult, headline: Sequence[str]) -> str:
+    shown = [name for name in headline if any(each.values.get(name) is not None for each in system.slices.values())]
+    rows = []
+    for label, figures in list(system.slices.items())[:SLICES_SHOWN]:
+        samples = sum(count for name, count in figures.coverage.items() if name.startswith("ground_truth."))
+        rows.append([cell(label), samples, *(figure_text(figures, name) for name in shown)])
+    text = table(["slice", "samples", *shown], rows)
+    left_out = len(system.slices) - SLICES_SHOWN
+    return text if left_out <= 0 else f"{text}\n\n{left_out} more slices stand in summary.json."
+
+
+def _causes(causes: Sequence[CauseCount]) -> str:
+    if not causes:
+        return "Empty: every record was read, paired and scored."
+    rows = []
+    for cause in causes:
+        example = cause.example
+        if example is not None:
+            place = f"{example.source}:{example.line}" if example.line else f"{example.source} at {example.position}"
+            rows.append(
+                [cause.count, example.side, example.stage, example.cause, f"{cell(place)}: {cell(example.error)}"]
+            )
+    return table(["records", "side", "stage", "cause", "the first"], rows)
+
+
+def _gates(result: RunResult) -> str:
+    rows = [
+        [
+            name,
+            f"`{cell(figure)}`",
+            number(system.overall.values.get(figure)),
+            number(gate.minimum),
+            number(gate.maximum),
+        ]
+        for name, system in result.systems.items()
+        for figure, gate in result.configuration.settings.gates.items()
+    ]
+    return table(["system", "figure", "value", "minimum", "maximum"], rows)
+
+
+def figure_text(figures: SliceFigures, name: str) -> str:
+    """Returns a figure with its interval, such as `0.8123 (0.7811 to 0.8402)`."""
+    interval = figures.intervals.get(name)
+    text = number(figures.values.get(name))
+    return text if interval is None else f"{text} ({number(interval[0])} to {number(interval[1])})"
+
+
+def number(value: float | str | None) -> str:
+    """Returns a number with four decimals, a whole number without, and a dash where there is none."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return cell(value)
+    if isinstance(value, int) or (value.is_integer() and abs(value) > 1):
+        return f"{int(value)}"
+    return f"{value:.4f}"
+
+
+def data_table(data: Table) -> str:
+    """Returns a benchmark's table in Markdown."""
+    return table([cell(name) for name in data.header], [[number(value) for value in row] for row in data.rows])
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Returns a Markdown table; cells must have been escaped."""
+    return tabulate([list(row) for row in rows], headers=list(header), tablefmt="pipe", disable_numparse=True)
+
+
+def cell(text: str) -> str:
+    """Returns text of unknown origin as the content of a Markdown cell: one line, no markup, not too long."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if len(line) > LONGEST_CELL:
+        line = f"{line[:LONGEST_CELL]}..."
+    return html.escape(line, quote=False).replace("\\", "\\\\").replace("|", "\\|").replace("`", "'")

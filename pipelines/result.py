@@ -1,0 +1,246 @@
+"""The result of a run as documents: the summary, the sums behind it, the ledger."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from metrics.sums import FRACTION_BITS, Sums
+from pipelines.settings import Configuration, Settings
+from transforms.figures import SliceFigures
+from transforms.quarantine import CauseCount
+from transforms.records import GROUND_TRUTH
+from transforms.slice import SliceKey
+
+PARTS = ("samples", "quarantine")
+SUMMARY = "summary.json"
+SUMS = "sums.json"
+REPORT = "report.md"
+SUMS_FORMAT = 1
+
+TRUTH_STATUSES = ("scored", "missing_prediction", "rejected", "duplicate")
+PREDICTION_STATUSES = ("scored", "unmatched", "duplicate", "rejected")
+
+Ledger = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """What is known of one system: the figures of all samples, of each slice by label, the ledger, the worst."""
+
+    name: str
+    overall: SliceFigures
+    slices: dict[str, SliceFigures]
+    coverage: Ledger
+    worst: list[tuple[float, str, str]]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What is known of a run, in an order that depends on nothing but its input."""
+
+    configuration: Configuration
+    systems: dict[str, SystemResult]
+    ranking: list[str]
+    causes: list[CauseCount]
+
+    @classmethod
+    def of(
+        cls,
+        configuration: Configuration,
+        names: Sequence[str],
+        figures: Sequence[SliceFigures],
+        tally: Mapping[int, Sums],
+        worst: Mapping[int, Sequence[tuple[float, str, str]]],
+        causes: Sequence[CauseCount],
+    ) -> RunResult:
+        """Puts the parts that the pipeline gathered into order."""
+        settings, benchmark = configuration.settings, configuration.benchmark
+        by_key = {each.key: each for each in figures}
+        systems = {}
+        for system, name in enumerate(names):
+            overall = by_key.pop(SliceKey(system, ""), None)
+            if overall is None:
+                overall = _no_samples(system, benchmark.values(Sums()))
+            labels = sorted(key.label for key in by_key if key.system == system)
+            systems[name] = SystemResult(
+                name,
+                overall,
+                {label: by_key[SliceKey(system, label)] for label in labels},
+                _ledger(overall.coverage, tally.get(GROUND_TRUTH, Sums()), tally.get(system, Sums())),
+                sorted(worst.get(system, []))[: settings.worst_samples],
+            )
+        ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking)
+        return cls(configuration, systems, ranking, sorted(causes, key=_cause_order))
+
+
+def _no_samples(system: int, values: dict[str, float | None]) -> SliceFigures:
+    return SliceFigures(SliceKey(system, ""), {}, values, dict.fromkeys(values), [], Sums(), [])
+
+
+def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
+    example = cause.example
+    return (-cause.count, example.side, example.stage, example.cause) if example else (0, "", "", "")
+
+
+def _ledger(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> Ledger:
+    """Returns the ledger of a system: what was read of each side, and what became of it."""
+    sides: Ledger = {}
+    for side, tally, statuses in [
+        ("ground_truth", truths, TRUTH_STATUSES),
+        ("predictions", predictions, PREDICTION_STATUSES),
+    ]:
+        side_counts = {status: counted.get(f"{side}.{status}", 0) + round(tally[status]) for status in statuses}
+        sides[side] = {"read": round(tally["read"]), **side_counts}
+    balanced = all(side["read"] == sum(side.values()) - side["read"] for side in sides.values())
+    return {**sides, **_extra(counted), "balanced": balanced}
+
+
+def _extra(counted: Mapping[str, int]) -> dict[str, int]:
+    return {name: counted[name] for name in sorted(counted) if "." not in name}
+
+
+def slice_ledger(counted: Mapping[str, int]) -> Ledger:
+    """Returns the ledger of a slice, which knows of no record that could not be read."""
+    sides: Ledger = {"ground_truth": {}, "predictions": {}}
+    for name in sorted(counted):
+        side, dot, status = name.partition(".")
+        if dot:
+            sides[side][status] = counted[name]
+    return {**sides, **_extra(counted)}
+
+
+def rank(values: Mapping[str, Mapping[str, float | None]], ranking: Sequence[str]) -> list[str]:
+    """Returns the systems from best to worst: by the first figure of `ranking`, then by the next, higher first.
+
+    A figure that was not measured ranks last; full ties keep the order of the names.
+    """
+
+    def order(name: str) -> tuple[Any, ...]:
+        figures = [values[name].get(figure) for figure in ranking]
+        return (*((figure is None, -(figure or 0.0)) for figure in figures), name)
+
+    return sorted(values, key=order)
+
+
+def summary(result: RunResult) -> dict[str, Any]:
+    """Returns the document of summary.json."""
+    return {
+        "benchmark": result.configuration.benchmark.name,
+        "config": result.configuration.resolved(),
+        "ranking": result.ranking,
+        "systems": {name: _system_summary(system) for name, system in result.systems.items()},
+    }
+
+
+def _system_summary(system: SystemResult) -> dict[str, Any]:
+    return {
+        "coverage": system.coverage,
+        "values": system.overall.values,
+        "intervals": system.overall.intervals,
+        "tables": msgspec.to_builtins(system.overall.tables),
+        "slices": {
+            label: {
+                "coverage": slice_ledger(figures.coverage),
+                "values": figures.values,
+                "intervals": figures.intervals,
+            }
+            for label, figures in system.slices.items()
+        },
+    }
+
+
+def sums_document(result: RunResult) -> dict[str, Any]:
+    """Returns the document of sums.json: exact integers in units of 2**-unit_bits, with their replicates.
+
+    The replicates of a slice are its names' sums, one 128-bit little-endian integer for each replicate and name
+    in the order of `names`, compressed with zlib and written in base64.
+    """
+    bootstrap = result.configuration.settings.bootstrap
+    return {
+        "format": SUMS_FORMAT,
+        "unit_bits": FRACTION_BITS,
+        "benchmark": result.configuration.benchmark.name,
+        "config": result.configuration.resolved(),
+        "bootstrap": {"replicates": bootstrap.replicates, "seed": bootstrap.seed},
+        "systems": {
+            name: {
+                "coverage": system.coverage,
+                **_sums(system.overall),
+                "slices": {label: _sums(figures) for label, figures in system.slices.items()},
+            }
+            for name, system in result.systems.items()
+        },
+    }
+
+
+def _sums(figures: SliceFigures) -> dict[str, Any]:
+    names = sorted({name for sums in figures.replicates for name in sums.units()})
+    numbers = [sums.units().get(name, 0) for sums in figures.replicates for name in names]
+    packed = b"".join(number.to_bytes(16, "little", signed=True) for number in numbers)
+    return {
+        "sums": figures.sums.units(),
+        "counts": {name: figures.coverage[name] for name in sorted(figures.coverage)},
+        "replicates": {"names": names, "data": base64.b64encode(zlib.compress(packed, 6)).decode()},
+    }
+
+
+def unpack_replicates(document: Mapping[str, Any]) -> list[Sums]:
+    """Returns the replicates that a `replicates` entry of sums.json holds.
+
+    Raises ValueError where the data do not fit the names.
+    """
+    names = document["names"]
+    raw = zlib.decompress(base64.b64decode(document["data"]))
+    if not names:
+        return []
+    rows = np.frombuffer(raw, dtype="V16").reshape(-1, len(names))
+    return [
+        Sums(
+            {name: int.from_bytes(cell.tobytes(), "little", signed=True) for name, cell in zip(names, row, strict=True)}
+        )
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a run passes: the gates that failed and the sides of which too much was rejected, in words."""
+
+    failures: list[str]
+
+
+def verdict(document: Mapping[str, Any], settings: Settings) -> Verdict:
+    """Judges a summary by the gates and by the fraction of rejected records."""
+    failures = []
+    for name, system in document["systems"].items():
+        for side in ("ground_truth", "predictions"):
+            counts = system["coverage"][side]
+            if counts["rejected"] > settings.max_rejected_fraction * counts["read"]:
+                failures.append(
+                    f"{name}: {counts['rejected']} of {counts['read']} {side.replace('_', '-')} records were rejected,"
+                    f" more than max_rejected_fraction {settings.max_rejected_fraction:g} allows; see quarantine/"
+                )
+        if not system["coverage"]["balanced"]:
+            failures.append(f"{name}: the ledger does not balance: {system['coverage']}")
+        for figure, gate in settings.gates.items():
+            failures += _gate_failures(name, figure, system["values"].get(figure), gate.minimum, gate.maximum)
+    return Verdict(failures)
+
+
+def _gate_failures(
+    system: str, figure: str, value: float | None, minimum: float | None, maximum: float | None
+) -> list[str]:
+    if value is None:
+        return [f"{system}: gate {figure}: the figure was not measured"]
+    if minimum is not None and value < minimum:
+        return [f"{system}: gate {figure}: {value:.6g} is below the minimum {minimum:g}"]
+    if maximum is not None and value > maximum:
+        return [f"{system}: gate {figure}: {value:.6g} is above the maximum {maximum:g}"]
+    return []

@@ -1,0 +1,263 @@
+"""The settings of a run: what every benchmark shares, checked strictly, beside the benchmark's own options."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+import yaml
+from apache_beam.io.filesystem import BeamIOError
+from apache_beam.io.filesystems import FileSystems
+from msgspec import Meta
+
+from metrics.benchmark import Benchmark, benchmark_class, benchmark_names
+from pipelines.errors import UsageError
+
+SystemName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,100}\Z")]
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
+
+
+class BootstrapSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The Poisson bootstrap: replicates (0: no intervals), confidence of the intervals, seed of the weights."""
+
+    replicates: Annotated[int, Meta(ge=0, le=10_000)] = 200
+    confidence: Annotated[float, Meta(gt=0, lt=1)] = 0.95
+    seed: int = 0
+
+
+class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits on one record: its bytes, and how deep its arrays and objects are nested."""
+
+    record_bytes: Annotated[int, Meta(ge=1, le=1 << 30)] = 16 << 20
+    depth: Annotated[int, Meta(ge=1, le=500)] = 64
+
+
+class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A figure must be at least `minimum` and at most `maximum`, where given."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What every benchmark shares.
+
+    ground_truth, predictions, output: as on the command line, which wins. missing: whether a missing prediction
+    counts as wrong or is left out. slices: columns to slice by, each `column` or `first,second`. cluster: the
+    column of samples that belong together, for the bootstrap. worst_samples: how many the report lists.
+    """
+
+    benchmark: str
+    ground_truth: list[str] = []
+    predictions: dict[SystemName, list[str]] = {}
+    output: str | None = None
+    missing: Literal["wrong", "exclude"] = "wrong"
+    max_rejected_fraction: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    slices: list[str] = []
+    cluster: str | None = None
+    bootstrap: BootstrapSettings = BootstrapSettings()
+    limits: LimitSettings = LimitSettings()
+    gates: dict[str, Gate] = {}
+    worst_samples: Annotated[int, Meta(ge=0, le=1000)] = 10
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A checked configuration: the shared settings, and the benchmark under its own options."""
+
+    settings: Settings
+    benchmark: Benchmark[Any, Any, Any]
+
+    def resolved(self) -> dict[str, Any]:
+        """Returns the whole configuration with all defaults, as the summary shows it.
+
+        The output folder is left out: the same input gives the same summary, wherever it is written.
+        """
+        options = msgspec.to_builtins(self.benchmark.options)
+        shared = msgspec.to_builtins(self.settings)
+        del shared["output"]
+        return {**shared, **options}
+
+    def slice_columns(self) -> list[tuple[str, ...]]:
+        """Returns the columns of each slice."""
+        return [tuple(part.strip() for part in each.split(",")) for each in self.settings.slices]
+
+
+def load(path: str, overrides: Sequence[str], command_line: Mapping[str, Any]) -> Configuration:
+    """Reads the configuration `path`, sets `overrides` (KEY=VALUE) and then what the command line says.
+
+    `path` may be the name of a benchmark instead, for its published defaults. Raises UsageError where anything is
+    wrong, naming the key, what was found and what is allowed.
+    """
+    if path in benchmark_names():
+        raw: dict[str, Any] = {"benchmark": path}
+    else:
+        raw = _read_yaml(path)
+    for override in overrides:
+        _override(raw, override)
+    for key, value in command_line.items():
+        if value:
+            raw[key] = value
+    return check(raw, path)
+
+
+def check(raw: dict[str, Any], source: str) -> Configuration:
+    """Returns the configuration that `raw` holds; `source` names it in errors.
+
+    Raises UsageError where a key is unknown or a value impossible.
+    """
+    name = raw.get("benchmark")
+    if not isinstance(name, str) or name not in benchmark_names():
+        known = ", ".join(benchmark_names())
+        found = "it is missing" if name is None else f"found {_shown(name)}{_nearest(name, benchmark_names())}"
+        raise UsageError(f"{source}: benchmark: {found}; allowed: {known}")
+    kind = benchmark_class(name)
+    shared = {field.encode_name for field in msgspec.structs.fields(Settings)}
+    own = {field.encode_name for field in msgspec.structs.fields(kind.options_type)}
+    for key in raw:
+        if key not in shared | own:
+            near = _nearest(key, sorted(shared | own))
+            raise UsageError(
+                f"{source}: {key}: unknown key{near}; allowed for {name}: {', '.join(sorted(shared | own))}"
+            )
+    settings = _convert({key: raw[key] for key in raw if key in shared}, Settings, source)
+    options = _convert({key: raw[key] for key in raw if key in own}, kind.options_type, source)
+    _check_slices(settings, source)
+    return Configuration(settings, kind(options))
+
+
+def _check_slices(settings: Settings, source: str) -> None:
+    for each in settings.slices:
+        if not all(part.strip() for part in each.split(",")):
+            raise UsageError(f"{source}: slices: found {each!r}; allowed: column names, joined by commas to cross them")
+
+
+def _read_yaml(path: str) -> dict[str, Any]:
+    try:
+        with FileSystems.open(path) as stream:
+            raw = yaml.load(stream.read(), Loader=_StrictLoader)
+    except (OSError, BeamIOError, ValueError) as error:
+        known = ", ".join(benchmark_names())
+        raise UsageError(
+            f"{path}: the configuration cannot be read ({_one_line(error)}); give a YAML file or one of {known}"
+        ) from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"{path}: this is not YAML: {_one_line(error)}") from error
+    if not isinstance(raw, dict):
+        raise UsageError(f"{path}: the configuration must be a mapping of keys to values, such as `benchmark: chart`")
+    return raw
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML as SafeLoader reads it, but a key that stands twice is an error, and 1e-9 is a number."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            if key_node.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key_node.value} stands there twice", key_node.start_mark
+                )
+            seen.add(key_node.value)
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
+
+
+_StrictLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
+
+
+def _override(raw: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key.strip():
+        raise UsageError(f"--set {override}: must be KEY=VALUE, such as --set protocol=released")
+    try:
+        value = yaml.load(text, Loader=_StrictLoader)
+    except yaml.YAMLError as error:
+        raise UsageError(f"--set {override}: the value is not YAML: {_one_line(error)}") from error
+    # A gate is named after a figure, whose name has dots of its own.
+    parts = ["gates", *key[len("gates.") :].rsplit(".", 1)] if key.startswith("gates.") else key.strip().split(".")
+    place = raw
+    for part in parts[:-1]:
+        inner = place.setdefault(part, {})
+        if not isinstance(inner, dict):
+            raise UsageError(f"--set {override}: {part} is no group of keys")
+        place = inner
+    place[parts[-1]] = value
+
+
+def _convert(raw: dict[str, Any], kind: type[_Struct], source: str) -> _Struct:
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{source}: {_explain(error, raw, kind)}") from error
+
+
+def _explain(error: msgspec.ValidationError, raw: Any, kind: type[msgspec.Struct]) -> str:
+    message, _, path = str(error).partition(" - at `")
+    keys = re.findall(r"\[(?:\.\.\.|\d+)\]|[^.\[\]`$]+", path.rstrip("`"))
+    info: Any = msgspec.inspect.type_info(kind)
+    value, walked = raw, []
+    for key in keys:
+        if key.startswith("["):
+            break
+        value = value.get(key) if isinstance(value, dict) else None
+        info = _field_type(info, key)
+        walked.append(key)
+    unknown = re.match(r"Object contains unknown field `(.*)`", message)
+    if unknown and isinstance(info, msgspec.inspect.StructType):
+        names = [field.encode_name for field in info.fields]
+        name = ".".join([*walked, unknown.group(1)])
+        return f"{name}: unknown key{_nearest(unknown.group(1), names)}; allowed: {', '.join(names)}"
+    allowed = f"; allowed: {_allowed(info)}" if info is not None else f"; {message}"
+    return f"{'.'.join(walked) or 'it'}: found {_shown(value)}{allowed}"
+
+
+def _field_type(info: Any, key: str) -> Any:
+    if isinstance(info, msgspec.inspect.UnionType):
+        info = next((each for each in info.types if isinstance(each, msgspec.inspect.StructType)), None)
+    if isinstance(info, msgspec.inspect.StructType):
+        return next((field.type for field in info.fields if field.encode_name == key), None)
+    return info.value_type if isinstance(info, msgspec.inspect.DictType) else None
+
+
+def _allowed(info: Any) -> str:
+    """Says in words what a type allows."""
+    inspect = msgspec.inspect
+    if isinstance(info, inspect.UnionType):
+        return " or ".join(_allowed(each) for each in info.types)
+    if isinstance(info, inspect.LiteralType):
+        return ", ".join(str(each) for each in info.values)
+    if isinstance(info, (inspect.IntType, inspect.FloatType)):
+        kind = "an integer" if isinstance(info, inspect.IntType) else "a number"
+        bounds = [("at least", info.ge), ("above", info.gt), ("at most", info.le), ("below", info.lt)]
+        given = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+        return f"{kind} {given}".strip()
+    if isinstance(info, inspect.StrType):
+        return f"text that matches {info.pattern}" if info.pattern else "text"
+    if isinstance(info, inspect.ListType):
+        return f"a list of {_allowed(info.item_type)}"
+    if isinstance(info, inspect.DictType):
+        return f"a mapping from {_allowed(info.key_type)} to {_allowed(info.value_type)}"
+    if isinstance(info, inspect.StructType):
+        return f"a group of keys: {', '.join(field.encode_name for field in info.fields)}"
+    return {inspect.BoolType: "true or false", inspect.NoneType: "null"}.get(type(info), type(info).__name__)
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(str(name), names, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]

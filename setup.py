@@ -1,0 +1,46 @@
+"""Package metadata: the one place for it. Dataflow takes this file as its --setup_file."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+REQUIREMENTS = [
+    "apache-beam>=2.60,<3",
+    "backports.zstd>=1.0,<2; python_version<'3.14'",
+    "msgspec>=0.19,<1",
+    "numpy>=1.26,<3",
+    "pillow>=10,<14",
+    "pyarrow>=16,<27",
+    "pyyaml>=6,<7",
+    "rapidfuzz>=3.9,<4",
+    "rich>=13,<17",
+    "scipy>=1.11,<2",
+    "shapely>=2.0.4,<3",
+    "tabulate>=0.9,<1",
+    "unicodeit>=0.7.5,<1",
+]
+
+DEVELOPMENT = [
+    "hypothesis>=6.100,<7",
+    "mypy>=1.13,<3",
+    "pytest>=8,<10",
+    "pytest-xdist>=3.5,<4",
+    "ruff>=0.9,<1",
+    "scipy-stubs>=1.14",
+    "types-PyYAML>=6",
+    "types-tabulate>=0.9",
+]
+
+setup(
+    name="beamscore",
+    version="0.1.0",
+    description="Scores machine predictions against ground truth on Apache Beam, as published benchmarks define it",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.10",
+    packages=find_packages(include=["metrics", "metrics.*", "transforms", "transforms.*", "pipelines", "pipelines.*"]),
+    install_requires=REQUIREMENTS,
+    extras_require={"dev": DEVELOPMENT},
+    entry_points={"console_scripts": ["beamscore = pipelines.cli:main"]},
+)

@@ -1,0 +1,87 @@
+"""A benchmark of a few lines, to test how samples travel without the weight of a real metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from metrics.benchmark import REGISTRY, Benchmark, Pair, RejectedRecord, SampleScore, Table
+from metrics.ratios import ratio
+from metrics.sums import Sums
+
+
+class Truth(msgspec.Struct, frozen=True):
+    text: str
+    words: list[str] | None = None
+
+
+class Prediction(msgspec.Struct, frozen=True):
+    text: str
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    protocol: Literal["published", "released"] = "published"
+    batch: int = 3
+
+
+class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
+    """Exact match of two strings, and the similarity 1 / (1 + difference in length).
+
+    The texts `truth is bad`, `prediction is bad`, `score fails` and `score is infinite` go wrong in their ways.
+    """
+
+    name = "toy"
+    summary = "Exact match of strings."
+    truth_type = Truth
+    prediction_type = Prediction
+    options_type = Options
+    value_meanings = {"exact_match": "share of equal strings", "similarity": "mean similarity"}
+    sample_columns = {"exact_match": "1 where equal", "similarity": "similarity"}
+    headline = ("exact_match", "similarity")
+    ranking = ("exact_match", "similarity")
+    worst_by = "similarity"
+    batch_size = 3
+
+    def score(self, pairs: Sequence[Pair[Truth, Prediction]]) -> list[SampleScore | RejectedRecord]:
+        assert len(pairs) <= self.batch_size
+        return super().score(pairs)
+
+    def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
+        text = prediction.text if prediction else None
+        if truth.text == "truth is bad":
+            raise RejectedRecord("ground_truth", "the truth is bad")
+        if text == "prediction is bad":
+            raise RejectedRecord("prediction", "the prediction is bad")
+        if text == "score fails":
+            raise ZeroDivisionError("no luck")
+        similarity = 0.0 if text is None else 1 / (1 + abs(len(text) - len(truth.text)))
+        if text == "score is infinite":
+            similarity = float("inf")
+        equal = int(text == truth.text)
+        return SampleScore(
+            {"samples": 1, "equal": equal, "similarity": similarity},
+            {"exact_match": equal, "similarity": similarity},
+            {"read": text},
+        )
+
+    def values(self, sums: Sums) -> dict[str, float | None]:
+        return {
+            "exact_match": ratio(sums["equal"], sums["samples"]),
+            "similarity": ratio(sums["similarity"], sums["samples"]),
+        }
+
+    def tables(self, sums: Sums) -> list[Table]:
+        return [Table("Counts", ["what", "count"], [["samples", sums["samples"]], ["equal", sums["equal"]]])]
+
+
+def register() -> None:
+    REGISTRY["toy"] = "tests.toy:ToyBenchmark"
+
+
+def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    truth = {"sample_id": f"s{index}", "text": "x" * (index % 7), "words": ["a", "b"][: index % 3], "kind": index % 2}
+    if index % 11 == 5:
+        return truth, None
+    return truth, {"sample_id": f"s{index}", "text": "x" * ((index + index % 3) % 7)}

@@ -1,0 +1,133 @@
+"""From the globs that a person writes to numbered files and the parts of files that are read as one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow.parquet as pq
+from apache_beam.io.filesystem import BeamIOError
+from apache_beam.io.filesystems import FileSystems
+
+from transforms.records import InputProblem
+
+Format = Literal["jsonl", "parquet"]
+
+BYTES_PER_PART = 32 << 20
+"""A plain JSONL file is cut into parts of this size, a Parquet file by row groups up to this size."""
+
+_NAMES = re.compile(r"\.(?:(jsonl|ndjson|json)(?:\.(?:gz|zst|bz2))?|(parquet|pq))$", re.IGNORECASE)
+_PLAIN = re.compile(r"\.(?:jsonl|ndjson|json)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of one side: GROUND_TRUTH or the number of a system."""
+
+    side: int
+    number: int
+    path: str
+    size: int
+    format: Format
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a file: the bytes [start, stop) of JSONL, or the row groups [start, stop) of Parquet.
+
+    A JSONL line belongs to the part in which it starts. `first_row` is the number of the first row of a Parquet
+    part. `stop` is None for a file that is read to its end, such as a compressed one.
+    """
+
+    file: SourceFile
+    start: int
+    stop: int | None
+    first_row: int = 0
+
+
+def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
+    """Returns the files that match any of `globs`, each once, numbered in order of globs and then of paths.
+
+    `what` names the input in errors, as the command line calls it. Raises InputProblem where a glob matches
+    nothing, cannot be matched, or matches a file that is neither JSONL nor Parquet.
+    """
+    found: dict[str, int] = {}
+    for glob in globs:
+        for path, size in sorted(_match(glob, what)):
+            found.setdefault(path, size)
+    return [
+        SourceFile(side, number, path, size, _format(path, what)) for number, (path, size) in enumerate(found.items())
+    ]
+
+
+def _match(glob: str, what: str) -> list[tuple[str, int]]:
+    try:
+        metadata = FileSystems.match([glob])[0].metadata_list
+    except (BeamIOError, ValueError, OSError) as error:
+        raise InputProblem(f"{what} {glob}: cannot be listed: {_innermost(error)}") from error
+    files = [(entry.path, entry.size_in_bytes) for entry in metadata]
+    if not files:
+        raise InputProblem(f"{what} {glob}: no file matches; check the path and quote the pattern in the shell")
+    return files
+
+
+def _format(path: str, what: str) -> Format:
+    name = _NAMES.search(path)
+    if not name:
+        raise InputProblem(
+            f"{what} {path}: the name tells no known format; it must end with .jsonl, .jsonl.gz, .jsonl.zst or .parquet"
+        )
+    return "jsonl" if name.group(1) else "parquet"
+
+
+def split_file(file: SourceFile) -> Iterator[Part]:
+    """Yields the parts of a file, which together cover it.
+
+    Raises InputProblem where a Parquet footer cannot be read.
+    """
+    if file.format == "parquet":
+        yield from _split_parquet(file)
+    elif not _PLAIN.search(file.path):
+        yield Part(file, 0, None)
+    else:
+        for start in range(0, file.size, BYTES_PER_PART):
+            yield Part(file, start, min(start + BYTES_PER_PART, file.size))
+
+
+def _split_parquet(file: SourceFile) -> Iterator[Part]:
+    with open_parquet(file) as parquet:
+        metadata = parquet.metadata
+    start, first_row, row, size = 0, 0, 0, 0
+    for group in range(metadata.num_row_groups):
+        if size and size + metadata.row_group(group).total_byte_size > BYTES_PER_PART:
+            yield Part(file, start, group, first_row)
+            start, first_row, size = group, row, 0
+        size += metadata.row_group(group).total_byte_size
+        row += metadata.row_group(group).num_rows
+    if metadata.num_row_groups:
+        yield Part(file, start, metadata.num_row_groups, first_row)
+
+
+def open_parquet(file: SourceFile) -> Any:
+    """Returns the pyarrow ParquetFile of a file on any filesystem of Beam.
+
+    Raises InputProblem where it cannot be opened or is no Parquet.
+    """
+    try:
+        return pq.ParquetFile(FileSystems.open(file.path, compression_type="uncompressed"), pre_buffer=False)
+    except (OSError, ValueError, BeamIOError) as error:
+        raise unreadable(file, error) from error
+
+
+def unreadable(file: SourceFile, error: BaseException) -> InputProblem:
+    """Returns the problem of a file that could not be opened or read to its end."""
+    return InputProblem(f"{file.path}: cannot be read as {file.format}: {_innermost(error)}")
+
+
+def _innermost(error: BaseException) -> str:
+    details = getattr(error, "exception_details", None)
+    if isinstance(details, dict) and details:
+        error = next(iter(details.values()))
+    return " ".join(str(error).split())[:300] or type(error).__name__

@@ -1,0 +1,154 @@
+"""What travels between the stages: framed records, quarantined records, errors.
+
+A record travels as `(sample_id, bytes)`. The bytes hold where the record comes from and its text, undecoded:
+it is decoded once, where it is scored.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import msgspec
+
+GROUND_TRUTH = -1
+"""The number of the ground-truth side; systems are numbered from 0."""
+
+Encoding = Literal[0, 1]
+JSON: Encoding = 0
+MSGPACK: Encoding = 1
+
+_HEADER = struct.Struct("<BiIQQH")
+_T = TypeVar("_T")
+
+TEXT_KEPT = 2000
+"""How many characters of a bad record the quarantine keeps."""
+
+
+class InputProblem(Exception):
+    """An input that ends the run: its one line says what is wrong, where, and how to mend it."""
+
+    MARK = "beamscore input problem:"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{self.MARK} {message}")
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Origin:
+    """Where a record stands. Records are ordered by the number of their file, then by their position in it.
+
+    side: GROUND_TRUTH or the number of a system.
+    file: the number of the file among all files of its side.
+    position: the byte offset of the line, or the number of the row from 0.
+    line: the line or row from 1; 0 where it is not known, in a later part of a large file.
+    """
+
+    side: int
+    file: int
+    position: int
+    line: int
+    path: str
+
+    @property
+    def place(self) -> str:
+        """The place in words, such as `part.jsonl:12`."""
+        return f"{self.path}:{self.line}" if self.line else f"{self.path} at byte {self.position}"
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """One record with its origin; `payload` is the record's text in `encoding`."""
+
+    origin: Origin
+    encoding: Encoding
+    payload: bytes
+
+    def to_bytes(self) -> bytes:
+        """Returns the frame as bytes, which order as nothing in particular."""
+        origin = self.origin
+        path = origin.path.encode("utf-8", "surrogateescape")
+        header = _HEADER.pack(self.encoding, origin.side, origin.file, origin.position, origin.line, len(path))
+        return header + path + self.payload
+
+    @classmethod
+    def from_bytes(cls, frame: bytes) -> Framed:
+        """Returns the record that `to_bytes` framed."""
+        encoding, side, file, position, line, length = _HEADER.unpack_from(frame)
+        start = _HEADER.size
+        path = frame[start : start + length].decode("utf-8", "surrogateescape")
+        return cls(Origin(side, file, position, line, path), encoding, frame[start + length :])
+
+    def decode(self, kind: type[_T]) -> _T:
+        """Returns the payload as a record of type `kind`.
+
+        Raises msgspec.ValidationError or msgspec.DecodeError where it is none, RecursionError where it is too deep.
+        """
+        decode = msgspec.msgpack.decode if self.encoding == MSGPACK else msgspec.json.decode
+        return decode(self.payload, type=kind)
+
+    def text(self) -> str:
+        """Returns the beginning of the payload as JSON text, for a person."""
+        payload = self.payload
+        if self.encoding == MSGPACK:
+            payload = msgspec.json.encode(msgspec.msgpack.decode(payload))
+        return shortened(payload)
+
+
+def shortened(text: bytes) -> str:
+    """Returns the beginning of `text` as a string of at most TEXT_KEPT characters."""
+    return text[: 4 * TEXT_KEPT].decode("utf-8", "replace")[:TEXT_KEPT]
+
+
+Stage = Literal["read", "pair", "score"]
+Cause = Literal[
+    "unreadable",
+    "no_sample_id",
+    "too_large",
+    "too_deep",
+    "duplicate",
+    "unmatched",
+    "invalid",
+    "failed",
+]
+
+
+class Quarantined(msgspec.Struct, frozen=True, omit_defaults=False):
+    """A record that was not scored, and why: one line of DIR/quarantine."""
+
+    side: str
+    """`ground_truth`, or the name of the system."""
+    sample_id: str | None
+    source: str
+    position: int
+    """The byte offset of the line, or the number of the row from 0."""
+    line: int | None
+    """The line or row from 1; null in the later parts of a large file."""
+    stage: Stage
+    cause: Cause
+    error: str
+    text: str
+    """The beginning of the record."""
+
+    def to_bytes(self) -> bytes:
+        """Returns the line of JSON."""
+        return msgspec.json.encode(self)
+
+
+def quarantined(
+    framed: Framed, side: str, sample_id: str | None, stage: Stage, cause: Cause, error: str
+) -> Quarantined:
+    """Returns the quarantine entry of a record."""
+    origin = framed.origin
+    return Quarantined(
+        side, sample_id, origin.path, origin.position, origin.line or None, stage, cause, error, framed.text()
+    )
+
+
+def explain(error: BaseException) -> str:
+    """Returns an error in words: its message, or its type where it has none."""
+    if isinstance(error, RecursionError):
+        return "nested deeper than can be read"
+    return str(error) or type(error).__name__
