@@ -1,1 +1,7 @@
 """What a person runs: the command line, the configuration, the pipelines wired from transforms."""
+
+import logging
+
+# Apache Beam warns on import of optional packages that it does not find; with a handler on the root logger it
+# does so there and not on the console.
+logging.getLogger().addHandler(logging.NullHandler())

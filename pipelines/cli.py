@@ -45,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parsed, rest = parser().parse_known_args(arguments)
         launch.quiet_logging(parsed.verbose)
         options = launch.beam_options(rest)
+        launch.quiet_workers(options, parsed.verbose)
         FileSystems.set_options(options)
         command: Callable[[argparse.Namespace, PipelineOptions], int] = parsed.command
         return command(parsed, options)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions, WorkerOptions
 from apache_beam.portability.api import beam_provision_api_pb2
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner, fn_runner
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
@@ -91,5 +91,12 @@ def _runner(options: PipelineOptions) -> Any:
 
 
 def quiet_logging(verbose: bool) -> None:
-    """Keeps the log of Beam and of its libraries off the console, but for errors."""
+    """Keeps the log of Beam and of its libraries off the console, unless a person wants to see it."""
     logging.basicConfig(level=logging.INFO if verbose else logging.CRITICAL, force=True)
+
+
+def quiet_workers(options: PipelineOptions, verbose: bool) -> None:
+    """Keeps the log of local worker processes off the console, unless the options say what to log."""
+    worker = options.view_as(WorkerOptions)
+    if is_local(options) and not verbose and worker.default_sdk_harness_log_level is None:
+        worker.default_sdk_harness_log_level = "CRITICAL"

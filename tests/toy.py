@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -37,8 +37,11 @@ class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
     truth_type = Truth
     prediction_type = Prediction
     options_type = Options
-    value_meanings = {"exact_match": "share of equal strings", "similarity": "mean similarity"}
-    sample_columns = {"exact_match": "1 where equal", "similarity": "similarity"}
+    value_meanings: ClassVar[dict[str, str]] = {
+        "exact_match": "share of equal strings",
+        "similarity": "mean similarity",
+    }
+    sample_columns: ClassVar[dict[str, str]] = {"exact_match": "1 where equal", "similarity": "similarity"}
     headline = ("exact_match", "similarity")
     ranking = ("exact_match", "similarity")
     worst_by = "similarity"
