@@ -8,7 +8,7 @@ classes that are not known. Source: CHART-Infographics, tasks 1 and 3; metric1_s
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -161,15 +161,14 @@ def class_values(task: str, sums: Sums) -> dict[str, float | None]:
 
     A class that was never predicted has precision 0. Without ground truth the macro figures are None.
     """
-    true_counts: Counter[str] = Counter()
-    predicted_counts: Counter[str] = Counter()
-    correct: Counter[str] = Counter()
-    for (true_class, predicted), count in confusion(task, sums).items():
-        true_counts[true_class] += count  # type: ignore[assignment]
-        predicted_counts[predicted] += count  # type: ignore[assignment]
-        if true_class == predicted:
-            correct[true_class] = count  # type: ignore[assignment]
+    true_counts: defaultdict[str, float] = defaultdict(float)
+    predicted_counts: defaultdict[str, float] = defaultdict(float)
+    cells = confusion(task, sums)
+    for (true_class, predicted), count in cells.items():
+        true_counts[true_class] += count
+        predicted_counts[predicted] += count
     classes = [name for name in true_counts if name != NONE]
+    correct = {name: cells.get((name, name), 0.0) for name in classes}
     recalls = {name: correct[name] / true_counts[name] for name in classes}
     precisions = {name: ratio(correct[name], predicted_counts[name]) or 0.0 for name in classes}
     values: dict[str, float | None] = {

@@ -29,7 +29,7 @@ from metrics.benchmark import RejectedRecord
 from metrics.chart.names import label, number
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import BoxSummary, ChartData, DataPoint, DataSeries, Scalar
-from metrics.chart.similarity import continuous_similarity, matched_share, point_set_scores, value_scores
+from metrics.chart.similarity import continuous_similarity, matched_share, point_set_scores, value_scores, value_spread
 from metrics.chart.task_score import TaskScore, listed, mean_score, shortened
 from metrics.geometry import Array
 from metrics.text import normalised_edit_distances
@@ -152,6 +152,7 @@ def _similarities(
     similarities = np.zeros((len(truths), len(predictions)))
     labels = _LabelScores(truths, predictions, options) if kind is SeriesKind.LABELLED else None
     for row, truth in enumerate(truths):
+        spread = value_spread(truth.points[:, 1])
         for column, prediction in enumerate(predictions):
             if kind is SeriesKind.FUNCTION:
                 similarities[row, column] = continuous_similarity(truth.points, prediction.points)
@@ -159,7 +160,7 @@ def _similarities(
             if labels is None:
                 scores = point_set_scores(truth.points, prediction.points, options.gamma)
             else:
-                values = value_scores(truth.points[:, 1], prediction.points[:, 1], options.gamma)
+                values = value_scores(truth.points[:, 1], prediction.points[:, 1], spread, options.gamma)
                 scores = labels.of(row, column) * values
             similarities[row, column] = matched_share(scores, truth.count, prediction.count)
     return similarities

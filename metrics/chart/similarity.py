@@ -86,12 +86,16 @@ def _whitened(points: Array, correlation: float) -> Array:
     return np.column_stack((points[:, 0], independent))
 
 
-def value_scores(truth: Array, prediction: Array, gamma: float) -> Array:
-    """Returns 1 - min(1, |dy| / sd / gamma) for each value of `[N]` and `[M]`, `[N, M]`; NaN scores 0.
+def value_spread(values: Array) -> float:
+    """Returns the standard deviation (ddof 1) of `[N]`; 0 where the values are equal, or fewer than two."""
+    return float(values.std(ddof=1)) if len(values) > 1 and values.min() < values.max() else 0.0
 
-    sd is that of the ground truth (ddof 1). Where it is 0 or has no meaning, equal values score 1, others 0.
+
+def value_scores(truth: Array, prediction: Array, spread: float, gamma: float) -> Array:
+    """Returns 1 - min(1, |dy| / spread / gamma) for each value of `[N]` and `[M]`, `[N, M]`; NaN scores 0.
+
+    spread is that of the ground truth. Where it is 0, equal values score 1, others 0.
     """
-    spread = float(truth.std(ddof=1)) if len(truth) > 1 and np.ptp(truth) > 0 else 0.0
     gaps = np.abs(truth[:, None] - prediction[None, :])
     if spread <= 0:
         return np.asarray(gaps == 0, dtype=np.float64)
