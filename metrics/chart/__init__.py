@@ -1,0 +1,1 @@
+"""CHART-Infographics: reading charts, from the class of the chart to its data."""

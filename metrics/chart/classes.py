@@ -1,0 +1,200 @@
+"""Tasks 1 and 3: the class of the chart and the roles of its text, scored by a confusion matrix.
+
+Each class that occurs in the ground truth has precision, recall and F from the counts; the macro figures are the
+means over these classes. Rows of the matrix are true classes, columns predicted ones. `(none)` as a column counts
+what was not predicted, as a row what was predicted for a text that is not there; `(other)` counts predicted
+classes that are not known. Source: CHART-Infographics, tasks 1 and 3; metric1_synthetic.py and metric3.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from metrics.benchmark import Table
+from metrics.chart.options import TEXT_ROLES, ChartOptions
+from metrics.chart.records import (
+    ChartClass,
+    ChartPrediction,
+    ChartTruth,
+    TextRole,
+    TextRoles,
+    identifier_text,
+    output_of,
+)
+from metrics.chart.task_score import TaskScore, listed, shortened
+from metrics.ratios import f_measure, mean, ratio
+from metrics.sums import Sums
+
+NONE = "(none)"
+OTHER = "(other)"
+LONGEST_CLASS = 64
+
+
+def normalised_class(name: str) -> str:
+    """Returns the name of a class as classes are compared: lower-cased and stripped."""
+    return name.lower().strip()
+
+
+def chart_class(output: ChartClass | str | None) -> str:
+    """Returns the normalised class of a task 1 output, which some write as bare text; empty where there is none."""
+    name = output.chart_type if isinstance(output, ChartClass) else output
+    return normalised_class(name or "")
+
+
+def score_chart_class(truth: ChartTruth, prediction: ChartPrediction | None, options: ChartOptions) -> TaskScore:
+    """Scores task 1 of one chart; the ground truth has a class."""
+    true_class = chart_class(output_of(truth.task1))
+    predicted = chart_class(output_of(prediction.task1)) if prediction else ""
+    given = predicted
+    if is_ambiguous(truth, true_class, options):
+        true_class, predicted = _as_ambiguous(true_class, predicted, options)
+    correct = predicted == true_class
+    details = {"truth": shortened(true_class), "predicted": shortened(given) or None}
+    cell = _cell("task1", true_class, _known(predicted, true_class, options.classes))
+    return TaskScore({cell: 1}, {"task1.correct": float(correct)}, float(correct), details)
+
+
+def is_ambiguous(truth: ChartTruth, true_class: str, options: ChartOptions) -> bool:
+    """Says whether a bar chart may be called grouped as well as stacked.
+
+    It may where it says `ambiguous: true`, and, as published, where it has one data series. The released script
+    knows only a list of such charts, which is what `ambiguous` stands for.
+    """
+    if "bar" not in true_class.split():
+        return False
+    if truth.ambiguous:
+        return True
+    data = output_of(truth.task6)
+    one_series = data is not None and data.data_series is not None and len(data.data_series) == 1
+    return one_series and options.protocol == "published"
+
+
+def _as_ambiguous(true_class: str, predicted: str, options: ChartOptions) -> tuple[str, str]:
+    """Returns true and predicted class of an ambiguous bar chart.
+
+    Published, a prediction of the same orientation becomes the true class; released, both become grouped.
+    """
+    if options.protocol == "published":
+        same = _as_grouped(predicted) == _as_grouped(true_class)
+        return true_class, true_class if same else predicted
+    return _as_grouped(true_class), _as_grouped(predicted)
+
+
+def _as_grouped(name: str) -> str:
+    kind, _, rest = name.partition(" ")
+    return f"grouped {rest}" if kind in ("grouped", "stacked") else name
+
+
+def score_text_roles(truth: TextRoles, prediction: TextRoles | None) -> TaskScore:
+    """Scores task 3 of one chart: the role of each text block, by id.
+
+    A text whose true role is none of the four is left out, with what was predicted for it. A role that is
+    predicted for an id that the ground truth lacks, and a second role for the same id, count against precision.
+    """
+    true_roles = [(key, role) for key, role in _roles(truth.text_roles) if role in TEXT_ROLES]
+    ignored = {key for key, role in _roles(truth.text_roles) if role not in TEXT_ROLES}
+    predicted: dict[str | None, list[str]] = {}
+    for key, role in _roles(prediction.text_roles if prediction else None):
+        if key not in ignored:
+            predicted.setdefault(key, []).append(role)
+
+    cells: Counter[str] = Counter()
+    errors: list[dict[str, Any]] = []
+    correct = 0
+    unmatched: list[tuple[str | None, str]] = []
+    for key, role in true_roles:
+        if role in predicted.get(key, ()):
+            predicted[key].remove(role)
+            cells[_cell("task3", role, role)] += 1
+            correct += 1
+        else:
+            unmatched.append((key, role))
+    for key, role in unmatched:
+        others = predicted.get(key)
+        wrong = others.pop(0) if others else NONE
+        cells[_cell("task3", role, _known(wrong, role, TEXT_ROLES))] += 1
+        errors.append({"id": key, "truth": role, "predicted": None if wrong == NONE else shortened(wrong)})
+    for key, left in predicted.items():
+        for role in left:
+            cells[_cell("task3", NONE, _known(role, NONE, TEXT_ROLES))] += 1
+            errors.append({"id": key, "truth": None, "predicted": shortened(role)})
+
+    accuracy = ratio(correct, len(true_roles))
+    details = {"correct": correct, "errors": listed(errors)}
+    return TaskScore(cells, {"task3.accuracy": accuracy}, accuracy, details)
+
+
+def _roles(roles: Iterable[TextRole] | None) -> list[tuple[str | None, str]]:
+    """Returns (id, normalised role), each once, in order; a text without a role is left out."""
+    pairs = ((identifier_text(role.id), normalised_class(role.role)) for role in roles or () if role.role)
+    return list(dict.fromkeys(pairs))
+
+
+def _known(predicted: str, true_class: str, known: Collection[str]) -> str:
+    """Returns the column of a predicted class, so that no column is named by unbounded text."""
+    if not predicted or predicted == NONE:
+        return NONE
+    return predicted if predicted in known or predicted == true_class else OTHER
+
+
+def _cell(task: str, true_class: str, predicted: str) -> str:
+    return f"{task}.confusion[{_column(true_class)}|{_column(predicted)}]"
+
+
+def _column(name: str) -> str:
+    return name[:LONGEST_CLASS].replace("|", "/")
+
+
+def confusion(task: str, sums: Sums) -> dict[tuple[str, str], float]:
+    """Returns the confusion counts of a task by (true class, predicted class)."""
+    cells: dict[tuple[str, str], float] = {}
+    for name, count in sums.bracketed(f"{task}.confusion").items():
+        true_class, _, predicted = name.partition("|")
+        cells[true_class, predicted] = count
+    return cells
+
+
+def class_values(task: str, sums: Sums) -> dict[str, float | None]:
+    """Returns macro and per-class precision, recall and F of a task.
+
+    A class that was never predicted has precision 0. Without ground truth the macro figures are None.
+    """
+    true_counts: defaultdict[str, float] = defaultdict(float)
+    predicted_counts: defaultdict[str, float] = defaultdict(float)
+    cells = confusion(task, sums)
+    for (true_class, predicted), count in cells.items():
+        true_counts[true_class] += count
+        predicted_counts[predicted] += count
+    classes = [name for name in true_counts if name != NONE]
+    correct = {name: cells.get((name, name), 0.0) for name in classes}
+    recalls = {name: correct[name] / true_counts[name] for name in classes}
+    precisions = {name: ratio(correct[name], predicted_counts[name]) or 0.0 for name in classes}
+    values: dict[str, float | None] = {
+        f"{task}.macro_precision": mean(list(precisions.values())),
+        f"{task}.macro_recall": mean(list(recalls.values())),
+    }
+    f_scores = {name: f_measure(precisions[name], recalls[name]) or 0.0 for name in classes}
+    values[f"{task}.macro_f1"] = mean(list(f_scores.values()))
+    for name in classes:
+        values[f"{task}.precision[{name}]"] = precisions[name]
+        values[f"{task}.recall[{name}]"] = recalls[name]
+        values[f"{task}.f1[{name}]"] = f_scores[name]
+    return values
+
+
+def confusion_table(task: str, title: str, sums: Sums) -> Table | None:
+    """Returns the confusion matrix of a task; None where nothing was counted."""
+    cells = confusion(task, sums)
+    if not cells:
+        return None
+    marks = (OTHER, NONE)
+    names = sorted({name for cell in cells for name in cell if name not in marks})
+    columns = names + [mark for mark in marks if any(predicted == mark for _, predicted in cells)]
+    rows = names + [NONE] * any(true_class == NONE for true_class, _ in cells)
+    return Table(
+        title,
+        ["truth \\ predicted", *columns],
+        [[row, *(cells.get((row, column), 0.0) for column in columns)] for row in rows],
+    )

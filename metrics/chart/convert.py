@@ -1,0 +1,78 @@
+"""The layout of CHART-Infographics: a folder of JSON files, one a chart, and a folder of images of the same names."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO, ClassVar
+
+import msgspec
+from PIL import Image
+
+from metrics.convert import Converter, Part, UnreadableSource
+
+IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
+TASKS = ("task1", "task2", "task3", "task4", "task5", "task6", "task7")
+
+
+class ChartConverter(Converter):
+    """Makes one record of each JSON file; the images give ground truth its image sizes, predictions need none.
+
+    Of a task only the output is kept: its input repeats the outputs of earlier tasks.
+    """
+
+    roles: ClassVar[Mapping[str, str]] = {
+        "json": "JSON files, one a chart, with task1 to task7 as CHART-Infographics writes them",
+        "images": "the chart images, of which only the size is read",
+    }
+
+    def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
+        """Yields the name of the file without its ending, and the JSON text or the size of the image.
+
+        Raises UnreadableSource where the file is not an image, or one of more pixels than Pillow takes for safe.
+        """
+        key = PurePosixPath(path.replace("\\", "/")).stem
+        yield key, stream.read() if role == "json" else msgspec.json.encode(_image_size(path, stream))
+
+    def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
+        """Yields the record of one chart; images without a JSON file yield none.
+
+        Raises UnreadableSource where two files of a role have the same name, or the JSON is not an object.
+        """
+        annotations = [part for part in parts if part.role == "json"]
+        images = [part for part in parts if part.role == "images"]
+        for same in (annotations, images):
+            if len(same) > 1:
+                raise UnreadableSource(f"two files are named {key!r}: {same[0].path} and {same[1].path}")
+        if not annotations:
+            return
+        record = _without_inputs(annotations[0])
+        if images:
+            record["image"] = msgspec.json.decode(images[0].content)
+        yield {**record, "sample_id": key}
+
+
+def _image_size(path: str, stream: BinaryIO) -> dict[str, int]:
+    """Returns width and height of an image from its header; its pixels are never decoded."""
+    source = stream if stream.seekable() else io.BytesIO(stream.read())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(source, formats=IMAGE_FORMATS) as image:
+                width, height = image.size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise UnreadableSource(f"{path}: the size of the image cannot be read: {error}") from error
+    return {"width": width, "height": height}
+
+
+def _without_inputs(annotation: Part) -> dict[str, Any]:
+    try:
+        record = msgspec.json.decode(annotation.content, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UnreadableSource(f"{annotation.path}: not a JSON object: {error}") from error
+    for task in TASKS:
+        if isinstance(record.get(task), dict):
+            record[task] = {"output": record[task].get("output")}
+    return record

@@ -1,0 +1,125 @@
+"""Task 6a: the elements drawn in the plot area, in pixels.
+
+A pair of elements scores max(0, 1 - D / T), with D the Manhattan distance and T 5 % of the shorter image side:
+
+    bars      the sum of |dx0|, |dy0|, |dx1| and |dy1|
+    box plots the distance of the predicted point to the true line; five classes, each matched within itself
+    scatter   the distance of the points
+    lines     no distance: the similarity of the two functions (see similarity.py)
+
+Pairs are chosen to the largest sum, and score = sum / max(ground truths, predictions), over all five classes of a box
+plot at once. The released metric6a.py scores a perfect prediction 0, so `released` has nothing to reproduce and gives
+what `published` gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from metrics.assignment import best_assignment
+from metrics.chart.options import ChartOptions
+from metrics.chart.records import BoxPlot, BoxPlotElement, ImageSize, Point, VisualElements
+from metrics.chart.series import SUMMARY
+from metrics.chart.similarity import continuous_similarity
+from metrics.chart.task_score import TaskScore, listed, mean_score
+from metrics.geometry import Array
+
+
+def score_elements(
+    truth: VisualElements,
+    prediction: VisualElements | None,
+    chart_class: str,
+    image: ImageSize,
+    options: ChartOptions,
+) -> TaskScore:
+    """Scores task 6a of one chart; no prediction scores 0, no elements on both sides 1."""
+    threshold = options.element_distance * min(image.width, image.height)
+    groups = _groups(truth, prediction or VisualElements(), chart_class, threshold)
+    total = 0.0
+    larger = max(sum(len(scores) for _, scores in groups), sum(scores.shape[1] for _, scores in groups))
+    details: dict[str, Any] = {}
+    for name, scores in groups:
+        rows, columns = best_assignment(scores)
+        found = scores[rows, columns]
+        total += float(found.sum())
+        details[name] = {
+            "truths": scores.shape[0],
+            "predictions": scores.shape[1],
+            "pairs": listed(np.column_stack((rows, columns, found)).tolist()),
+        }
+    score = min(1.0, total / larger) if larger else 1.0
+    return mean_score("task6a", 0.0 if prediction is None else score, details)
+
+
+def _groups(
+    truth: VisualElements, prediction: VisualElements, chart_class: str, threshold: float
+) -> list[tuple[str, Array]]:
+    """Returns the pair scores `[N, M]` of each class of elements that the chart has."""
+    if "box" in chart_class:
+        return [(name, _box_plot_scores(truth, prediction, name, threshold)) for name in SUMMARY]
+    if "scatter" in chart_class:
+        true_points, predicted_points = _array(scatter_points(truth)), _array(scatter_points(prediction))
+        return [("points", _closeness(_manhattan(true_points, predicted_points), threshold))]
+    if "line" in chart_class:
+        return [("lines", _line_scores(truth.lines or [], prediction.lines or []))]
+    true_bars, predicted_bars = (
+        np.array([bar.corners() for bar in side.bars or ()], dtype=np.float64).reshape(-1, 4)
+        for side in (truth, prediction)
+    )
+    return [("bars", _closeness(_manhattan(true_bars, predicted_bars), threshold))]
+
+
+def scatter_points(elements: VisualElements) -> list[Point]:
+    """Returns the scatter points, which some files group by series, as one list."""
+    points: list[Point] = []
+    for entry in elements.scatter_points or ():
+        points.extend(entry if isinstance(entry, list) else (entry,))
+    return points
+
+
+def _box_plot_scores(truth: VisualElements, prediction: VisualElements, name: str, threshold: float) -> Array:
+    """Returns the scores of one class of box plot lines: the truth has an extent, the prediction is a point."""
+    truths = _parts(truth.boxplots, name)
+    true_points, predicted_points = _array(truths), _array(_parts(prediction.boxplots, name))
+    halves = np.array([_half_extent(element) for element in truths], dtype=np.float64).reshape(-1, 2)
+    gaps = np.abs(true_points[:, None, :] - predicted_points[None, :, :]) - halves[:, None, :]
+    return _closeness(np.maximum(gaps, 0.0).sum(axis=2), threshold)
+
+
+def _parts(box_plots: Sequence[BoxPlot] | None, name: str) -> list[BoxPlotElement]:
+    parts: list[BoxPlotElement | None] = [getattr(box_plot, name) for box_plot in box_plots or ()]
+    return [part for part in parts if part is not None]
+
+
+def _half_extent(element: BoxPlotElement) -> tuple[float, float]:
+    """Returns how far the line reaches from its point; the corner of its `_bb` is of the box, not of the line."""
+    return (max(element.bb.width, 0.0) / 2, max(element.bb.height, 0.0) / 2) if element.bb else (0.0, 0.0)
+
+
+def _line_scores(truths: Sequence[Sequence[Point]], predictions: Sequence[Sequence[Point]]) -> Array:
+    true_lines, predicted_lines = ([_sorted(_array(line)) for line in side] for side in (truths, predictions))
+    scores = np.zeros((len(true_lines), len(predicted_lines)))
+    for row, true_line in enumerate(true_lines):
+        for column, predicted_line in enumerate(predicted_lines):
+            scores[row, column] = continuous_similarity(true_line, predicted_line)
+    return scores
+
+
+def _sorted(points: Array) -> Array:
+    return points[np.argsort(points[:, 0], kind="stable")]
+
+
+def _array(points: Sequence[Point | BoxPlotElement]) -> Array:
+    return np.array([(point.x, point.y) for point in points], dtype=np.float64).reshape(-1, 2)
+
+
+def _manhattan(first: Array, second: Array) -> Array:
+    """Returns the Manhattan distance of each row of `[N, K]` and each of `[M, K]`, `[N, M]`."""
+    return np.asarray(np.abs(first[:, None, :] - second[None, :, :]).sum(axis=2), dtype=np.float64)
+
+
+def _closeness(distances: Array, threshold: float) -> Array:
+    return np.asarray(np.maximum(0.0, 1 - distances / threshold), dtype=np.float64)

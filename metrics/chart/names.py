@@ -1,0 +1,56 @@
+"""Text and numbers as the tasks compare them."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import unicodeit
+
+from metrics.chart.records import Scalar
+
+# The conversion from LaTeX takes time in proportion to the length; what is longer is no block of a chart.
+LONGEST_LATEX = 1000
+# The square of a value, and the sum of many squares, must be a finite float.
+LARGEST_VALUE = 1e100
+
+
+def normalised_text(text: str) -> str:
+    """Returns a text block as task 2 compares it.
+
+    Line ends become blanks, letters lower case, the ends are stripped, and LaTeX becomes Unicode where there is a
+    backslash or a braced sub- or superscript, as in metric2.py. Texts above 1000 characters keep their LaTeX.
+
+    >>> normalised_text(" CO_{2}\\nper km^{2} ")
+    'co₂ per km²'
+    """
+    plain = text.replace("\n", " ").replace("\r", " ").lower().strip()
+    if len(plain) <= LONGEST_LATEX and ("\\" in plain or "_{" in plain or "^{" in plain):
+        return _without_latex(plain)
+    return plain
+
+
+@lru_cache(maxsize=4096)
+def _without_latex(text: str) -> str:
+    replaced: str = unicodeit.replace(text)
+    return replaced
+
+
+def number(value: Scalar) -> float | None:
+    """Returns the number that `value` is or holds as text; None where there is none within +-1e100.
+
+    >>> number(" 12.50 "), number("n/a")
+    (12.5, None)
+    """
+    if value is None:
+        return None
+    try:
+        held = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return held if math.isfinite(held) and abs(held) <= LARGEST_VALUE else None
+
+
+def label(value: Scalar) -> str:
+    """Returns a name or label as text; none is the empty text."""
+    return "" if value is None else str(value)

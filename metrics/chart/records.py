@@ -1,0 +1,216 @@
+"""The records of the chart benchmark: the outputs of tasks 1 to 7 as CHART-Infographics writes them.
+
+Boxes and points are in pixels, the values of data series in the units of the chart. Null is the same as absent.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Generic, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+Coordinate = Annotated[float, Meta(ge=-1e9, le=1e9)]
+Size = Annotated[float, Meta(gt=0, le=1e9)]
+Identifier = int | str | float | None
+Scalar = str | float | int | None
+
+OutputT = TypeVar("OutputT")
+
+
+class ImageSize(Struct, frozen=True):
+    """Width and height of the chart image in pixels."""
+
+    width: Size
+    height: Size
+
+
+class Box(Struct, frozen=True):
+    """An upright box by its corner and its sides."""
+
+    x0: Coordinate
+    y0: Coordinate
+    width: Coordinate
+    height: Coordinate
+
+    def corners(self) -> tuple[float, float, float, float]:
+        """The box as (x0, y0, x1, y1)."""
+        return self.x0, self.y0, self.x0 + self.width, self.y0 + self.height
+
+
+class Point(Struct, frozen=True):
+    """A point in the image."""
+
+    x: Coordinate
+    y: Coordinate
+
+
+class Task(Struct, Generic[OutputT], frozen=True):
+    """One task of one chart; its inputs are not read."""
+
+    output: OutputT | None = None
+
+
+class ChartClass(Struct, frozen=True):
+    """Task 1: the class of the chart."""
+
+    chart_type: str | None = None
+
+
+class TextBlock(Struct, frozen=True):
+    """A block of text; its id links it to roles, ticks and legend pairs."""
+
+    bb: Box
+    text: str | None = None
+    id: Identifier = None
+
+
+class TextBlocks(Struct, frozen=True):
+    """Task 2: the blocks of text."""
+
+    text_blocks: list[TextBlock] | None = None
+
+
+class TextRole(Struct, frozen=True):
+    """The role of the text block `id`."""
+
+    id: Identifier = None
+    role: str | None = None
+
+
+class TextRoles(Struct, frozen=True):
+    """Task 3: the roles of the text blocks."""
+
+    text_roles: list[TextRole] | None = None
+
+
+class Tick(Struct, frozen=True):
+    """A tick mark, and the id of the text block that is its label."""
+
+    tick_pt: Point
+    id: Identifier = None
+
+
+class Axes(Struct, frozen=True):
+    """The ticks of the axis of the independent variable (x) and of the dependent one (y)."""
+
+    x_axis: list[Tick] | None = msgspec.field(name="x-axis", default=None)
+    y_axis: list[Tick] | None = msgspec.field(name="y-axis", default=None)
+
+
+class AxisAnalysis(Struct, frozen=True):
+    """Task 4: the axes."""
+
+    axes: Axes | None = None
+
+
+class LegendPair(Struct, frozen=True):
+    """The box of the graphical sample that the legend label `id` stands beside."""
+
+    bb: Box
+    id: Identifier = None
+
+
+class Legend(Struct, frozen=True):
+    """Task 5: the legend."""
+
+    legend_pairs: list[LegendPair] | None = None
+
+
+class BoxPlotElement(Struct, frozen=True):
+    """A line of a box plot, by a point on it; `_bb` has its extent."""
+
+    x: Coordinate
+    y: Coordinate
+    bb: Box | None = msgspec.field(name="_bb", default=None)
+
+
+class BoxPlot(Struct, frozen=True):
+    """The five lines of a box plot."""
+
+    first_quartile: BoxPlotElement | None = None
+    max: BoxPlotElement | None = None
+    min: BoxPlotElement | None = None
+    median: BoxPlotElement | None = None
+    third_quartile: BoxPlotElement | None = None
+
+
+class VisualElements(Struct, frozen=True):
+    """Task 6a: what is drawn in the plot area. Scatter points may be grouped by series."""
+
+    bars: list[Box] | None = None
+    boxplots: list[BoxPlot] | None = None
+    lines: list[list[Point]] | None = None
+    scatter_points: list[Point | list[Point]] | None = msgspec.field(name="scatter points", default=None)
+
+
+class DataPoint(Struct, frozen=True):
+    """A point of a data series: numbers, or text that holds a number; x may be a label."""
+
+    x: Scalar = None
+    y: Scalar = None
+
+
+class BoxSummary(Struct, frozen=True):
+    """The five numbers of a box plot."""
+
+    first_quartile: Scalar = None
+    max: Scalar = None
+    min: Scalar = None
+    median: Scalar = None
+    third_quartile: Scalar = None
+
+
+class DataSeries(Struct, frozen=True):
+    """A named data series: points, or the summary that a box plot shows."""
+
+    name: Scalar = None
+    data: list[DataPoint] | BoxSummary | None = None
+
+
+class ChartData(Struct, frozen=True):
+    """Tasks 6 and 7: visual elements and data series."""
+
+    visual_elements: VisualElements | None = msgspec.field(name="visual elements", default=None)
+    data_series: list[DataSeries] | None = msgspec.field(name="data series", default=None)
+
+
+class ChartTruth(Struct, frozen=True):
+    """What is true of one chart. A task that is absent is not scored.
+
+    image is needed by tasks 4 and 6a, task1 by tasks 6a to 7, whose measure depends on the class of the chart.
+    ambiguous: the chart counts as grouped and as stacked, whatever its data series say.
+    """
+
+    image: ImageSize | None = None
+    ambiguous: bool | None = None
+    task1: Task[ChartClass | str] | None = None
+    task2: Task[TextBlocks] | None = None
+    task3: Task[TextRoles] | None = None
+    task4: Task[AxisAnalysis] | None = None
+    task5: Task[Legend] | None = None
+    task6: Task[ChartData] | None = None
+
+
+class ChartPrediction(Struct, frozen=True):
+    """What a system says of one chart."""
+
+    task1: Task[ChartClass | str] | None = None
+    task2: Task[TextBlocks] | None = None
+    task3: Task[TextRoles] | None = None
+    task4: Task[AxisAnalysis] | None = None
+    task5: Task[Legend] | None = None
+    task6: Task[ChartData] | None = None
+    task7: Task[ChartData] | None = None
+
+
+def output_of(task: Task[OutputT] | None) -> OutputT | None:
+    """Returns the output of a task, None where the task or its output is absent."""
+    return task.output if task is not None else None
+
+
+def identifier_text(identifier: Identifier) -> str | None:
+    """Returns an id as text, so that 5, 5.0 and "5" are the same id; None has no id."""
+    if isinstance(identifier, float) and identifier.is_integer():
+        return str(int(identifier))
+    return None if identifier is None else str(identifier)
