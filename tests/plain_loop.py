@@ -25,11 +25,11 @@ def read_records(path: Path) -> dict[str, bytes]:
     return {json.loads(line)["sample_id"]: line for line in lines if line.strip()}
 
 
-def score_records(
+def decoded_pairs(
     benchmark: Benchmark[Any, Any, Any], truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
-) -> dict[str, SampleScore | RejectedRecord]:
-    """Scores every ground truth with its prediction, as one batch."""
-    pairs = [
+) -> list[Pair[Any, Any]]:
+    """Returns every ground truth with its prediction, decoded."""
+    return [
         Pair(
             sample_id,
             msgspec.json.decode(text, type=benchmark.truth_type),
@@ -39,6 +39,13 @@ def score_records(
         )
         for sample_id, text in truths.items()
     ]
+
+
+def score_records(
+    benchmark: Benchmark[Any, Any, Any], truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
+) -> dict[str, SampleScore | RejectedRecord]:
+    """Scores every ground truth with its prediction, as one batch."""
+    pairs = decoded_pairs(benchmark, truths, predictions)
     benchmark.setup()
     try:
         return dict(zip(truths, benchmark.score(pairs), strict=True))

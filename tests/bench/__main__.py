@@ -1,0 +1,89 @@
+"""`make bench [ONLY="pipeline chart"]`: prints what evaluations cost; nothing here is a timed test."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from tabulate import tabulate
+
+from tests.bench import scoring
+from tests.bench.corpus import Corpus, generated
+from tests.bench.measure import Cost, cost_of_module
+
+Rows = list[list[str]]
+
+
+def main() -> None:
+    """Runs the sections that are asked for, all by default."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}")
+    parser.add_argument("--samples", type=int, default=100_000, help="size of the largest corpus")
+    parser.add_argument("--folder", type=Path, default=Path("out/bench"), help="where generated corpora are kept")
+    parsed = parser.parse_args()
+    for name in parsed.sections or SECTIONS:
+        SECTIONS[name](parsed.samples, parsed.folder)
+
+
+def pipeline_section(samples: int, folder: Path) -> None:
+    """Beam's floor, the whole evaluation and the scoring alone on the same samples; then how cost grows."""
+    corpora = [generated("chart", samples // part, folder) for part in (4, 2, 1)]
+    runs = {what: _run(what, corpora[-1]) for what in ("floor", "score", "evaluate")}
+    floor, score, whole = (runs[what].microseconds(samples) for what in ("floor", "score", "evaluate"))
+    rows = [
+        ["Beam's floor: read, key, group, count", f"{floor:.0f}", "1.00"],
+        ["scoring functions alone", f"{score:.0f}", f"{score / floor:.2f}"],
+        ["whole evaluation", f"{whole:.0f}", f"{whole / floor:.2f}"],
+        ["whole evaluation without scoring", f"{whole - score:.0f}", f"{(whole - score) / floor:.2f}"],
+    ]
+    _print(f"{samples} generated charts", ["", "processor µs a sample", "of the floor"], rows)
+    costs = [_run("evaluate", corpus) for corpus in corpora[:-1]] + [runs["evaluate"]]
+    rows = [
+        [
+            str(corpus.count),
+            f"{cost.seconds:.1f}",
+            f"{cost.microseconds(corpus.count):.0f}",
+            f"{cost.seconds / costs[0].seconds:.2f}",
+            f"{cost.mebibytes:.0f}",
+        ]
+        for corpus, cost in zip(corpora, costs, strict=True)
+    ]
+    header = ["samples", "processor s", "µs a sample", f"of {corpora[0].count}", "peak MiB"]
+    _print("How the whole evaluation grows", header, rows)
+
+
+def _run(what: str, corpus: Corpus) -> Cost:
+    return cost_of_module("tests.bench.run", what, "chart", str(corpus.ground_truth), str(corpus.predictions))
+
+
+def scoring_section(rows: Callable[[], list[scoring.Row]], title: str) -> Callable[[int, Path], None]:
+    """Returns a section that prints what scoring functions cost."""
+
+    def section(samples: int, folder: Path) -> None:
+        _print(title, ["", "processor µs"], [[row.what, f"{row.microseconds:.0f}"] for row in rows()])
+
+    return section
+
+
+def _print(title: str, header: list[str], rows: Rows) -> None:
+    print(f"\n{title}\n")
+    print(
+        tabulate(
+            rows,
+            headers=header,
+            tablefmt="pipe",
+            disable_numparse=True,
+            colalign=["left", *["right"] * (len(header) - 1)],
+        ),
+        flush=True,
+    )
+
+
+SECTIONS: dict[str, Callable[[int, Path], None]] = {
+    "pipeline": pipeline_section,
+    "chart": scoring_section(scoring.chart_tasks, "Scoring functions of chart, by task"),
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Processor time and peak memory of a piece of work, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Processor seconds of a process and its children, and the peak of its memory in MiB."""
+
+    seconds: float
+    mebibytes: float
+
+    def microseconds(self, count: int) -> float:
+        """Processor microseconds for each of `count` pieces of work."""
+        return self.seconds / count * 1e6
+
+
+def processor_seconds() -> float:
+    """Returns the processor time of this process and of the children that have ended."""
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def cost_of(work: Callable[[], object]) -> Cost:
+    """Does the work here, and returns what it cost; the memory is this process's peak so far."""
+    before = processor_seconds()
+    work()
+    seconds = processor_seconds() - before
+    return Cost(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def cost_of_module(module: str, *arguments: str) -> Cost:
+    """Runs `python -m MODULE ARGUMENTS`, which must print a Cost as JSON on its last line, and returns it."""
+    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{module} {' '.join(arguments)} ended with {done.returncode}:\n{done.stderr[-3000:]}")
+    return Cost(**json.loads(done.stdout.splitlines()[-1]))
