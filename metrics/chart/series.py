@@ -152,7 +152,7 @@ def _similarities(
     similarities = np.zeros((len(truths), len(predictions)))
     labels = _LabelScores(truths, predictions, options) if kind is SeriesKind.LABELLED else None
     for row, truth in enumerate(truths):
-        spread = value_spread(truth.points[:, 1])
+        spread = value_spread(truth.points[:, 1]) if labels is not None else 0.0
         for column, prediction in enumerate(predictions):
             if kind is SeriesKind.FUNCTION:
                 similarities[row, column] = continuous_similarity(truth.points, prediction.points)
