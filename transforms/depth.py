@@ -20,9 +20,13 @@ def deeper_than(text: bytes, limit: int) -> bool:
     if b"\\" in text:
         text = _ESCAPE.sub(b"", text)
     structure = text.translate(_BRACKETS, _NEITHER_BRACKET_NOR_QUOTE)
-    brackets = b"".join(structure.split(b'"')[::2])
-    for _ in range(limit):
-        if not brackets:
+    # Before a bracket inside a string stands an odd number of quotes, so one is left there when pairs go.
+    brackets = structure.replace(b'""', b"")
+    if b'"' in brackets:
+        brackets = b"".join(structure.split(b'"')[::2])
+    for level in range(limit):
+        # What is left cannot hold more levels than half its brackets.
+        if len(brackets) <= 2 * (limit - level):
             return False
         brackets = brackets.replace(b"[]", b"")
     return bool(brackets)
