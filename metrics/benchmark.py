@@ -152,6 +152,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
 REGISTRY: dict[str, str] = {
     "chart": "metrics.chart.benchmark:ChartBenchmark",
+    "figure_text": "metrics.figure_text.benchmark:FigureTextBenchmark",
 }
 
 
