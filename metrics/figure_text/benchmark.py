@@ -13,6 +13,7 @@ import numpy as np
 
 from metrics.benchmark import Benchmark, RejectedRecord, SampleScore, Table
 from metrics.convert import Converter
+from metrics.figure_text.convert import FigureTextConverter
 from metrics.figure_text.details import describe_matches
 from metrics.figure_text.deteval import Matching, Rules, match
 from metrics.figure_text.figure import Figure, chosen, equal_text, subsets, understand
@@ -63,7 +64,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     headline = ("detection.precision", "detection.recall", "detection.f1", "end_to_end.f1", "word_recognition.accuracy")
     ranking = ("detection.f1", "end_to_end.f1", "word_recognition.accuracy")
     worst_by = "detection.f1"
-    converter: ClassVar[Converter | None] = None
+    converter: ClassVar[Converter | None] = FigureTextConverter()
 
     def __init__(self, options: FigureTextOptions) -> None:
         super().__init__(options)
@@ -182,9 +183,7 @@ def _relate_to_outside(statistics: dict[str, int], members: Mapping[str, list[in
         statistics[f"detection.detections[{subset}]"] -= outside
 
 
-def _add_words(
-    statistics: dict[str, int], figure: Figure, members: Mapping[str, list[int]], right: set[int]
-) -> None:
+def _add_words(statistics: dict[str, int], figure: Figure, members: Mapping[str, list[int]], right: set[int]) -> None:
     everything = [position for position, region in enumerate(figure.truths) if not region.ignore]
     for suffix, positions in (("", everything), *((f"[{name}]", positions) for name, positions in members.items())):
         words = [position for position in positions if figure.truths[position].id is not None]

@@ -92,9 +92,7 @@ class _Side:
 def match(overlaps: Overlaps, counts: BoolArray, rules: Rules) -> Iterator[Matching]:
     """Yields one matching for each of the S rows of `counts`, bool [S, G]: which ground-truth regions count."""
     by_truth = _side(overlaps.rows, overlaps.columns, overlaps.tau, overlaps.sigma, (rules.tau, rules.sigma), rules)
-    by_detection = _side(
-        overlaps.columns, overlaps.rows, overlaps.sigma, overlaps.tau, (rules.sigma, rules.tau), rules
-    )
+    by_detection = _side(overlaps.columns, overlaps.rows, overlaps.sigma, overlaps.tau, (rules.sigma, rules.tau), rules)
     single = _single_pairs(overlaps, rules)
     step = max(1, _CELLS_AT_ONCE // max(1, len(overlaps)))
     for start in range(0, len(counts), step):

@@ -58,7 +58,8 @@ def understand(truth: FigureTruth, prediction: FigurePrediction | None, min_conf
         elif region.points is None and region.box is None:
             if region.id is None:
                 raise RejectedRecord(
-                    "prediction", f"regions[{position}] needs `points` or a `box`, or the `id` of the word that it reads"
+                    "prediction",
+                    f"regions[{position}] needs `points` or a `box`, or the `id` of the word that it reads",
                 )
             figure.unknown_readings.append(position)
         elif min_confidence is not None and region.confidence is not None and region.confidence < min_confidence:

@@ -16,7 +16,7 @@ _CELLS_AT_ONCE = 2_000_000
 
 
 class TooManyOverlaps(Exception):
-    """The regions of a sample overlap more often than can be measured in reasonable time; the message says how often."""
+    """The regions overlap more often than can be measured in reasonable time; the message says how often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,8 @@ def rectangles_in_common(truths: Regions, detections: Regions, rows: IntArray, c
     """Returns the areas that the upright rectangles of the pairs have in common, float [P]."""
     one, other = pair_boxes(truths, detections, rows, columns)
     sides = np.minimum(one[:, 2:], other[:, 2:]) - np.maximum(one[:, :2], other[:, :2])
-    return np.prod(np.maximum(sides, 0.0), axis=1)
+    common: FloatArray = np.prod(np.maximum(sides, 0.0), axis=1)
+    return common
 
 
 def pair_boxes(
@@ -124,7 +125,9 @@ def _reach(regions: Regions) -> FloatArray:
         return bounds
     if not regions.angles.any():
         return regions.boxes
-    return np.hstack((
-        np.minimum(regions.boxes[:, :2], regions.other_boxes[:, :2]),
-        np.maximum(regions.boxes[:, 2:], regions.other_boxes[:, 2:]),
-    ))
+    return np.hstack(
+        (
+            np.minimum(regions.boxes[:, :2], regions.other_boxes[:, :2]),
+            np.maximum(regions.boxes[:, 2:], regions.other_boxes[:, 2:]),
+        )
+    )

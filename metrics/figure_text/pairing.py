@@ -40,4 +40,5 @@ def _largest(rows: IntArray, columns: IntArray, pairs: IntArray) -> IntArray:
         (np.ones(len(pairs), dtype=np.int8), column_numbers, starts), shape=(len(used_rows), len(used_columns))
     )
     partner = maximum_bipartite_matching(graph, perm_type="column")
-    return pairs[partner[row_numbers] == column_numbers]
+    chosen: IntArray = pairs[partner[row_numbers] == column_numbers]
+    return chosen

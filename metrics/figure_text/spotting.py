@@ -57,7 +57,9 @@ def text_numbers(
     one, other = (
         np.array(
             [
-                missing if text is None else numbers.setdefault(text if case_sensitive else text.casefold(), len(numbers))
+                missing
+                if text is None
+                else numbers.setdefault(text if case_sensitive else text.casefold(), len(numbers))
                 for text in texts
             ],
             dtype=np.intp,

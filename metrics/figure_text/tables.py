@@ -22,10 +22,12 @@ def subset_table(sums: Sums, values: Mapping[str, float | None]) -> Table:
         *(f"{task}.{rate}" for task in ("detection", "end_to_end") for rate in ("precision", "recall", "f1")),
         "word_recognition.accuracy",
     )
-    rows: list[list[str | float | None]] = [["all", sums["detection.regions"], *(values.get(name) for name in columns)]]
+    rows: list[list[str | float | None]] = [
+        ["all", int(sums["detection.regions"]), *(values.get(name) for name in columns)]
+    ]
     for subset in subset_names(sums):
         figures = (values.get(f"{name}[{subset}]") for name in columns)
-        rows.append([subset, sums[f"detection.regions[{subset}]"], *figures])
+        rows.append([subset, int(sums[f"detection.regions[{subset}]"]), *figures])
     return Table("Subsets of the regions", ("subset", "regions", *columns), rows)
 
 
@@ -34,11 +36,11 @@ def match_table(sums: Sums) -> Table:
     rows: list[list[str | float | None]] = []
     for name, suffix in (("all", ""), *((subset, f"[{subset}]") for subset in subset_names(sums))):
         one, split, merged = (
-            sums[f"detection.{kind}{suffix}"] for kind in ("one_to_one", "split_regions", "merged_regions")
+            int(sums[f"detection.{kind}{suffix}"]) for kind in ("one_to_one", "split_regions", "merged_regions")
         )
-        others = sums[f"detection.split_detections{suffix}"] + sums[f"detection.merged_detections{suffix}"]
-        missed = sums[f"detection.regions{suffix}"] - one - split - merged
-        false = detections(sums.__getitem__, suffix) - one - others
+        others = int(sums[f"detection.split_detections{suffix}"] + sums[f"detection.merged_detections{suffix}"])
+        missed = int(sums[f"detection.regions{suffix}"]) - one - split - merged
+        false = int(detections(sums.__getitem__, suffix)) - one - others
         rows.append([name, one, split, merged, missed, false])
     header = ("subset", "one to one", "split over detections", "merged with others", "missed", "false detections")
     return Table("How regions were matched", header, rows)
