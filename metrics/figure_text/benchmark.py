@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
+import shapely
 
 from metrics.benchmark import Benchmark, RejectedRecord, SampleScore, Table
 from metrics.convert import Converter
 from metrics.figure_text.convert import FigureTextConverter
 from metrics.figure_text.details import describe_matches
 from metrics.figure_text.deteval import Matching, Rules, match
-from metrics.figure_text.figure import Figure, chosen, equal_text, subsets, understand
+from metrics.figure_text.figure import Figure, equal_text, subsets, understand
 from metrics.figure_text.options import FigureTextOptions
 from metrics.figure_text.overlaps import Overlaps, TooManyOverlaps, measure
 from metrics.figure_text.records import FigurePrediction, FigureTruth
@@ -125,6 +126,8 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
             return measure(truths, detections)
         except TooManyOverlaps as error:
             raise RejectedRecord("prediction", f"the predicted regions overlap too often: {error}") from error
+        except shapely.errors.GEOSException as error:
+            raise RejectedRecord("prediction", f"the polygons cannot be intersected: {error}") from error
 
     def _right_readings(self, figure: Figure) -> set[int]:
         """Returns the ground-truth regions that are read right."""
@@ -137,9 +140,12 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
 
 def _counting(figure: Figure, overlaps: Overlaps, members: Mapping[str, list[int]]) -> BoolArray:
     """Returns which located regions count, bool [2 + subsets, G]: all that are cared for, none, each subset."""
-    positions = overlaps.truths.positions
+    rows = {position: row for row, position in enumerate(overlaps.truths.positions.tolist())}
     cared_for = [position for position in figure.located if not figure.truths[position].ignore]
-    return np.stack([chosen(positions, those) for those in (cared_for, [], *members.values())])
+    counts = np.zeros((2 + len(members), len(rows)), dtype=np.bool_)
+    for choice, positions in zip(counts, (cared_for, [], *members.values()), strict=True):
+        choice[[rows[position] for position in positions if position in rows]] = True
+    return counts
 
 
 def _prediction_statistics(figure: Figure) -> dict[str, int]:

@@ -174,7 +174,9 @@ def _side(
     `share` of such pairs could add up to the second and it overlaps two regions at all.
     """
     order = np.lexsort((others, mine))
-    regions, starts = np.unique(mine[order], return_index=True)
+    ordered = mine[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else ordered
+    regions = ordered[starts]
     bounds = np.append(starts, len(order)).tolist()
     passed = rules.reached(gate, thresholds[0])[order]
     shares = np.where(passed, share[order], 0.0)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-
-import numpy as np
 
 from metrics.benchmark import RejectedRecord
 from metrics.figure_text.records import FigurePrediction, FigureTruth, PredictedRegion, TruthRegion
-from metrics.figure_text.regions import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +109,6 @@ def subsets(truths: list[TruthRegion]) -> dict[str, list[int]]:
         if region.important is not None:
             found.setdefault(f"important={'true' if region.important else 'false'}", []).append(position)
     return dict(sorted(found.items()))
-
-
-def chosen(positions: IntArray, members: Iterable[int]) -> BoolArray:
-    """Says which of the N `positions` are among `members`, bool [N]."""
-    return np.isin(positions, np.fromiter(members, dtype=np.intp))
 
 
 def equal_text(one: str | None, other: str | None, case_sensitive: bool) -> bool:

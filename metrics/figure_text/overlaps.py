@@ -58,7 +58,8 @@ def measure(truths: Regions, detections: Regions) -> Overlaps:
         corner_pairs = int((truths.sizes[rows] * detections.sizes[columns]).sum())
         if corner_pairs > MOST_CORNER_PAIRS:
             raise TooManyOverlaps(f"{corner_pairs} pairs of corners to intersect, at most {MOST_CORNER_PAIRS}")
-        common = shapely.area(shapely.intersection(truths.polygons[rows], detections.polygons[columns]))
+        with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
+            common = shapely.area(shapely.intersection(truths.polygons[rows], detections.polygons[columns]))
     else:
         common = rectangles_in_common(truths, detections, rows, columns)
     kept = common > 0
@@ -95,11 +96,12 @@ def pair_boxes(
 
 def _touching(truths: Regions, detections: Regions) -> tuple[IntArray, IntArray]:
     """Returns the pairs whose bounding boxes meet: rows and columns, ordered by row, then column."""
+    reach, detection_reach = _reach(truths), _reach(detections)
     step = max(1, _CELLS_AT_ONCE // max(1, len(detections)))
     found: list[tuple[IntArray, IntArray]] = []
     count = 0
     for start in range(0, len(truths), step):
-        rows, columns = np.nonzero(_meet(truths, detections, slice(start, start + step)))
+        rows, columns = np.nonzero(_meet(reach[start : start + step], detection_reach))
         count += len(rows)
         if count > MOST_PAIRS:
             raise TooManyOverlaps(f"more than {MOST_PAIRS} pairs of regions overlap")
@@ -110,10 +112,10 @@ def _touching(truths: Regions, detections: Regions) -> tuple[IntArray, IntArray]
     return np.concatenate([empty, *(rows for rows, _ in found)]), np.concatenate([empty, *(cols for _, cols in found)])
 
 
-def _meet(truths: Regions, detections: Regions, part: slice) -> BoolArray:
-    """Says which boxes meet, bool [rows of the part, D]."""
-    x1, y1, x2, y2 = (_reach(truths)[part, side, None] for side in range(4))
-    left, top, right, bottom = _reach(detections).T
+def _meet(some: FloatArray, others: FloatArray) -> BoolArray:
+    """Says which of the boxes [N, 4] and [D, 4] meet, bool [N, D]."""
+    x1, y1, x2, y2 = some.T[:, :, None]
+    left, top, right, bottom = others.T
     meet: BoolArray = (x1 < right) & (left < x2) & (y1 < bottom) & (top < y2)
     return meet
 

@@ -33,12 +33,15 @@ def _largest(rows: IntArray, columns: IntArray, pairs: IntArray) -> IntArray:
     """Returns a largest choice among `pairs`, which are ordered by row; the first of a row is tried first."""
     if pairs.size < 2:
         return pairs
-    used_rows, row_numbers = np.unique(rows[pairs], return_inverse=True)
+    begins = np.append(True, rows[pairs[1:]] != rows[pairs[:-1]])
+    firsts: IntArray = pairs[begins]
     used_columns, column_numbers = np.unique(columns[pairs], return_inverse=True)
-    starts = np.searchsorted(row_numbers, np.arange(len(used_rows) + 1))
+    if np.bincount(column_numbers[begins]).max() == 1:
+        return firsts  # each row has its own column, and no pairing has more pairs than rows
+    starts = np.append(np.flatnonzero(begins), len(pairs))
     graph = csr_array(
-        (np.ones(len(pairs), dtype=np.int8), column_numbers, starts), shape=(len(used_rows), len(used_columns))
+        (np.ones(len(pairs), dtype=np.int8), column_numbers, starts), shape=(len(firsts), len(used_columns))
     )
     partner = maximum_bipartite_matching(graph, perm_type="column")
-    chosen: IntArray = pairs[partner[row_numbers] == column_numbers]
+    chosen: IntArray = pairs[partner[np.cumsum(begins) - 1] == column_numbers]
     return chosen

@@ -24,6 +24,8 @@ BoolArray = NDArray[np.bool_]
 
 Geometry = Literal["rectangle", "polygon"]
 
+_CELLS_AT_ONCE = 2_000_000
+
 
 class Located(Protocol):
     """What has a location: a region of either side."""
@@ -109,7 +111,8 @@ def _measured(
         polygons = _polygons(coordinates, owners, len(sizes))
         bounds = _bounds(coordinates, starts)
         areas = shapely.area(polygons)
-        good = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (areas > 0)
+        with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
+            good = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (areas > 0)
         centres = np.add.reduceat(coordinates, starts) / sizes[:, None] if len(sizes) else np.empty((0, 2))
         diagonals = np.hypot(bounds[:, 2] - bounds[:, 0], bounds[:, 3] - bounds[:, 1])
         reason = "its sides cross or touch, or it has no area"
@@ -162,31 +165,48 @@ def _upright(coordinates: FloatArray, starts: IntArray, owners: IntArray) -> tup
     corner = np.where(at_corner, 1 << (2 * right + bottom), 16)
     turned = np.flatnonzero(np.bitwise_or.reduceat(corner, starts) != 15)
     if turned.size:
-        mine = np.isin(owners, turned)
-        rings = shapely.linestrings(coordinates[mine], indices=np.searchsorted(turned, owners[mine]))
-        boxes[turned], angles[turned] = _turn(shapely.oriented_envelope(rings), boxes[turned])
+        is_turned = np.zeros(len(starts), dtype=np.bool_)
+        is_turned[turned] = True
+        mine = is_turned[owners]
+        outlines = shapely.linestrings(coordinates[mine], indices=(np.cumsum(is_turned) - 1)[owners[mine]])
+        boxes[turned], angles[turned] = turn(shapely.convex_hull(outlines))
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     half = (boxes[:, 2:] - boxes[:, :2])[:, ::-1] / 2
     return boxes, np.hstack((centres - half, centres + half)), angles
 
 
-def _turn(envelopes: NDArray[np.object_], bounds: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Returns the rectangles `envelopes` turned upright about their centres, float [N, 4], and by what angle, [N].
+def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
+    """Returns the smallest rectangles around convex hulls, turned upright, float [N, 4], and by what angle, [N].
 
-    Corners on one line have no rectangle; they give a box without area.
+    The smallest rectangle around a convex polygon has a side along one of the polygon's (Freeman and Shapira 1975).
+    A hull without area gives a box without area. (shapely.oriented_envelope fails on coordinates very close to 0.)
     """
-    boxes = np.hstack((bounds[:, :2], bounds[:, :2]))
-    angles = np.zeros(len(bounds))
-    whole = np.flatnonzero(shapely.get_type_id(envelopes) == shapely.GeometryType.POLYGON)
-    if not whole.size:
-        return boxes, angles
-    corners = shapely.get_coordinates(envelopes[whole]).reshape(-1, 5, 2)
-    first, second = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 1]
-    direction = np.arctan2(first[:, 1], first[:, 0])
-    quarters = np.round(direction / (np.pi / 2))
-    lengths = np.stack((np.hypot(*first.T), np.hypot(*second.T)), axis=1)
-    sides = np.where((quarters % 2 == 0)[:, None], lengths, lengths[:, ::-1])
-    centres = (corners[:, 0] + corners[:, 2]) / 2
-    boxes[whole] = np.hstack((centres - sides / 2, centres + sides / 2))
-    angles[whole] = direction - quarters * (np.pi / 2)
+    boxes, angles = np.zeros((len(hulls), 4)), np.zeros(len(hulls))
+    corners = shapely.get_num_coordinates(hulls) - 1
+    corners[shapely.get_type_id(hulls) != shapely.GeometryType.POLYGON] = 0
+    for count in np.unique(corners[corners > 0]).tolist():
+        alike = np.flatnonzero(corners == count)
+        step = max(1, _CELLS_AT_ONCE // count**2)
+        for part in np.split(alike, range(step, len(alike), step)):
+            rings = shapely.get_coordinates(hulls[part]).reshape(len(part), count + 1, 2)
+            boxes[part], angles[part] = _turn_rings(rings)
     return boxes, angles
+
+
+def _turn_rings(rings: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Does `turn` for closed rings of M corners, float [N, M + 1, 2]."""
+    first = rings[:, :1]
+    sides = np.diff(rings, axis=1)
+    along = sides / np.hypot(sides[..., 0], sides[..., 1])[..., None]  # [N, M sides, 2]
+    across = np.stack((-along[..., 1], along[..., 0]), axis=-1)
+    points = np.swapaxes(rings[:, :-1] - first, 1, 2)  # [N, 2, M corners]
+    reach = np.stack((along @ points, across @ points), axis=-1)  # [N, M sides, M corners, 2]
+    low, high = reach.min(axis=2), reach.max(axis=2)
+    best = np.argmin(np.prod(high - low, axis=-1), axis=1)
+    chosen = np.arange(len(rings)), best
+    extent, middle, axis = (high - low)[chosen], ((high + low) / 2)[chosen], along[chosen]
+    centres = first[:, 0] + middle[:, :1] * axis + middle[:, 1:] * across[chosen]
+    directions = np.arctan2(axis[:, 1], axis[:, 0])
+    quarters = np.round(directions / (np.pi / 2))
+    half = np.where((quarters % 2 == 0)[:, None], extent, extent[:, ::-1]) / 2
+    return np.hstack((centres - half, centres + half)), directions - quarters * (np.pi / 2)

@@ -25,14 +25,12 @@ def spot(
 ) -> list[PairList]:
     """Returns the (ground truth, detection) pairs of correctly spotted words, one list for each of S subsets.
 
-    texts: numbers for the texts of both sides, int [G] and [D]; equal numbers are equal texts.
+    texts: numbers for the texts of both sides, int [G] and [D], as `text_numbers` gives them.
     counts: bool [S, G], the ground-truth regions that count; covered: bool [S, D], the detections that don't.
     """
-    same = texts[0][overlaps.rows] == texts[1][overlaps.columns]
-    if overlaps.truths.polygons is not None and len(overlaps.truths) and len(overlaps.detections):
+    if overlaps.truths.polygons is not None and (texts[1] >= 0).any():
         overlaps = measure(overlaps.truths.as_rectangles(), overlaps.detections.as_rectangles())
-        same = texts[0][overlaps.rows] == texts[1][overlaps.columns]
-    candidates = np.flatnonzero(same)
+    candidates = np.flatnonzero(texts[0][overlaps.rows] == texts[1][overlaps.columns])
     shares = _share_of_hull(overlaps, candidates)
     return _pairs(overlaps, candidates[shares > threshold], shares[shares > threshold], counts, covered)
 
@@ -52,7 +50,7 @@ def agree(
 def text_numbers(
     truths: Sequence[str | None], predictions: Sequence[str | None], case_sensitive: bool
 ) -> tuple[IntArray, IntArray]:
-    """Returns numbers for the texts, equal for equal texts; a text that is not given equals nothing."""
+    """Returns numbers for the texts, equal for equal texts; a text that is not given is negative and equals nothing."""
     numbers: dict[str, int] = {}
     one, other = (
         np.array(
