@@ -17,6 +17,7 @@ from metrics.convert import Converter
 from metrics.figure_text.convert import FigureTextConverter
 from metrics.figure_text.details import describe_matches
 from metrics.figure_text.deteval import Matching, Rules, match
+from metrics.figure_text.draw import draw_regions
 from metrics.figure_text.figure import Figure, equal_text, subsets, understand
 from metrics.figure_text.options import FigureTextOptions
 from metrics.figure_text.overlaps import Overlaps, TooManyOverlaps, measure
@@ -118,6 +119,14 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the subsets side by side and how their regions were matched."""
         return [subset_table(sums, self.values(sums)), match_table(sums)]
+
+    def draw(self, truth: FigureTruth, prediction: FigurePrediction | None) -> str:
+        """Returns a picture of the regions of both sides and how they were matched.
+
+        Raises RejectedRecord where the sample cannot be scored.
+        """
+        details = self.score_sample(truth, prediction).details
+        return draw_regions(truth.regions or [], (prediction.regions if prediction else None) or [], details)
 
     def _overlaps(self, figure: Figure) -> Overlaps:
         truths = locate(figure.truths, figure.located, self.options.geometry)

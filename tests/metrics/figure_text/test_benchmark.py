@@ -8,6 +8,7 @@ import pickle
 import time
 from pathlib import Path
 from typing import Any, ClassVar
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -275,6 +276,29 @@ class TestDetails:
         assert "no area" in result.details["prediction"][6]["reason"]
         assert result.coverage["prediction_regions_dropped"] == result.coverage["ground_truth_regions_dropped"] == 1
         assert json.loads(msgspec.json.encode(result.details)) == result.details
+
+
+class TestPicture:
+    def test_a_figure_is_drawn_with_its_matches(self) -> None:
+        truth = [
+            at(0, id="a", text="DNA"),
+            {"points": [[30, 0], [40, 0], [35, 9]], "text": "<&\x00\u202e"},
+            {"id": "b"},
+        ]
+        picture = make_benchmark("figure_text").draw(
+            msgspec.convert({"regions": truth}, FigureTruth),
+            msgspec.convert({"regions": [at(0, text="D" * 1000)]}, FigurePrediction),
+        )
+        root = ElementTree.fromstring(picture)
+        assert [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")] == [
+            "ground truth: one_to_one",
+            "ground truth: missed",
+            "prediction: one_to_one",
+        ]
+        assert len(picture) < 2000
+
+    def test_an_empty_figure(self) -> None:
+        assert ElementTree.fromstring(make_benchmark("figure_text").draw(FigureTruth(), None)) is not None
 
 
 class TestBadRecords:
