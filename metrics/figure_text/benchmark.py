@@ -180,8 +180,8 @@ def _add_detection(statistics: dict[str, int], subset: str, matching: Matching, 
         else:
             merged_regions += len(group.truths)
             merged_detections += 1
-    statistics[f"detection.regions{suffix}"] = matching.counted
-    statistics[f"detection.detections{suffix}"] = len(matching.covered) - int(matching.covered.sum())
+    statistics[f"detection.regions{suffix}"] = matching.regions
+    statistics[f"detection.detections{suffix}"] = matching.detections
     statistics[f"detection.one_to_one{suffix}"] = one_to_one
     statistics[f"detection.split_regions{suffix}"] = split_regions
     statistics[f"detection.split_detections{suffix}"] = split_detections

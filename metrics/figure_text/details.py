@@ -22,7 +22,7 @@ def describe_matches(
     truth) or false, reading, unknown_reading, unconfident (prediction); `with` are the positions of the partners.
     """
     truths, detections = overlaps.truths.positions.tolist(), overlaps.detections.positions.tolist()
-    found, finders = partners(matching, truths, detections)
+    found, finders = _partners(overlaps, matching, truths, detections)
     read = {truths[row]: detections[column] for row, column in spotted}
     covered = {detections[column] for column in matching.covered.nonzero()[0].tolist()}
     return {
@@ -34,11 +34,18 @@ def describe_matches(
     }
 
 
-def partners(matching: Matching, truths: list[int], detections: list[int]) -> tuple[Partners, Partners]:
+def _partners(
+    overlaps: Overlaps, matching: Matching, truths: list[int], detections: list[int]
+) -> tuple[Partners, Partners]:
     """Returns how and with which partners the matched regions of both sides were matched, by position."""
     found: Partners = {}
     finders: Partners = {}
-    pairs = [([row], [column]) for row, column in matching.pairs.tolist()]
+    pairs = [
+        ((row,), (column,))
+        for row, column in zip(
+            overlaps.rows[matching.pairs].tolist(), overlaps.columns[matching.pairs].tolist(), strict=True
+        )
+    ]
     for rows, columns in (*pairs, *((group.truths, group.detections) for group in matching.groups)):
         kind = _kind(len(rows), len(columns))
         for row in rows:

@@ -46,7 +46,7 @@ class Rules:
         """Says whether shares add up to `threshold`; sums are rounded to 4 decimals, as in the script."""
         if not len(shares):
             return False
-        total = round(float(np.cumsum(shares)[-1]), 4)
+        total = round(float(np.add.accumulate(shares)[-1]), 4)
         return total > threshold if self.strict else total >= threshold
 
 
@@ -62,13 +62,14 @@ class Group:
 class Matching:
     """How the regions match when certain ground-truth regions count.
 
-    counted: how many ground-truth regions count.
+    regions, detections: how many ground-truth regions and detections count.
     covered: bool [D], the detections that don't-care regions cover.
-    pairs: int [K, 2], the one-to-one matches found first, by ground truth.
+    pairs: int [K], the overlaps that are one-to-one matches of the first kind.
     groups: the matches found afterwards, in order.
     """
 
-    counted: int
+    regions: int
+    detections: int
     covered: BoolArray
     pairs: IntArray
     groups: list[Group]
@@ -113,27 +114,36 @@ def _match_some(
         & (truth_overlaps[:, rows[single]] == 1)
         & (detection_overlaps[:, columns[single]] == 1)
     )
+    choices, ones = np.nonzero(alone)
+    free_truths, free_detections = counts.copy(), ~covered
+    regions, detections = free_truths.sum(axis=1).tolist(), free_detections.sum(axis=1).tolist()
+    free_truths[choices, rows[single[ones]]] = False
+    free_detections[choices, columns[single[ones]]] = False
     for n in range(len(counts)):
-        pairs = np.stack((rows[single[alone[n]]], columns[single[alone[n]]]), axis=1)
-        free_truths, free_detections = counts[n].copy(), ~covered[n]
-        free_truths[pairs[:, 0]] = False
-        free_detections[pairs[:, 1]] = False
-        groups: list[Group] = []
-        for truth, others, shares in by_truth.candidates:
-            if free_truths[truth] and truth_overlaps[n, truth] >= 2:
-                free = free_detections[others]
-                if rules.sum_reached(shares[free], rules.sigma):
-                    groups.append(Group((truth,), tuple(others[free].tolist())))
-                    free_truths[truth] = False
-                    free_detections[others[free]] = False
-        for detection, others, shares in by_detection.candidates:
-            if free_detections[detection] and detection_overlaps[n, detection] >= 2:
-                free = free_truths[others]
-                if rules.sum_reached(shares[free], rules.tau):
-                    groups.append(Group(tuple(others[free].tolist()), (detection,)))
-                    free_detections[detection] = False
-                    free_truths[others[free]] = False
-        yield Matching(int(counts[n].sum()), covered[n], pairs, groups)
+        free = free_truths[n], free_detections[n]
+        groups = [
+            Group((truth,), others)
+            for truth, others in _scattered(by_truth, *free, truth_overlaps[n], rules, rules.sigma)
+        ]
+        groups += [
+            Group(others, (detection,))
+            for detection, others in _scattered(by_detection, *free[::-1], detection_overlaps[n], rules, rules.tau)
+        ]
+        yield Matching(regions[n], detections[n], covered[n], single[alone[n]], groups)
+
+
+def _scattered(
+    side: _Side, free: BoolArray, free_others: BoolArray, overlapped: IntArray, rules: Rules, threshold: float
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yields each region of one side that matches several of the other, with those; both are then no longer free."""
+    for region, others, shares in side.candidates:
+        if free[region] and overlapped[region] >= 2:
+            left = free_others[others]
+            if rules.sum_reached(shares[left], threshold):
+                matched = others[left]
+                free[region] = False
+                free_others[matched] = False
+                yield region, tuple(matched.tolist())
 
 
 def _single_pairs(overlaps: Overlaps, rules: Rules) -> IntArray:

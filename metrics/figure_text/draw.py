@@ -30,11 +30,9 @@ def draw_regions(
     """
     shapes: list[str] = []
     corners: list[Point] = []
-    matched = (
-        *zip(truths, details["ground_truth"], strict=True),
-        *zip(predictions, details["prediction"], strict=True),
-    )
-    for region, entry in matched:
+    regions: list[TruthRegion | PredictedRegion] = [*truths, *predictions]
+    entries: list[Mapping[str, Any]] = [*details["ground_truth"], *details["prediction"]]
+    for region, entry in zip(regions, entries, strict=True):
         outline = _outline(region)
         if outline:
             corners.extend(outline)

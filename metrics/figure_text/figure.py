@@ -9,6 +9,9 @@ from metrics.benchmark import RejectedRecord
 from metrics.figure_text.records import FigurePrediction, FigureTruth, PredictedRegion, TruthRegion
 
 
+MOST_SUBSETS = 50
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """The regions of both sides, by their positions in the records.
@@ -97,6 +100,8 @@ def subsets(truths: list[TruthRegion]) -> dict[str, list[int]]:
     """Returns the subsets of the regions that count: `difficulty=small`, `orientation=oriented`, `important=true`.
 
     Each with the positions of its regions, in order of the names. Don't-care regions are in none.
+
+    Raises RejectedRecord above 50 subsets.
     """
     found: dict[str, list[int]] = {}
     for position, region in enumerate(truths):
@@ -108,6 +113,8 @@ def subsets(truths: list[TruthRegion]) -> dict[str, list[int]]:
             found.setdefault(f"orientation={region.orientation}", []).append(position)
         if region.important is not None:
             found.setdefault(f"important={'true' if region.important else 'false'}", []).append(position)
+        if len(found) > MOST_SUBSETS:
+            raise RejectedRecord("ground_truth", f"the regions have more than {MOST_SUBSETS} different labels")
     return dict(sorted(found.items()))
 
 

@@ -9,7 +9,7 @@ import shapely
 
 from metrics.figure_text.regions import BoolArray, FloatArray, IntArray, Regions
 
-MOST_PAIRS = 2_000_000
+MOST_PAIRS = 1_000_000
 MOST_CORNER_PAIRS = 4_000_000
 
 _CELLS_AT_ONCE = 2_000_000
@@ -51,7 +51,7 @@ def measure(truths: Regions, detections: Regions) -> Overlaps:
 
     sigma = common / area of the ground truth; tau = common / area of the detection (Wolf and Jolion 2006).
 
-    Raises TooManyOverlaps above two million pairs of rectangles, or four million pairs of corners of polygons.
+    Raises TooManyOverlaps above a million pairs of rectangles, or four million pairs of corners of polygons.
     """
     rows, columns = _touching(truths, detections)
     if truths.polygons is not None and detections.polygons is not None:
@@ -122,9 +122,6 @@ def _meet(some: FloatArray, others: FloatArray) -> BoolArray:
 
 def _reach(regions: Regions) -> FloatArray:
     """Returns boxes that hold each region in every position in which it may be compared, float [N, 4]."""
-    if regions.polygons is not None:
-        bounds: FloatArray = shapely.bounds(regions.polygons)
-        return bounds
     if not regions.angles.any():
         return regions.boxes
     return np.hstack(

@@ -8,8 +8,9 @@ still do. (Text at 44 and at 46 degrees would otherwise end up crosswise.)
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
@@ -43,9 +44,9 @@ class Located(Protocol):
 class Regions:
     """N regions with an area above 0; `positions` says where in the record each stood.
 
-    boxes: float [N, 4], the rectangles turned upright, as x1, y1, x2, y2.
-    other_boxes: float [N, 4], the same turned by a further 90 degrees about the centre.
-    angles: float [N], the angle in radians, within 45 degrees of 0, by which the rectangle was turned.
+    boxes: float [N, 4], as x1, y1, x2, y2: the rectangles turned upright or, of polygons, the bounding boxes.
+    other_boxes: float [N, 4], the rectangles turned by a further 90 degrees about the centre; of polygons, `boxes`.
+    angles: float [N], the angle in radians, within 45 degrees of 0, by which a rectangle was turned.
     polygons: object [N], shapely polygons; None under the geometry `rectangle`.
     sizes: int [N], how many corners each polygon has.
     areas, diagonals: float [N]; centres: float [N, 2], under the geometry asked for.
@@ -67,12 +68,28 @@ class Regions:
         return len(self.positions)
 
     def as_rectangles(self) -> Regions:
-        """The same regions under the geometry `rectangle`."""
+        """The same regions under the geometry `rectangle`, even those whose rectangle has no area."""
         if self.polygons is None:
             return self
-        width, height = self.boxes[:, 2] - self.boxes[:, 0], self.boxes[:, 3] - self.boxes[:, 1]
-        centres = (self.boxes[:, :2] + self.boxes[:, 2:]) / 2
-        return replace(self, polygons=None, areas=width * height, centres=centres, diagonals=np.hypot(width, height))
+        sizes = shapely.get_num_coordinates(self.polygons)
+        return _rectangles(self.positions, shapely.get_coordinates(self.polygons), sizes)
+
+    def without_bad(self, good: BoolArray, reason: str) -> Regions:
+        """The regions that are `good`, bool [N]; the others are dropped for a reason."""
+        if good.all():
+            return self
+        return Regions(
+            positions=self.positions[good],
+            boxes=self.boxes[good],
+            other_boxes=self.other_boxes[good],
+            angles=self.angles[good],
+            polygons=None if self.polygons is None else self.polygons[good],
+            sizes=self.sizes[good],
+            areas=self.areas[good],
+            centres=self.centres[good],
+            diagonals=self.diagonals[good],
+            dropped=dict.fromkeys(self.positions[~good].tolist(), reason),
+        )
 
 
 def locate(records: Sequence[Located], positions: Sequence[int], geometry: Geometry) -> Regions:
@@ -82,90 +99,92 @@ def locate(records: Sequence[Located], positions: Sequence[int], geometry: Geome
     valid and simple (its sides cross or touch) is dropped too, as the Python DetEval in common use does; under
     `rectangle` the smallest rectangle around its points counts.
     """
-    corners: list[Point] = []
-    sizes = np.empty(len(positions), dtype=np.intp)
-    for n, position in enumerate(positions):
-        region = records[position]
-        shape = region.points or _corners(region.box or (0.0, 0.0, 0.0, 0.0))
-        corners.extend(shape)
-        sizes[n] = len(shape)
-    coordinates = np.array(corners, dtype=np.float64).reshape(-1, 2)
-    starts = np.concatenate(([0], np.cumsum(sizes)[:-1])) if len(positions) else np.empty(0, dtype=np.intp)
-    return _measured(np.array(positions, dtype=np.intp), coordinates, starts, sizes, geometry)
+    shapes = [_corners(records[position]) for position in positions]
+    sizes = np.array([len(shape) for shape in shapes], dtype=np.intp)
+    coordinates = np.array(list(itertools.chain.from_iterable(shapes)), dtype=np.float64).reshape(-1, 2)
+    where = np.array(positions, dtype=np.intp)
+    if geometry == "polygon":
+        return _polygons(where, coordinates, sizes)
+    rectangles = _rectangles(where, coordinates, sizes)
+    return rectangles.without_bad(rectangles.areas > 0, "it has no area")
 
 
-def _corners(box: Box) -> list[Point]:
-    x1, y1, x2, y2 = box
+def _corners(region: Located) -> list[Point]:
+    if region.points is not None:
+        return region.points
+    x1, y1, x2, y2 = region.box or (0.0, 0.0, 0.0, 0.0)
     return [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
 
 
-def _measured(
-    positions: IntArray, coordinates: FloatArray, starts: IntArray, sizes: IntArray, geometry: Geometry
-) -> Regions:
-    """Returns the regions whose corners are `coordinates` [sum of sizes, 2], one region after the other."""
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    boxes, other_boxes, angles = _upright(coordinates, starts, owners)
+def _rectangles(positions: IntArray, coordinates: FloatArray, sizes: IntArray) -> Regions:
+    """Returns the rectangles around `coordinates` [sum of sizes, 2], the corners of one region after the other's."""
+    boxes, other_boxes, angles = _upright(coordinates, sizes)
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
-    polygons = None
-    if geometry == "polygon":
-        polygons = _polygons(coordinates, owners, len(sizes))
-        bounds = _bounds(coordinates, starts)
-        areas = shapely.area(polygons)
-        with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
-            good = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (areas > 0)
-        centres = np.add.reduceat(coordinates, starts) / sizes[:, None] if len(sizes) else np.empty((0, 2))
-        diagonals = np.hypot(bounds[:, 2] - bounds[:, 0], bounds[:, 3] - bounds[:, 1])
-        reason = "its sides cross or touch, or it has no area"
-    else:
-        areas = width * height
-        good = areas > 0
-        centres = (boxes[:, :2] + boxes[:, 2:]) / 2
-        diagonals = np.hypot(width, height)
-        reason = "it has no area"
     return Regions(
-        positions=positions[good],
-        boxes=boxes[good],
-        other_boxes=other_boxes[good],
-        angles=angles[good],
-        polygons=None if polygons is None else polygons[good],
-        sizes=sizes[good],
-        areas=areas[good],
-        centres=centres[good],
-        diagonals=diagonals[good],
-        dropped=dict.fromkeys(positions[~good].tolist(), reason),
+        positions=positions,
+        boxes=boxes,
+        other_boxes=other_boxes,
+        angles=angles,
+        polygons=None,
+        sizes=sizes,
+        areas=width * height,
+        centres=(boxes[:, :2] + boxes[:, 2:]) / 2,
+        diagonals=np.hypot(width, height),
+        dropped={},
     )
 
 
-def _bounds(coordinates: FloatArray, starts: IntArray) -> FloatArray:
+def _polygons(positions: IntArray, coordinates: FloatArray, sizes: IntArray) -> Regions:
+    """Returns the polygons with the corners `coordinates` [sum of sizes, 2], without the bad ones."""
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    boxes = _bounds(coordinates, sizes)
+    polygons = np.empty(0, dtype=object)
+    centres = np.empty((0, 2))
+    if len(sizes):
+        polygons = shapely.polygons(shapely.linearrings(coordinates, indices=owners))
+        centres = np.add.reduceat(coordinates, np.cumsum(sizes) - sizes) / sizes[:, None]
+    regions = Regions(
+        positions=positions,
+        boxes=boxes,
+        other_boxes=boxes,
+        angles=np.zeros(len(sizes)),
+        polygons=polygons,
+        sizes=sizes,
+        areas=shapely.area(polygons),
+        centres=centres,
+        diagonals=np.hypot(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]),
+        dropped={},
+    )
+    with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
+        good = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (regions.areas > 0)
+    return regions.without_bad(good, "its sides cross or touch, or it has no area")
+
+
+def _bounds(coordinates: FloatArray, sizes: IntArray) -> FloatArray:
     """Returns the upright bounding boxes, float [N, 4]."""
-    if not len(starts):
+    if not len(sizes):
         return np.empty((0, 4))
+    starts = np.cumsum(sizes) - sizes
     return np.hstack((np.minimum.reduceat(coordinates, starts), np.maximum.reduceat(coordinates, starts)))
 
 
-def _polygons(coordinates: FloatArray, owners: IntArray, count: int) -> NDArray[np.object_]:
-    if not count:
-        return np.empty(0, dtype=object)
-    polygons: NDArray[np.object_] = shapely.polygons(shapely.linearrings(coordinates, indices=owners))
-    return polygons
-
-
-def _upright(coordinates: FloatArray, starts: IntArray, owners: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _upright(coordinates: FloatArray, sizes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Returns `boxes`, `other_boxes` and `angles` as in `Regions`.
 
     A region whose corners are the four of an upright rectangle keeps its coordinates to the bit.
     """
-    boxes = _bounds(coordinates, starts)
-    angles = np.zeros(len(starts))
-    if not len(starts):
+    boxes = _bounds(coordinates, sizes)
+    angles = np.zeros(len(sizes))
+    if not len(sizes):
         return boxes, boxes, angles
+    owners = np.repeat(np.arange(len(sizes)), sizes)
     edges = boxes[owners]
     right, bottom = coordinates[:, 0] == edges[:, 2], coordinates[:, 1] == edges[:, 3]
     at_corner = (right | (coordinates[:, 0] == edges[:, 0])) & (bottom | (coordinates[:, 1] == edges[:, 1]))
     corner = np.where(at_corner, 1 << (2 * right + bottom), 16)
-    turned = np.flatnonzero(np.bitwise_or.reduceat(corner, starts) != 15)
+    turned = np.flatnonzero(np.bitwise_or.reduceat(corner, np.cumsum(sizes) - sizes) != 15)
     if turned.size:
-        is_turned = np.zeros(len(starts), dtype=np.bool_)
+        is_turned = np.zeros(len(sizes), dtype=np.bool_)
         is_turned[turned] = True
         mine = is_turned[owners]
         outlines = shapely.linestrings(coordinates[mine], indices=(np.cumsum(is_turned) - 1)[owners[mine]])

@@ -313,6 +313,7 @@ class TestBadRecords:
                 r"regions\[0\] and regions\[1\] both have the id 'a'",
             ),
             ([at(0, id=1), at(20, id="1")], [], "ground_truth", "both have the id '1'"),
+            ([at(n, difficulty=f"label {n}") for n in range(51)], [], "ground_truth", "more than 50 different labels"),
             ([at(0)], [{"text": "DNA"}], "prediction", r"regions\[0\] needs `points`"),
             ([at(0, id="a")], [{"id": "a"}, {"id": "a", "text": "x"}], "prediction", "a word has one reading"),
             ([at(0)], [at(0, confidence=math.nan)], "prediction", r"regions\[0\]\.confidence"),
