@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from metrics.benchmark import RejectedRecord
 from metrics.figure_text.records import FigurePrediction, FigureTruth, PredictedRegion, TruthRegion
 
-
 MOST_SUBSETS = 50
 
 

@@ -373,9 +373,9 @@ class TestWhole:
             subsets = {"difficulty": [labels[n % 7]], "orientation": "oriented", "important": n % 2 == 0}
             truth.append({"box": [x, y, x + 25, y + 12], "text": "x", **subsets})
             found.append({"box": [x + 2, y + 2, x + 27, y + 14], "text": "x"})
-        start = time.perf_counter()
+        start = time.process_time()
         score(truth, found)
-        assert time.perf_counter() - start < 1
+        assert time.process_time() - start < 1
 
     def test_the_shipped_corpus(self) -> None:
         benchmark = make_benchmark("figure_text")
