@@ -1,7 +1,7 @@
 """Deterministic splits of samples by group, such as figures by the article that they come from.
 
 The draw is a hash of the seed and the group, so that no group is ever torn apart, and neither the order of the samples
-nor the presence of others moves a sample. A sample without a group is its own group.
+nor the presence of others moves a sample. A sample without a group is its own: give its id for the group.
 
 `published_split` is the recipe of the DeTEXT paper, which fills its subsets to a size and so must see the whole set.
 """
