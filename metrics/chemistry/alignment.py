@@ -23,6 +23,7 @@ TEXT_COST = 10.0
 DEGREE_COST = 30.0
 KIND_COST = 10.0
 COST_DIGITS = 6
+LARGEST_BLOCK = 500_000
 Floats = NDArray[np.float64]
 
 
@@ -66,7 +67,7 @@ def unlikeness(
         truth_values = _values(truth_sees, truth_atoms, kinds)
         for prediction_degree, prediction_atoms in prediction_kinds.items():
             pairs = len(truth_atoms) * len(prediction_atoms)
-            budget.spend(pairs * truth_degree * prediction_degree // 4)
+            budget.spend(pairs * truth_degree * prediction_degree // 8)
             prediction_values = _values(prediction_sees, prediction_atoms, kinds)
             if truth_degree >= prediction_degree:
                 least = _least_cost(truth_values, prediction_values)
@@ -112,14 +113,24 @@ def _values(sees: Sequence[Sequence[Neighbour]], atoms: list[int], kinds: dict[s
 
 def _least_cost(longer: Floats, shorter: Floats) -> Floats:
     """The least cost over all shifts of the longer lists `[3, L, D]` against the shorter `[3, S, E]`: `[L, S]`."""
+    compared = shorter.shape[2]
+    if compared == 0:
+        return np.zeros((longer.shape[1], shorter.shape[1]))
+    rows = max(1, LARGEST_BLOCK // (shorter.shape[1] * compared))
+    blocks = [_least_cost_of_block(longer[:, row : row + rows], shorter) for row in range(0, longer.shape[1], rows)]
+    least: Floats = np.concatenate(blocks)
+    return least
+
+
+def _least_cost_of_block(longer: Floats, shorter: Floats) -> Floats:
     count, compared = longer.shape[2], shorter.shape[2]
-    least = np.full((longer.shape[1], shorter.shape[1]), 0.0 if count == 0 else np.inf)
+    least = np.full((longer.shape[1], shorter.shape[1]), np.inf)
+    facing_angle, facing_kind, facing_degree = shorter[:, None]
     for shift in range(count):
-        cost = np.zeros_like(least)
-        for number in range(compared):
-            angle, kind, degree = longer[:, :, None, (number + shift) % count]
-            facing_angle, facing_kind, facing_degree = shorter[:, None, :, number]
-            cost += np.abs((angle - facing_angle + 180) % 360 - 180)
-            cost += KIND_COST * (kind != facing_kind) + DEGREE_COST * np.abs(degree - facing_degree)
-        np.minimum(least, np.round(cost, COST_DIGITS), out=least)
+        order = (np.arange(compared) + shift) % count
+        angle, kind, degree = longer[:, :, None, order]
+        cost = np.abs((angle - facing_angle + 180) % 360 - 180)
+        cost += KIND_COST * (kind != facing_kind)
+        cost += DEGREE_COST * np.abs(degree - facing_degree)
+        np.minimum(least, cost.sum(axis=2), out=least)
     return least

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from rapidfuzz.distance import Levenshtein
@@ -13,6 +13,7 @@ from metrics.benchmark import Benchmark, RejectedRecord, SampleScore, Side
 from metrics.chemistry.budget import Budget, OutOfBudget
 from metrics.chemistry.convert import ChemistryConverter
 from metrics.chemistry.draw import draw_lines
+from metrics.chemistry.latex_text import tokenize
 from metrics.chemistry.line import Line, Region, read_line
 from metrics.chemistry.matcher import Match, match_molecules
 from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
@@ -29,6 +30,7 @@ class ChemistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     max_angle_deviation: Annotated[float, msgspec.Meta(ge=0, le=180)] | None = None
     max_steps: Annotated[int, msgspec.Meta(ge=1)] = 4_000_000
     time_limit_seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] | None = None
+    tokens: Literal["blanks", "latex"] = "blanks"
     max_characters: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 100_000
 
 
@@ -98,8 +100,10 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         structure = all(pair.match.equal for pair in pairs) and predicted_line is not None
         text_difference = _text_difference(truth_line, predicted_line)
         exact = structure and text_difference is None
-        label = truth.text.split()
-        errors = Levenshtein.distance(label, prediction.text.split()) if prediction is not None else len(label)
+        label = self.label_tokens(truth.text)
+        errors = len(label)
+        if prediction is not None:
+            errors = Levenshtein.distance(label, self.label_tokens(prediction.text))
         return SampleScore(
             statistics={
                 "samples": 1,
@@ -146,6 +150,10 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         except OutOfBudget as out:
             raise RejectedRecord("sample", str(out)) from None
         return draw_lines(truth_line, predicted_line, [(p.truth, p.prediction, p.match) for p in pairs])
+
+    def label_tokens(self, text: str) -> list[str]:
+        """The tokens that `token_accuracy` counts."""
+        return text.split() if self.options.tokens == "blanks" else tokenize(text)
 
     def budget(self) -> Budget:
         """A fresh budget for one sample."""
@@ -206,6 +214,6 @@ def _text_difference(truth: Line, prediction: Line | None) -> str | None:
     )
 
 
-def _excerpt(tokens: tuple[str, ...], place: int) -> Any:
+def _excerpt(tokens: tuple[str, ...], place: int) -> str:
     text = " ".join(tokens[max(0, place - 3) : place + 5])
     return repr(text[:DETAIL_CHARACTERS]) if place < len(tokens) else f"the end after {text[:DETAIL_CHARACTERS]!r}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from metrics.chemistry.molecule import CIRCLE_BOND, Bond, Molecule
 
 PRINTED_BONDS = {"-": "-", "=": "=", "~": "\\equiv", CIRCLE_BOND: ""}
@@ -22,7 +24,7 @@ def flat_text(molecule: Molecule) -> list[str] | None:
         return None
     between = {(min(bond.begin, bond.end), max(bond.begin, bond.end)): bond for bond in molecule.bonds}
     tokens = list(molecule.atoms[order[0]].text) if order else []
-    for left, right in zip(order, order[1:], strict=False):
+    for left, right in pairwise(order):
         bond = between.get((min(left, right), max(left, right)))
         if bond is None or not _horizontal(bond, left):
             return None

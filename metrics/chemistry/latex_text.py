@@ -17,6 +17,7 @@ from typing import Union
 from metrics.chemistry import symbols
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\S", re.DOTALL)
+STACKS = ("\\overset", "\\underset", "\\stackrel")
 DEEPEST_GROUP = 60
 """Braces nested deeper than this are text; nobody writes them, and they must not exhaust the stack."""
 
@@ -106,7 +107,7 @@ def _written_token(token: str, reader: _Reader) -> list[str]:
     if token == symbols.COLOURED:
         reader.argument()
         return _written(reader.argument())
-    if token in ("\\overset", "\\underset", "\\stackrel") or token in symbols.STACKED_ARROWS:
+    if token in STACKS or token in symbols.STACKED_ARROWS:
         return _stack(token, reader)
     if token in symbols.ABOVE or token in symbols.BELOW:
         reader.option()
@@ -143,20 +144,17 @@ def _stack(token: str, reader: _Reader) -> list[str]:
 
 
 def _layers(token: str, reader: _Reader) -> tuple[list[str], list[str], list[str]]:
+    """What stands above, below and in the middle of a stack; stacks within the middle are taken apart, too."""
     if token in symbols.STACKED_ARROWS:
         below = _written(reader.option())
         return _written(reader.argument()), below, [symbols.STACKED_ARROWS[token]]
     outer = _written(reader.argument())
-    inner_nodes = reader.argument()
-    inner = _Reader(inner_nodes, 1)
-    head = inner_nodes[0] if inner_nodes else ""
-    above: list[str] = []
-    below: list[str] = []
-    base: list[str] | None = None
-    if isinstance(head, str) and head in ("\\overset", "\\underset", "\\stackrel"):
-        above, below, base = _layers(head, inner)
-    if base is None or inner.position < len(inner_nodes):
-        above, below, base = [], [], _written(inner_nodes)
-    if token == "\\underset":
-        return above, outer + below, base
-    return outer + above, below, base
+    middle = reader.argument()
+    layers: tuple[list[str], list[str], list[str]] | None = None
+    if middle and isinstance(middle[0], str) and middle[0] in STACKS:
+        inner = _Reader(middle, 1)
+        layers = _layers(middle[0], inner)
+        if inner.position < len(middle):
+            layers = None
+    above, under, base = layers or ([], [], _written(middle))
+    return (above, outer + under, base) if token == "\\underset" else (outer + above, under, base)

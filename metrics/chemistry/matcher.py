@@ -2,12 +2,15 @@
 
 Start pairs of atoms are tried from the most alike on, four at most. From a start both drawings are walked together
 along the neighbours that face each other. The texts, the numbers of neighbours and the kinds of bonds must agree
-everywhere, and a bond that leads back to an atom that was seen before must do so in both drawings.
+everywhere, and a bond that leads back to an atom that was seen before must lead back to its counterpart in the other
+drawing. (The tool asks only that both atoms were seen before. So it takes two five-membered rings joined by a bond for
+two fused six-membered ones where the angles allow it, against its own rule that all connections must be right.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,8 +21,6 @@ from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.surroundings import Neighbour, surroundings, turn
 
 MOST_STARTS = 4
-NOT_UNIQUE = 1000.0
-NOT_PERFECT = 2000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +86,11 @@ class _Comparison:
 
     def outcome(self) -> Match:
         """Matches part after part; the first part without a match decides."""
-        starts = self.starts()
         pairs: dict[int, int] = {}
-        while True:
+        while len(pairs) < min(len(self.truth.atoms), len(self.prediction.atoms)):
             best: _Walk | None = None
             taken = set(pairs.values())
-            free = ((t, p) for t, p in starts if t not in pairs and p not in taken)
+            free = ((t, p) for t, p in self.starts() if t not in pairs and p not in taken)
             for _, start in zip(range(MOST_STARTS), free, strict=False):
                 walk = self.walk(*start)
                 if walk.difference is None:
@@ -98,11 +98,11 @@ class _Comparison:
                     break
                 if best is None or len(walk.pairs) > len(best.pairs):
                     best = walk
-            if best is None:
-                return self.leftover(pairs)
+            assert best is not None, "both sides have atoms left, so there is a start"
             pairs.update(best.pairs)
-            if best.difference is not None and best.stopped_at is not None:
+            if best.stopped_at is not None:
                 return Match(pairs, best.difference, *best.stopped_at)
+        return self.leftover(pairs)
 
     def leftover(self, pairs: dict[int, int]) -> Match:
         """The outcome once one side has no atom left."""
@@ -111,17 +111,38 @@ class _Comparison:
             return Match(pairs, f"{missing} atoms of the ground truth and {extra} of the prediction belong to no match")
         return Match(pairs)
 
-    def starts(self) -> list[tuple[int, int]]:
+    def starts(self) -> Iterator[tuple[int, int]]:
         """All pairs of atoms, the most alike first: perfect and unique on both sides, perfect, then by cost.
 
-        Pairs that are equally alike stand in the order of writing of the prediction, then of the truth.
+        A pair is perfect where text and neighbours are the same, angles included. Pairs that are equally alike come
+        in the order of writing of the prediction, then of the truth. The costs are only computed once they matter.
         """
+        perfect = self.perfect_pairs()
+        yield from (pair for pair, unique in perfect if unique)
+        yield from (pair for pair, unique in perfect if not unique)
         cost = unlikeness(self.truth, self.prediction, self.truth_sees, self.prediction_sees, self.budget)
-        perfect = cost == 0
-        unique = (perfect.sum(axis=1, keepdims=True) == 1) & (perfect.sum(axis=0, keepdims=True) == 1)
-        rank = np.where(perfect, np.where(unique, 0.0, NOT_UNIQUE), NOT_PERFECT + cost)
-        order = np.argsort(rank.T, axis=None, kind="stable")
-        return [(int(flat) % len(cost), int(flat) // len(cost)) for flat in order]
+        tried = {pair for pair, _ in perfect}
+        for flat in np.argsort(cost.T, axis=None, kind="stable").tolist():
+            pair = flat % len(cost), flat // len(cost)
+            if pair not in tried:
+                yield pair
+
+    def perfect_pairs(self) -> list[tuple[tuple[int, int], bool]]:
+        """The pairs of atoms that look the same, each with whether no other atom of either side does."""
+        truth_looks, prediction_looks = (
+            _looks(self.truth, self.truth_sees),
+            _looks(self.prediction, self.prediction_sees),
+        )
+        alike: dict[object, list[int]] = {}
+        for atom, look in enumerate(truth_looks):
+            alike.setdefault(look, []).append(atom)
+        images = Counter(prediction_looks)
+        self.budget.spend(sum(len(alike.get(look, ())) * count for look, count in images.items()))
+        return [
+            ((atom, image), len(alike[look]) == 1 and images[look] == 1)
+            for image, look in enumerate(prediction_looks)
+            for atom in alike.get(look, ())
+        ]
 
     def walk(self, truth_start: int, prediction_start: int) -> _Walk:
         """Walks both drawings from a pair of atoms until something differs or both are done."""
@@ -132,7 +153,7 @@ class _Comparison:
             self.budget.spend(1)
             atom, image, came_from = to_visit.pop()
             if atom in walk.pairs or image in seen:
-                if (atom in walk.pairs) != (image in seen):
+                if walk.pairs.get(atom) != image:
                     return walk.stop(atom, image, self.closing_words(atom, image, came_from, atom in walk.pairs))
                 continue
             difference = self.atoms_differ(atom, image)
@@ -158,21 +179,26 @@ class _Comparison:
         return None
 
     def bonds_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> str | None:
-        where = f"the bond from {self.name(atom)} to {self.name(neighbour.atom)}"
         if neighbour.kind != other.kind:
+            where = self.bond_name(atom, neighbour.atom)
             truth_type = self.truth.bonds[neighbour.bond].type
             prediction_type = self.prediction.bonds[other.bond].type
             return f"{where}: {truth_type!r} in the ground truth, {prediction_type!r} in the prediction"
         deviation = turn(neighbour.angle, other.angle)
         if self.max_angle_deviation is not None and deviation > self.max_angle_deviation:
+            where = self.bond_name(atom, neighbour.atom)
             return f"{where}: turned by {deviation:.0f} degrees in the prediction"
         return None
 
     def closing_words(self, atom: int, image: int, came_from: int, closes_in_truth: bool) -> str:
-        where = f"the bond from {self.name(came_from)} to {self.name(atom)}"
+        where = self.bond_name(came_from, atom)
         if closes_in_truth:
-            return f"{where} closes a ring; in the prediction it leads to an atom that was not reached yet"
+            return f"{where} closes a ring; in the prediction it leads to another atom"
         return f"{where} leads on; in the prediction it closes a ring"
+
+    def bond_name(self, begin: int, end: int) -> str:
+        """A bond in words."""
+        return f"the bond from {self.name(begin)} to {self.name(end)}"
 
     def name(self, atom: int) -> str:
         """The atom in words: its number in order of writing, from 1, its text or its neighbours' texts."""
@@ -182,6 +208,14 @@ class _Comparison:
         beside = [self.truth.atoms[n.atom].text for n in self.truth_sees[atom] if self.truth.atoms[n.atom].text]
         at = f" beside {_quoted(beside[0])}" if beside else ""
         return f"atom {atom + 1} (a corner{at})"
+
+
+def _looks(molecule: Molecule, sees: Sequence[Sequence[Neighbour]]) -> list[object]:
+    """What matching sees of each atom: its text, and angle, bond and degree of its neighbours."""
+    return [
+        (atom.text, tuple((neighbour.angle, neighbour.kind, neighbour.degree) for neighbour in neighbours))
+        for atom, neighbours in zip(molecule.atoms, sees, strict=True)
+    ]
 
 
 def _quoted(text: Sequence[str]) -> str:

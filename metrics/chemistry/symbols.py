@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-UNPRINTED = frozenset(
-    "\\space \\quad \\qquad \\enspace \\thinspace \\, \\; \\: \\! \\> \\smear \\left \\right \\rm \\bf \\it \\mathrm "
-    "\\mathbf \\mathit \\mathsf \\mathbb \\mathcal \\mathop \\mathrel \\mathbin \\mathord \\text \\textbf \\textit \\textrm "
-    "\\textsf \\mbox \\operatorname \\displaystyle \\textstyle \\scriptstyle \\scriptscriptstyle \\small \\big \\Big \\bigg "
-    "\\Bigg \\boldsymbol \\nolimits \\underline $".split()
-) | {"\\ "}
+import re
+
+UNPRINTED = {
+    "\\ ",
+    *re.findall(
+        r"\S+",
+        r"""
+    \space \quad \qquad \enspace \thinspace \, \; \: \! \> \smear \left \right \mcfright \mcfleft $
+    \rm \bf \it \mathrm \mathbf \mathit \mathsf \mathbb \mathcal \mathop \mathrel \mathbin \mathord
+    \text \textbf \textit \textrm \textsf \mbox \operatorname \boldsymbol \underline \nolimits
+    \displaystyle \textstyle \scriptstyle \scriptscriptstyle \small \big \Big \bigg \Bigg
+        """,
+    ),
+}
 """Blanks and changes of style; their arguments stay."""
 
 SPACING_WITH_LENGTH = frozenset(("\\hspace", "\\vspace"))
