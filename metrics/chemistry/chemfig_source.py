@@ -12,6 +12,7 @@ COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n")
 COMMAND = re.compile(r"\\(?:[A-Za-z]+|.|\Z)", re.DOTALL)
 CLOSING = {"{": "}", "[": "]", "(": ")"}
 LONGEST_EXPANSION = 100_000
+MOST_EXPANSIONS = 1_000
 
 
 def end_of_enclosed(text: str, start: int) -> int | None:
@@ -57,6 +58,7 @@ class ChemfigSource:
     def __init__(self, text: str, submolecules: Mapping[str, Submolecule]) -> None:
         self.submolecules = submolecules
         self.length = len(text)
+        self.expansions = 0
         self.position = 0
         self.text, self.offsets = _without_comments(text)
 
@@ -132,6 +134,9 @@ class ChemfigSource:
         Raises UnreadableMolecule where no such submolecule is defined.
         """
         start, offset = self.position, self.offset
+        self.expansions += 1
+        if self.expansions > MOST_EXPANSIONS:
+            raise UnreadableMolecule(offset, f"at most {MOST_EXPANSIONS} submolecules")
         self.position += 1
         following = self.peek()
         if following == "{":

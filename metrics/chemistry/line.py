@@ -36,7 +36,7 @@ class Region:
 class Line:
     """A line: its regions in order, and the text around them as comparable tokens.
 
-    In `tokens` the region number k is the token `\\chemfigk`. Molecules that are straight text are among the
+    In `tokens` the region number k (from 1) is the token `\\chemfigk`. Molecules that are straight text are among the
     tokens, not among the regions; empty regions are nowhere.
     """
 
@@ -71,8 +71,8 @@ def read_line(text: str, budget: Budget) -> Line:
         if flat is not None:
             tokens += flat
         elif region.problem is not None or region.content.strip():
-            tokens.append(f"\\chemfig{len(regions)}")
             regions.append(region)
+            tokens.append(f"\\chemfig{len(regions)}")
     return Line(tuple(regions), normalize([*tokens, *tokenize(text[end:])]))
 
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 
-UNPRINTED = {
-    "\\ ",
-    *re.findall(
+UNPRINTED = frozenset(
+    re.findall(
         r"\S+",
         r"""
-    \space \quad \qquad \enspace \thinspace \, \; \: \! \> \smear \left \right \mcfright \mcfleft $
-    \rm \bf \it \mathrm \mathbf \mathit \mathsf \mathbb \mathcal \mathop \mathrel \mathbin \mathord
-    \text \textbf \textit \textrm \textsf \mbox \operatorname \boldsymbol \underline \nolimits
-    \displaystyle \textstyle \scriptstyle \scriptscriptstyle \small \big \Big \bigg \Bigg
+        \space \quad \qquad \enspace \thinspace \, \; \: \! \> \smear \left \right \mcfright \mcfleft $
+        \rm \bf \it \mathrm \mathbf \mathit \mathsf \mathbb \mathcal \mathop \mathrel \mathbin \mathord
+        \text \textbf \textit \textrm \textsf \mbox \operatorname \boldsymbol \underline \nolimits
+        \displaystyle \textstyle \scriptstyle \scriptscriptstyle \small \big \Big \bigg \Bigg
         """,
-    ),
-}
+    )
+) | {"\\ "}
 """Blanks and changes of style; their arguments stay."""
 
 SPACING_WITH_LENGTH = frozenset(("\\hspace", "\\vspace"))
