@@ -108,7 +108,8 @@ def _by_degree(sees: Sequence[Sequence[Neighbour]]) -> dict[int, list[int]]:
 def _values(sees: Sequence[Sequence[Neighbour]], atoms: list[int], kinds: dict[str, int]) -> Floats:
     """Angle, kind and degree of each neighbour, `[3, A, D]`."""
     rows = [[(n.angle, kinds[n.kind], n.degree) for n in sees[atom]] for atom in atoms]
-    return np.array(rows, dtype=np.float64).reshape(len(atoms), -1, 3).transpose(2, 0, 1)
+    values: Floats = np.array(rows, dtype=np.float64).reshape(len(atoms), -1, 3).transpose(2, 0, 1)
+    return values
 
 
 def _least_cost(longer: Floats, shorter: Floats) -> Floats:

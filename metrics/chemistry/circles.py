@@ -17,17 +17,23 @@ def tie_circles(atoms: list[Atom], bonds: list[Bond], budget: Budget) -> Molecul
 
     A circle that hangs on one atom alone is looked at; one whose ring cannot be seen keeps its one bond.
     """
-    for circle in [index for index, atom in enumerate(atoms) if atom.is_circle]:
-        hanging = [bond for bond in bonds if circle in (bond.begin, bond.end)]
-        if len(hanging) != 1 or hanging[0].begin == hanging[0].end:
+    circles: dict[int, list[int]] = {atom: [] for atom, drawn in enumerate(atoms) if drawn.is_circle}
+    for number, bond in enumerate(bonds):
+        for end in {bond.begin, bond.end} & circles.keys():
+            circles[end].append(number)
+    neighbours = _neighbours(atoms, bonds)
+    untied: set[int] = set()
+    ties: list[Bond] = []
+    for circle, hanging in circles.items():
+        start = bonds[hanging[0]].begin + bonds[hanging[0]].end - circle if len(hanging) == 1 else circle
+        if start == circle:
             continue
-        start = hanging[0].begin + hanging[0].end - circle
-        neighbours = _neighbours(atoms, bonds)
         ring = _ring_around(atoms, neighbours, circle, start, budget)
         anchor = min(ring, key=lambda atom: (round(atoms[atom].x, 6), -round(atoms[atom].y, 6)))
         ring = _ring_around(atoms, neighbours, circle, anchor, budget)
-        bonds = [bond for bond in bonds if bond is not hanging[0]] + [_tie(atoms, atom, circle) for atom in ring]
-    return Molecule(tuple(atoms), tuple(bonds))
+        untied.add(hanging[0])
+        ties += [_tie(atoms, atom, circle) for atom in ring]
+    return Molecule(tuple(atoms), (*(bond for number, bond in enumerate(bonds) if number not in untied), *ties))
 
 
 def _neighbours(atoms: list[Atom], bonds: list[Bond]) -> list[list[int]]:
