@@ -90,13 +90,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
     def score_sample(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None) -> SampleScore:
         """Scores one line; see the class. Raises RejectedRecord where a molecule of the truth cannot be read."""
-        budget = self.budget()
-        try:
-            truth_line = self.read_truth(truth, budget)
-            predicted_line = None if prediction is None else self.read("prediction", prediction.text, budget)
-            pairs = self.pairs(truth_line, predicted_line, budget)
-        except OutOfBudget as out:
-            raise RejectedRecord("sample", str(out)) from None
+        truth_line, predicted_line, pairs = self.compared(truth, prediction)
         structure = all(pair.match.equal for pair in pairs) and predicted_line is not None
         text_difference = _text_difference(truth_line, predicted_line)
         exact = structure and text_difference is None
@@ -142,22 +136,24 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
         Raises RejectedRecord as `score_sample` does.
         """
-        budget = self.budget()
-        try:
-            truth_line = self.read_truth(truth, budget)
-            predicted_line = None if prediction is None else self.read("prediction", prediction.text, budget)
-            pairs = self.pairs(truth_line, predicted_line, budget)
-        except OutOfBudget as out:
-            raise RejectedRecord("sample", str(out)) from None
+        truth_line, predicted_line, pairs = self.compared(truth, prediction)
         return draw_lines(truth_line, predicted_line, [(p.truth, p.prediction, p.match) for p in pairs])
 
     def label_tokens(self, text: str) -> list[str]:
         """The tokens that `token_accuracy` counts."""
         return text.split() if self.options.tokens == "blanks" else tokenize(text)
 
-    def budget(self) -> Budget:
-        """A fresh budget for one sample."""
-        return Budget(self.options.max_steps, self.options.time_limit_seconds)
+    def compared(
+        self, truth: ChemistryTruth, prediction: ChemistryPrediction | None
+    ) -> tuple[Line, Line | None, list[PairOfRegions]]:
+        """Reads both lines and compares their regions, within the budget of one sample."""
+        budget = Budget(self.options.max_steps, self.options.time_limit_seconds)
+        try:
+            truth_line = self.read_truth(truth, budget)
+            predicted_line = None if prediction is None else self.read("prediction", prediction.text, budget)
+            return truth_line, predicted_line, self.pairs(truth_line, predicted_line, budget)
+        except OutOfBudget as out:
+            raise RejectedRecord("sample", str(out)) from None
 
     def read_truth(self, truth: ChemistryTruth, budget: Budget) -> Line:
         """Reads the truth's line; raises RejectedRecord where one of its molecules cannot be read."""

@@ -144,17 +144,20 @@ def _stack(token: str, reader: _Reader) -> list[str]:
 
 
 def _layers(token: str, reader: _Reader) -> tuple[list[str], list[str], list[str]]:
-    """What stands above, below and in the middle of a stack; stacks within the middle are taken apart, too."""
+    """What stands above, below and in the middle of a stack; a stack in the middle is taken apart, too."""
     if token in symbols.STACKED_ARROWS:
         below = _written(reader.option())
         return _written(reader.argument()), below, [symbols.STACKED_ARROWS[token]]
     outer = _written(reader.argument())
-    middle = reader.argument()
-    layers: tuple[list[str], list[str], list[str]] | None = None
-    if middle and isinstance(middle[0], str) and middle[0] in STACKS:
-        inner = _Reader(middle, 1)
-        layers = _layers(middle[0], inner)
-        if inner.position < len(middle):
-            layers = None
-    above, under, base = layers or ([], [], _written(middle))
+    middle: Node = _tree(_written(reader.argument()))
+    under, middle = _peeled(middle, "\\underset")
+    above, middle = _peeled(middle, "\\overset")
+    base = _written(middle)
     return (above, outer + under, base) if token == "\\underset" else (outer + above, under, base)
+
+
+def _peeled(nodes: Node, command: str) -> tuple[list[str], Node]:
+    """What `nodes` put above or below their middle, and the middle, where they are `command` and nothing else."""
+    if len(nodes) == 3 and nodes[0] == command:
+        return _written(nodes[1]), nodes[2]
+    return [], nodes
