@@ -89,6 +89,8 @@ class _ChemfigReader:
         self.sketch = Sketch()
         self.bond_arrived = False
         """Whether a bond has reached an atom yet: rings before that lie as one that starts the molecule."""
+        self.last_start = 0
+        """The atom from which the last bond was drawn."""
 
     def group(self, pen: Pen, depth: int, circle: bool = False) -> None:
         """Draws until the group ends, before its `)`, with a circle where the group is a ring `**n`."""
@@ -135,7 +137,7 @@ class _ChemfigReader:
     def expand(self) -> None:
         """Expands submolecules that stand next."""
         while self.source.peek() == "!":
-            self.budget.spend(len(self.source.text) // 10 + 1)
+            self.budget.spend(len(self.source.text))
             self.source.expand_submolecule(runs_left=False)
 
     def atom_text(self, pen: Pen) -> tuple[list[str], list[tuple[str, str]]]:
@@ -145,7 +147,7 @@ class _ChemfigReader:
         while (character := self.source.peek()) not in ("", "(", ")", "*", *BOND_STARTS):
             self.budget.spend(1)
             if character == "!":
-                self.budget.spend(len(self.source.text) // 10 + 1)
+                self.budget.spend(len(self.source.text))
                 self.source.expand_submolecule(90 < pen.angle % 360 < 270)
             elif character == "{":
                 text.append(f"{{{self.source.take_enclosed()}}}")
@@ -168,6 +170,7 @@ class _ChemfigReader:
         if command in OPTIONAL_ARGUMENT and self.source.peek() == "[":
             self.source.take_enclosed()
         if command == "\\chemfig" and self.source.peek() == "{":
+            self.budget.spend(len(self.source.text))
             self.source.splice(start, self.source.take_enclosed())
             return []
         if command == DRAWN_CIRCLE:
@@ -177,13 +180,11 @@ class _ChemfigReader:
         return [] if command == "\\chemskipalign" else [command]
 
     def hook(self) -> tuple[str, str]:
-        start, offset = self.source.position, self.source.offset
+        """Takes a hook `?` or `?[...]`: its name and its bond."""
+        offset = self.source.offset
         self.source.position += 1
-        if self.source.peek() == "[":
-            inside = self.source.take_enclosed()
-            return read_hook(f"?[{inside}]", offset)
-        self.source.position = start + 1
-        return read_hook("?", offset)
+        inside = self.source.take_enclosed() if self.source.peek() == "[" else ""
+        return read_hook(f"?[{inside}]", offset)
 
     def mark(self) -> None:
         """Drops `@{name}`, a mark for arrows."""
@@ -240,9 +241,6 @@ class _ChemfigReader:
         if self.source.peek() in ("", ")"):
             self.draw_atom(pen, "")
         return False
-
-    last_start = 0
-    """The atom from which the last bond was drawn."""
 
     def bond_type(self) -> str:
         kind = self.source.take()

@@ -10,6 +10,7 @@ from metrics.chemistry.unreadable import UnreadableMolecule
 
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n")
 COMMAND = re.compile(r"\\(?:[A-Za-z]+|.|\Z)", re.DOTALL)
+BRACKET_OR_SHIELD = re.compile(r"[\\%(){}\[\]]")
 CLOSING = {"{": "}", "[": "]", "(": ")"}
 LONGEST_EXPANSION = 100_000
 MOST_EXPANSIONS = 1_000
@@ -24,13 +25,13 @@ def end_of_enclosed(text: str, start: int) -> int | None:
     closing = CLOSING[opening]
     depth = braces = 0
     position = start
-    while position < len(text):
-        character = text[position]
-        position += 1
+    while match := BRACKET_OR_SHIELD.search(text, position):
+        character, position = match.group(), match.end()
         if character == "\\":
             position += 1
-        elif character == "%" and (line_end := text.find("\n", position)) >= 0:
-            position = line_end + 1
+        elif character == "%":
+            line_end = text.find("\n", position)
+            position = line_end + 1 if line_end >= 0 else position
         elif opening != "{" and character in "{}":
             braces += 1 if character == "{" else -1
         elif not braces and character in (opening, closing):

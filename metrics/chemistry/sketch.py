@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from metrics.chemistry.budget import Budget
 from metrics.chemistry.circles import tie_circles
@@ -17,6 +18,9 @@ from metrics.chemistry.molecule import CIRCLE_BOND, Atom, Bond, Molecule
 
 SAME_PLACE = 0.01
 """Atoms closer than this (in bond lengths) are drawn at one place."""
+
+LINE_BREAKS = ("\\\\", "\\enter")
+LONGEST_CACHED = 64
 
 BOND_ORDER = {"-": 0, "=": 1, "~": 2}
 """Of several bonds between the same atoms the highest is seen; every other type hides these."""
@@ -64,7 +68,7 @@ class Sketch:
     def finish(self, budget: Budget) -> Molecule:
         """Returns the molecule that is seen; the empty molecule where nothing was drawn."""
         budget.spend(len(self.texts) + len(self.bonds))
-        texts = [normalize(tokenize(text)) for text in self.texts]
+        texts = [_short_text(text) if len(text) <= LONGEST_CACHED else _atom_text(text) for text in self.texts]
         merged = self._merged(texts, budget)
         bonds = _highest([(merged[a], merged[b], kind) for a, b, kind in self.bonds if merged[a] != merged[b]])
         bonds += self._hooked(merged)
@@ -108,6 +112,15 @@ class Sketch:
             else:
                 first[hook.name] = atom
         return bonds
+
+
+def _atom_text(text: str) -> tuple[str, ...]:
+    """The comparable tokens of an atom; line breaks print nothing there."""
+    return normalize(token for token in tokenize(text) if token not in LINE_BREAKS)
+
+
+_short_text = lru_cache(maxsize=10_000)(_atom_text)
+"""The same texts come again and again: most atoms are one of a few dozen."""
 
 
 def _highest(bonds: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:

@@ -24,7 +24,7 @@ HOOK = re.compile(r"\?\[\s*([^,\[\]{}\s]*)\s*(?:,\s*([^\[\]]*))?\]\Z")
 HOOK_BONDS = ("-", "=", "~", ">", "<", ">:", "<:", ">|", "<|")
 """Bonds of hooks by number, from 1."""
 PIECE = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
-TOKEN = re.compile(rf"branch[()]|\?(?:\[[^\[\]]*\])?|(?:{BOND_TYPE})(?:\[\S*)?|\\[A-Za-z]+|\\.|\S", re.DOTALL)
+TOKEN = re.compile(rf"branch[()]|\?(?:\[[^\[\]]*\])?|(?:{BOND_TYPE})(?:\[[^\[\]]*\]?)?|\\[A-Za-z]+|\\.|\S", re.DOTALL)
 
 
 def is_ssml(text: str) -> bool:

@@ -115,6 +115,7 @@ def test_the_limit_of_angles_reaches_the_matcher() -> None:
 
 HOSTILE = [
     "\\chemfig{" * 2000,
+    "\\chemfig{" * 5000 + "A" + "}" * 5000,
     "\\chemfig{A" + "(-B" * 2000,
     "\\chemfig{" + "(" * 5000 + ")" * 5000 + "}",
     "\\chemfig { " + "branch( " * 5000 + "}",

@@ -37,6 +37,10 @@ def test_branches_that_are_open_at_the_end_are_closed() -> None:
     )
 
 
+def test_blanks_may_be_missing_or_too_many() -> None:
+    assert molecule("A branch( -[:90]B branch)-[: 0, 1.0]C") == molecule("A branch( -[:90] B branch) -[:0,1.0] C")
+
+
 def test_charges_in_braces_are_text() -> None:
     assert molecule("N H _ { 4 } ^ { + } -[:90] O ^ { - }").atoms[1].text == ("O", "^", "{", "-", "}")
 
