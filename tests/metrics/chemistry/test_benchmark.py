@@ -20,7 +20,7 @@ from metrics.sums import Sums
 from tests.generate.chemistry import sample
 from tests.plain_loop import make_benchmark, read_records, score_records, total
 
-CORPUS = Path("tests/corpora/chemistry")
+CORPUS = Path(__file__).parents[2] / "corpora" / "chemistry"
 ETHANOL = "\\chemfig{CH_3-[1]CH_2-[7]OH}"
 ETHANOL_SSML = "\\chemfig { C H _ { 3 } -[:45.0,1.0] C H _ { 2 } -[:315.0,1.0] O H }"
 
