@@ -1,4 +1,8 @@
-"""The boxes of the ink that each token leaves, in pixels of a page at 200 dpi."""
+"""The boxes of the ink that each token leaves, in whole pixels of a page at 200 dpi.
+
+Ink is the box of each glyph by its font's metrics, and each rule. As in a raster, a token's box spans the pixels that
+its ink covers wholly, or touches where it covers none, and the image is cropped to all the pixels that ink touches.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +28,27 @@ class Boxes:
 
     boxes: [N, 4] left, top, right, bottom in pixels of the image cropped to its ink.
     size: width and height of that image.
+    marks: the mark of each token.
     """
 
     tokens: tuple[str, ...]
     boxes: NDArray[np.float64]
     size: tuple[float, float]
+    marks: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tokens)
 
 
 def visible(typeset: Typeset) -> list[Ink]:
-    """Returns the ink of the first page that has any, cut at the right edge of the paper."""
-    edge = typeset.right_edge
+    """Returns the ink of the first page that has any on the paper, cut at the paper's right edge."""
+    edge = typeset.width - typeset.margin
     for page in typeset.pages:
-        inks = [ink if ink.right <= edge else ink._replace(right=edge) for ink in page.inks if ink.left < edge]
+        inks = [
+            ink if ink.right <= edge else ink._replace(right=edge)
+            for ink in page.inks
+            if ink.left < edge and ink.right > -typeset.margin
+        ]
         if inks:
             return inks
     return []
@@ -50,15 +60,30 @@ def token_boxes(typeset: Typeset, labels: tuple[str, ...]) -> Boxes:
     if not inks:
         return Boxes((), np.zeros((0, 4)), (0.0, 0.0))
     table = np.array([ink[:5] for ink in inks], dtype=np.int64)
-    marks, extents = table[:, 0], table[:, 1:] * PIXELS_PER_UNIT
-    origin = extents[:, :2].min(axis=0)
-    size = extents[:, 2:].max(axis=0) - origin + 2 * PADDING
-    marked = (marks != NO_MARK) & (marks < len(labels))
-    marks, extents = marks[marked], extents[marked]
-    present, place = np.unique(marks, return_inverse=True)
-    boxes = np.empty((len(present), 4))
+    table[:, 1:4:2] += typeset.margin
+    table[:, 2:5:2] += typeset.fall
+    extents: NDArray[np.float64] = table[:, 1:] * np.float64(PIXELS_PER_UNIT)
+    touched, covered = _pixels(extents)
+    origin = touched[:, :2].min(axis=0)
+    width, height = touched[:, 2:].max(axis=0) - origin + 2 * PADDING
+    owned = (table[:, 0] != NO_MARK) & (table[:, 0] < len(labels))
+    marks, place = np.unique(table[owned, 0], return_inverse=True)
+    boxes = np.empty((len(marks), 4))
     boxes[:, :2], boxes[:, 2:] = np.inf, -np.inf
-    np.minimum.at(boxes[:, :2], place, extents[:, :2])
-    np.maximum.at(boxes[:, 2:], place, extents[:, 2:])
+    np.minimum.at(boxes[:, :2], place, covered[owned, :2])
+    np.maximum.at(boxes[:, 2:], place, covered[owned, 2:])
     boxes += np.tile(PADDING - origin, 2) + np.array([-MARGIN, -MARGIN, MARGIN, MARGIN])
-    return Boxes(tuple(labels[mark] for mark in present), boxes, (float(size[0]), float(size[1])))
+    return Boxes(tuple(labels[mark] for mark in marks), boxes, (float(width), float(height)), tuple(marks.tolist()))
+
+
+def _pixels(extents: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The first and last pixel columns and rows that ink touches, and that it covers wholly, [N, 4] each.
+
+    Where ink covers no whole column or row, the ones that it touches stand for them.
+    """
+    touched = np.concatenate([np.floor(extents[:, :2]), np.ceil(extents[:, 2:]) - 1], axis=1)
+    covered = np.concatenate([np.ceil(extents[:, :2]), np.floor(extents[:, 2:]) - 1], axis=1)
+    for low, high in ((0, 2), (1, 3)):
+        thin = covered[:, high] < covered[:, low]
+        covered[thin, low], covered[thin, high] = touched[thin, low], touched[thin, high]
+    return touched, covered

@@ -18,7 +18,7 @@ ROUNDS = 5
 SAMPLE = 2
 RESIDUAL = 20.0
 TRIALS = 50
-SEED = 0
+SEED = 42
 _TINY = 1e-10
 _EPSILON = float(np.spacing(1.0))
 

@@ -76,8 +76,9 @@ def _position_cost(truth: Boxes, prediction: Boxes) -> NDArray[np.float64]:
 
 
 def _order_cost(truth: int, prediction: int) -> NDArray[np.float64]:
-    """Absolute difference of the places in the reading order, each over its own length: [G, P]."""
-    return np.abs(np.arange(truth)[:, None] / truth - np.arange(prediction)[None] / prediction)
+    """Absolute difference of the places in the reading order over the longer length: [G, P]."""
+    cost: NDArray[np.float64] = np.abs(np.arange(truth)[:, None] - np.arange(prediction)[None]) / max(truth, prediction)
+    return cost
 
 
 def _centres(boxes: Boxes) -> NDArray[np.float64]:

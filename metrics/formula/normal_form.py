@@ -218,7 +218,9 @@ def _with_braces(tokens: list[str]) -> list[str]:
             _brace(result, start)
         elif token in _TWO_ARGUMENTS:
             _brace(result, at + 1)
-            _brace(result, closing(result, at + 1) + 1)
+            second = closing(result, at + 1) + 1
+            result += ["{", "}"] if second == len(result) else []
+            _brace(result, second)
         at += 1
     return result
 

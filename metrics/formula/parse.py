@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from metrics.formula import commands
 from metrics.formula.tokens import BLANK, split
+from metrics.formula.vocabulary import COMMANDS
 
 DEEPEST = 100
 MOST_COLUMNS = 100
@@ -53,6 +54,7 @@ class _Reader:
         self._at = 0
         self._depth = 0
         self._in_text = False
+        self._roman = False
 
     def peek(self) -> str:
         """The next token, white space skipped outside of text; empty at the end."""
@@ -135,6 +137,8 @@ class _Reader:
     def _argument(self) -> _Piece:
         """One argument: a group, or a single command or character with its own arguments."""
         token = self.peek()
+        if token == "}":
+            return _Piece([self.take()])
         if token in _ENDS or token in {_END_OF_INPUT, "^", "_"}:
             raise Unparsable("expected an argument")
         return self._nucleus()
@@ -172,12 +176,14 @@ class _Reader:
             return _Piece([token, *self._argument().braced(), *self._argument().braced()])
         if token in commands.OPTIONAL_THEN_ONE:
             return _Piece([token, *(self._optional() or []), *self._argument().braced()])
-        if token in commands.MARKS or token in commands.LAPS or token in commands.PHANTOMS:
+        if token in commands.LAPS:
+            return _Piece([commands.LAPS[token], *self._argument().braced()])
+        if token in commands.MARKS or token in commands.PHANTOMS:
             return _Piece([token, *self._argument().braced()])
         if token in commands.TEXTS:
             return _Piece(["\\mathrm", *self._text().braced()])
         if token in commands.FONTS:
-            return _Piece([commands.FONTS[token], *self._argument().braced()])
+            return self._font(commands.FONTS[token])
         if token in commands.CLASSES:
             return self._class(token)
         return self._special(token)
@@ -190,7 +196,9 @@ class _Reader:
         if token in commands.SIZED:
             return _Piece([token + self._delimiter()])
         if token == "\\rm":
-            return _Piece(["\\mathrm", "{", *self.expression(), "}"])
+            return self._switch_to_roman()
+        if self._roman and (token in commands.LETTERS or token[1:] not in COMMANDS) and token[1:].isalpha():
+            return _Piece(["\\ ", *token[1:]])
         if token in commands.LIMIT_OPERATORS:
             return _Piece(["\\operatorname", "{", *token[1:], "}"])
         if token in commands.COLOURS:
@@ -212,6 +220,19 @@ class _Reader:
         if token == "\\operatorname" and name in commands.RESTORED:
             return _Piece(["\\" + name])
         return _Piece([token, *argument])
+
+    def _font(self, font: str) -> _Piece:
+        """A font command with its argument; under \\mathrm a Greek letter is spelled, as the released tool does."""
+        outer, self._roman = self._roman, font == "\\mathrm"
+        argument = self._argument().braced()
+        self._roman = outer
+        return _Piece([font, *argument])
+
+    def _switch_to_roman(self) -> _Piece:
+        outer, self._roman = self._roman, True
+        body = self.expression()
+        self._roman = outer
+        return _Piece(["\\mathrm", "{", *body, "}"])
 
     def _text(self) -> _Piece:
         """The argument of a text command, in which a blank is a blank."""
@@ -314,7 +335,6 @@ class _Reader:
         if _ROW_GAP.match(ahead):
             while self.take() != "]":
                 pass
-
 
 
 _UNIT = r"(?:true)?(?:em|ex|pt|pc|in|bp|cm|mm|dd|cc|sp|mu)"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import math
 import os
 import re
 import shutil
@@ -24,7 +25,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metrics.formula.dvi import Font, Metrics, Page, UnreadableOutput, read_metrics, read_pages
+from metrics.formula.dvi import (
+    POINTS_PER_INCH,
+    UNITS_PER_POINT,
+    Font,
+    Metrics,
+    Page,
+    UnreadableOutput,
+    read_metrics,
+    read_pages,
+)
 from metrics.formula.marks import Marked
 from metrics.formula.vocabulary import COMMANDS, CONTROL_SYMBOLS, ENVIRONMENTS
 
@@ -77,7 +87,8 @@ _PREAMBLE = r"""\documentclass[12pt]{article}
   \formula@check{\numexpr\formula@level+1\relax}%
   \egroup\formula@ship\box\formula@box}
 \def\formula@start{\formula@level\currentgrouplevel\relax}
-\def\formula@origin{\hoffset-\oddsidemargin\voffset-\topmargin}
+\def\formula@origin{\hoffset-\oddsidemargin
+  \voffset-\dimexpr\topmargin+\headheight+\headsep+\topskip\relax}
 \makeatother
 \setbox0\vbox{\[\mathrm{x}\mathbf{x}\mathbb{R}\mathfrak{g}\mathcal{L}\mathit{x}\mathsf{x}\mathtt{x}\boldsymbol{x}
   \upalpha\lesssim\sum^{\sum^{\mathrm{x}\mathbf{x}}}\text{x}\]}
@@ -91,11 +102,17 @@ class MissingTool(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Typeset:
-    """A typeset formula: the pages it came out on, in scaled points, the fonts by number, and the paper's width."""
+    """A typeset formula: the pages it came out on and the fonts by number.
+
+    Places are in scaled points from the left edge of the text and its first baseline; that point is `margin` right of
+    the paper's left edge and `fall` below its top edge, and the paper is `width` wide.
+    """
 
     pages: tuple[Page, ...]
     fonts: dict[int, Font]
-    right_edge: int
+    margin: int
+    fall: int
+    width: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +134,7 @@ class Typesetter:
         self._seconds = seconds
         self._scratch: Path | None = None
         self._metrics: dict[str, Metrics] = {}
+        self._outlines: dict[str, Path | None] = {}
         self.runs = 0
 
     def __enter__(self) -> Typesetter:
@@ -170,7 +188,7 @@ class Typesetter:
         fonts: dict[int, Font] = {}
         pages = self._run(source, fonts, self._seconds + len(formulas) // 20)
         return {
-            formulas[page.number]: Typeset((page,), fonts, _right_edge(formulas[page.number]))
+            formulas[page.number]: Typeset((page,), fonts, *_on_paper(formulas[page.number]))
             for page in pages
             if 0 <= page.number < len(formulas)
         }
@@ -186,7 +204,7 @@ class Typesetter:
         pages = self._run(source, fonts, self._seconds)
         if not pages:
             return Failure("TeX gives no page for it")
-        return Typeset(tuple(pages), fonts, _right_edge(formula))
+        return Typeset(tuple(pages), fonts, *_on_paper(formula))
 
     def _run(self, source: str, fonts: dict[int, Font], seconds: int) -> list[Page]:
         """Runs TeX on a document and returns the pages that it finished."""
@@ -214,6 +232,12 @@ class Typesetter:
             found = _find(f"{name}.tfm")
             self._metrics[name] = read_metrics(found.read_bytes()) if found else Metrics({})
         return self._metrics[name]
+
+    def outlines(self, name: str) -> Path | None:
+        """Returns the file of a font's outlines (Type 1); None where there is none."""
+        if name not in self._outlines:
+            self._outlines[name] = _find(f"{name}.pfb")
+        return self._outlines[name]
 
     def _make_format(self, scratch: Path) -> None:
         (scratch / "formula.tex").write_text(_PREAMBLE, "utf-8")
@@ -276,10 +300,16 @@ def _paper(formula: Marked) -> tuple[str, float]:
     return next((name, width) for most, name, width in PAPERS if count <= most)
 
 
-def _right_edge(formula: Marked) -> int:
-    """The right edge of the paper in scaled points from the left edge of the text."""
+def _on_paper(formula: Marked) -> tuple[int, int, int]:
+    """Where the text's first baseline starts on the paper, and the paper's width, in scaled points.
+
+    The geometry package leaves two fifths of the vertical margin above the text; the first line is 12 pt below.
+    """
+    unit = POINTS_PER_INCH * UNITS_PER_POINT / 25.4
     width = _paper(formula)[1]
-    return round((width + width * PRINTED_SHARE) / 2 / 25.4 * 72.27 * 65536)
+    margin = 1 - PRINTED_SHARE
+    fall = width / math.sqrt(2) * margin * 2 / 5 * unit + 12 * UNITS_PER_POINT
+    return round(width * margin / 2 * unit), round(fall), round(width * unit)
 
 
 def _environment() -> dict[str, str]:

@@ -6,7 +6,9 @@ tables. None  them reads or writes a file, defines anything beyond its group, or
 
 from __future__ import annotations
 
-COMMANDS = frozenset(
+from metrics.formula.commands import words
+
+COMMANDS = words(
     """
     AA AE Acute AmS And Arrowvert Bar Bbb Bbbk Big Bigg Biggl Biggm Biggr Bigl Bigm Bigr Box Breve Bumpeq Cap
     Check Cup Ddot Delta Diamond Dot Doteq Downarrow Finv Game Gamma Grave Hat Huge Im Join L LARGE Lambda Large
@@ -72,10 +74,10 @@ COMMANDS = frozenset(
     varpropto varrho varsigma varsubsetneq varsubsetneqq varsupsetneq varsupsetneqq vartheta vartriangle
     vartriangleleft vartriangleright vcenter vdash vdots vec vee veebar vert vfill vline vphantom vskip vspace
     wedge widehat widetilde wp wr xi xleftarrow xrightarrow yen zeta
-    """.split()
+    """
 )
-ENVIRONMENTS = frozenset(
+ENVIRONMENTS = words(
     "array tabular matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix cases aligned alignedat gathered split "
-    "subarray".split()
+    "subarray"
 )
 CONTROL_SYMBOLS = frozenset(" ,;:!>{}|_&#%$-/'`\"^~=.@\\*<\n")
