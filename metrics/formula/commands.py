@@ -39,12 +39,12 @@ MARKS = ACCENTS | LINES
 TEXTS = words(
     "\\text \\textrm \\textnormal \\textup \\textmd \\textbf \\textit \\textsf \\texttt \\textsc \\textsl \\emph"
 )
+_ALPHABETS = words(
+    "\\mathrm \\mathit \\mathbf \\mathbb \\mathcal \\mathfrak \\mathscr \\mathsf \\mathtt \\mathnormal "
+    "\\boldsymbol \\pmb"
+)
 FONTS = {
-    **{
-        name: name
-        for name in words("\\mathrm \\mathit \\mathbf \\mathbb \\mathcal \\mathfrak \\mathscr \\mathsf \\mathtt")
-    },
-    **{name: name for name in "\\mathsf \\mathtt \\mathnormal \\boldsymbol \\pmb".split()},
+    **{name: name for name in _ALPHABETS},
     "\\Bbb": "\\mathbb",
     "\\bold": "\\mathbf",
     "\\bm": "\\boldsymbol",
@@ -68,9 +68,9 @@ LAPS = {
 }
 INVISIBLE = frozenset(FONTS.values()) | TEXTS | CLASSES | frozenset(LAPS.values())
 LETTERS = words(
-    "\\alpha \\beta \\gamma \\delta \\epsilon \\zeta \\eta \\theta \\iota \\kappa \\lambda \\mu \\nu \\xi \\omicron \\pi "
-    "\\rho \\sigma \\tau \\upsilon \\phi \\chi \\psi \\omega \\varepsilon \\vartheta \\varpi \\varrho \\varsigma \\varphi "
-    "\\imath \\jmath"
+    "\\alpha \\beta \\gamma \\delta \\epsilon \\zeta \\eta \\theta \\iota \\kappa \\lambda \\mu \\nu \\xi \\omicron "
+    "\\pi \\rho \\sigma \\tau \\upsilon \\phi \\chi \\psi \\omega \\varepsilon \\vartheta \\varpi \\varrho \\varsigma "
+    "\\varphi \\imath \\jmath"
 )
 
 SWITCHES = words(

@@ -85,7 +85,7 @@ class _Reader:
         numerator: list[str] = []
         while True:
             token = self.peek()
-            if token in _ENDS or token == _END_OF_INPUT or token == closing:
+            if token in _ENDS or token in (_END_OF_INPUT, closing):
                 break
             if token in commands.INFIXES:
                 if infix is not None:

@@ -55,6 +55,7 @@ WALL_CLOCK_FACTOR = 12
 _COMMAND = re.compile(r"\\(?:([a-zA-Z]+)|(.)|$)", re.DOTALL)
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)[^{}]*\}|\\(?:begin|end)(?![a-zA-Z])")
 _UNKNOWN = r"\unknowncommand "
+_MANY_COLUMNS = re.compile(r"\*\s*\{\s*\d{3,}\s*\}")
 
 _PREAMBLE = r"""\documentclass[12pt]{article}
 \usepackage[landscape]{geometry}
@@ -74,12 +75,14 @@ _PREAMBLE = r"""\documentclass[12pt]{article}
 \long\def^^03#1#2{^^01{#1}#2^^02}
 \newbox\formula@box
 \newcount\formula@level
+\newwrite\formula@begun
 \edef\formula@ship{\expandafter\noexpand\csname tex_shipout:D\endcsname}
 \def\formula@stop{\batchmode\read-1to\formula@nothing}
 \def\formula@check#1{%
   \ifnum\currentgrouplevel=#1\relax\ifvmode\else\formula@stop\fi\else\formula@stop\fi}
 \def^^04#1#2{%
   \formula@check{\formula@level}%
+  \immediate\openout\formula@begun=\number#1\relax\immediate\closeout\formula@begun
   \global\count0=#1\relax
   \setbox\formula@box\vbox\bgroup
   \hsize=#2mm\relax\textwidth\hsize\linewidth\hsize\columnwidth\hsize}
@@ -170,28 +173,35 @@ class Typesetter:
             results[formula] = self._alone(formula)
         waiting = [formula for formula in waiting if formula not in results]
         while waiting:
-            done = self._batch(waiting)
+            done, blamed = self._batch(waiting)
             results |= done
-            rest = [formula for formula in waiting if formula not in done]
-            if rest:
-                results[rest[0]] = self._alone(rest[0])
-            waiting = rest[1:]
+            if blamed is not None:
+                results[blamed] = self._alone(blamed)
+            waiting = [formula for formula in waiting if formula not in results]
         return [results[formula] for formula in formulas]
 
-    def _batch(self, formulas: Sequence[Marked]) -> dict[Marked, Typeset | Failure]:
-        """Typesets formulas in one run; those before the first that breaks it are in the result."""
-        body = [
-            "\x04{%d}{%.2f}%s\x05" % (number, _paper(formula)[1] * PRINTED_SHARE, _display(formula))
+    def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset | Failure], Marked | None]:
+        """Typesets formulas in one run: those that it finished, and the one that broke it, if any did.
+
+        A run that stops by itself stops at the first formula without a page. One that was ended may have lost pages
+        that were not written yet, so there the formula to blame is the last one begun.
+        """
+        body = "\n".join(
+            f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula)}\x05"
             for number, formula in enumerate(formulas)
-        ]
-        source = "\\begin{document}\\csname formula@start\\endcsname\n" + "\n".join(body) + "\n\\end{document}\n"
+        )
+        source = f"\\begin{{document}}\\csname formula@start\\endcsname\n{body}\n\\end{{document}}\n"
         fonts: dict[int, Font] = {}
-        pages = self._run(source, fonts, self._seconds + len(formulas) // 20)
-        return {
+        pages, begun = self._run(source, fonts, self._seconds + len(formulas) // 20)
+        done: dict[Marked, Typeset | Failure] = {
             formulas[page.number]: Typeset((page,), fonts, *_on_paper(formulas[page.number]))
             for page in pages
             if 0 <= page.number < len(formulas)
         }
+        rest = [formula for formula in formulas if formula not in done]
+        if not rest:
+            return done, None
+        return done, formulas[begun] if begun is not None else rest[0]
 
     def _alone(self, formula: Marked) -> Typeset | Failure:
         """Typesets one formula as a document of its own."""
@@ -201,30 +211,35 @@ class Typesetter:
             f"{_display(formula)}\n\\end{{document}}\n"
         )
         fonts: dict[int, Font] = {}
-        pages = self._run(source, fonts, self._seconds)
+        pages, ended = self._run(source, fonts, self._seconds)
+        if not pages and ended is not None:
+            return Failure(f"TeX takes more than {self._seconds} seconds, or more memory than it may")
         if not pages:
             return Failure("TeX gives no page for it")
         return Typeset(tuple(pages), fonts, *_on_paper(formula))
 
-    def _run(self, source: str, fonts: dict[int, Font], seconds: int) -> list[Page]:
-        """Runs TeX on a document and returns the pages that it finished."""
+    def _run(self, source: str, fonts: dict[int, Font], seconds: int) -> tuple[list[Page], int | None]:
+        """Runs TeX on a document and returns the pages that it finished, without those after the first loss.
+
+        The second value is the number of the last formula begun (0 of a lone one) where TeX was ended from outside.
+        """
         if self._scratch is None:
             raise RuntimeError("the typesetter is not open")
         self.runs += 1
         folder = Path(tempfile.mkdtemp(dir=self._scratch))
         try:
             (folder / "formula.tex").write_text("\\pdfsetrandomseed1 " + source, "utf-8")
-            _bounded(["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds)
-            try:
-                data = (folder / "formula.dvi").read_bytes()
-            except FileNotFoundError:
-                return []
+            ended = _bounded(["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds)
+            begun = max((int(path.stem) for path in folder.glob("[0-9]*.tex")), default=0)
+            output = folder / "formula.dvi"
+            data = output.read_bytes() if output.exists() else b""
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         try:
-            return list(read_pages(data, self.metrics, fonts))
+            pages = list(read_pages(data, self.metrics, fonts)) if data else []
         except UnreadableOutput:
-            return []
+            pages = []
+        return pages, begun if ended else None
 
     def metrics(self, name: str) -> Metrics:
         """Returns the glyph sizes of a font; of a font that is not there, none."""
@@ -262,7 +277,10 @@ def _display(formula: Marked) -> str:
 
 
 def allowed(source: str) -> str:
-    """Returns the LaTeX with every command and environment outside of the vocabulary made an unknown one."""
+    """Returns the LaTeX with every command and environment outside of the vocabulary made an unknown one.
+
+    A column that is repeated more than 99 times is repeated 99 times.
+    """
 
     def command(found: re.Match[str]) -> str:
         word, symbol = found.groups()
@@ -273,7 +291,7 @@ def allowed(source: str) -> str:
     def environment(found: re.Match[str]) -> str:
         return found.group() if found[2] in ENVIRONMENTS else _UNKNOWN
 
-    return _ENVIRONMENT.sub(environment, _COMMAND.sub(command, source))
+    return _MANY_COLUMNS.sub("*{99}", _ENVIRONMENT.sub(environment, _COMMAND.sub(command, source)))
 
 
 def _closed(source: str) -> bool:
@@ -328,8 +346,8 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _bounded(command: list[str], folder: Path, seconds: int) -> None:
-    """Runs a command in a folder within bounds, and ends all that it started.
+def _bounded(command: list[str], folder: Path, seconds: int) -> bool:
+    """Runs a command in a folder within bounds, and ends all that it started; returns whether it had to be ended.
 
     The bound is on processor time, so that a busy machine changes no result; on the clock it is far wider.
     """
@@ -344,9 +362,9 @@ def _bounded(command: list[str], folder: Path, seconds: int) -> None:
         start_new_session=True,
     ) as process:
         try:
-            process.wait(timeout=seconds * WALL_CLOCK_FACTOR)
+            return process.wait(timeout=seconds * WALL_CLOCK_FACTOR) < 0
         except subprocess.TimeoutExpired:
-            pass
+            return True
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
