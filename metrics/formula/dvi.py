@@ -128,6 +128,8 @@ class _Reader:
                     raise UnreadableOutput(f"byte {code} between pages")
         except IndexError:
             return None
+        except KeyError as font:
+            raise UnreadableOutput(f"font {font} is not defined") from None
 
     def _define(self, size: int) -> None:
         data, at = self._data, self._at
@@ -143,7 +145,10 @@ class _Reader:
             self._fonts[number] = self._metrics(name).at(name, scale)
 
     def _inks(self) -> list[Ink]:
-        """Reads one page from after its head. The order of the tests is that of how often they hold."""
+        """Reads one page from after its head.
+
+        One loop over local variables, since it runs for every byte; tests come in the order of how often they hold.
+        """
         data, at = self._data, self._at
         inks: list[Ink] = []
         add = inks.append

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from metrics.formula import commands
-from metrics.formula.normal_form import NormalForm, closing
+from metrics.formula.normal_form import NormalForm, Unbalanced, closing
 
 MARK = "\x01"
 UNMARK = "\x02"
@@ -43,6 +43,13 @@ def marked(form: NormalForm) -> Marked:
     writer.write(0, len(form.tokens))
     source = " ".join(writer.pieces)
     return Marked(source, tuple(writer.labels), form.table, bool(_CHINESE.search(source)))
+
+
+def _closing_or_none(tokens: list[str], opening: int) -> int | None:
+    try:
+        return closing(tokens, opening)
+    except Unbalanced:
+        return None
 
 
 class _Writer:
@@ -100,7 +107,10 @@ class _Writer:
         while at < len(tokens) and tokens[at] in {"^", "_"}:
             start, at = at, at + 1
             if at < len(tokens) and tokens[at] == "{":
-                end = closing(tokens, at)
+                end = _closing_or_none(tokens, at)
+                if end is None:
+                    at = start
+                    break
                 self.pieces += [tokens[start], "{", MARK + "{}"]
                 self.write(at + 1, end)
                 self.pieces += [UNMARK, "}"]
