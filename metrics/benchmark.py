@@ -158,6 +158,7 @@ REGISTRY: dict[str, str] = {
     "chart": "metrics.chart.benchmark:ChartBenchmark",
     "chemistry": "metrics.chemistry.benchmark:ChemistryBenchmark",
     "figure_text": "metrics.figure_text.benchmark:FigureTextBenchmark",
+    "formula": "metrics.formula.benchmark:FormulaBenchmark",
 }
 
 
