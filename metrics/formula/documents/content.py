@@ -36,9 +36,9 @@ MOST_LAYERS = 4
 def without_labels(formula: str) -> str:
     """Returns a formula without its labels and tags, its blanks as single spaces.
 
-    `\\label{..}`, `\\tag{..}`, `\\tag*{..}`, `\\notag` and `\\nonumber` go, and `\\eqno` and `\\leqno` with all after them.
-    So do `\\ensuremath`, `\\xspace` and `\\protect`, which mean nothing within a formula but may stand in the body of
-    a macro. The blank of a control space at the end stays.
+    `\\label{..}`, `\\tag{..}`, `\\tag*{..}`, `\\notag` and `\\nonumber` go, and `\\eqno` and `\\leqno` with all after
+    them. So do `\\ensuremath`, `\\xspace` and `\\protect`, which mean nothing within a formula but may stand in the
+    body of a macro. The blank of a control space at the end stays.
     """
     parts: list[str] = []
     closing: dict[int, int] | None = None

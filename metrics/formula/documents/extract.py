@@ -172,11 +172,11 @@ class _Closing:
         return end, end, False
 
     def _at_blank_line(self, mark: re.Match[str]) -> tuple[int, int, bool] | None:
-        if not self._text[self._opening.content : mark.start()].strip():
-            return None
-        self._inline = False
         if self._pause < 0:
+            if not self._text[self._opening.content : mark.start()].strip():
+                return None
             self._pause = mark.start()
+        self._inline = False
         if self._opening.kind != "$$":
             return None
         if self._possible < 0 and self._text.startswith("$$", mark.end()):

@@ -19,6 +19,7 @@ from metrics.formula.documents.tokens import Call, ExpansionLimit, Token, TokenR
 from metrics.formula.documents.trace import TracedText, Tracer
 
 _DOCUMENT = re.compile(r"\\begin[ \t]*\{document\}")
+_DEFINER = re.compile("|".join(rf"{re.escape(definer)}(?![A-Za-z@])" for definer in sorted(DEFINERS)))
 _ENDS_IN_LETTER = re.compile(r"\\[A-Za-z@]+\Z")
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz@")
 
@@ -51,10 +52,11 @@ def expanded(text: str, limits: ExpansionLimits | None = None) -> TracedText:
 
     Definitions are `\\newcommand \\renewcommand \\providecommand \\DeclareRobustCommand` (with or without a star),
     `\\DeclareMathOperator` and its starred form (which give `\\operatorname`), `\\def \\edef \\gdef \\xdef` with
-    numbered parameters and any text between them, and `\\let`. They hold from where they stand, as TeX reads: a later one
-    replaces an earlier one, and what a body defines is defined when it is expanded. From `\\begin{document}` on
-    (where there is none, from the start) they end with the braces or the environment that they stand in, save for
-    `\\gdef`, `\\xdef`, `\\global` and operators. The body of `\\edef` and `\\xdef` is expanded where it is used.
+    numbered parameters and any text between them, and `\\let`. They hold from where they stand, as TeX reads: a
+    later one replaces an earlier one, and what a body defines is defined when it is expanded. From
+    `\\begin{document}` on (where there is none, from the start) they end with the braces or the environment that they
+    stand in, save for `\\gdef`, `\\xdef`, `\\global` and operators. The body of `\\edef` and `\\xdef` is expanded where
+    it is used.
 
     A call that stands as an argument without braces, as in `\\frac\\half 2`, is put into braces, since TeX takes it
     whole. A call within its own expansion is left as it stands, and so is a call without the arguments that its
@@ -62,6 +64,8 @@ def expanded(text: str, limits: ExpansionLimits | None = None) -> TracedText:
 
     Raises ExpansionLimit where the text grows beyond `limits`.
     """
+    if not _DEFINER.search(text):
+        return TracedText(text, [0], [0])
     return _Expander(text, limits or ExpansionLimits()).expanded()
 
 
