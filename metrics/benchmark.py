@@ -152,6 +152,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
 REGISTRY: dict[str, str] = {
     "chart": "metrics.chart.benchmark:ChartBenchmark",
+    "traffic_rules": "metrics.traffic_rules.benchmark:TrafficRulesBenchmark",
 }
 
 
