@@ -73,8 +73,8 @@ def _clip(path: str) -> str:
 
 def _labelled(part: Part) -> dict[str, _LabelledRule]:
     try:
-        raw = json.loads(part.content, object_pairs_hook=_distinct, parse_constant=_refuse)
-        return msgspec.convert(raw, dict[str, _LabelledRule])
+        json.loads(part.content, object_pairs_hook=_distinct)
+        return msgspec.json.decode(part.content, type=dict[str, _LabelledRule])
     except (ValueError, RecursionError) as error:
         raise UnreadableSource(
             f"{part.path}: not in the layout of label.json, rule index to attr_info and centerline: {error}"
@@ -82,16 +82,13 @@ def _labelled(part: Part) -> dict[str, _LabelledRule]:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Raises ValueError where a key stands twice, of which a decoder would quietly keep the last."""
     named = dict(pairs)
     if len(named) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the key {twice[:60]!r} stands twice in one object")
     return named
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number of JSON")
 
 
 def _rule(role: str, index: str, labelled: _LabelledRule) -> dict[str, Any]:

@@ -27,9 +27,7 @@ def pair_rules(true: Sequence[Rule], predicted: Sequence[Rule]) -> list[tuple[in
     return sorted(pairs)
 
 
-def _equal_pairs(
-    true: Sequence[Rule], predicted: Sequence[Rule]
-) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+def _equal_pairs(true: Sequence[Rule], predicted: Sequence[Rule]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
     by_properties: dict[frozenset[tuple[str, Hashable]], deque[int]] = defaultdict(deque)
     for j, rule in enumerate(predicted):
         by_properties[rule.properties].append(j)

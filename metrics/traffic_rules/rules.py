@@ -9,7 +9,7 @@ from typing import Any
 
 from metrics.benchmark import RejectedRecord, Side
 from metrics.traffic_rules.canonical import NotComparable, canonical
-from metrics.traffic_rules.records import GroundTruth, Prediction, PredictedRule, TrueRule
+from metrics.traffic_rules.records import GroundTruth, PredictedRule, Prediction, TrueRule
 
 MOST_RULES = 500
 MOST_PROPERTIES = 64
@@ -72,9 +72,7 @@ def _rules(
 
 
 def _rule(rule: TrueRule | PredictedRule, name: str | None, ignored: Collection[str], side: Side, where: str) -> Rule:
-    values = {
-        key: value for key, value in (rule.properties or {}).items() if value is not None and key not in ignored
-    }
+    values = {key: value for key, value in (rule.properties or {}).items() if value is not None and key not in ignored}
     if len(values) > MOST_PROPERTIES:
         raise RejectedRecord(
             side, f"{where}.properties: there are {len(values)}, and at most {MOST_PROPERTIES} are scored"
