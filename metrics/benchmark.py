@@ -159,6 +159,7 @@ REGISTRY: dict[str, str] = {
     "chemistry": "metrics.chemistry.benchmark:ChemistryBenchmark",
     "figure_text": "metrics.figure_text.benchmark:FigureTextBenchmark",
     "formula": "metrics.formula.benchmark:FormulaBenchmark",
+    "traffic_rules": "metrics.traffic_rules.benchmark:TrafficRulesBenchmark",
 }
 
 
