@@ -19,3 +19,8 @@ def as_usage_error(error: BaseException) -> UsageError | None:
         return UsageError(error.message)
     found = re.search(re.escape(InputProblem.MARK) + r" (.*?)(?:\\n|\n| \[while running|$)", str(error))
     return UsageError(found.group(1).strip().rstrip("'\"")) if found else None
+
+
+def one_line(error: BaseException) -> str:
+    """Returns the message of an error as one line that is not too long."""
+    return " ".join(str(error).split())[:200]

@@ -9,24 +9,29 @@ from functools import partial
 from typing import Any
 
 import apache_beam as beam
-import msgspec
+from apache_beam.io.filesystem import BeamIOError
 
 from metrics.bootstrap import Bootstrap
-from pipelines.errors import UsageError
+from pipelines.errors import UsageError, one_line
+from pipelines.inputs import Inputs, find_inputs
 from pipelines.report import report
 from pipelines.result import PARTS, REPORT, SUMMARY, SUMS, RunResult, summary, sums_document
 from pipelines.settings import Configuration
 from transforms.combine import AddUp, MergeSums
 from transforms.figures import ComputeFigures
-from transforms.files import SourceFile, match_files, open_parquet
 from transforms.pair import PairBySample
-from transforms.parquet import check_columns
 from transforms.quarantine import CountCauses
-from transforms.read import Limits, ReadRecords, SideColumns
-from transforms.records import GROUND_TRUTH, InputProblem
 from transforms.score import ScoredSample, ScoreSamples, ScoringPlan
 from transforms.slice import SliceSamples
-from transforms.write import Publish, WriteQuarantine, WriteSamples, encode_json, staging_folder
+from transforms.write import (
+    Publish,
+    WriteQuarantine,
+    WriteSamples,
+    encode_json,
+    make_folder,
+    staging_folder,
+    write_probe,
+)
 
 
 @dataclass(frozen=True)
@@ -34,99 +39,53 @@ class EvaluationPlan:
     """A configuration with its inputs found and checked: all that the pipeline is built from."""
 
     configuration: Configuration
-    files: tuple[SourceFile, ...]
-    systems: tuple[str, ...]
+    inputs: Inputs
     output: str
     run_id: str
 
     @property
-    def slice_columns(self) -> tuple[str, ...]:
-        """The ground-truth columns that any slice needs, each once."""
-        columns = [column for each in self.configuration.slice_columns() for column in each]
-        return tuple(dict.fromkeys(columns))
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems, in the order of their numbers."""
+        return self.inputs.systems
 
 
 def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan:
-    """Finds the inputs of a run and looks at the first of each side.
+    """Finds the inputs of a run, and makes sure that there is a place for its result.
 
-    Raises UsageError where an input is missing or lacks a column.
+    Raises UsageError where an input is missing or wrong, or the output cannot be written.
     """
     settings = configuration.settings
-    for key, flag, given in [
-        ("ground_truth", "--ground-truth GLOB", settings.ground_truth),
-        ("predictions", "--predictions [NAME=]GLOB", settings.predictions),
-        ("output", "--output DIR", settings.output),
-    ]:
-        if not given:
-            raise UsageError(f"{key}: nothing is given; give {flag}, or {key} in the configuration")
+    cluster = (settings.cluster,) if settings.cluster else ()
+    inputs = find_inputs(configuration, (*configuration.columns(), *cluster))
+    if not settings.output:
+        raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
+    prepare_output(settings.output)
+    return EvaluationPlan(configuration, inputs, settings.output, run_id)
+
+
+def prepare_output(output: str) -> None:
+    """Makes the output folder; raises UsageError where that cannot be done."""
     try:
-        files = match_files(GROUND_TRUTH, settings.ground_truth, "--ground-truth")
-        for system, (name, globs) in enumerate(settings.predictions.items()):
-            files += match_files(system, globs, f"--predictions {name}=")
-        plan = EvaluationPlan(configuration, tuple(files), tuple(settings.predictions), settings.output or "", run_id)
-        _check_first_files(plan)
-    except InputProblem as error:
-        raise UsageError(error.message) from error
-    return plan
-
-
-def _check_first_files(plan: EvaluationPlan) -> None:
-    """Looks into the first Parquet file of each side, so that a missing column is told before anything runs."""
-    seen: set[int] = set()
-    for file in plan.files:
-        if file.format != "parquet" or file.side in seen:
-            continue
-        seen.add(file.side)
-        with open_parquet(file) as parquet:
-            schema = parquet.schema_arrow
-        check_columns(file, schema)
-        if file.side == GROUND_TRUTH:
-            cluster = plan.configuration.settings.cluster
-            for column in [*plan.slice_columns, *([cluster] if cluster else [])]:
-                if column not in schema.names:
-                    raise InputProblem(f"{file.path}: there is no column {column}, only {', '.join(schema.names)}")
-
-
-def side_columns(plan: EvaluationPlan) -> dict[int, SideColumns]:
-    """Returns for each side which columns of a Parquet file matter."""
-    settings, benchmark = plan.configuration.settings, plan.configuration.benchmark
-    more = {*plan.slice_columns, *([settings.cluster] if settings.cluster else [])}
-    truth = _columns_of(benchmark.truth_type)
-    sides = {GROUND_TRUTH: SideColumns(truth.wanted | more, truth.structured)}
-    for system in range(len(plan.systems)):
-        sides[system] = _columns_of(benchmark.prediction_type)
-    return sides
-
-
-def _columns_of(kind: type[msgspec.Struct]) -> SideColumns:
-    info = msgspec.inspect.type_info(kind)
-    if not isinstance(info, msgspec.inspect.StructType):
-        raise TypeError(f"{kind} is no record type")
-    structured = {field.encode_name for field in info.fields if not _may_be_text(field.type)}
-    return SideColumns(frozenset(field.encode_name for field in info.fields), frozenset(structured))
-
-
-def _may_be_text(info: Any) -> bool:
-    inspect = msgspec.inspect
-    if isinstance(info, inspect.UnionType):
-        return any(_may_be_text(each) for each in info.types)
-    return isinstance(info, (inspect.StrType, inspect.AnyType, inspect.LiteralType, inspect.EnumType))
+        make_folder(output)
+        write_probe(output)
+    except (OSError, BeamIOError, ValueError) as error:
+        raise UsageError(f"--output {output}: cannot be written: {one_line(error)}") from error
 
 
 def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     """Wires the pipeline of one evaluation."""
     settings, benchmark = plan.configuration.settings, plan.configuration.benchmark
     bootstrap = Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed)
-    limits = Limits(settings.limits.record_bytes, settings.limits.depth)
-    scoring = ScoringPlan(benchmark, settings.missing, plan.systems, plan.slice_columns, settings.cluster)
-    slices = [[plan.slice_columns.index(column) for column in each] for each in plan.configuration.slice_columns()]
+    columns = plan.configuration.columns()
+    slices = [[columns.index(column) for column in each] for each in plan.configuration.slice_columns()]
+    scoring = ScoringPlan(benchmark, settings.missing, plan.systems, columns, settings.cluster)
 
-    read = pipeline | "Read" >> ReadRecords(plan.files, plan.systems, side_columns(plan), limits)
+    read = plan.inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(plan.systems)
     scored = paired.samples | "Score" >> ScoreSamples(scoring)
     figures = (
         scored.samples
-        | "Slice" >> SliceSamples(plan.slice_columns, slices, bootstrap)
+        | "Slice" >> SliceSamples(columns, slices, bootstrap)
         | "Combine" >> beam.CombinePerKey(AddUp(bootstrap))
         | "Figures" >> ComputeFigures(benchmark, settings.bootstrap.confidence)
     )

@@ -77,6 +77,12 @@ def run(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> beam
     return result
 
 
+def counter(result: beam.runners.runner.PipelineResult, name: str) -> int:
+    """Returns what the counter `name` stands at after a run."""
+    found = result.metrics().query(beam.metrics.MetricsFilter().with_name(name))["counters"]
+    return sum(each.result or 0 for each in found)
+
+
 def _runner(options: PipelineOptions) -> Any:
     """Returns Beam's in-process runner for local runs, else None: the options name the runner.
 

@@ -15,7 +15,7 @@ from apache_beam.io.filesystems import FileSystems
 from msgspec import Meta
 
 from metrics.benchmark import Benchmark, benchmark_class, benchmark_names
-from pipelines.errors import UsageError
+from pipelines.errors import UsageError, one_line
 
 SystemName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,100}\Z")]
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
@@ -86,6 +86,10 @@ class Configuration:
         """Returns the columns of each slice."""
         return [tuple(part.strip() for part in each.split(",")) for each in self.settings.slices]
 
+    def columns(self) -> tuple[str, ...]:
+        """Returns the columns that any slice needs, each once."""
+        return tuple(dict.fromkeys(column for each in self.slice_columns() for column in each))
+
 
 def load(path: str, overrides: Sequence[str], command_line: Mapping[str, Any]) -> Configuration:
     """Reads the configuration `path`, sets `overrides` (KEY=VALUE) and then what the command line says.
@@ -143,10 +147,10 @@ def _read_yaml(path: str) -> dict[str, Any]:
     except (OSError, BeamIOError, ValueError) as error:
         known = ", ".join(benchmark_names())
         raise UsageError(
-            f"{path}: the configuration cannot be read ({_one_line(error)}); give a YAML file or one of {known}"
+            f"{path}: the configuration cannot be read ({one_line(error)}); give a YAML file or one of {known}"
         ) from error
     except yaml.YAMLError as error:
-        raise UsageError(f"{path}: this is not YAML: {_one_line(error)}") from error
+        raise UsageError(f"{path}: this is not YAML: {one_line(error)}") from error
     if not isinstance(raw, dict):
         raise UsageError(f"{path}: the configuration must be a mapping of keys to values, such as `benchmark: chart`")
     return raw
@@ -179,7 +183,7 @@ def _override(raw: dict[str, Any], override: str) -> None:
     try:
         value = yaml.load(text, Loader=_StrictLoader)
     except yaml.YAMLError as error:
-        raise UsageError(f"--set {override}: the value is not YAML: {_one_line(error)}") from error
+        raise UsageError(f"--set {override}: the value is not YAML: {one_line(error)}") from error
     # A gate is named after a figure, whose name has dots of its own.
     parts = ["gates", *key[len("gates.") :].rsplit(".", 1)] if key.startswith("gates.") else key.strip().split(".")
     place = raw
@@ -257,7 +261,3 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]

@@ -201,6 +201,14 @@ def write_file(path: str, content: bytes) -> None:
     FileSystems.rename([temporary], [path])
 
 
+def write_probe(folder: str) -> None:
+    """Writes and removes an empty file, to find out early that a folder cannot be written to."""
+    path = posixpath.join(folder, f".{new_run_id()}.probe")
+    with FileSystems.create(path, compression_type="uncompressed"):
+        pass
+    FileSystems.delete([path])
+
+
 def delete_files(paths: Sequence[str]) -> None:
     """Removes the files that are there."""
     found = [path for path in paths if FileSystems.exists(path)]

@@ -1,0 +1,1 @@
+"""The commands of `beamscore`, a file each."""

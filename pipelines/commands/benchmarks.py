@@ -1,0 +1,32 @@
+"""`beamscore benchmarks`: lists the benchmarks and what their figures mean."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from metrics.benchmark import benchmark_class, benchmark_names
+from pipelines.commands.common import DONE, add_command, check_benchmark
+
+
+def add(commands: Any) -> None:
+    """Adds the command."""
+    command = add_command(commands, "benchmarks", run, "list the benchmarks and what their figures mean")
+    command.add_argument("name", nargs="?", metavar="NAME", help="one benchmark alone")
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Prints every benchmark, or the one that is named."""
+    if parsed.name:
+        check_benchmark(parsed.name)
+    for name in [parsed.name] if parsed.name else benchmark_names():
+        kind = benchmark_class(name)
+        print(f"{name}: {kind.summary}")
+        for title, meanings in [("values", kind.value_meanings), ("values of each sample", kind.sample_columns)]:
+            print(f"  {title}:")
+            width = max(len(value) for value in meanings)
+            for value, meaning in meanings.items():
+                print(f"    {value:<{width}}  {meaning}")
+    return DONE

@@ -1,0 +1,77 @@
+"""What the commands share: their parsers, their inputs, their exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from metrics.benchmark import MissingTool, benchmark_names
+from pipelines.errors import UsageError
+from pipelines.settings import Configuration
+
+DONE, FAILED, WRONG_USAGE, CRASHED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that ends with one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises UsageError instead of ending the process."""
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+
+def add_command(commands: Any, name: str, run: Callable[..., int], text: str) -> argparse.ArgumentParser:
+    """Adds a command that `run` carries out."""
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
+    command.add_argument("--verbose", action="store_true", help="show the log of Beam too")
+    command.set_defaults(command=run)
+    command.epilog = "Any option of a Beam pipeline may follow, such as --runner or --direct_num_workers."
+    return command
+
+
+def add_config(command: argparse.ArgumentParser) -> None:
+    """Adds the configuration and what overrides it."""
+    command.add_argument("config", metavar="CONFIG", help="a YAML file, or a benchmark's name for its defaults")
+    command.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="set a key of the config")
+
+
+def add_ground_truth(command: argparse.ArgumentParser) -> None:
+    """Adds the ground truth."""
+    command.add_argument(
+        "--ground-truth", metavar="GLOB", action="append", default=[], help="JSONL or Parquet; may be given again"
+    )
+
+
+def add_predictions(command: argparse.ArgumentParser) -> None:
+    """Adds the predictions."""
+    command.add_argument(
+        "--predictions", metavar="[NAME=]GLOB", action="append", default=[], help="a system; several are ranked"
+    )
+
+
+def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the globs by system; a glob without a name belongs to the system `predictions`."""
+    named: dict[str, list[str]] = {}
+    for each in predictions:
+        found = re.match(r"([A-Za-z0-9_.-]+)=(.*)", each, re.DOTALL)
+        name, glob = (found.group(1), found.group(2)) if found else ("predictions", each)
+        named.setdefault(name, []).append(glob)
+    return named
+
+
+def check_benchmark(name: str) -> None:
+    """Raises UsageError where there is no benchmark of this name."""
+    if name not in benchmark_names():
+        raise UsageError(f"there is no benchmark {name}; there are {', '.join(benchmark_names())}")
+
+
+def check_tools(configuration: Configuration) -> None:
+    """Raises UsageError where a program that the benchmark needs is missing on this machine."""
+    try:
+        configuration.benchmark.setup()
+    except MissingTool as error:
+        raise UsageError(str(error)) from error
+    finally:
+        configuration.benchmark.teardown()

@@ -1,0 +1,69 @@
+"""`beamscore evaluate`: scores predictions and writes a report."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from pipelines import console, launch, settings
+from pipelines.commands.common import (
+    DONE,
+    FAILED,
+    add_command,
+    add_config,
+    add_ground_truth,
+    add_predictions,
+    check_tools,
+    systems,
+)
+from pipelines.evaluate import build_evaluation, plan_evaluation, summary_path
+from pipelines.result import REPORT, SUMMARY, verdict
+from transforms.write import new_run_id, remove_staging
+
+
+def add(commands: Any) -> None:
+    """Adds the command."""
+    command = add_command(commands, "evaluate", run, "score predictions and write a report")
+    add_config(command)
+    add_ground_truth(command)
+    add_predictions(command)
+    command.add_argument("--output", metavar="DIR", help="the folder for the result, on any filesystem of Beam")
+    command.add_argument(
+        "--slice", metavar="COLUMN[,COLUMN]", action="append", default=[], help="figures by column, or crossed columns"
+    )
+    command.add_argument("--quiet", action="store_true", help="no progress and no figures on the console")
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Evaluates; 1 where a gate or the fraction of rejected records failed."""
+    given = {
+        "ground_truth": parsed.ground_truth,
+        "predictions": systems(parsed.predictions),
+        "output": parsed.output,
+        "slices": parsed.slice,
+    }
+    configuration = settings.load(parsed.config, parsed.set, given)
+    plan = plan_evaluation(configuration, new_run_id())
+    local = launch.is_local(options)
+    if local:
+        check_tools(configuration)
+    try:
+        with console.progress_line(len(plan.systems), parsed.quiet or not local):
+            launch.run(options, lambda pipeline: build_evaluation(pipeline, plan))
+    except BaseException:
+        remove_staging(plan.output, plan.run_id)
+        raise
+    with FileSystems.open(summary_path(plan.output)) as stream:
+        document = json.loads(stream.read())
+    if not parsed.quiet:
+        report = summary_path(plan.output).removesuffix(SUMMARY) + REPORT
+        console.print_figures(document, configuration.benchmark.headline, report)
+    failures = verdict(document, configuration.settings).failures
+    for failure in failures:
+        print(f"beamscore: {failure}", file=sys.stderr)
+    return FAILED if failures else DONE

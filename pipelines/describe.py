@@ -1,0 +1,115 @@
+"""The description of a data set: the same combiner, another statistics function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import apache_beam as beam
+import msgspec
+from apache_beam.pvalue import TaggedOutput
+
+from metrics.benchmark import Table
+from metrics.bootstrap import Bootstrap
+from metrics.describe import Description
+from metrics.sums import Sums
+from pipelines.inputs import Inputs
+from pipelines.report import cell, data_table
+from transforms.combine import AddUp
+from transforms.pair import PairBySample, PairedSample
+from transforms.records import explain, quarantined
+from transforms.slice import Contribution, SliceKey, slice_labels
+from transforms.write import Publish, WriteQuarantine, encode_json, staging_folder
+
+DOCUMENT, REPORT = "description.json", "description.md"
+
+
+def build_description(
+    pipeline: beam.Pipeline, inputs: Inputs, description: Description[Any], output: str, run_id: str
+) -> None:
+    """Wires the pipeline: read, take each sample once, count by slice, write."""
+    read = inputs.read(pipeline)
+    paired = read.records | "Pair" >> PairBySample(inputs.systems)
+    counted = paired.samples | "Describe" >> beam.ParDo(DescribeSamples(description, inputs)).with_outputs(
+        "quarantine", "distinct", main="counts"
+    )
+    sums = counted.counts | "Combine" >> beam.CombinePerKey(AddUp(Bootstrap(replicates=0)))
+    distinct = (
+        counted.distinct
+        | "Once" >> beam.Distinct()
+        | "Names" >> beam.Map(lambda entry: (entry[0], entry[1]))
+        | "CountDistinct" >> beam.combiners.Count.PerElement()
+    )
+    entries = (read.quarantine, paired.quarantine, counted.quarantine) | beam.Flatten() | beam.Values()
+    parts = {
+        "sums": sums | "Plain" >> beam.MapTuple(lambda key, totals: (key, totals.sums.sums())),
+        "distinct": distinct,
+        "quarantine_files": entries | WriteQuarantine(staging_folder(output, run_id, "quarantine")),
+        "rejected": entries | "Rejected" >> beam.combiners.Count.Globally(),
+    }
+    make = partial(make_description, description, inputs.configuration.settings.slices)
+    _ = parts | "Publish" >> Publish(output, run_id, ("quarantine",), make, DOCUMENT)
+
+
+class DescribeSamples(beam.DoFn):
+    """Turns a sample into counts for each of its slices, and into the keys of its distinct counts."""
+
+    def __init__(self, description: Description[Any], inputs: Inputs) -> None:
+        self._description = description
+        self._columns = inputs.more_columns
+        self._slices = [
+            [self._columns.index(column) for column in each] for each in inputs.configuration.slice_columns()
+        ]
+
+    def setup(self) -> None:
+        """Makes the type that the columns are decoded into."""
+        names = {f"column_{i}": name for i, name in enumerate(self._columns)}
+        self._columns_type = msgspec.defstruct("Columns", [(field, Any, None) for field in names], rename=names)
+
+    def process(self, sample: PairedSample) -> Iterator[tuple[str, Contribution] | TaggedOutput]:
+        """Yields one contribution for each slice."""
+        try:
+            truth = sample.truth.decode(self._description.truth_type)
+            columns = msgspec.structs.astuple(sample.truth.decode(self._columns_type))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            entry = quarantined(sample.truth, "ground_truth", sample.sample_id, "score", "invalid", explain(error))
+            yield TaggedOutput("quarantine", (sample.truth.origin.side, entry))
+            return
+        statistics: dict[str, float] = {"samples": 1, **self._description.statistics(truth)}
+        for label in ["", *slice_labels(self._columns, self._slices, columns)]:
+            key = SliceKey(0, label).encode()
+            yield key, Contribution(0, statistics, {})
+            for name, value in self._description.distinct_keys(truth).items():
+                yield TaggedOutput("distinct", (key, name, value))
+
+
+def make_description(description: Description[Any], slices: list[str], parts: dict[str, list[Any]]) -> dict[str, bytes]:
+    """Returns description.json and description.md."""
+    by_label = {SliceKey.decode(key).label: sums for key, sums in parts["sums"]}
+    for (key, name), count in parts["distinct"]:
+        label = SliceKey.decode(key).label
+        by_label[label] = by_label.get(label, Sums()).merge(Sums.of({name: count}))
+    overall = by_label.pop("", Sums())
+    sliced = {label: by_label[label] for label in sorted(by_label)}
+    tables = description.tables(overall)
+    compared = description.side_by_side(sliced) if sliced else []
+    document = {
+        "benchmark": description.name,
+        "samples": round(overall["samples"]),
+        "rejected": sum(parts["rejected"]),
+        "sums": {name: overall[name] for name in overall},
+        "tables": msgspec.to_builtins(tables),
+        "slices": {label: {name: sums[name] for name in sums} for label, sums in sliced.items()},
+        "compared": msgspec.to_builtins(compared),
+    }
+    return {REPORT: _report(description, document, [*tables, *compared]).encode(), DOCUMENT: encode_json(document)}
+
+
+def _report(description: Description[Any], document: dict[str, Any], tables: list[Table]) -> str:
+    lines = [f"# {description.name}: the data set", f"{document['samples']} samples described."]
+    if document["rejected"]:
+        lines.append(f"{document['rejected']} records were left out; quarantine/ says why.")
+    for table in tables:
+        lines += [f"## {cell(table.title)}", data_table(table)]
+    return "\n\n".join(lines) + "\n"

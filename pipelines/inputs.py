@@ -1,0 +1,101 @@
+"""The inputs of a pipeline: found, checked, and read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import apache_beam as beam
+import msgspec
+
+from pipelines.errors import UsageError
+from pipelines.settings import Configuration
+from transforms.files import SourceFile, match_files, open_parquet
+from transforms.parquet import check_columns
+from transforms.read import Limits, ReadRecords, SideColumns
+from transforms.records import GROUND_TRUTH, InputProblem
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files of a run, found and checked.
+
+    systems: the names of the systems, in the order of their numbers. more_columns: the ground-truth columns that
+    are needed beside those of the record type.
+    """
+
+    configuration: Configuration
+    files: tuple[SourceFile, ...]
+    systems: tuple[str, ...]
+    more_columns: tuple[str, ...]
+
+    def read(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
+        """Reads all files; see ReadRecords."""
+        limits = self.configuration.settings.limits
+        return pipeline | "Read" >> ReadRecords(
+            self.files, self.systems, self._side_columns(), Limits(limits.record_bytes, limits.depth)
+        )
+
+    def _side_columns(self) -> dict[int, SideColumns]:
+        benchmark = self.configuration.benchmark
+        truth = _columns_of(benchmark.truth_type)
+        sides = {GROUND_TRUTH: SideColumns(truth.wanted | set(self.more_columns), truth.structured)}
+        sides.update({system: _columns_of(benchmark.prediction_type) for system in range(len(self.systems))})
+        return sides
+
+
+def find_inputs(configuration: Configuration, more_columns: Sequence[str], predictions: bool = True) -> Inputs:
+    """Finds the files of a configuration and looks into the first Parquet file of each side.
+
+    predictions: whether the run needs any. Raises UsageError where an input is missing or lacks a column.
+    """
+    settings = configuration.settings
+    if not settings.ground_truth:
+        raise UsageError("ground_truth: nothing is given; give --ground-truth GLOB, or ground_truth in the config")
+    if predictions and not settings.predictions:
+        raise UsageError("predictions: nothing is given; give --predictions [NAME=]GLOB, or predictions in the config")
+    systems = settings.predictions if predictions else {}
+    try:
+        files = match_files(GROUND_TRUTH, settings.ground_truth, "--ground-truth")
+        for system, (name, globs) in enumerate(systems.items()):
+            files += match_files(system, globs, f"--predictions {name}=")
+        inputs = Inputs(configuration, tuple(files), tuple(systems), tuple(more_columns))
+        _check_first_files(inputs)
+    except InputProblem as error:
+        raise UsageError(error.message) from error
+    return inputs
+
+
+def _check_first_files(inputs: Inputs) -> None:
+    seen: set[int] = set()
+    for file in inputs.files:
+        if file.format != "parquet" or file.side in seen:
+            continue
+        seen.add(file.side)
+        with open_parquet(file) as parquet:
+            schema = parquet.schema_arrow
+        check_columns(file, schema)
+        for column in inputs.more_columns if file.side == GROUND_TRUTH else ():
+            if column not in schema.names:
+                raise InputProblem(f"{file.path}: there is no column {column}, only {', '.join(schema.names)}")
+
+
+def _columns_of(kind: type[msgspec.Struct]) -> SideColumns:
+    fields = record_fields(kind)
+    structured = frozenset(name for name, is_text in fields.items() if not is_text)
+    return SideColumns(frozenset(fields), structured)
+
+
+def record_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
+    """Returns the fields of a record type, and of each whether its value may be plain text."""
+    info = msgspec.inspect.type_info(kind)
+    if not isinstance(info, msgspec.inspect.StructType):
+        raise TypeError(f"{kind} is no record type")
+    return {field.encode_name: _may_be_text(field.type) for field in info.fields}
+
+
+def _may_be_text(info: msgspec.inspect.Type) -> bool:
+    inspect = msgspec.inspect
+    if isinstance(info, inspect.UnionType):
+        return any(_may_be_text(each) for each in info.types)
+    return isinstance(info, (inspect.StrType, inspect.AnyType, inspect.LiteralType, inspect.EnumType))
