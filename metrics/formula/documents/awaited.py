@@ -10,6 +10,9 @@ _TWO = "binom cfrac dbinom dfrac frac overset stackrel tbinom tfrac underset"
 
 _COUNTS = {f"\\{name}": 1 for name in _ONE.split()} | {f"\\{name}": 2 for name in _TWO.split()}
 
+AWAITING = frozenset(_COUNTS)
+"""The commands that await arguments."""
+
 
 class AwaitedArguments:
     """Follows written tokens and counts the arguments that the last command still awaits.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metrics.formula.documents.awaited import AwaitedArguments
+from metrics.formula.documents.awaited import AWAITING, AwaitedArguments
 from metrics.formula.documents.definitions import (
     DEFINERS,
     PREFIXES,
@@ -17,10 +17,14 @@ from metrics.formula.documents.definitions import (
 )
 from metrics.formula.documents.tokens import Call, ExpansionLimit, Token, TokenReader
 from metrics.formula.documents.trace import TracedText, Tracer
+from metrics.formula.documents.verbatim import COMMANDS
 
 _DOCUMENT = re.compile(r"\\begin[ \t]*\{document\}")
 _DEFINER = re.compile("|".join(rf"{re.escape(definer)}(?![A-Za-z@])" for definer in sorted(DEFINERS)))
 _ENDS_IN_LETTER = re.compile(r"\\[A-Za-z@]+\Z")
+_GROUP_EDGES = {"{": (True, "{"), "}": (False, "{"), "\\begin": (True, "\\begin"), "\\end": (False, "\\begin")}
+"""What begins and ends a group: whether it begins one, and of which kind."""
+_NOT_PLAIN = frozenset({*DEFINERS, *PREFIXES, *COMMANDS, *_GROUP_EDGES, *AWAITING})
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz@")
 
 
@@ -61,6 +65,7 @@ def expanded(text: str, limits: ExpansionLimits | None = None) -> TracedText:
     A call that stands as an argument without braces, as in `\\frac\\half 2`, is put into braces, since TeX takes it
     whole. A call within its own expansion is left as it stands, and so is a call without the arguments that its
     definition asks for, and a definition that cannot be read. No conditional is evaluated. Verbatim stretches stay.
+    Blanks after a call without arguments stay, though TeX skips them: they leave no ink in a formula.
 
     Raises ExpansionLimit where the text grows beyond `limits`.
     """
@@ -127,13 +132,14 @@ class _Expander:
 
     def _run(self) -> None:
         reader, macros = self._reader, self._scopes.macros
-        while (token := reader.next_token()) is not None:
+        while True:
+            if not self._awaited.count:
+                self._write_plain(*reader.read_plain(_NOT_PLAIN, macros))
+            token = reader.next_token()
+            if token is None:
+                return
             text = token.text
-            if text[0] != "\\":
-                self._write(token)
-                if text == "{" or text == "}":
-                    self._mark_group(token, opens=text == "{", kind="{")
-            elif text in macros:
+            if text in macros:
                 self._call(token, macros[text])
             elif text in DEFINERS:
                 self._define(token, [])
@@ -141,8 +147,8 @@ class _Expander:
                 self._prefixed(token)
             else:
                 self._write(token)
-                if text == "\\begin" or text == "\\end":
-                    self._mark_group(token, opens=text == "\\begin", kind="\\begin")
+                if text in _GROUP_EDGES:
+                    self._mark_group(token, *_GROUP_EDGES[text])
 
     def _mark_group(self, token: Token, opens: bool, kind: str) -> None:
         if token.origin < self._scoped_from:
@@ -153,12 +159,17 @@ class _Expander:
             self._scopes.close(kind)
 
     def _write(self, token: Token) -> None:
-        text, written = token.text, self._written
-        self._awaited.write(text)
+        self._awaited.write(token.text)
+        self._write_plain(token.text, token.origin, token.text)
+
+    def _write_plain(self, text: str, origin: int, last_token: str) -> None:
+        if not text:
+            return
+        written = self._written
         if self._after_command and text[0] in _LETTERS:
-            written.append(" ", token.origin)
-        written.append(text, token.origin)
-        self._after_command = text[0] == "\\" and _ENDS_IN_LETTER.match(text) is not None
+            written.append(" ", origin)
+        written.append(text, origin)
+        self._after_command = last_token[0] == "\\" and _ENDS_IN_LETTER.match(last_token) is not None
         if written.length > self._most_written:
             raise ExpansionLimit(f"macro expansion wrote more than {self._most_written:,} characters")
 
@@ -204,8 +215,6 @@ class _Expander:
             self._reader.give_up()
             self._write(token)
             return
-        if not macro.start and not macro.delimiters and token.text[-1] in _LETTERS:
-            self._reader.skip_blanks_after_command()
         self._reader.charge(macro.size(arguments))
         replacement = macro.replaced(arguments, token.origin, call)
         if macro.final:

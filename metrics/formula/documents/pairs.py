@@ -12,7 +12,7 @@ from metrics.formula.documents.macros import ExpansionLimits
 from metrics.formula.documents.match import PUBLISHED_THRESHOLDS, MatchingLimit, match_formulas
 from metrics.formula.documents.tokens import ExpansionLimit
 
-MOST_CHARACTERS = 4_000_000
+MOST_CHARACTERS = 2_000_000
 """A longer document is rejected."""
 
 

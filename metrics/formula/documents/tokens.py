@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
 
 from metrics.formula.documents.verbatim import COMMANDS, Verbatim
@@ -12,7 +12,6 @@ LONGEST_RUN = 64
 """Plain text is read in runs of at most this many characters, so that taking one off costs little."""
 
 _TOKEN = re.compile(rf"\\(?:[A-Za-z@]+|.)|[{{}}#]|[^\\{{}}#]{{1,{LONGEST_RUN}}}|\\", re.DOTALL)
-_BLANKS_AFTER_COMMAND = re.compile(r"\A[ \t\r]*(?:\n(?![ \t\r]*\n)[ \t\r]*)?")
 
 
 class ExpansionLimit(ValueError):
@@ -133,15 +132,25 @@ class TokenReader:
             self._unclosed = self._unclosed_braces()
         return None
 
-    def skip_blanks_after_command(self) -> None:
-        """Skips the blanks that TeX skips after a command: those up to the first visible character or blank line."""
-        token = self.next_token()
-        if token is None:
-            return
-        rest = _BLANKS_AFTER_COMMAND.sub("", token.text, count=1)
-        if rest:
-            skipped = len(token.text) - len(rest) if token.call is None else 0
-            self._front.append(Token(rest, token.origin + skipped, token.call))
+    def read_plain(self, stops: Container[str], macros: Container[str]) -> tuple[str, int, str]:
+        """Reads for good all up to the next token that is in `stops` or `macros`, where nothing was put in front.
+
+        Returns what was read, where it stands and its last token; "" where nothing was.
+        """
+        if self._front:
+            return "", self._position, ""
+        text, match = self._text, _TOKEN.match
+        start = position = self._position
+        last = ""
+        while found := match(text, position):
+            token = found.group()
+            if token in stops or token in macros:
+                break
+            last = token
+            position = found.end()
+            self._steps += 1
+        self._position = position
+        return text[start:position], start, last
 
     def next_token(self) -> Token | None:
         """Reads the next token for good, outside any attempt; None at the end."""

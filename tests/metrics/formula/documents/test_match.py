@@ -1,0 +1,98 @@
+"""The two rounds of matching."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.formula.documents.match import Match, MatchingLimit, match_formulas
+
+
+def edits(first: str, second: str) -> int:
+    """The edit distance by the plain recurrence."""
+    row = list(range(len(second) + 1))
+    for i, a in enumerate(first, start=1):
+        previous, row = row, [i]
+        for j, b in enumerate(second, start=1):
+            row.append(min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (a != b)))
+    return row[-1]
+
+
+def plainly_matched(truths: list[str], predictions: list[str], thresholds: list[float]) -> list[Match]:
+    matches: dict[int, Match] = {}
+    for number, threshold in enumerate(thresholds, start=1):
+        for index, truth in enumerate(truths):
+            taken = {match.prediction for match in matches.values()}
+            free = [other for other in range(len(predictions)) if other not in taken]
+            if index in matches or not free:
+                continue
+            distance, nearest = min(
+                (edits(truth, predictions[other]) / max(len(truth), len(predictions[other]), 1), other)
+                for other in free
+            )
+            if distance < threshold:
+                matches[index] = Match(index, nearest, distance, number)
+    taken = {match.prediction for match in matches.values()}
+    left = [Match(None, other, 1.0, None) for other in range(len(predictions)) if other not in taken]
+    return [matches.get(index, Match(index, None, 1.0, None)) for index in range(len(truths))] + left
+
+
+TEXTS = st.lists(st.text(alphabet="abc", max_size=6), max_size=6)
+
+
+@given(TEXTS, TEXTS, st.lists(st.sampled_from([0.0, 0.2, 0.4, 0.5, 0.8, 1.0, 1.5]), max_size=3))
+def test_a_plain_reading_gives_the_same(truths: list[str], predictions: list[str], thresholds: list[float]) -> None:
+    assert match_formulas(truths, predictions, thresholds) == plainly_matched(truths, predictions, thresholds)
+
+
+def test_the_first_round_leaves_the_far_for_the_second() -> None:
+    truths, predictions = ["abcde", "abxyz"], ["abxyw"]
+    # Round 1: 3 edits / 5 = 0.6 is not below 0.4, so the first truth leaves the prediction to the second, 1 / 5 = 0.2.
+    assert match_formulas(truths, predictions) == [Match(0, None, 1.0, None), Match(1, 0, 0.2, 1)]
+    # Alone, it takes it in round 2: 0.6 < 0.8.
+    assert match_formulas(truths[:1], predictions) == [Match(0, 0, 0.6, 2)]
+
+
+def test_a_distance_at_the_threshold_does_not_match() -> None:
+    assert match_formulas(["abcde"], ["abcxy"], [0.4]) == [
+        Match(0, None, 1.0, None),
+        Match(None, 0, 1.0, None),
+    ]  # 2 / 5
+    assert match_formulas(["abcde"], ["vwxye"]) == [Match(0, None, 1.0, None), Match(None, 0, 1.0, None)]  # 4 / 5
+
+
+def test_of_equally_near_predictions_the_first_is_taken() -> None:
+    assert match_formulas(["abc"], ["abx", "aby"])[0] == Match(0, 0, 1 / 3, 1)
+    assert match_formulas(["a", "a"], ["b", "a", "a"])[:2] == [Match(0, 1, 0.0, 1), Match(1, 2, 0.0, 1)]
+
+
+def test_an_earlier_truth_goes_first_even_where_a_later_one_is_nearer() -> None:
+    # 1 / 4 = 0.25 < 0.4: the first truth takes what the second equals.
+    assert match_formulas(["abcx", "abcd"], ["abcd"]) == [Match(0, 0, 0.25, 1), Match(1, None, 1.0, None)]
+
+
+def test_nothing_matches_nothing() -> None:
+    assert match_formulas([], []) == []
+    assert match_formulas(["a"], []) == [Match(0, None, 1.0, None)]
+    assert match_formulas([], ["a"]) == [Match(None, 0, 1.0, None)]
+
+
+def test_too_much_to_compare_is_refused() -> None:
+    started = time.process_time()
+    with pytest.raises(MatchingLimit, match="too much to compare"):
+        match_formulas(["ab" * 200_000], ["ba" * 200_000])
+    with pytest.raises(MatchingLimit, match=r"20,000 ground-truth formulas"):
+        match_formulas(
+            [f"a{index}" for index in range(20_000)], [f"b{index}" for index in range(20_000)], most_work=10**9
+        )
+    assert time.process_time() - started < 5
+
+
+def test_many_equal_formulas_are_quick() -> None:
+    texts = ["x"] * 100_000
+    started = time.process_time()
+    assert match_formulas(texts, texts)[-1] == Match(99_999, 99_999, 0.0, 1)
+    assert time.process_time() - started < 5
