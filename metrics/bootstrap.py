@@ -10,6 +10,7 @@ Poisson bootstrap: Chamandy et al., "Estimating Uncertainty for Massive Data Str
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metrics.sums import FRACTION_BITS, LARGEST_STATISTIC, Sums, to_units
+from metrics.sums import FRACTION_BITS, LARGEST_STATISTIC, UNITS_PER_ONE, Sums, to_units
 
 IntArray = npt.NDArray[np.int64]
 
@@ -34,7 +35,7 @@ LARGEST_WEIGHT = 20
 def poisson_thresholds() -> npt.NDArray[np.uint64]:
     """Returns t with t[k] = 2**64 P(Poisson(1) <= k), k = 0..19: a uniform u has the weight #{k: u >= t[k]}.
 
-    The chance of a weight above 20 is 2e-20, less than the 2**-64 that a uniform can tell apart.
+    The chance of a weight above 20 is 8e-21, less than the 2**-64 = 5e-20 that a uniform can tell apart.
     """
     with localcontext() as context:
         context.prec = 60
@@ -157,8 +158,8 @@ class BootstrapSums:
     def to_bytes(self) -> bytes:
         """Returns the canonical bytes: equal for equal sets of samples, however they were merged."""
         names, wholes, fractions = self.to_arrays()
-        head = "\0".join([repr(self.bootstrap), *names]).encode("utf-8", "surrogatepass")
-        return b"\0\0".join([head, wholes.astype("<i8").tobytes(), fractions.astype("<i8").tobytes()])
+        head = json.dumps([self.bootstrap.replicates, self.bootstrap.seed, *names]).encode()
+        return b"\0".join([head, wholes.astype("<i8").tobytes(), fractions.astype("<i8").tobytes()])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BootstrapSums) and self.to_bytes() == other.to_bytes()
@@ -203,8 +204,10 @@ class BootstrapSums:
         values = np.zeros((len(block), len(columns)))
         values[rows, cells] = numbers
         weights = self.bootstrap.weights([unit_hash for unit_hash, _ in block])
+        # Rounded before it is cut: the difference from the floor of a small negative number would round once more.
+        values = np.rint(values * UNITS_PER_ONE) / UNITS_PER_ONE
         floors = np.floor(values)
-        units = np.rint((values - floors) * float(1 << FRACTION_BITS)).astype(np.int64)
+        units = ((values - floors) * UNITS_PER_ONE).astype(np.int64)
         targets = self._columns(columns)
         self._wholes[:, targets] += (weights @ floors).astype(np.int64)
         if units.any():
