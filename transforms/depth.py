@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NEITHER_BRACKET_NOR_QUOTE = bytes(byte for byte in range(256) if byte not in b'[]{}"')
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_BETWEEN_OPEN_AND_CLOSED = (ord("[") + ord("]")) // 2
 
 
 def deeper_than(text: bytes, limit: int) -> bool:
     """Tells whether the JSON `text` nests arrays and objects more than `limit` deep.
 
-    Text with few brackets is told at once; of the rest, the brackets outside of strings are looked at, and the
-    innermost ones taken away, a level at a time. Text that is not JSON may be told either way.
+    Text with few brackets is told at once; of the rest, the brackets outside of strings are counted up and down.
+    Text that breaks off is as deep as it goes; other text that is not JSON may be told either way.
     """
     if text.count(b"[") + text.count(b"{") <= limit:
         return False
@@ -21,8 +24,7 @@ def deeper_than(text: bytes, limit: int) -> bool:
         text = _ESCAPE.sub(b"", text)
     structure = text.translate(_BRACKETS, _NEITHER_BRACKET_NOR_QUOTE)
     brackets = b"".join(structure.split(b'"')[::2])
-    for _ in range(limit):
-        if not brackets:
-            return False
-        brackets = brackets.replace(b"[]", b"")
-    return bool(brackets)
+    if not brackets:
+        return False
+    steps = _BETWEEN_OPEN_AND_CLOSED - np.frombuffer(brackets, dtype=np.int8)
+    return bool(np.cumsum(steps, dtype=np.int32).max() > limit)
