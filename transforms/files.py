@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -110,15 +111,19 @@ def _split_parquet(file: SourceFile) -> Iterator[Part]:
         yield Part(file, start, metadata.num_row_groups, first_row)
 
 
-def open_parquet(file: SourceFile) -> Any:
-    """Returns the pyarrow ParquetFile of a file on any filesystem of Beam.
+@contextlib.contextmanager
+def open_parquet(file: SourceFile) -> Iterator[Any]:
+    """Opens a file on any filesystem of Beam as a pyarrow ParquetFile.
 
     Raises InputProblem where it cannot be opened or is no Parquet.
     """
-    try:
-        return pq.ParquetFile(FileSystems.open(file.path, compression_type="uncompressed"), pre_buffer=False)
-    except (OSError, ValueError, BeamIOError) as error:
-        raise unreadable(file, error) from error
+    with contextlib.ExitStack() as opened:
+        try:
+            stream = opened.enter_context(FileSystems.open(file.path, compression_type="uncompressed"))
+            parquet = opened.enter_context(pq.ParquetFile(stream, pre_buffer=False))
+        except (OSError, ValueError, BeamIOError) as error:
+            raise unreadable(file, error) from error
+        yield parquet
 
 
 def unreadable(file: SourceFile, error: BaseException) -> InputProblem:
