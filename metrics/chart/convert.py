@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import io
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
 
 import msgspec
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from metrics.convert import Converter, Part, UnreadableSource
 
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
+# Pillow itself warns a little above this.
+MOST_PIXELS = 89_000_000
+# What Pillow raises for broken headers of these formats.
+UNREADABLE = (
+    OSError,
+    ValueError,
+    SyntaxError,
+    EOFError,
+    KeyError,
+    ArithmeticError,
+    RuntimeError,
+    Image.DecompressionBombError,
+    Image.DecompressionBombWarning,
+)
 TASKS = ("task1", "task2", "task3", "task4", "task5", "task6", "task7")
 
 
@@ -31,7 +44,7 @@ class ChartConverter(Converter):
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
         """Yields the name of the file without its ending, and the JSON text or the size of the image.
 
-        Raises UnreadableSource where the file is not an image, or one of more pixels than Pillow takes for safe.
+        Raises UnreadableSource where the file is not an image, or one of more pixels than a chart has.
         """
         key = PurePosixPath(path.replace("\\", "/")).stem
         yield key, stream.read() if role == "json" else msgspec.json.encode(_image_size(path, stream))
@@ -58,12 +71,14 @@ def _image_size(path: str, stream: BinaryIO) -> dict[str, int]:
     """Returns width and height of an image from its header; its pixels are never decoded."""
     source = stream if stream.seekable() else io.BytesIO(stream.read())
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(source, formats=IMAGE_FORMATS) as image:
-                width, height = image.size
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        with Image.open(source, formats=IMAGE_FORMATS) as image:
+            width, height = image.size
+    except UnidentifiedImageError as error:
+        raise UnreadableSource(f"{path}: not an image of the kinds {', '.join(IMAGE_FORMATS)}") from error
+    except UNREADABLE as error:
         raise UnreadableSource(f"{path}: the size of the image cannot be read: {error}") from error
+    if width * height > MOST_PIXELS:
+        raise UnreadableSource(f"{path}: {width} x {height} pixels are more than a chart has ({MOST_PIXELS} at most)")
     return {"width": width, "height": height}
 
 

@@ -63,7 +63,7 @@ class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_text_blocks: Limit = 2000
     max_points: Limit = 2000
     max_series: Limit = 200
-    max_characters: Annotated[int, Meta(ge=1, le=10_000_000)] = 200_000
+    max_characters: Annotated[int, Meta(ge=1, le=10_000_000)] = 50_000
 
     def __post_init__(self) -> None:
         """Refuses tick distances that leave no room between close and far."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -114,8 +113,7 @@ def _series(series: DataSeries, kind: SeriesKind, chart_class: str) -> Series:
     name = label(series.name)
     if "box" in chart_class:
         summary = series.data if isinstance(series.data, BoxSummary) else BoxSummary()
-        held = {part: getattr(summary, part) for part in SUMMARY}
-        return _labelled(name, {part: value for part, value in held.items() if value is not None}.items())
+        return _labelled(name, [(part, value) for part in SUMMARY if (value := getattr(summary, part)) is not None])
     points: Sequence[DataPoint] = series.data if isinstance(series.data, list) else ()
     if kind is SeriesKind.LABELLED:
         return _labelled(name, [(label(point.x), point.y) for point in points])
@@ -127,7 +125,7 @@ def _series(series: DataSeries, kind: SeriesKind, chart_class: str) -> Series:
     return Series(name, np.array(placed, dtype=np.float64).reshape(-1, 2), (), len(points))
 
 
-def _labelled(name: str, items: Any) -> Series:
+def _labelled(name: str, items: Sequence[tuple[str, Scalar]]) -> Series:
     labels = []
     points = []
     for text, value in items:
@@ -152,7 +150,7 @@ def _similarities(
     similarities = np.zeros((len(truths), len(predictions)))
     labels = _LabelScores(truths, predictions, options) if kind is SeriesKind.LABELLED else None
     for row, truth in enumerate(truths):
-        spread = value_spread(truth.points[:, 1])
+        spread = value_spread(truth.points[:, 1]) if labels is not None else 0.0
         for column, prediction in enumerate(predictions):
             if kind is SeriesKind.FUNCTION:
                 similarities[row, column] = continuous_similarity(truth.points, prediction.points)

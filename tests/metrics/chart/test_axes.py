@@ -1,0 +1,85 @@
+"""Task 4: ticks, in an image of 300 x 400 pixels, whose diagonal is 500: close is 5 pixels, far 10."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.metrics.chart.records_for_tests import Json, axes, columns, tick
+
+TWO_TICKS = axes([tick(1, 10, 10), tick(2, 50, 10)], [tick(3, 10, 90)])
+
+
+def scores(truth: Json, prediction: Json | None, protocol: str = "published") -> tuple[float | None, ...]:
+    given = None if prediction is None else {"task4": prediction}
+    found = columns({"task4": truth}, given, tasks=["task4"], protocol=protocol)
+    return found["task4.precision"], found["task4.recall"], found["task4.f1"]
+
+
+@pytest.mark.parametrize(("shift", "score"), [(0, 1), (5, 1), (7, 0.6), (7.5, 0.5), (10, 0), (300, 0)])
+def test_a_tick_scores_by_its_distance(shift: float, score: float) -> None:
+    truth = axes([tick(1, 10, 10)], [])
+    prediction = axes([tick(1, 10 + shift, 10)], [])
+    assert scores(truth, prediction)[0] == pytest.approx((score + 1) / 2)
+
+
+def test_distance_is_euclidean() -> None:
+    truth = axes([tick(1, 10, 10)], [])
+    # sqrt(4.5^2 + 6^2) = 7.5, half way between close and far.
+    assert scores(truth, axes([tick(1, 14.5, 16)], []))[2] == pytest.approx((0.5 + 1) / 2)
+
+
+def test_each_axis_has_its_own_f() -> None:
+    prediction = axes([tick(1, 10, 10), tick(8, 10, 10)], [tick(3, 10, 90), tick(9, 0, 0)])
+    # x: 1 of 2 and 1 of 2, F 1/2; y: precision 1/2, recall 1, F 2/3.
+    assert scores(TWO_TICKS, prediction) == pytest.approx((0.5, 0.75, (1 / 2 + 2 / 3) / 2))
+    # Released: one F of the means.
+    f_of_means = 2 * 0.5 * 0.75 / 1.25
+    assert scores(TWO_TICKS, prediction, "released") == pytest.approx((0.5, 0.75, f_of_means))
+
+
+def test_an_axis_without_ticks_on_both_sides_is_right() -> None:
+    empty = axes([], [])
+    assert scores(empty, empty) == (1, 1, 1)
+    assert scores(empty, empty, "released") == (1, 1, 1)
+
+
+def test_a_chart_without_a_prediction_scores_0_even_where_it_has_no_ticks() -> None:
+    for truth in (TWO_TICKS, axes([], [])):
+        assert scores(truth, None) == (0, 0, 0)
+        assert scores(truth, None, "released") == (0, 0, 0)
+
+
+def test_an_axis_that_is_empty_on_one_side() -> None:
+    truth = axes([tick(1, 10, 10)], [])
+    prediction = axes([], [tick(3, 10, 90)])
+    assert scores(truth, prediction) == (0, 0, 0)
+    # Released: precision of x is 1 for want of predictions, recall of y is 1 for want of truths.
+    assert scores(truth, prediction, "released") == (0.5, 0.5, 0.5)
+
+
+def test_released_looks_at_the_predicted_y_ticks_where_the_true_x_axis_is_empty() -> None:
+    truth = axes([], [tick(3, 10, 90)])
+    prediction = axes([], [tick(3, 10, 90)])
+    assert scores(truth, prediction) == (1, 1, 1)
+    # Nothing was predicted on x, but its precision is 0 since there is a y tick.
+    assert scores(truth, prediction, "released") == pytest.approx((0.5, 1, 2 * 0.5 / 1.5))
+
+
+def test_ticks_of_the_same_id() -> None:
+    truth = axes([tick(1, 10, 10)], [])
+    twice = axes([tick(1, 10, 10), tick(1, 200, 10)], [])
+    assert scores(truth, twice)[0] == (1 / 2 + 1) / 2
+    # Released keeps the last tick of an id, as a Python dictionary does.
+    assert scores(truth, twice, "released")[0] == (0 + 1) / 2
+
+
+def test_ticks_without_an_id_match_nothing() -> None:
+    truth = axes([tick(1, 10, 10), tick(None, 50, 10)], [])
+    prediction = axes([tick("1", 10, 10), tick(None, 50, 10)], [])
+    assert scores(truth, prediction)[0] == (1 / 2 + 1) / 2
+    assert scores(truth, prediction, "released")[0] == 1
+
+
+def test_axes_that_are_absent_are_empty() -> None:
+    assert scores(TWO_TICKS, {"output": {"axes": None}}) == (0, 0, 0)
+    assert scores(TWO_TICKS, {"output": {"axes": {"x-axis": None}}}) == (0, 0, 0)

@@ -1,0 +1,248 @@
+"""The chart benchmark as a whole: which tasks are scored, what is rejected, what comes out."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from metrics.benchmark import Pair, RejectedRecord, SampleScore
+from metrics.chart.benchmark import ChartBenchmark
+from metrics.chart.options import ALL_TASKS, ChartOptions
+from metrics.chart.records import ChartPrediction, ChartTruth
+from metrics.sums import Sums
+from tests.generate.chart import CLASSES, sample
+from tests.metrics.chart.records_for_tests import (
+    axes,
+    benchmark,
+    block,
+    blocks,
+    box,
+    chart_type,
+    columns,
+    data,
+    elements,
+    legend,
+    points,
+    prediction_of,
+    roles,
+    series,
+    tick,
+    truth_of,
+)
+from tests.plain_loop import make_benchmark, read_records, score_records, total
+
+ROOT = Path(__file__).parents[3]
+CORPUS = ROOT / "tests" / "corpora" / "chart"
+WHOLE: dict[str, Any] = {
+    "task1": chart_type("Grouped vertical bar"),
+    "task2": blocks(block(1, "a", 0, 0, 10, 10)),
+    "task3": roles(_1="tick_label"),
+    "task4": axes([tick(1, 0, 0)], []),
+    "task5": legend(_1=box(0, 0, 5, 5)),
+    "task6": {"output": {**elements(bars=[box(0, 0, 5, 5)])["output"], **data(series("s", ("a", 1)))["output"]}},
+}
+
+
+def test_a_perfect_prediction_scores_1_in_every_task() -> None:
+    found = columns(WHOLE, {**WHOLE, "task7": WHOLE["task6"]})
+    assert set(found) == set(ChartBenchmark.sample_columns)
+    assert set(found.values()) == {1.0}
+
+
+def test_a_missing_prediction_scores_0_in_every_task_of_the_ground_truth() -> None:
+    found = columns(WHOLE, None)
+    assert set(found) == set(ChartBenchmark.sample_columns)
+    assert set(found.values()) == {0.0}
+
+
+@pytest.mark.parametrize("task", ["task1", "task2", "task3", "task4", "task5", "task6", "task7"])
+@pytest.mark.parametrize("absent", [None, {"output": None}, "left out"])
+def test_a_task_that_the_prediction_lacks_scores_0(task: str, absent: Any) -> None:
+    prediction: dict[str, Any] = {**WHOLE, "task7": WHOLE["task6"], task: absent}
+    if absent == "left out":
+        del prediction[task]
+    for name, value in columns(WHOLE, prediction).items():
+        if name != "score":
+            assert value == (0 if name.startswith(task) else 1), name
+
+
+@pytest.mark.parametrize("task", ["task1", "task2", "task3", "task4", "task5", "task6"])
+@pytest.mark.parametrize("absent", [None, {"output": None}, "left out"])
+def test_a_task_that_the_ground_truth_lacks_is_not_scored(task: str, absent: Any) -> None:
+    truth: dict[str, Any] = {**WHOLE, task: absent}
+    if absent == "left out":
+        del truth[task]
+    tasks = [name for name in ALL_TASKS if task != "task1" or name < "task6"]
+    found = columns(truth, {**WHOLE, "task7": WHOLE["task6"]}, tasks=tasks)
+    assert not any(name.startswith(task) for name in found)
+    if task == "task6":
+        assert "task7.score" not in found
+    assert found["score"] == 1
+
+
+def test_pie_and_donut_charts_have_no_data_tasks() -> None:
+    assert set(columns({**WHOLE, "task1": chart_type("Pie")}, WHOLE)) == set(ChartBenchmark.sample_columns) - {
+        "task6a.score",
+        "task6b.score",
+        "task7.score",
+    }
+
+
+def test_only_the_tasks_of_the_options_are_scored() -> None:
+    assert set(columns(WHOLE, None, tasks=["task1", "task6b"])) == {"task1.correct", "task6b.score", "score"}
+
+
+def test_the_score_is_the_mean_of_the_task_scores() -> None:
+    truth = {"task1": chart_type("Pie"), "task5": legend(_1=box(0, 0, 10, 10)), "task3": roles(_1="other")}
+    # The class is right, the legend has IoU 1/4, and task 3 has nothing to score.
+    found = columns(truth, {"task1": chart_type("pie"), "task5": legend(_1=box(0, 0, 5, 5))})
+    assert found["task3.accuracy"] is None
+    assert found["score"] == (1 + 0.25) / 2
+
+
+def test_what_the_ground_truth_must_have() -> None:
+    for truth, needed in (
+        ({**WHOLE, "image": None}, "image.width"),
+        ({**WHOLE, "task1": None}, "task1.output.chart_type"),
+    ):
+        with pytest.raises(RejectedRecord, match=needed) as rejected:
+            benchmark().score_sample(truth_of(**truth), None)
+        assert rejected.value.side == "ground_truth"
+
+
+TOO_MUCH = [
+    ({"task2": blocks(*[block(1, "a", 0, 0, 10, 10)] * 2001)}, "task2 text_blocks: 2001 are more than max_text_blocks"),
+    ({"task3": {"output": {"text_roles": [{"id": 1, "role": "x"}] * 2001}}}, "task3 text_roles"),
+    ({"task4": axes([], [tick(1, 0, 0)] * 2001)}, "task4 y-axis ticks"),
+    ({"task5": {"output": {"legend_pairs": [{"id": 1, "bb": box(0, 0, 1, 1)}] * 2001}}}, "task5 legend_pairs"),
+    ({"task6": data(series("s", *[("a", 1)] * 2001))}, "task6 points of data series: 2001 are more than max_points"),
+    ({"task6": elements(scatter_points=[points(*[(1, 1)] * 2001)])}, "task6 scatter points"),
+    ({"task6": elements(lines=[[]] * 201)}, "task6 lines: 201 are more than max_series"),
+    ({"task7": data(*[series("s")] * 201)}, "task7 data series"),
+    ({"task7": data(series("x" * 50_001))}, "task7 characters of series names and labels"),
+]
+
+
+@pytest.mark.parametrize(("prediction", "message"), TOO_MUCH)
+def test_a_record_that_is_too_large_is_rejected_with_what_to_change(prediction: Any, message: str) -> None:
+    with pytest.raises(RejectedRecord, match=message) as rejected:
+        benchmark().score_sample(truth_of(**WHOLE), prediction_of(**prediction))
+    assert rejected.value.side == "prediction"
+    if "task7" not in prediction:
+        with pytest.raises(RejectedRecord, match=message) as rejected:
+            benchmark().score_sample(truth_of(**{**WHOLE, **prediction}), None)
+        assert rejected.value.side == "ground_truth"
+
+
+def test_records_as_large_as_they_may_be_are_scored_in_seconds() -> None:
+    count = 1000
+    truth = truth_of(
+        task1=chart_type("Scatter"),
+        task2=blocks(*(block(i, "a^{2}", i % 50, i // 50, 30, 30) for i in range(count))),
+        task6=data(series("s", *((i * 7919 % 1000, i * i % 1009) for i in range(count)))),
+    )
+    prediction = prediction_of(
+        task2=blocks(*(block(i, "a^{2}" * 20 + str(i), i % 50 + 1, i // 50, 30, 30) for i in range(count))),
+        task6=data(series("s", *((i, 1000 - i) for i in range(count)))),
+    )
+    start = time.monotonic()
+    benchmark().score_sample(truth, prediction)
+    assert time.monotonic() - start < 8
+
+
+@pytest.mark.parametrize(
+    ("record", "path"),
+    [
+        ('{"task2":{"output":{"text_blocks":[{"bb":{"x0":1e300,"y0":0,"width":1,"height":1}}]}}}', "x0"),
+        ('{"task4":{"output":{"axes":{"x-axis":[{"id":1,"tick_pt":{"x":null,"y":0}}]}}}}', "tick_pt.x"),
+        ('{"task6":{"output":{"visual elements":{"bars":[{"x0":"1","y0":0,"width":1,"height":1}]}}}}', "bars"),
+        ('{"task6":{"output":{"data series":[{"name":"s","data":[{"x":1e999,"y":0}]}]}}}', "data series"),
+    ],
+)
+def test_records_with_odd_coordinates_are_refused_by_their_type(record: str, path: str) -> None:
+    for kind in (ChartTruth, ChartPrediction):
+        with pytest.raises(msgspec.ValidationError, match=path):
+            msgspec.json.decode(record, type=kind)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tick_close": 0.02},
+        {"text_iou": 1.5},
+        {"protocol": "official"},
+        {"tasks": ["task6"]},
+        {"gamma": 0},
+        {"unknown": 1},
+    ],
+)
+def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(options, ChartOptions)
+
+
+def test_the_shipped_configuration_holds_the_defaults() -> None:
+    config = msgspec.yaml.decode((ROOT / "configs" / "chart.yaml").read_bytes())
+    assert config.pop("benchmark") == "chart"
+    assert msgspec.convert(config, ChartOptions) == ChartOptions()
+    assert list(config) == list(ChartOptions.__struct_fields__)
+
+
+def test_nothing_is_measured_in_nothing() -> None:
+    for protocol in ("published", "released"):
+        scorer = benchmark(protocol=protocol)
+        values = scorer.values(Sums())
+        assert set(values) == {name for name in ChartBenchmark.value_meanings if "[" not in name}
+        assert set(values.values()) == {None}
+        assert scorer.tables(Sums()) == []
+
+
+@pytest.mark.parametrize("protocol", ["published", "released"])
+def test_the_corpus_is_scored_whole(protocol: str) -> None:
+    scorer = make_benchmark("chart", protocol=protocol)
+    scores = score_records(
+        scorer, read_records(CORPUS / "ground_truth.jsonl"), read_records(CORPUS / "predictions.jsonl")
+    )
+    kinds = set()
+    for score in scores.values():
+        assert isinstance(score, SampleScore)
+        assert set(score.columns) <= set(ChartBenchmark.sample_columns)
+        assert all(value is None or 0 <= value <= 1 for value in score.columns.values())
+        json.loads(msgspec.json.encode(score.details))
+        kinds |= {entry["kind"] for entry in score.details.get("task2", {}).get("matched", [])}
+    assert kinds == ({"pair", "split", "merge"} if protocol == "published" else {"pair"})
+    values = scorer.values(total(scores.values()))
+    families = {name.partition("[")[0] for name in values}
+    assert families == {name.partition("[")[0] for name in ChartBenchmark.value_meanings}
+    assert all(value is not None and 0 < value <= 1 for value in values.values())
+    assert all(values[name] != 1 for name in ChartBenchmark.headline)
+    assert set(ChartBenchmark.headline) | set(ChartBenchmark.ranking) <= set(values)
+    assert ChartBenchmark.worst_by in ChartBenchmark.sample_columns
+
+
+def test_the_corpus_is_what_the_generator_makes() -> None:
+    records = [sample(index, 1) for index in range(60)]
+    truths = {truth["sample_id"]: truth for truth, _ in records}
+    predictions = {prediction["sample_id"]: prediction for _, prediction in records if prediction}
+    for name, made in (("ground_truth", truths), ("predictions", predictions)):
+        shipped = {key: json.loads(text) for key, text in read_records(CORPUS / f"{name}.jsonl").items()}
+        assert shipped == made
+    assert {truth["task1"]["output"]["chart_type"] for truth in truths.values()} == set(CLASSES)
+
+
+def test_scores_do_not_depend_on_the_batch() -> None:
+    scorer = pickle.loads(pickle.dumps(benchmark()))
+    pairs = []
+    for index in range(30):
+        truth, prediction = sample(index, 5)
+        given = None if prediction is None else msgspec.convert(prediction, ChartPrediction)
+        pairs.append(Pair(truth["sample_id"], msgspec.convert(truth, ChartTruth), given))
+    together = scorer.score(pairs)
+    alone = [scorer.score([pair])[0] for pair in reversed(pairs)][::-1]
+    assert together == alone

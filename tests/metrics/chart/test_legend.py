@@ -1,0 +1,48 @@
+"""Task 5: legend pairs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.metrics.chart.records_for_tests import Json, box, columns, legend
+
+PAIRS = legend(_1=box(0, 0, 10, 10), _2=box(0, 20, 10, 10))
+NO_LEGEND = legend()
+
+
+def score(truth: Json, prediction: Json | None, protocol: str = "published") -> float | None:
+    given = None if prediction is None else {"task5": prediction}
+    return columns({"task5": truth}, given, tasks=["task5"], protocol=protocol)["task5.score"]
+
+
+def test_pairs_are_found_by_id_and_scored_by_iou() -> None:
+    prediction = legend(_2=box(0, 20, 5, 10), _1=box(0, 0, 10, 10), _7=box(0, 20, 10, 10))
+    # 1 and 50/100, over the larger count.
+    assert score(PAIRS, prediction) == pytest.approx((1 + 0.5) / 3)
+
+
+def test_a_chart_without_a_legend() -> None:
+    assert score(NO_LEGEND, NO_LEGEND) == 1
+    assert score(NO_LEGEND, PAIRS) == 0
+    assert score(NO_LEGEND, None) == 0
+    assert score(PAIRS, NO_LEGEND) == 0
+
+
+def test_a_legend_line_without_area() -> None:
+    line = legend(_1=box(0, 5, 10, 0))
+    assert score(line, line) == 1
+    assert score(line, line, "released") == 0
+    assert score(line, legend(_1=box(0, 5, 11, 0))) == 0
+
+
+def test_pairs_of_the_same_id_match_once_each() -> None:
+    twice = {"output": {"legend_pairs": [{"id": 1, "bb": box(0, 0, 10, 10)}] * 2}}
+    once = {"output": {"legend_pairs": [{"id": 1, "bb": box(0, 0, 10, 10)}]}}
+    assert score(once, twice) == 0.5
+    assert score(twice, twice) == 1
+    assert score(twice, once) == 0.5
+
+
+def test_pairs_without_an_id_match_nothing() -> None:
+    nameless = {"output": {"legend_pairs": [{"bb": box(0, 0, 10, 10)}]}}
+    assert score(nameless, nameless) == 0
