@@ -48,7 +48,9 @@ class Run:
     @property
     def samples(self) -> list[Record]:
         """The rows of all sample files, in order of system and sample."""
-        rows = [row for path in self.output.glob("samples/*.parquet") for row in pq.ParquetFile(path).read().to_pylist()]
+        rows = [
+            row for path in self.output.glob("samples/*.parquet") for row in pq.ParquetFile(path).read().to_pylist()
+        ]
         return sorted(rows, key=lambda row: (row["system"], row["sample_id"]))
 
     @property
@@ -83,7 +85,9 @@ def evaluate(
     config: str | Path = "toy",
 ) -> Run:
     """Runs `beamscore evaluate`; `predictions` are globs by system, or one glob of a system without a name."""
-    named = [f"{name}={glob}" for name, glob in predictions.items()] if isinstance(predictions, Mapping) else [predictions]
+    named = (
+        [f"{name}={glob}" for name, glob in predictions.items()] if isinstance(predictions, Mapping) else [predictions]
+    )
     flags = [flag for each in named for flag in ("--predictions", each)]
     return Run(*command("evaluate", config, "--ground-truth", truths, *flags, "--output", output, *more), output)
 
@@ -92,9 +96,12 @@ def write_lines(path: Path, records: Iterable[Record | bytes]) -> Path:
     """Writes records, or lines as they are, as JSONL, compressed as the end of the name says."""
     lines = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in records]
     content = b"".join(line + b"\n" for line in lines)
-    compress = {".gz": gzip.compress, ".zst": zstd.compress}.get(path.suffix, bytes)
+    if path.suffix == ".gz":
+        content = gzip.compress(content)
+    elif path.suffix == ".zst":
+        content = zstd.compress(content)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(compress(content))
+    path.write_bytes(content)
     return path
 
 
@@ -117,6 +124,4 @@ def plain_sums(units_and_scores: Sequence[tuple[str, SampleScore]], bootstrap: B
     """Returns the sums of samples and those of each replicate, added up one by one; a unit is drawn as one."""
     weights = bootstrap.weights([bootstrap.unit_hash(unit) for unit, _ in units_and_scores]).astype(int).tolist()
     scores = [Sums.of(score.statistics) for _, score in units_and_scores]
-    return [
-        Sums.merged(sums.scaled(weight) for sums, weight in zip(scores, row, strict=True)) for row in weights
-    ]
+    return [Sums.merged(sums.scaled(weight) for sums, weight in zip(scores, row, strict=True)) for row in weights]

@@ -84,7 +84,9 @@ def test_merging_is_a_commutative_monoid(a: Sums, b: Sums, c: Sums) -> None:
 
 
 @given(st.lists(STATISTICS, max_size=12), st.randoms(use_true_random=False))
-def test_any_split_order_and_merge_tree_gives_the_same_bytes(samples: list[dict[str, float]], rng: random.Random) -> None:
+def test_any_split_order_and_merge_tree_gives_the_same_bytes(
+    samples: list[dict[str, float]], rng: random.Random
+) -> None:
     at_once = Sums.merged(Sums.of(sample) for sample in samples)
     parts = [Sums.of(sample) for sample in samples] or [Sums()]
     while len(parts) > 1:
@@ -101,7 +103,9 @@ def test_sums_equal_the_sums_of_fractions(samples: list[dict[str, float]]) -> No
     for sample in samples:
         for name, number in sample.items():
             expected[name] = expected.get(name, 0) + half_even(Fraction(number) * 2**52)
-    assert Sums.merged(map(Sums.of, samples)).units() == {name: expected[name] for name in sorted(expected) if expected[name]}
+    assert Sums.merged(map(Sums.of, samples)).units() == {
+        name: expected[name] for name in sorted(expected) if expected[name]
+    }
 
 
 def test_a_sum_of_tenths_does_not_drift() -> None:

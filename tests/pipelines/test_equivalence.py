@@ -172,7 +172,9 @@ def parquet(folder: Path, records: list[Any]) -> None:
 
 def parquet_with_json_text(folder: Path, records: list[Any]) -> None:
     folder.mkdir(parents=True)
-    texts = [{**each, "words": json.dumps(each["words"]), "missing": None} if "words" in each else each for each in records]
+    texts = [
+        {**each, "words": json.dumps(each["words"]), "missing": None} if "words" in each else each for each in records
+    ]
     pq.write_table(pa.Table.from_pylist(texts), folder / "all.pq")
 
 
@@ -224,7 +226,9 @@ def test_every_benchmark_gives_the_sums_of_a_plain_loop(
     benchmark = make_benchmark(name)
     benchmark.setup()
     try:
-        scores = [(truth["sample_id"], plain_score(benchmark, *decoded(truth, prediction))) for truth, prediction in corpus]
+        scores = [
+            (truth["sample_id"], plain_score(benchmark, *decoded(truth, prediction))) for truth, prediction in corpus
+        ]
     finally:
         benchmark.teardown()
     sums, *replicates = plain_sums([(unit, score) for unit, score in scores if score is not None], Bootstrap(3, 0))
@@ -236,4 +240,4 @@ def test_every_benchmark_gives_the_sums_of_a_plain_loop(
 
 def decoded(truth: Record, prediction: Record | None) -> tuple[Record, Record | None]:
     """The records as they come out of JSON, where tuples are lists."""
-    return tuple(msgspec.json.decode(msgspec.json.encode((truth, prediction))))  # type: ignore[return-value]
+    return msgspec.json.decode(msgspec.json.encode((truth, prediction)), type=tuple[Record, Record | None])

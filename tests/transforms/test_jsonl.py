@@ -50,7 +50,9 @@ def expected_lines(content: bytes) -> list[tuple[int, bytes]]:
 
 
 CONTENTS = st.lists(
-    st.sampled_from([b"a", b"bb", b"\n", b"\n", b"\r\n", b" ", b'{"x":1}', b"\xff", BOM, b"\x00", b"\xe2\x80\xa8", b"\x0b"]),
+    st.sampled_from(
+        [b"a", b"bb", b"\n", b"\n", b"\r\n", b" ", b'{"x":1}', b"\xff", BOM, b"\x00", b"\xe2\x80\xa8", b"\x0b"]
+    ),
     max_size=40,
 ).map(b"".join)
 
@@ -92,7 +94,9 @@ def test_all_compressions_give_the_same_lines_with_their_numbers(tmp_path: Path,
         ]
 
 
-@pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstd.compress)])
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstd.compress)]
+)
 def test_several_compressed_streams_in_one_file_are_read_on(
     tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
 ) -> None:
@@ -183,7 +187,9 @@ def test_a_part_inside_a_huge_line_reads_no_further_than_its_own_end(
     assert sum(read) <= 1000 + 100
 
 
-@pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstd.compress)])
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstd.compress)]
+)
 def test_a_compressed_file_that_breaks_off_is_a_problem_of_the_input(
     tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
 ) -> None:

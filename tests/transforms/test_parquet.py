@@ -66,7 +66,9 @@ def test_a_column_that_cannot_be_decoded_does_no_harm_where_it_is_not_wanted(tmp
     assert records_of(path, set()) == [{"sample_id": "a"}] * 50
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())])
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
+)
 def test_text_in_a_structured_column_is_json(tmp_path: Path, kind: Any) -> None:
     texts = pa.array(['{"a": [1, 2]}', None, "[]"], kind)
     path = write(tmp_path / "a.parquet", pa.table({"sample_id": ["a", "b", "c"], "rules": texts, "text": texts}))
@@ -105,7 +107,11 @@ def test_text_that_is_not_utf8_rejects_its_row_alone(tmp_path: Path) -> None:
     ids = pa.array([b"a", b"b", b"\xffc"], pa.binary()).view(pa.string())
     path = write(tmp_path / "a.parquet", pa.table({"sample_id": ids, "text": texts}))
     rows = rows_of(path, {"text"})
-    assert [(row.number, row.sample_id, row.error is None) for row in rows] == [(0, "a", True), (1, "b", False), (2, None, False)]
+    assert [(row.number, row.sample_id, row.error is None) for row in rows] == [
+        (0, "a", True),
+        (1, "b", False),
+        (2, None, False),
+    ]
     assert "utf-8" in (rows[1].error or "")
     assert "column text" in (rows[1].error or "")
 
@@ -141,7 +147,12 @@ def test_a_map_column_is_an_object(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ids", "found"), [(pa.array([1, 2]), [1, 2]), (pa.array([None, "b"]), [None, "b"]), (pa.array(["a", "a"]).dictionary_encode(), ["a", "a"])]
+    ("ids", "found"),
+    [
+        (pa.array([1, 2]), [1, 2]),
+        (pa.array([None, "b"]), [None, "b"]),
+        (pa.array(["a", "a"]).dictionary_encode(), ["a", "a"]),
+    ],
 )
 def test_sample_ids_are_given_as_they_are(tmp_path: Path, ids: Any, found: list[Any]) -> None:
     path = write(tmp_path / "a.parquet", pa.table({"sample_id": ids}))
@@ -175,12 +186,17 @@ def test_records_are_those_of_json(tmp_path: Path) -> None:
         {"sample_id": f"s{i}", "points": [[i, 2.5], [3, -i]], "box": {"w": i, "tags": ["é", ""]}, "name": None}
         for i in range(5)
     ]
-    table = pa.Table.from_pylist(records, pa.schema([
-        ("sample_id", pa.string()),
-        ("points", pa.list_(pa.list_(pa.float64()))),
-        ("box", pa.struct([("w", pa.int64()), ("tags", pa.list_(pa.string()))])),
-        ("name", pa.string()),
-    ]))
+    table = pa.Table.from_pylist(
+        records,
+        pa.schema(
+            [
+                ("sample_id", pa.string()),
+                ("points", pa.list_(pa.list_(pa.float64()))),
+                ("box", pa.struct([("w", pa.int64()), ("tags", pa.list_(pa.string()))])),
+                ("name", pa.string()),
+            ]
+        ),
+    )
     path = write(tmp_path / "a.parquet", table)
     expected = [{key: value for key, value in record.items() if value is not None} for record in records]
     assert records_of(path, {"points", "box", "name"}) == json.loads(json.dumps(expected))

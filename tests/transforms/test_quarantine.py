@@ -32,6 +32,10 @@ def test_counts_merge_in_any_order_to_the_first_by_place(entries: Sequence[Quara
 
 def test_causes_are_counted_by_side_and_cause() -> None:
     entries = [entry(4), entry(2), entry(7, side="theirs"), entry(8, cause="unmatched"), entry(1, side="theirs")]
-    expected = [CauseCount(2, entry(2)), CauseCount(2, entry(1, side="theirs")), CauseCount(1, entry(8, cause="unmatched"))]
+    expected = [
+        CauseCount(2, entry(2)),
+        CauseCount(2, entry(1, side="theirs")),
+        CauseCount(1, entry(8, cause="unmatched")),
+    ]
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         assert_that(pipeline | beam.Create(entries) | CountCauses(), equal_to(expected))

@@ -191,7 +191,10 @@ SAMPLE_PROBLEMS = [
     ("score fails", "scoring failed: ZeroDivisionError: no luck"),
     ("batch fails", "scoring failed: MemoryError: MemoryError"),
     ("sample is bad", "it took too long"),
-    ("score is infinite", "statistic similarity: a statistic must be finite and at most 4294967296 in magnitude, not inf"),
+    (
+        "score is infinite",
+        "statistic similarity: a statistic must be finite and at most 4294967296 in magnitude, not inf",
+    ),
     ("details are odd", "Encoding objects of type object is unsupported"),
     ("details are surrogates", "'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed"),
 ]
@@ -256,7 +259,9 @@ def test_batches_hold_no_more_than_the_benchmark_likes() -> None:
     samples = [sample(f"s{i}", "x", "x", "x") for i in range(5)]
     scored, _ = score(samples, names=("ours", "theirs"))
     assert len(scored) == 10
-    assert sorted(each for batch in RecordingBenchmark.batches for each in batch) == sorted([f"s{i}" for i in range(5)] * 2)
+    assert sorted(each for batch in RecordingBenchmark.batches for each in batch) == sorted(
+        [f"s{i}" for i in range(5)] * 2
+    )
     assert max(map(len, RecordingBenchmark.batches)) == RecordingBenchmark.batch_size == 3
 
 
@@ -308,7 +313,16 @@ def test_the_unit_of_the_bootstrap_is_the_sample_or_its_cluster() -> None:
     scored, _ = score(samples)
     assert [each.unit for each in scored] == [f"s{i}" for i in range(len(values))]
     scored, _ = score(samples, cluster="page", columns=("text",))
-    assert [each.unit for each in scored] == ['"d1"', "1", '"1"', "1.5", "null", '{"a":2,"b":1}', '{"a":2,"b":1}', "true"]
+    assert [each.unit for each in scored] == [
+        '"d1"',
+        "1",
+        '"1"',
+        "1.5",
+        "null",
+        '{"a":2,"b":1}',
+        '{"a":2,"b":1}',
+        "true",
+    ]
     assert [each.columns for each in scored] == [("x",)] * len(values)
     # A cluster that is also sliced by is one column, not two.
     scored, _ = score(samples, cluster="page", columns=("page",))

@@ -43,7 +43,12 @@ def test_crossed_columns_take_every_combination() -> None:
     assert slice_labels(columns, [[1, 2]], values) == ["tags=x,kind=null", "tags=y,kind=null"]
     assert slice_labels(columns, [[0, 3]], values) == []
     assert slice_labels(columns, [[0], [0], [2]], values) == ["source=web", "kind=null"]
-    assert slice_labels(columns, [[1, 1]], values) == ["tags=x,tags=x", "tags=x,tags=y", "tags=y,tags=x", "tags=y,tags=y"]
+    assert slice_labels(columns, [[1, 1]], values) == [
+        "tags=x,tags=x",
+        "tags=x,tags=y",
+        "tags=y,tags=x",
+        "tags=y,tags=y",
+    ]
 
 
 def test_without_columns_there_are_no_slices() -> None:
@@ -69,7 +74,9 @@ def test_keys_survive_encoding(system: int, label: str) -> None:
 def test_a_sample_contributes_once_to_the_corpus_and_to_each_slice() -> None:
     bootstrap = Bootstrap(5, seed=1)
     fan_out = SliceSamples(["source", "tags"], [[0], [1], [0, 1]], bootstrap)._fan_out
-    sample = ScoredSample("s", 3, "scored", "unit", ("web", ["x", "y"]), {"n": 1}, {}, b"null", {"ground_truth.scored": 1})
+    sample = ScoredSample(
+        "s", 3, "scored", "unit", ("web", ["x", "y"]), {"n": 1}, {}, b"null", {"ground_truth.scored": 1}
+    )
     found = list(fan_out(sample))
     assert [SliceKey.decode(key) for key, _ in found] == [
         SliceKey(3, ""),
