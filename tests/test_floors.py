@@ -45,7 +45,7 @@ def names_and_strings(path: Path) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.Attribute):
             yield node.attr
-        elif isinstance(node, ast.alias) or isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        elif isinstance(node, (ast.alias, ast.FunctionDef, ast.ClassDef)):
             yield node.name
         elif isinstance(node, ast.arg):
             yield node.arg
