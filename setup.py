@@ -17,6 +17,7 @@ REQUIREMENTS = [
     "scipy>=1.11,<2",
     "shapely>=2.0.4,<3",
     "tabulate>=0.9,<1",
+    "threadpoolctl>=3.2,<4",
     "unicodeit>=0.7.5,<1",
 ]
 

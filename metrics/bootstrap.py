@@ -10,7 +10,9 @@ Poisson bootstrap: Chamandy et al., "Estimating Uncertainty for Massive Data Str
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -22,6 +24,7 @@ import numpy.typing as npt
 from metrics.sums import FRACTION_BITS, LARGEST_STATISTIC, UNITS_PER_ONE, Sums, to_units
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
 # A statistic is cut into three parts, `floor + (high * 2**26 + low) / 2**52`, each small enough that the weighted
 # sum of a block of samples is an exact integer in float64: 2**32 * 20 * 256 < 2**53. So one matrix product by
@@ -63,7 +66,7 @@ class Bootstrap:
         text = f"{self.seed}:{unit}".encode("utf-8", "surrogatepass")
         return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
-    def weights(self, unit_hashes: Sequence[int]) -> npt.NDArray[np.float64]:
+    def weights(self, unit_hashes: Sequence[int]) -> FloatArray:
         """Returns the weights [1 + R, B] of B units: a row of ones for the corpus itself, then a row a replicate.
 
         The uniforms come from the SplitMix64 sequence that starts at the unit's hash (Steele et al., 2014).
@@ -75,7 +78,13 @@ class Bootstrap:
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(31)
         weights = np.ones((self.replicates + 1, len(unit_hashes)))
-        weights[1:] = np.searchsorted(_THRESHOLDS, mixed, side="right")
+        drawn = weights[1:]
+        drawn[:] = 0
+        for threshold in _THRESHOLDS:
+            above = mixed >= threshold
+            if not above.any():
+                break
+            drawn += above
         return weights
 
 
@@ -194,29 +203,34 @@ class BootstrapSums:
         self._pending = []
 
     def _fold_block(self, block: Sequence[tuple[int, Mapping[str, float]]]) -> None:
-        columns: dict[str, int] = {}
-        rows, cells, numbers = [], [], []
-        for row, (_, statistics) in enumerate(block):
-            for name, value in statistics.items():
-                rows.append(row)
-                cells.append(columns.setdefault(name, len(columns)))
-                numbers.append(value)
+        columns: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+        cells: list[int] = []
+        numbers: list[float] = []
+        for _, statistics in block:
+            cells.extend(map(columns.__getitem__, statistics))
+            numbers.extend(statistics.values())
+        rows = np.repeat(np.arange(len(block)), [len(statistics) for _, statistics in block])
         values = np.zeros((len(block), len(columns)))
         values[rows, cells] = numbers
         weights = self.bootstrap.weights([unit_hash for unit_hash, _ in block])
         # Rounded before it is cut: the difference from the floor of a small negative number would round once more.
         values = np.rint(values * UNITS_PER_ONE) / UNITS_PER_ONE
         floors = np.floor(values)
-        units = ((values - floors) * UNITS_PER_ONE).astype(np.int64)
-        targets = self._columns(columns)
+        targets = np.array(self._columns(columns), dtype=np.intp)
         self._wholes[:, targets] += (weights @ floors).astype(np.int64)
-        if units.any():
-            high = (weights @ (units >> HALF_BITS).astype(np.float64)).astype(np.int64)
-            low = (weights @ (units & (HALF - 1)).astype(np.float64)).astype(np.int64)
-            # high * 2**26 could pass 2**63 on its way, so its whole part is carried first.
-            self._wholes[:, targets] += high >> HALF_BITS
-            self._fractions[:, targets] += ((high & (HALF - 1)) << HALF_BITS) + low
-            self._carry()
+        fractional = np.flatnonzero((values != floors).any(axis=0))
+        if len(fractional):
+            self._fold_fractions((values - floors)[:, fractional], weights, targets[fractional])
+
+    def _fold_fractions(self, fractions: FloatArray, weights: FloatArray, targets: IntArray) -> None:
+        """Adds the fractions [B, N], multiples of 2**-52, to the columns `targets`."""
+        units = (fractions * UNITS_PER_ONE).astype(np.int64)
+        high = (weights @ (units >> HALF_BITS).astype(np.float64)).astype(np.int64)
+        low = (weights @ (units & (HALF - 1)).astype(np.float64)).astype(np.int64)
+        # high * 2**26 could pass 2**63 on its way, so its whole part is carried first.
+        self._wholes[:, targets] += high >> HALF_BITS
+        self._fractions[:, targets] += ((high & (HALF - 1)) << HALF_BITS) + low
+        self._carry()
 
     def _carry(self) -> None:
         self._wholes += self._fractions >> FRACTION_BITS

@@ -10,6 +10,7 @@ import apache_beam as beam
 from metrics.bootstrap import Bootstrap, BootstrapSums
 from metrics.sums import Sums
 from transforms.slice import Contribution
+from transforms.threads import one_blas_thread
 
 
 @dataclass(slots=True)
@@ -40,6 +41,10 @@ class AddUp(beam.CombineFn):
 
     def __init__(self, bootstrap: Bootstrap) -> None:
         self._bootstrap = bootstrap
+
+    def setup(self) -> None:
+        """Prepares the worker."""
+        one_blas_thread()
 
     def create_accumulator(self) -> SliceTotals:
         """Returns the totals of no samples."""

@@ -16,15 +16,18 @@ def deeper_than(text: bytes, limit: int) -> bool:
     """Tells whether the JSON `text` nests arrays and objects more than `limit` deep.
 
     Text with few brackets is told at once; of the rest, the brackets outside of strings are counted up and down.
-    Text that breaks off is as deep as it goes; other text that is not JSON may be told either way.
+    Text that breaks off is not told deeper than it goes; other text that is not JSON may be told either way.
     """
     if text.count(b"[") + text.count(b"{") <= limit:
         return False
     if b"\\" in text:
         text = _ESCAPE.sub(b"", text)
     structure = text.translate(_BRACKETS, _NEITHER_BRACKET_NOR_QUOTE)
-    brackets = b"".join(structure.split(b'"')[::2])
-    if not brackets:
+    # Before a bracket inside a string stands an odd number of quotes, so one is left there when pairs go.
+    brackets = structure.replace(b'""', b"")
+    if b'"' in brackets:
+        brackets = b"".join(structure.split(b'"')[::2])
+    if len(brackets) <= 2 * limit:
         return False
     steps = _BETWEEN_OPEN_AND_CLOSED - np.frombuffer(brackets, dtype=np.int8)
     return bool(np.cumsum(steps, dtype=np.int32).max() > limit)

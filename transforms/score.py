@@ -20,6 +20,7 @@ from transforms.observe import PROGRESS, Observed
 from transforms.pair import PairedSample
 from transforms.read import side_name
 from transforms.records import Cause, Framed, InputProblem, Quarantined, explain, quarantined
+from transforms.threads import one_blas_thread
 
 Status = Literal["scored", "missing_prediction", "rejected"]
 Missing = Literal["wrong", "exclude"]
@@ -101,6 +102,7 @@ class ScoreBatch(beam.DoFn):
 
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker."""
+        one_blas_thread()
         fields = [(f"column_{i}", Any, None) for i in range(len(self._wanted))]
         rename = {f"column_{i}": name for i, name in enumerate(self._wanted)}
         self._columns_type = msgspec.defstruct("Columns", fields, rename=rename)

@@ -18,6 +18,7 @@ from metrics.benchmark import Benchmark, Pair
 from pipelines import cli, launch
 from tests.bench.measure import Cost, cost_of
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records
+from transforms.threads import one_blas_thread
 
 CHUNK = 1000
 
@@ -63,6 +64,7 @@ def score(benchmark: str, truth: str, predictions: str) -> Cost:
     truths, predicted = read_records(Path(truth)), read_records(Path(predictions))
     samples, seconds = list(truths), 0.0
     made.setup()
+    one_blas_thread()
     for start in range(0, len(samples), CHUNK):
         pairs = decoded_pairs(made, {key: truths[key] for key in samples[start : start + CHUNK]}, predicted)
         seconds += cost_of(lambda pairs=pairs: score_in_batches(made, pairs)).seconds  # type: ignore[misc]
