@@ -134,7 +134,14 @@ def lines_of(side: str) -> tuple[list[bytes], list[bytes]]:
     return mixed, late
 
 
-SETTINGS = ("--slice", "group", "--set", f"limits={{record_bytes: {RECORD_BYTES}, depth: 9}}", "--set", "worst_samples=100")
+SETTINGS = (
+    "--slice",
+    "group",
+    "--set",
+    f"limits={{record_bytes: {RECORD_BYTES}, depth: 9}}",
+    "--set",
+    "worst_samples=100",
+)
 
 
 @pytest.fixture(scope="module")
@@ -241,7 +248,9 @@ def test_each_bad_record_is_in_the_quarantine_once_with_its_place_and_reason(hos
 def test_causes_stand_in_the_report(hostile: Run) -> None:
     section = hostile.report.partition("## Quarantine")[2]
     counts = Counter((bad.side, bad.stage, bad.cause) for bad in BAD)
-    rows = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in section.splitlines() if row.startswith("|")]
+    rows = [
+        [cell.strip() for cell in row.strip("|").split(" | ")] for row in section.splitlines() if row.startswith("|")
+    ]
     found = {tuple(row[1:4]): int(row[0]) for row in rows[2:]}
     assert found == counts
 
@@ -252,7 +261,9 @@ def test_the_report_shows_hostile_text_as_text(hostile: Run) -> None:
     assert "\x1b" not in report
     assert "\u202e" not in report
     assert "\x00" not in report
-    assert r"&lt;script&gt;alert(1)&lt;/script&gt; \| 'code' \[link\](javascript:x) !\[i\](http://x/y.png) \*b\*" in report
+    assert (
+        r"&lt;script&gt;alert(1)&lt;/script&gt; \| 'code' \[link\](javascript:x) !\[i\](http://x/y.png) \*b\*" in report
+    )
     tables = [row for row in report.splitlines() if row.startswith("|")]
     widths = Counter(row.count("|") - row.count("\\|") for row in tables if "script" in row)
     assert set(widths) == {4, 5}  # the worst samples have three columns, the slices four
