@@ -64,11 +64,13 @@ def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
 
 
 def _match(glob: str, what: str) -> list[tuple[str, int]]:
+    # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
+    here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:
-        metadata = FileSystems.match([glob])[0].metadata_list
+        metadata = FileSystems.match([here + glob])[0].metadata_list
     except (BeamIOError, ValueError, OSError) as error:
         raise InputProblem(f"{what} {glob}: cannot be listed: {_innermost(error)}") from error
-    files = [(entry.path, entry.size_in_bytes) for entry in metadata]
+    files = [(entry.path.removeprefix(here), entry.size_in_bytes) for entry in metadata]
     if not files:
         raise InputProblem(f"{what} {glob}: no file matches; check the path and quote the pattern in the shell")
     return files
