@@ -6,7 +6,6 @@ import json
 import random
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest

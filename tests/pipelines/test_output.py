@@ -17,7 +17,7 @@ from pipelines import evaluate as evaluation
 from pipelines.result import unpack_replicates
 from tests import toy
 from tests.plain_loop import make_benchmark
-from tests.runs import Run, command, evaluate, write_lines
+from tests.runs import Run, evaluate, write_lines
 
 COUNT = 40
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]

@@ -49,10 +49,8 @@ def test_a_gate_on_a_figure_that_is_not_there_fails() -> None:
 )
 def test_the_fraction_of_rejected_records(rejected: int, allowed: float, passes: bool) -> None:
     failures = verdict(document(rejected), Settings(benchmark="toy", max_rejected_fraction=allowed)).failures
-    message = (
-        f"ours: {rejected} of 10 predictions records were rejected, more than max_rejected_fraction {allowed:g} allows; "
-        "see quarantine/"
-    )
+    message = f"ours: {rejected} of 10 predictions records were rejected, more than max_rejected_fraction {allowed:g} "
+    message += "allows; see quarantine/"
     assert failures == ([] if passes else [message])
 
 
@@ -62,7 +60,7 @@ def test_books_that_do_not_balance_fail() -> None:
 
 
 def test_ranking_by_hand() -> None:
-    values = {
+    values: dict[str, dict[str, float | None]] = {
         "b": {"first": 0.5, "second": 0.1},
         "a": {"first": 0.5, "second": 0.1},
         "c": {"first": 0.5, "second": 0.2},

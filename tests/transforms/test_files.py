@@ -50,6 +50,26 @@ def test_the_end_of_the_name_tells_the_format(tmp_path: Path, name: str, kind: s
     assert [file.format for file in match_files(0, [str(tmp_path / name)], "--x")] == [kind]
 
 
+@pytest.mark.parametrize(
+    "glob", ["*.jsonl", "a*.jsonl", "[a]?.jsonl", "**.jsonl", "a1.jsonl", "./a*.jsonl", "../*/a1.jsonl"]
+)
+def test_relative_globs_start_in_the_current_folder(tmp_path: Path, glob: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    touch(tmp_path, "here/a1.jsonl")
+    monkeypatch.chdir(tmp_path / "here")
+    (file,) = match_files(0, [glob], "--x")
+    assert Path(file.path).resolve() == tmp_path / "here" / "a1.jsonl"
+    assert file.path.startswith("./") == glob.startswith("./")
+
+
+@pytest.mark.parametrize("glob", ["par*/a.jsonl", "*/*.jsonl", "**/a.jsonl"])
+def test_relative_globs_may_begin_with_a_pattern_for_a_folder(
+    tmp_path: Path, glob: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    touch(tmp_path, "part/a.jsonl")
+    monkeypatch.chdir(tmp_path)
+    assert [file.path for file in match_files(0, [glob], "--x")] == ["part/a.jsonl"]
+
+
 @pytest.mark.parametrize("name", ["a.txt", "a", "a.csv.gz", "a.jsonl.7z", "a.parquet.gz", "jsonl", "a.jsonl~"])
 def test_an_unknown_name_is_refused_with_what_is_known(tmp_path: Path, name: str) -> None:
     touch(tmp_path, name)
