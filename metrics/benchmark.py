@@ -156,6 +156,10 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
 REGISTRY: dict[str, str] = {
     "chart": "metrics.chart.benchmark:ChartBenchmark",
+    "chemistry": "metrics.chemistry.benchmark:ChemistryBenchmark",
+    "figure_text": "metrics.figure_text.benchmark:FigureTextBenchmark",
+    "formula": "metrics.formula.benchmark:FormulaBenchmark",
+    "traffic_rules": "metrics.traffic_rules.benchmark:TrafficRulesBenchmark",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import apache_beam as beam
@@ -277,6 +277,7 @@ def _checked(result: SampleScore | RejectedRecord) -> SampleScore | RejectedReco
         return result
     try:
         check_statistics(result.statistics)
-        return replace(result, details=msgspec.Raw(msgspec.json.encode(result.details)))
+        details = msgspec.Raw(msgspec.json.encode(result.details))
+        return SampleScore(result.statistics, result.columns, details, result.coverage)
     except (ValueError, TypeError, RecursionError) as error:
         return RejectedRecord("sample", explain(error))

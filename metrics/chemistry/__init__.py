@@ -1,0 +1,1 @@
+"""CROCS: lines of handwritten chemistry with Chemfig molecules, compared as graphs."""

@@ -1,0 +1,337 @@
+"""The reader of raw Chemfig, as LaTeX takes it: it draws what the package (version 1.6) draws.
+
+Every `(...)`, ring and branch alike, is a group that starts from the pen's state and gives it back at its end. A
+branch of a ring leaves along the bisector, a ring after a bond lies symmetrically about it, a ring at an atom of
+another ring shares the side that comes next, and a ring that starts the molecule has its last side upright. Within
+a ring, angles and lengths after bonds count for nothing. Departure and arrival atoms choose letters within a
+group of atoms, which is one atom here, so they are read and not used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from metrics.chemistry.budget import Budget
+from metrics.chemistry.chemfig_source import ChemfigSource, Submolecule
+from metrics.chemistry.fields import LARGEST_ANGLE, read_length, read_number
+from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND, Molecule
+from metrics.chemistry.sketch import Hook, Sketch
+from metrics.chemistry.ssml import read_hook
+from metrics.chemistry.unreadable import UnreadableMolecule
+
+BOND_STARTS = "-=~<>"
+DEEPEST_GROUP = 150
+LARGEST_RING = 500
+OPTIONAL_ARGUMENT = ("\\chemabove", "\\Chemabove", "\\chembelow", "\\Chembelow", "\\charge", "\\Charge")
+DRAWN_CIRCLE = "\\mcfcringle"
+
+
+class Last(Enum):
+    """What was drawn last."""
+
+    NOTHING = 0
+    ATOM = 1
+    BOND = 2
+    RING_ATOM = 3
+    """An atom of a ring, from which a branch or another ring sets out."""
+
+
+@dataclass(slots=True)
+class Ring:
+    """A ring while it is drawn: its number of sides, where it closes, the sides so far, the turn of its first side."""
+
+    sides: int
+    root: int
+    drawn: int = 0
+    turn: float = 0.0
+
+
+@dataclass(slots=True)
+class Pen:
+    """The state that a group inherits: atom, angles in degrees, length, and the ring that is around.
+
+    `ring` stays set within the branches of the ring, where `in_ring` is False.
+    """
+
+    atom: int | None = None
+    last: Last = Last.NOTHING
+    angle: float = 0.0
+    default_angle: float = 0.0
+    default_length: float = 1.0
+    ring: Ring | None = None
+    in_ring: bool = False
+
+
+def read_chemfig(
+    text: str, submolecules: Mapping[str, Submolecule], angle_increment: float, budget: Budget
+) -> Molecule:
+    """Returns the molecule of a region's content.
+
+    `angle_increment` is what a predefined angle counts in degrees (45 in the package).
+
+    Raises UnreadableMolecule where the package would stop, too.
+    """
+    reader = _ChemfigReader(ChemfigSource(text, submolecules), angle_increment, budget)
+    reader.group(Pen(), 0)
+    if reader.source.peek():
+        raise UnreadableMolecule(reader.source.offset, "a '(' that this ')' closes")
+    return reader.sketch.finish(budget)
+
+
+class _ChemfigReader:
+    def __init__(self, source: ChemfigSource, angle_increment: float, budget: Budget) -> None:
+        self.source = source
+        self.angle_increment = angle_increment
+        self.budget = budget
+        self.sketch = Sketch()
+        self.bond_arrived = False
+        """Whether a bond has reached an atom yet: rings before that lie as one that starts the molecule."""
+        self.last_start = 0
+        """The atom from which the last bond was drawn."""
+
+    def group(self, pen: Pen, depth: int, circle: bool = False) -> None:
+        """Draws until the group ends, before its `)`, with a circle where the group is a ring `**n`."""
+        if depth > DEEPEST_GROUP:
+            raise UnreadableMolecule(self.source.offset, f"at most {DEEPEST_GROUP} groups within each other")
+        self.enter(pen)
+        if circle:
+            self.draw_circle(pen)
+        while True:
+            self.budget.spend(20)
+            text, hooks = self.atom_text(pen)
+            following = self.source.peek()
+            if text or hooks:
+                self.draw_atom(pen, " ".join(text))
+                self.sketch.hooks += [Hook(name, _atom(pen), kind) for name, kind in hooks]
+            elif following in ("", ")"):
+                return
+            elif pen.atom is None:
+                self.draw_atom(pen, "")
+            elif following in BOND_STARTS:
+                if self.bond(pen):
+                    return
+            else:
+                self.branch(pen, following, depth)
+
+    def enter(self, pen: Pen) -> None:
+        """Sets the angles with which a group starts, from its `[...]` where it has one."""
+        if pen.last is Last.RING_ATOM and not pen.in_ring and pen.ring is not None:
+            half = 180 / pen.ring.sides
+            at_root = 180 + (0.0 if self.bond_arrived else half)
+            pen.default_angle = pen.angle + (half - 90 if pen.ring.drawn else at_root)
+        self.expand()
+        if self.source.peek() == "[":
+            offset = self.source.offset
+            fields = _fields(self.source.take_enclosed())
+            pen.default_angle = self.read_angle(fields[0], offset, pen)
+            pen.angle = pen.default_angle
+            if fields[1]:
+                pen.default_length = read_length(fields[1], offset)
+            self.expand()
+        if pen.last is Last.NOTHING:
+            pen.angle = pen.default_angle
+
+    def expand(self) -> None:
+        """Expands submolecules that stand next."""
+        while self.source.peek() == "!":
+            self.budget.spend(len(self.source.text))
+            self.source.expand_submolecule(runs_left=False)
+
+    def atom_text(self, pen: Pen) -> tuple[list[str], list[tuple[str, str]]]:
+        """Takes a group of atoms: its text in pieces, and the hooks on it."""
+        text: list[str] = []
+        hooks: list[tuple[str, str]] = []
+        while (character := self.source.peek()) not in ("", "(", ")", "*", *BOND_STARTS):
+            self.budget.spend(1)
+            if character == "!":
+                self.budget.spend(len(self.source.text))
+                self.source.expand_submolecule(90 < pen.angle % 360 < 270)
+            elif character == "{":
+                text.append(f"{{{self.source.take_enclosed()}}}")
+            elif character == "\\":
+                text += self.command()
+            elif character == "?":
+                hooks.append(self.hook())
+            elif character == "@":
+                self.mark()
+            elif character == "}":
+                raise UnreadableMolecule(self.source.offset, "a '{' that this '}' closes")
+            elif self.source.take() != "|":
+                text.append(character)
+        return text, hooks
+
+    def command(self) -> list[str]:
+        """Takes a command with its arguments, as text; `\\chemfig{...}` stands for its content."""
+        start = self.source.position
+        command = self.source.take_command()
+        if command in OPTIONAL_ARGUMENT and self.source.peek() == "[":
+            self.source.take_enclosed()
+        if command == "\\chemfig" and self.source.peek() == "{":
+            self.budget.spend(len(self.source.text))
+            self.source.splice(start, self.source.take_enclosed())
+            return []
+        if command == DRAWN_CIRCLE:
+            if self.source.peek() == "{":
+                self.source.take_enclosed()
+            return [*CIRCLE]
+        return [] if command == "\\chemskipalign" else [command]
+
+    def hook(self) -> tuple[str, str]:
+        """Takes a hook `?` or `?[...]`: its name and its bond."""
+        offset = self.source.offset
+        self.source.position += 1
+        inside = self.source.take_enclosed() if self.source.peek() == "[" else ""
+        return read_hook(f"?[{inside}]", offset)
+
+    def mark(self) -> None:
+        """Drops `@{name}`, a mark for arrows."""
+        offset = self.source.offset
+        self.source.position += 1
+        if self.source.peek() != "{":
+            raise UnreadableMolecule(offset, "a name in braces after '@'")
+        self.source.take_enclosed()
+
+    def draw_atom(self, pen: Pen, text: str) -> None:
+        """Writes text at the pen's place: at the end of a bond, at the start, or beside an atom."""
+        if pen.atom is None:
+            pen.atom = self.sketch.place(0.0, 0.0, text)
+        elif pen.last is Last.BOND:
+            self.bond_arrived = True
+            self.sketch.texts[pen.atom] = text
+            if text == CIRCLE[0]:
+                self.hang_circle(pen.atom)
+        else:
+            pen.atom = self.sketch.write_beside(pen.atom, text)
+        pen.last = Last.ATOM
+
+    def hang_circle(self, circle: int) -> None:
+        """Makes the bond to a drawn circle, which most often is not drawn, one that ties it."""
+        bonds = self.sketch.bonds
+        start = bonds.pop()[0] if bonds and bonds[-1][1] == circle else self.last_start
+        bonds.append((start, circle, CIRCLE_BOND))
+
+    def bond(self, pen: Pen) -> bool:
+        """Draws a bond; True where it closes its ring, which ends the group."""
+        if pen.last is Last.BOND:
+            self.draw_atom(pen, "")
+        kind = self.bond_type()
+        offset = self.source.offset
+        fields = _fields(self.source.take_enclosed()) if self.source.peek() == "[" else [""] * 5
+        start = _atom(pen)
+        style = fields[4].replace(" ", "")
+        drawn = None if "draw=none" in style else "~/" if "mcfwavy" in style else kind
+        if pen.in_ring and pen.ring is not None:
+            ring = pen.ring
+            ring.drawn += 1
+            angle, length = pen.angle + 360 / ring.sides + ring.turn, pen.default_length
+            ring.turn = 0.0
+            if ring.drawn == ring.sides:
+                if drawn is not None:
+                    self.sketch.bonds.append((start, ring.root, drawn))
+                self.skip_to_end()
+                return True
+        else:
+            angle = self.read_angle(fields[0], offset, pen)
+            length = read_length(fields[1], offset) if fields[1] else pen.default_length
+        pen.atom = self.sketch.grow(start, drawn, angle, length)
+        pen.angle, pen.last, self.last_start = angle, Last.BOND, start
+        if self.source.peek() in ("", ")"):
+            self.draw_atom(pen, "")
+        return False
+
+    def bond_type(self) -> str:
+        kind = self.source.take()
+        following = self.source.peek()
+        if kind == "=" and following and following in "^_":
+            self.source.take()
+        elif kind in "<>" and following and following in ":|":
+            kind += self.source.take()
+        if self.source.peek() == "#" and self.source.text[self.source.position + 1 :].lstrip().startswith("("):
+            self.source.take()
+            self.source.skip_blanks()
+            self.source.take_enclosed()
+        if self.source.peek() == "@":
+            self.mark()
+        return kind
+
+    def branch(self, pen: Pen, following: str, depth: int) -> None:
+        """Draws what `(` or `*` starts, with a copy of the pen."""
+        if pen.last is Last.BOND:
+            self.draw_atom(pen, "")
+        inner = replace(pen)
+        if pen.in_ring:
+            inner.last = Last.RING_ATOM
+            inner.ring = replace(pen.ring) if pen.ring is not None else None
+        inner.in_ring = following == "*"
+        circle = self.ring_head(inner) if following == "*" else False
+        offset = self.source.offset
+        if not self.source.take_if("("):
+            raise UnreadableMolecule(offset, "a '(' after the number of sides of a ring")
+        self.group(inner, depth + 1, circle)
+        if not self.source.take_if(")"):
+            raise UnreadableMolecule(offset, "a ')' that closes this '('")
+
+    def ring_head(self, pen: Pen) -> bool:
+        """Takes `*n`, `**n` or `**[a,b]n` and sets the pen on the ring; True where a circle is asked for."""
+        self.source.take()
+        circle = self.source.take_if("*")
+        if circle and self.source.peek() == "[":
+            self.source.take_enclosed()
+        offset = self.source.offset
+        number = self.source.take_number()
+        if not number.isdecimal() or len(number) > 4 or not 3 <= int(number) <= LARGEST_RING:
+            raise UnreadableMolecule(offset, f"the number of sides of a ring, 3 to {LARGEST_RING}")
+        sides = int(number)
+        if pen.last is Last.RING_ATOM and pen.ring is not None:
+            turn = 360 / pen.ring.sides - 180
+        else:
+            turn = -90.0 if not self.bond_arrived else -180 / sides - 90
+        pen.ring = Ring(sides, _atom(pen), turn=turn)
+        return circle
+
+    def draw_circle(self, pen: Pen) -> None:
+        """Draws the circle of a ring that has no side yet, hanging on the atom where the ring starts."""
+        assert pen.ring is not None
+        half = 180 / pen.ring.sides
+        radius = pen.default_length / (2 * math.sin(math.radians(half)))
+        circle = self.sketch.grow(pen.ring.root, CIRCLE_BOND, pen.angle + pen.ring.turn + half + 90, radius)
+        self.sketch.texts[circle] = CIRCLE[0]
+
+    def skip_to_end(self) -> None:
+        """Passes over what follows the last side of a ring: the package does not draw it."""
+        while (character := self.source.peek()) not in ("", ")"):
+            if character in "({":
+                self.source.take_enclosed()
+            elif character == "\\":
+                self.source.take_command()
+            else:
+                self.source.take()
+
+    def read_angle(self, text: str, offset: int, pen: Pen) -> float:
+        """Returns an angle: `:a` absolute, `::a` relative to the bond before, `n` predefined; empty: the default."""
+        if not text:
+            return pen.default_angle
+        if text.startswith("::"):
+            return (pen.angle + read_number(text[2:], offset, "an angle", LARGEST_ANGLE)) % 360
+        if text.startswith(":"):
+            return read_number(text[1:], offset, "an angle", LARGEST_ANGLE) % 360
+        return read_number(text, offset, "a predefined angle", LARGEST_ANGLE) * self.angle_increment % 360
+
+
+def _atom(pen: Pen) -> int:
+    """The atom at the pen; every group draws one before it draws anything else."""
+    assert pen.atom is not None
+    return pen.atom
+
+
+def _fields(inside: str) -> list[str]:
+    """The five fields of `[angle,length,from,to,style]`, empty where absent, without a mark `@{name}` before them."""
+    inside = inside.strip()
+    if inside.startswith("@") and "}" in inside:
+        inside = inside[inside.index("}") + 1 :].lstrip()
+    fields = [field.strip() for field in inside.split(",", 4)]
+    fields[0] = fields[0].replace(" ", "")
+    return fields + [""] * (5 - len(fields))

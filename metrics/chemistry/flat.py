@@ -1,0 +1,41 @@
+"""A molecule that is a straight horizontal chain is no drawing but text, and is compared as text."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from metrics.chemistry.molecule import CIRCLE_BOND, Bond, Molecule
+
+PRINTED_BONDS = {"-": "-", "=": "=", "~": "\\equiv", CIRCLE_BOND: ""}
+STEEPEST = 15.0
+"""Bonds at most this many degrees from the x axis are horizontal."""
+SHORTEST_PRINTED = 0.25
+"""Bonds up to this length join texts without being seen."""
+
+
+def flat_text(molecule: Molecule) -> list[str] | None:
+    """Returns the tokens of a straight chain, left to right; None where the molecule is a drawing.
+
+    A chain has no branch and no ring, all its bonds run within 15 degrees of the x axis and are of the types
+    `- = ~` (a shorter bond than 0.25 may be of any type); a single atom is one. An empty molecule gives no tokens.
+    """
+    order = sorted(range(len(molecule.atoms)), key=lambda atom: molecule.atoms[atom].x)
+    if len(molecule.bonds) != max(0, len(order) - 1):
+        return None
+    between = {(min(bond.begin, bond.end), max(bond.begin, bond.end)): bond for bond in molecule.bonds}
+    tokens = list(molecule.atoms[order[0]].text) if order else []
+    for left, right in pairwise(order):
+        bond = between.get((min(left, right), max(left, right)))
+        if bond is None or not _horizontal(bond, left):
+            return None
+        if bond.length > SHORTEST_PRINTED:
+            if bond.type not in PRINTED_BONDS:
+                return None
+            tokens += PRINTED_BONDS[bond.type].split()
+        tokens += molecule.atoms[right].text
+    return tokens
+
+
+def _horizontal(bond: Bond, left: int) -> bool:
+    angle = bond.angle if bond.begin == left else bond.angle + 180
+    return abs((angle + 180) % 360 - 180) <= STEEPEST

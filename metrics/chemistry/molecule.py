@@ -1,0 +1,53 @@
+"""The graph of a molecule as it is drawn: atoms with text and place, bonds with type, angle and length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CIRCLE = ("\\circle",)
+"""The text of the atom that stands for the circle within an aromatic ring."""
+CIRCLE_BOND = "-:"
+"""The bond between a circle and the atoms of its ring; also what joins two texts that stand at one place."""
+
+MIRRORED_WEDGE = {">": "<", ">:": "<:", ">|": "<|"}
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A group of atoms drawn at one place; `text` are its LaTeX tokens, empty for a plain corner.
+
+    x grows to the right and y downwards, in units of one bond length.
+    """
+
+    text: tuple[str, ...]
+    x: float
+    y: float
+
+    @property
+    def is_circle(self) -> bool:
+        """Whether this is the circle of an aromatic ring."""
+        return self.text == CIRCLE
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """A bond from atom `begin` to atom `end` (indices); `angle` in degrees, counter-clockwise from the right."""
+
+    begin: int
+    end: int
+    type: str
+    angle: float
+    length: float
+
+    @property
+    def kind(self) -> str:
+        """The type up to mirroring: a wedge and its mirror image are one kind."""
+        return MIRRORED_WEDGE.get(self.type, self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Molecule:
+    """What one `\\chemfig` region draws."""
+
+    atoms: tuple[Atom, ...]
+    bonds: tuple[Bond, ...]

@@ -1,0 +1,216 @@
+"""Text in figures, after DeTEXT: detection, word recognition, end-to-end reading, annotator agreement.
+
+Yin X-C, Yang C, Pei W-Y, Man H, Zhang J, Learned-Miller E, et al. (2015) DeTEXT: A Database for Evaluating Text
+Extraction from Biomedical Literature Figures. PLoS ONE 10(5): e0126200.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+import shapely
+
+from metrics.benchmark import Benchmark, RejectedRecord, SampleScore, Table
+from metrics.convert import Converter
+from metrics.figure_text.convert import FigureTextConverter
+from metrics.figure_text.details import describe_matches
+from metrics.figure_text.deteval import Matching, Rules, match
+from metrics.figure_text.draw import draw_regions
+from metrics.figure_text.figure import Figure, equal_text, subsets, understand
+from metrics.figure_text.options import FigureTextOptions
+from metrics.figure_text.overlaps import Overlaps, TooManyOverlaps, measure
+from metrics.figure_text.records import FigurePrediction, FigureTruth
+from metrics.figure_text.regions import BoolArray, locate
+from metrics.figure_text.spotting import PairList, agree, spot, text_numbers
+from metrics.figure_text.tables import match_table, subset_names, subset_table
+from metrics.figure_text.values import headline_values, subset_values
+from metrics.sums import Sums
+
+ALL_REGIONS = ""
+NO_REGIONS = "(none)"
+
+
+class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOptions]):
+    """Scores the text regions found in figures and what was read in them."""
+
+    name = "figure_text"
+    summary = "text in figures: detection, word recognition, end-to-end reading (DeTEXT)"
+    truth_type = FigureTruth
+    prediction_type = FigurePrediction
+    options_type = FigureTextOptions
+    value_meanings: ClassVar[Mapping[str, str]] = {
+        "detection.precision": "score of the detections that match (DetEval) / detections",
+        "detection.recall": "score of the regions that are matched (DetEval) / annotated regions",
+        "detection.f1": "harmonic mean of detection precision and recall",
+        "detection.precision[SUBSET]": "detection precision with all regions outside the subset as don't-care",
+        "detection.recall[SUBSET]": "detection recall over the regions of the subset",
+        "detection.f1[SUBSET]": "harmonic mean of both over the subset",
+        "end_to_end.precision": "detections in the right place with the right text / detections",
+        "end_to_end.recall": "regions found in the right place with the right text / annotated regions",
+        "end_to_end.f1": "harmonic mean of end-to-end precision and recall",
+        "end_to_end.precision[SUBSET]": "end-to-end precision with all regions outside the subset as don't-care",
+        "end_to_end.recall[SUBSET]": "end-to-end recall over the regions of the subset",
+        "end_to_end.f1[SUBSET]": "harmonic mean of both over the subset",
+        "word_recognition.accuracy": "words read right / words, each given by its id",
+        "word_recognition.accuracy[SUBSET]": "words read right / words, over the subset",
+        "agreement.location": "regions in the same place in both annotations / regions of the reference annotation",
+        "agreement.text": "regions in the same place with the same text / regions of the reference annotation",
+        "agreement.location_max": "regions in the same place / regions of the larger annotation",
+        "agreement.text_max": "regions in the same place with the same text / regions of the larger annotation",
+    }
+    sample_columns: ClassVar[Mapping[str, str]] = {
+        name: meaning for name, meaning in value_meanings.items() if "[" not in name
+    }
+    headline = ("detection.precision", "detection.recall", "detection.f1", "end_to_end.f1", "word_recognition.accuracy")
+    ranking = ("detection.f1", "end_to_end.f1", "word_recognition.accuracy")
+    worst_by = "detection.f1"
+    converter: ClassVar[Converter | None] = FigureTextConverter()
+
+    def __init__(self, options: FigureTextOptions) -> None:
+        super().__init__(options)
+        self._rules = Rules(options.sigma_threshold, options.tau_threshold, strict=options.protocol == "published")
+
+    def score_sample(self, truth: FigureTruth, prediction: FigurePrediction | None) -> SampleScore:
+        """Scores one figure; without a prediction every annotated region is missed.
+
+        Raises RejectedRecord where a region has neither location nor id, an id is used twice, or the regions
+        overlap too often to be measured.
+        """
+        figure = understand(truth, prediction, self.options.min_confidence)
+        members = subsets(figure.truths)
+        overlaps = self._overlaps(figure)
+        counts = _counting(figure, overlaps, members)
+        names = [ALL_REGIONS, NO_REGIONS, *members]
+        matchings = list(match(overlaps, counts, self._rules))
+        covered = np.stack([matching.covered for matching in matchings])
+        texts = text_numbers(
+            [figure.truths[position].text for position in overlaps.truths.positions.tolist()],
+            [figure.predictions[position].text for position in overlaps.detections.positions.tolist()],
+            self.options.case_sensitive,
+        )
+        spotted = spot(overlaps, texts, self.options.end_to_end_overlap, counts, covered)
+        location, text = agree(overlaps, texts, self.options.agreement_overlap, counts[:1], covered[:1])
+        right = self._right_readings(figure)
+
+        statistics = _prediction_statistics(figure)
+        for name, matching, pairs in zip(names, matchings, spotted, strict=True):
+            _add_detection(statistics, name, matching, pairs)
+        _relate_to_outside(statistics, members)
+        _add_words(statistics, figure, members, right)
+        statistics["agreement.location"] = len(location)
+        statistics["agreement.text"] = len(text)
+        statistics = {name: value for name, value in statistics.items() if value}
+        return SampleScore(
+            statistics=statistics,
+            columns=headline_values(lambda name: statistics.get(name, 0), self.options),
+            details=describe_matches(figure, overlaps, matchings[0], spotted[0], right),
+            coverage=_coverage(figure, overlaps),
+        )
+
+    def values(self, sums: Sums) -> dict[str, float | None]:
+        """Returns the figures of a set of figures: ratios of sums, not means over figures."""
+        values = headline_values(sums.__getitem__, self.options)
+        for subset in subset_names(sums):
+            values.update(subset_values(sums.__getitem__, subset, self.options))
+        return values
+
+    def tables(self, sums: Sums) -> list[Table]:
+        """Returns the subsets side by side and how their regions were matched."""
+        return [subset_table(sums, self.values(sums)), match_table(sums)]
+
+    def draw(self, truth: FigureTruth, prediction: FigurePrediction | None) -> str:
+        """Returns a picture of the regions of both sides and how they were matched.
+
+        Raises RejectedRecord where the sample cannot be scored.
+        """
+        details = self.score_sample(truth, prediction).details
+        return draw_regions(truth.regions or [], (prediction.regions if prediction else None) or [], details)
+
+    def _overlaps(self, figure: Figure) -> Overlaps:
+        truths = locate(figure.truths, figure.located, self.options.geometry)
+        detections = locate(figure.predictions, figure.detections, self.options.geometry)
+        try:
+            return measure(truths, detections)
+        except TooManyOverlaps as error:
+            raise RejectedRecord("prediction", f"the predicted regions overlap too often: {error}") from error
+        except shapely.errors.GEOSException as error:
+            raise RejectedRecord("prediction", f"the polygons cannot be intersected: {error}") from error
+
+    def _right_readings(self, figure: Figure) -> set[int]:
+        """Returns the ground-truth regions that are read right."""
+        return {
+            truth
+            for truth, reading in figure.readings.items()
+            if equal_text(figure.truths[truth].text, figure.predictions[reading].text, self.options.case_sensitive)
+        }
+
+
+def _counting(figure: Figure, overlaps: Overlaps, members: Mapping[str, list[int]]) -> BoolArray:
+    """Returns which located regions count, bool [2 + subsets, G]: all that are cared for, none, each subset."""
+    rows = {position: row for row, position in enumerate(overlaps.truths.positions.tolist())}
+    cared_for = [position for position in figure.located if not figure.truths[position].ignore]
+    counts = np.zeros((2 + len(members), len(rows)), dtype=np.bool_)
+    for choice, positions in zip(counts, (cared_for, [], *members.values()), strict=True):
+        choice[[rows[position] for position in positions if position in rows]] = True
+    return counts
+
+
+def _prediction_statistics(figure: Figure) -> dict[str, int]:
+    """Counts what kinds of region a system gives, by which it is known what it is measured by."""
+    located = len(figure.detections) + len(figure.unconfident)
+    return {
+        "prediction.located": located,
+        "prediction.texts": sum(figure.predictions[position].text is not None for position in figure.detections),
+        "prediction.readings": len(figure.readings) + len(figure.unknown_readings),
+    }
+
+
+def _add_detection(statistics: dict[str, int], subset: str, matching: Matching, spotted: PairList) -> None:
+    suffix = f"[{subset}]" if subset else ""
+    one_to_one = len(matching.pairs)
+    split_regions = split_detections = merged_regions = merged_detections = 0
+    for group in matching.groups:
+        if len(group.truths) == len(group.detections):
+            one_to_one += 1
+        elif len(group.truths) == 1:
+            split_regions += 1
+            split_detections += len(group.detections)
+        else:
+            merged_regions += len(group.truths)
+            merged_detections += 1
+    statistics[f"detection.regions{suffix}"] = matching.regions
+    statistics[f"detection.detections{suffix}"] = matching.detections
+    statistics[f"detection.one_to_one{suffix}"] = one_to_one
+    statistics[f"detection.split_regions{suffix}"] = split_regions
+    statistics[f"detection.split_detections{suffix}"] = split_detections
+    statistics[f"detection.merged_regions{suffix}"] = merged_regions
+    statistics[f"detection.merged_detections{suffix}"] = merged_detections
+    statistics[f"end_to_end.matches{suffix}"] = len(spotted)
+
+
+def _relate_to_outside(statistics: dict[str, int], members: Mapping[str, list[int]]) -> None:
+    """Counts the detections outside of all regions once, and those of each subset on top of them."""
+    outside = statistics.pop(f"detection.detections[{NO_REGIONS}]")
+    statistics["detection.outside"] = outside
+    for subset in members:
+        statistics[f"detection.detections[{subset}]"] -= outside
+
+
+def _add_words(statistics: dict[str, int], figure: Figure, members: Mapping[str, list[int]], right: set[int]) -> None:
+    everything = [position for position, region in enumerate(figure.truths) if not region.ignore]
+    for suffix, positions in (("", everything), *((f"[{name}]", positions) for name, positions in members.items())):
+        words = [position for position in positions if figure.truths[position].id is not None]
+        statistics[f"word_recognition.words{suffix}"] = len(words)
+        statistics[f"word_recognition.correct{suffix}"] = sum(position in right for position in words)
+
+
+def _coverage(figure: Figure, overlaps: Overlaps) -> dict[str, int]:
+    counts = {
+        "ground_truth_regions_dropped": len(overlaps.truths.dropped),
+        "prediction_regions_dropped": len(overlaps.detections.dropped),
+        "prediction_regions_below_confidence": len(figure.unconfident),
+        "prediction_readings_of_unknown_regions": len(figure.unknown_readings),
+    }
+    return {name: count for name, count in counts.items() if count}

@@ -1,0 +1,199 @@
+"""DetEval: which ground-truth and detected regions match one to one, one to many and many to one.
+
+After Wolf and Jolion (2006), in the order of the ICDAR 2013 competition's script, which decides who gets a region
+that several could have. With sigma the covered share of a ground-truth region and tau that of a detection:
+
+1. one to one: sigma and tau reach their thresholds, for no other pair of that row or that column; neither region
+   overlaps any other that counts; and 2 (distance of the centres) / (sum of the diagonals) < 1.
+2. one to many, ground truth by ground truth: the free detections with tau at its threshold have sigmas that add up
+   to the threshold of sigma, and at least two detections overlap the ground truth.
+3. many to one, detection by detection: likewise with the sides exchanged.
+
+A group of one region on each side counts as one to one. A don't-care region matches nothing, and a detection with
+more than the threshold of tau in one don't-care region matches nothing either and leaves the counts. Several choices
+of the regions that count, such as the subsets by difficulty, are matched at once from the same overlaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from metrics.figure_text.overlaps import Overlaps
+from metrics.figure_text.regions import BoolArray, FloatArray, IntArray
+
+FARTHEST_CENTRES = 1.0
+
+_CELLS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The thresholds of DetEval, and whether they must be passed (`strict`) or only reached."""
+
+    sigma: float
+    tau: float
+    strict: bool
+
+    def reached(self, shares: FloatArray, threshold: float) -> BoolArray:
+        """Says which shares reach `threshold`."""
+        good: BoolArray = shares > threshold if self.strict else shares >= threshold
+        return good
+
+    def sum_reached(self, shares: FloatArray, threshold: float) -> bool:
+        """Says whether shares add up to `threshold`; sums are rounded to 4 decimals, as in the script."""
+        if not len(shares):
+            return False
+        total = round(float(np.add.accumulate(shares)[-1]), 4)
+        return total > threshold if self.strict else total >= threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Regions that match each other: one of them on one side, one or more on the other."""
+
+    truths: tuple[int, ...]
+    detections: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """How the regions match when certain ground-truth regions count.
+
+    regions, detections: how many ground-truth regions and detections count.
+    covered: bool [D], the detections that don't-care regions cover.
+    pairs: int [K], the overlaps that are one-to-one matches of the first kind.
+    groups: the matches found afterwards, in order.
+    """
+
+    regions: int
+    detections: int
+    covered: BoolArray
+    pairs: IntArray
+    groups: list[Group]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The pairs in the order of one side: whose regions they start at, and what may be scattered.
+
+    order: int [P], the pairs by region of this side, then by region of the other.
+    regions, starts: the regions with any pair, ascending, and where their pairs start in `order`.
+    candidates: the regions whose pairs might add up, each with (regions of the other side, shares).
+    """
+
+    order: IntArray
+    regions: IntArray
+    starts: IntArray
+    candidates: list[tuple[int, IntArray, FloatArray]]
+
+
+def match(overlaps: Overlaps, counts: BoolArray, rules: Rules) -> Iterator[Matching]:
+    """Yields one matching for each of the S rows of `counts`, bool [S, G]: which ground-truth regions count."""
+    by_truth = _side(overlaps.rows, overlaps.columns, overlaps.tau, overlaps.sigma, (rules.tau, rules.sigma), rules)
+    by_detection = _side(overlaps.columns, overlaps.rows, overlaps.sigma, overlaps.tau, (rules.sigma, rules.tau), rules)
+    single = _single_pairs(overlaps, rules)
+    step = max(1, _CELLS_AT_ONCE // max(1, len(overlaps)))
+    for start in range(0, len(counts), step):
+        yield from _match_some(overlaps, counts[start : start + step], rules, by_truth, by_detection, single)
+
+
+def _match_some(
+    overlaps: Overlaps, counts: BoolArray, rules: Rules, by_truth: _Side, by_detection: _Side, single: IntArray
+) -> Iterator[Matching]:
+    rows, columns = overlaps.rows, overlaps.columns
+    covered = _covered(overlaps, counts, rules)
+    # How many regions that count does each region overlap?
+    truth_overlaps = _count(by_truth, ~covered[:, columns], len(overlaps.truths))
+    detection_overlaps = _count(by_detection, counts[:, rows], len(overlaps.detections))
+    alone = (
+        counts[:, rows[single]]
+        & ~covered[:, columns[single]]
+        & (truth_overlaps[:, rows[single]] == 1)
+        & (detection_overlaps[:, columns[single]] == 1)
+    )
+    choices, ones = np.nonzero(alone)
+    free_truths, free_detections = counts.copy(), ~covered
+    regions, detections = free_truths.sum(axis=1).tolist(), free_detections.sum(axis=1).tolist()
+    free_truths[choices, rows[single[ones]]] = False
+    free_detections[choices, columns[single[ones]]] = False
+    for n in range(len(counts)):
+        free = free_truths[n], free_detections[n]
+        groups = [
+            Group((truth,), others)
+            for truth, others in _scattered(by_truth, *free, truth_overlaps[n], rules, rules.sigma)
+        ]
+        groups += [
+            Group(others, (detection,))
+            for detection, others in _scattered(by_detection, *free[::-1], detection_overlaps[n], rules, rules.tau)
+        ]
+        yield Matching(regions[n], detections[n], covered[n], single[alone[n]], groups)
+
+
+def _scattered(
+    side: _Side, free: BoolArray, free_others: BoolArray, overlapped: IntArray, rules: Rules, threshold: float
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yields each region of one side that matches several of the other, with those; both are then no longer free."""
+    for region, others, shares in side.candidates:
+        if free[region] and overlapped[region] >= 2:
+            left = free_others[others]
+            if rules.sum_reached(shares[left], threshold):
+                matched = others[left]
+                free[region] = False
+                free_others[matched] = False
+                yield region, tuple(matched.tolist())
+
+
+def _single_pairs(overlaps: Overlaps, rules: Rules) -> IntArray:
+    """Returns the pairs that reach both thresholds, alone in their row and column, with centres close enough."""
+    good = np.flatnonzero(rules.reached(overlaps.sigma, rules.sigma) & rules.reached(overlaps.tau, rules.tau))
+    rows, columns = overlaps.rows[good], overlaps.columns[good]
+    alone = (np.bincount(rows)[rows] == 1) & (np.bincount(columns)[columns] == 1) if len(good) else slice(None)
+    good, rows, columns = good[alone], rows[alone], columns[alone]
+    apart = np.hypot(*(overlaps.truths.centres[rows] - overlaps.detections.centres[columns]).T)
+    diagonals = overlaps.truths.diagonals[rows] + overlaps.detections.diagonals[columns]
+    single: IntArray = good[2 * apart < FARTHEST_CENTRES * diagonals]
+    return single
+
+
+def _covered(overlaps: Overlaps, counts: BoolArray, rules: Rules) -> BoolArray:
+    """Says which detections lie by more than tau in one region that does not count, bool [S, D]."""
+    deep = np.flatnonzero(overlaps.tau > rules.tau)
+    covered = np.zeros((len(counts), len(overlaps.detections)), dtype=np.bool_)
+    choices, pairs = np.nonzero(~counts[:, overlaps.rows[deep]])
+    covered[choices, overlaps.columns[deep[pairs]]] = True
+    return covered
+
+
+def _count(side: _Side, kept: BoolArray, size: int) -> IntArray:
+    """Returns how many kept pairs each region of the side has, int [S, size], of `kept`, bool [S, P]."""
+    counted = np.zeros((len(kept), size), dtype=np.intp)
+    if len(side.regions):
+        counted[:, side.regions] = np.add.reduceat(kept[:, side.order], side.starts, axis=1, dtype=np.intp)
+    return counted
+
+
+def _side(
+    mine: IntArray, others: IntArray, gate: FloatArray, share: FloatArray, thresholds: tuple[float, float], rules: Rules
+) -> _Side:
+    """Returns the pairs in the order of `mine`.
+
+    A pair takes part in a scattered match where `gate` reaches the first threshold; the region is a candidate where
+    `share` of such pairs could add up to the second and it overlaps two regions at all.
+    """
+    order = np.lexsort((others, mine))
+    ordered = mine[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else ordered
+    regions = ordered[starts]
+    bounds = np.append(starts, len(order)).tolist()
+    passed = rules.reached(gate, thresholds[0])[order]
+    shares = np.where(passed, share[order], 0.0)
+    # A little below the threshold, so that no rounding of this first look loses a region.
+    likely = np.add.reduceat(shares, starts) > thresholds[1] - 0.001 if len(starts) else np.empty(0, dtype=np.bool_)
+    candidates = []
+    for k in np.flatnonzero(likely & (np.diff(bounds) >= 2)).tolist():
+        part = order[bounds[k] : bounds[k + 1]][passed[bounds[k] : bounds[k + 1]]]
+        candidates.append((int(regions[k]), others[part], share[part]))
+    return _Side(order, regions, starts, candidates)

@@ -1,0 +1,132 @@
+"""Which regions of two sides overlap and by how much: only the pairs that do, as parallel arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import shapely
+
+from metrics.figure_text.regions import BoolArray, FloatArray, IntArray, Regions
+
+MOST_PAIRS = 1_000_000
+MOST_CORNER_PAIRS = 4_000_000
+
+_CELLS_AT_ONCE = 2_000_000
+
+
+class TooManyOverlaps(Exception):
+    """The regions overlap more often than can be measured in reasonable time; the message says how often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlaps:
+    """The P pairs of G ground-truth and D detected regions that have area in common, ordered by row, then column.
+
+    rows, columns: int [P], the ground-truth and the detected region of each pair.
+    common: float [P], the area in common.
+    sigma, tau: float [P], the shares of the ground-truth and of the detected region that are covered.
+    dice: float [P], 2 common / (area of one + area of the other).
+    """
+
+    truths: Regions
+    detections: Regions
+    rows: IntArray
+    columns: IntArray
+    common: FloatArray
+    sigma: FloatArray
+    tau: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def dice(self) -> FloatArray:
+        """2 common / (area of one + area of the other), float [P]."""
+        return 2 * self.common / (self.truths.areas[self.rows] + self.detections.areas[self.columns])
+
+
+def measure(truths: Regions, detections: Regions) -> Overlaps:
+    """Returns the overlaps of all pairs, of polygons where both sides have them and of upright rectangles otherwise.
+
+    sigma = common / area of the ground truth; tau = common / area of the detection (Wolf and Jolion 2006).
+
+    Raises TooManyOverlaps above a million pairs of rectangles, or four million pairs of corners of polygons.
+    """
+    rows, columns = _touching(truths, detections)
+    if truths.polygons is not None and detections.polygons is not None:
+        corner_pairs = int((truths.sizes[rows] * detections.sizes[columns]).sum())
+        if corner_pairs > MOST_CORNER_PAIRS:
+            raise TooManyOverlaps(f"{corner_pairs} pairs of corners to intersect, at most {MOST_CORNER_PAIRS}")
+        with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
+            common = shapely.area(shapely.intersection(truths.polygons[rows], detections.polygons[columns]))
+    else:
+        common = rectangles_in_common(truths, detections, rows, columns)
+    kept = common > 0
+    rows, columns, common = rows[kept], columns[kept], common[kept]
+    return Overlaps(
+        truths=truths,
+        detections=detections,
+        rows=rows,
+        columns=columns,
+        common=common,
+        sigma=common / truths.areas[rows],
+        tau=common / detections.areas[columns],
+    )
+
+
+def rectangles_in_common(truths: Regions, detections: Regions, rows: IntArray, columns: IntArray) -> FloatArray:
+    """Returns the areas that the upright rectangles of the pairs have in common, float [P]."""
+    one, other = pair_boxes(truths, detections, rows, columns)
+    sides = np.minimum(one[:, 2:], other[:, 2:]) - np.maximum(one[:, :2], other[:, :2])
+    common: FloatArray = np.prod(np.maximum(sides, 0.0), axis=1)
+    return common
+
+
+def pair_boxes(
+    truths: Regions, detections: Regions, rows: IntArray, columns: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Returns the upright rectangles of each pair, float [P, 4] each, in the positions in which they are compared."""
+    other = detections.boxes[columns]
+    crosswise = np.abs(truths.angles[rows] - detections.angles[columns]) > np.pi / 4
+    if crosswise.any():
+        other = np.where(crosswise[:, None], detections.other_boxes[columns], other)
+    return truths.boxes[rows], other
+
+
+def _touching(truths: Regions, detections: Regions) -> tuple[IntArray, IntArray]:
+    """Returns the pairs whose bounding boxes meet: rows and columns, ordered by row, then column."""
+    reach, detection_reach = _reach(truths), _reach(detections)
+    step = max(1, _CELLS_AT_ONCE // max(1, len(detections)))
+    found: list[tuple[IntArray, IntArray]] = []
+    count = 0
+    for start in range(0, len(truths), step):
+        rows, columns = np.nonzero(_meet(reach[start : start + step], detection_reach))
+        count += len(rows)
+        if count > MOST_PAIRS:
+            raise TooManyOverlaps(f"more than {MOST_PAIRS} pairs of regions overlap")
+        found.append((rows + start, columns))
+    if len(found) == 1:
+        return found[0]
+    empty = np.empty(0, dtype=np.intp)
+    return np.concatenate([empty, *(rows for rows, _ in found)]), np.concatenate([empty, *(cols for _, cols in found)])
+
+
+def _meet(some: FloatArray, others: FloatArray) -> BoolArray:
+    """Says which of the boxes [N, 4] and [D, 4] meet, bool [N, D]."""
+    x1, y1, x2, y2 = some.T[:, :, None]
+    left, top, right, bottom = others.T
+    meet: BoolArray = (x1 < right) & (left < x2) & (y1 < bottom) & (top < y2)
+    return meet
+
+
+def _reach(regions: Regions) -> FloatArray:
+    """Returns boxes that hold each region in every position in which it may be compared, float [N, 4]."""
+    if not regions.angles.any():
+        return regions.boxes
+    return np.hstack(
+        (
+            np.minimum(regions.boxes[:, :2], regions.other_boxes[:, :2]),
+            np.maximum(regions.boxes[:, 2:], regions.other_boxes[:, 2:]),
+        )
+    )

@@ -1,0 +1,231 @@
+"""Located regions of one side as arrays: the rectangles turned upright and, where asked for, the polygons.
+
+A rotated rectangle is turned upright about its centre before it is compared, as the DeTEXT paper says. It has two
+upright positions. Each region takes the one at most 45 degrees away; where two regions that are compared are turned
+by angles more than 45 degrees apart, the second takes its other position, so that sides that ran almost the same way
+still do. (Text at 44 and at 46 degrees would otherwise end up crosswise.)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from metrics.figure_text.records import Box, Point
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+
+Geometry = Literal["rectangle", "polygon"]
+
+_CELLS_AT_ONCE = 2_000_000
+
+
+class Located(Protocol):
+    """What has a location: a region of either side."""
+
+    @property
+    def points(self) -> list[Point] | None:
+        """The corners of a polygon."""
+
+    @property
+    def box(self) -> Box | None:
+        """An upright rectangle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """N regions with an area above 0; `positions` says where in the record each stood.
+
+    boxes: float [N, 4], as x1, y1, x2, y2: the rectangles turned upright or, of polygons, the bounding boxes.
+    other_boxes: float [N, 4], the rectangles turned by a further 90 degrees about the centre; of polygons, `boxes`.
+    angles: float [N], the angle in radians, within 45 degrees of 0, by which a rectangle was turned.
+    polygons: object [N], shapely polygons; None under the geometry `rectangle`.
+    sizes: int [N], how many corners each polygon has.
+    areas, diagonals: float [N]; centres: float [N, 2], under the geometry asked for.
+    dropped: the positions left out, each with the reason.
+    """
+
+    positions: IntArray
+    boxes: FloatArray
+    other_boxes: FloatArray
+    angles: FloatArray
+    polygons: NDArray[np.object_] | None
+    sizes: IntArray
+    areas: FloatArray
+    centres: FloatArray
+    diagonals: FloatArray
+    dropped: dict[int, str]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def as_rectangles(self) -> Regions:
+        """The same regions under the geometry `rectangle`, even those whose rectangle has no area."""
+        if self.polygons is None:
+            return self
+        sizes = shapely.get_num_coordinates(self.polygons)
+        return _rectangles(self.positions, shapely.get_coordinates(self.polygons), sizes)
+
+    def without_bad(self, good: BoolArray, reason: str) -> Regions:
+        """The regions that are `good`, bool [N]; the others are dropped for a reason."""
+        if good.all():
+            return self
+        return Regions(
+            positions=self.positions[good],
+            boxes=self.boxes[good],
+            other_boxes=self.other_boxes[good],
+            angles=self.angles[good],
+            polygons=None if self.polygons is None else self.polygons[good],
+            sizes=self.sizes[good],
+            areas=self.areas[good],
+            centres=self.centres[good],
+            diagonals=self.diagonals[good],
+            dropped=dict.fromkeys(self.positions[~good].tolist(), reason),
+        )
+
+
+def locate(records: Sequence[Located], positions: Sequence[int], geometry: Geometry) -> Regions:
+    """Returns the regions at `positions` of `records`, each of which has `points` or a `box`.
+
+    A region without area is dropped, as there is no share of it to cover. Under `polygon` a polygon that is not
+    valid and simple (its sides cross or touch) is dropped too, as the Python DetEval in common use does; under
+    `rectangle` the smallest rectangle around its points counts.
+    """
+    shapes = [_corners(records[position]) for position in positions]
+    sizes = np.array([len(shape) for shape in shapes], dtype=np.intp)
+    coordinates = np.array(list(itertools.chain.from_iterable(shapes)), dtype=np.float64).reshape(-1, 2)
+    where = np.array(positions, dtype=np.intp)
+    if geometry == "polygon":
+        return _polygons(where, coordinates, sizes)
+    rectangles = _rectangles(where, coordinates, sizes)
+    return rectangles.without_bad(rectangles.areas > 0, "it has no area")
+
+
+def _corners(region: Located) -> list[Point]:
+    if region.points is not None:
+        return region.points
+    x1, y1, x2, y2 = region.box or (0.0, 0.0, 0.0, 0.0)
+    return [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
+
+
+def _rectangles(positions: IntArray, coordinates: FloatArray, sizes: IntArray) -> Regions:
+    """Returns the rectangles around `coordinates` [sum of sizes, 2], the corners of one region after the other's."""
+    boxes, other_boxes, angles = _upright(coordinates, sizes)
+    width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    return Regions(
+        positions=positions,
+        boxes=boxes,
+        other_boxes=other_boxes,
+        angles=angles,
+        polygons=None,
+        sizes=sizes,
+        areas=width * height,
+        centres=(boxes[:, :2] + boxes[:, 2:]) / 2,
+        diagonals=np.hypot(width, height),
+        dropped={},
+    )
+
+
+def _polygons(positions: IntArray, coordinates: FloatArray, sizes: IntArray) -> Regions:
+    """Returns the polygons with the corners `coordinates` [sum of sizes, 2], without the bad ones."""
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    boxes = _bounds(coordinates, sizes)
+    polygons = np.empty(0, dtype=object)
+    centres = np.empty((0, 2))
+    if len(sizes):
+        polygons = shapely.polygons(shapely.linearrings(coordinates, indices=owners))
+        centres = np.add.reduceat(coordinates, np.cumsum(sizes) - sizes) / sizes[:, None]
+    regions = Regions(
+        positions=positions,
+        boxes=boxes,
+        other_boxes=boxes,
+        angles=np.zeros(len(sizes)),
+        polygons=polygons,
+        sizes=sizes,
+        areas=shapely.area(polygons),
+        centres=centres,
+        diagonals=np.hypot(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]),
+        dropped={},
+    )
+    with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
+        good = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (regions.areas > 0)
+    return regions.without_bad(good, "its sides cross or touch, or it has no area")
+
+
+def _bounds(coordinates: FloatArray, sizes: IntArray) -> FloatArray:
+    """Returns the upright bounding boxes, float [N, 4]."""
+    if not len(sizes):
+        return np.empty((0, 4))
+    starts = np.cumsum(sizes) - sizes
+    return np.hstack((np.minimum.reduceat(coordinates, starts), np.maximum.reduceat(coordinates, starts)))
+
+
+def _upright(coordinates: FloatArray, sizes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Returns `boxes`, `other_boxes` and `angles` as in `Regions`.
+
+    A region whose corners are the four of an upright rectangle keeps its coordinates to the bit.
+    """
+    boxes = _bounds(coordinates, sizes)
+    angles = np.zeros(len(sizes))
+    if not len(sizes):
+        return boxes, boxes, angles
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    edges = boxes[owners]
+    right, bottom = coordinates[:, 0] == edges[:, 2], coordinates[:, 1] == edges[:, 3]
+    at_corner = (right | (coordinates[:, 0] == edges[:, 0])) & (bottom | (coordinates[:, 1] == edges[:, 1]))
+    corner = np.where(at_corner, 1 << (2 * right + bottom), 16)
+    turned = np.flatnonzero(np.bitwise_or.reduceat(corner, np.cumsum(sizes) - sizes) != 15)
+    if turned.size:
+        is_turned = np.zeros(len(sizes), dtype=np.bool_)
+        is_turned[turned] = True
+        mine = is_turned[owners]
+        outlines = shapely.linestrings(coordinates[mine], indices=(np.cumsum(is_turned) - 1)[owners[mine]])
+        boxes[turned], angles[turned] = turn(shapely.convex_hull(outlines))
+    centres = (boxes[:, :2] + boxes[:, 2:]) / 2
+    half = (boxes[:, 2:] - boxes[:, :2])[:, ::-1] / 2
+    return boxes, np.hstack((centres - half, centres + half)), angles
+
+
+def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
+    """Returns the smallest rectangles around convex hulls, turned upright, float [N, 4], and by what angle, [N].
+
+    The smallest rectangle around a convex polygon has a side along one of the polygon's (Freeman and Shapira 1975).
+    A hull without area gives a box without area. (shapely.oriented_envelope fails on coordinates very close to 0.)
+    """
+    boxes, angles = np.zeros((len(hulls), 4)), np.zeros(len(hulls))
+    corners = shapely.get_num_coordinates(hulls) - 1
+    corners[shapely.get_type_id(hulls) != shapely.GeometryType.POLYGON] = 0
+    for count in np.unique(corners[corners > 0]).tolist():
+        alike = np.flatnonzero(corners == count)
+        step = max(1, _CELLS_AT_ONCE // count**2)
+        for part in np.split(alike, range(step, len(alike), step)):
+            rings = shapely.get_coordinates(hulls[part]).reshape(len(part), count + 1, 2)
+            boxes[part], angles[part] = _turn_rings(rings)
+    return boxes, angles
+
+
+def _turn_rings(rings: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Does `turn` for closed rings of M corners, float [N, M + 1, 2]."""
+    first = rings[:, :1]
+    sides = np.diff(rings, axis=1)
+    along = sides / np.hypot(sides[..., 0], sides[..., 1])[..., None]  # [N, M sides, 2]
+    across = np.stack((-along[..., 1], along[..., 0]), axis=-1)
+    points = np.swapaxes(rings[:, :-1] - first, 1, 2)  # [N, 2, M corners]
+    reach = np.stack((along @ points, across @ points), axis=-1)  # [N, M sides, M corners, 2]
+    low, high = reach.min(axis=2), reach.max(axis=2)
+    best = np.argmin(np.prod(high - low, axis=-1), axis=1)
+    chosen = np.arange(len(rings)), best
+    extent, middle, axis = (high - low)[chosen], ((high + low) / 2)[chosen], along[chosen]
+    centres = first[:, 0] + middle[:, :1] * axis + middle[:, 1:] * across[chosen]
+    directions = np.arctan2(axis[:, 1], axis[:, 0])
+    quarters = np.round(directions / (np.pi / 2))
+    half = np.where((quarters % 2 == 0)[:, None], extent, extent[:, ::-1]) / 2
+    return np.hstack((centres - half, centres + half)), directions - quarters * (np.pi / 2)

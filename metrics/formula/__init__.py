@@ -1,0 +1,1 @@
+"""Formula recognition: Character Detection Matching and its companions."""

@@ -1,0 +1,60 @@
+"""BLEU over the tokens of the normal form, from counts that add up over samples.
+
+Source: K. Papineni et al., "BLEU", ACL 2002, as sacrebleu computes it (M. Post, WMT 2018): order 4, brevity penalty,
+and an order without a match counted as half a match, the next such order as a quarter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+ORDER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class BleuCounts:
+    """n-gram matches and n-grams of the prediction by order, and both lengths, over one or more samples."""
+
+    matches: tuple[float, ...]
+    totals: tuple[float, ...]
+    prediction_length: float
+    truth_length: float
+
+
+def bleu_counts(truth: Sequence[str], prediction: Sequence[str]) -> BleuCounts:
+    """Returns the counts of one sample; an n-gram matches as often as both sides have it."""
+    matches, totals = [], []
+    for order in range(1, ORDER + 1):
+        wanted, given = _grams(truth, order), _grams(prediction, order)
+        matches.append(sum(min(count, wanted[gram]) for gram, count in given.items() if gram in wanted))
+        totals.append(max(len(prediction) - order + 1, 0))
+    return BleuCounts(tuple(matches), tuple(totals), len(prediction), len(truth))
+
+
+def bleu(counts: BleuCounts, every_order: bool = True) -> float:
+    """Returns BLEU in [0, 1]: the brevity penalty times the geometric mean of the four precisions.
+
+    Of a single sample, `every_order=False` takes the mean over the orders that the prediction is long enough for.
+    No match gives 0.
+    """
+    if not counts.matches[0] or not counts.prediction_length:
+        return 0.0
+    smoothing = 1.0
+    logarithms = []
+    for matches, total in zip(counts.matches, counts.totals, strict=True):
+        if not total:
+            break
+        if not matches:
+            smoothing *= 2
+        logarithms.append(math.log(matches / total if matches else 1 / (smoothing * total)))
+    if every_order and len(logarithms) < ORDER:
+        return 0.0
+    brevity = min(0.0, 1 - counts.truth_length / counts.prediction_length)
+    return math.exp(brevity + sum(logarithms) / len(logarithms))
+
+
+def _grams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(tokens[start:] for start in range(order)), strict=False))

@@ -1,0 +1,1 @@
+"""Whole documents: their displayed formulas, and which predicted formula answers which."""

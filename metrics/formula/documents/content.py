@@ -1,0 +1,141 @@
+"""A displayed formula without what only displays it: labels, tags, comments, the environment round it."""
+
+from __future__ import annotations
+
+import re
+
+_COMMAND = re.compile(r"\\(?:[A-Za-z@]+|.)", re.DOTALL)
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_BLANKS = re.compile(r"\s+")
+_ARGUMENT = re.compile(r"\*?\s*(?=\{)")
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([A-Za-z]+\*?)\s*\}")
+_OPTION = re.compile(r"\s*\[[a-z]\]")
+_PAIRS = re.compile(r"\s*\{\s*\d*\s*\}")
+_ROWS = re.compile(r"\\begin\s*\{|\\end\s*\{|\\(?:[A-Za-z@]+|.)|&", re.DOTALL)
+
+_WITH_ARGUMENT = frozenset({"\\label", "\\tag"})
+_WITHOUT_ARGUMENT = frozenset({"\\notag", "\\nonumber", "\\ensuremath", "\\xspace", "\\protect"})
+_TO_THE_END = frozenset({"\\eqno", "\\leqno"})
+
+ALIGNED = frozenset({"align", "alignat", "flalign", "eqnarray", "aligned", "alignedat", "split"})
+GATHERED = frozenset({"gather", "multline", "gathered", "multlined"})
+SINGLE = frozenset({"equation", "displaymath"})
+_PAIR_COUNTED = frozenset({"alignat", "alignedat"})
+
+DISPLAYED = frozenset(
+    name + star
+    for name in ("equation", "align", "gather", "multline", "eqnarray", "displaymath", "alignat", "flalign")
+    for star in ("", "*")
+)
+"""The environments that are displayed formulas."""
+
+MOST_LAYERS = 4
+"""Of environments directly within one another, this many are taken off."""
+
+
+def without_labels(formula: str) -> str:
+    """Returns a formula without its labels and tags, its blanks as single spaces.
+
+    `\\label{..}`, `\\tag{..}`, `\\tag*{..}`, `\\notag` and `\\nonumber` go, and `\\eqno` and `\\leqno` with all after
+    them. So do `\\ensuremath`, `\\xspace` and `\\protect`, which mean nothing within a formula but may stand in the
+    body of a macro. The blank of a control space at the end stays.
+    """
+    parts: list[str] = []
+    closing: dict[int, int] | None = None
+    keep_from = position = 0
+    end = len(formula)
+    while command := _COMMAND.search(formula, position):
+        name, position = command.group(), command.end()
+        if name in _WITH_ARGUMENT:
+            closing = _closing_braces(formula) if closing is None else closing
+            opening = _ARGUMENT.match(formula, position)
+            after = position if opening is None else closing.get(opening.end(), opening.end() - 1) + 1
+            position = after
+        elif name in _TO_THE_END:
+            end = command.start()
+            break
+        elif name not in _WITHOUT_ARGUMENT:
+            continue
+        parts.append(formula[keep_from : command.start()])
+        keep_from = position
+    parts.append(formula[keep_from:end])
+    return _spaced(" ".join(parts))
+
+
+def bare(formula: str, environment: str = "") -> tuple[str, str]:
+    """Returns what stands in a formula, and that in a form that can be typeset by itself.
+
+    `environment` is the one that the formula was found in, "" for `\\[` and `$$`. The first result has no
+    environment round the whole of it, of those that align or gather rows; the second puts rows (a `&` or `\\\\`
+    outside other environments) into `aligned` or `gathered`, without which TeX cannot set them.
+
+    >>> bare("a &= b", "align*")
+    ('a &= b', '\\\\begin{aligned} a &= b \\\\end{aligned}')
+    """
+    kind = environment.rstrip("*")
+    content = _without_pair_count(formula, kind)
+    for _layer in range(MOST_LAYERS):
+        inner = _only_environment(content)
+        if inner is None:
+            break
+        kind, content = inner
+    wrapper = "aligned" if kind in ALIGNED else "gathered" if kind in GATHERED else ""
+    if wrapper and has_rows(content):
+        return content, f"\\begin{{{wrapper}}} {content} \\end{{{wrapper}}}"
+    return content, content
+
+
+def has_rows(formula: str) -> bool:
+    """Whether a formula has a `&` or `\\\\` outside all environments."""
+    depth = 0
+    for token in _ROWS.findall(formula):
+        if token.startswith("\\begin") and token.endswith("{"):
+            depth += 1
+        elif token.startswith("\\end") and token.endswith("{"):
+            depth -= 1
+        elif depth == 0 and token in ("&", "\\\\"):
+            return True
+    return False
+
+
+def _spaced(formula: str) -> str:
+    stripped = _BLANKS.sub(" ", formula).strip()
+    backslashes = len(stripped) - len(stripped.rstrip("\\"))
+    return f"{stripped} " if backslashes % 2 else stripped
+
+
+def _closing_braces(formula: str) -> dict[int, int]:
+    """Where the brace stands that closes each opening one."""
+    closing: dict[int, int] = {}
+    open_braces: list[int] = []
+    for brace in _BRACE.finditer(formula):
+        if brace.group() == "{":
+            open_braces.append(brace.start())
+        elif brace.group() == "}" and open_braces:
+            closing[open_braces.pop()] = brace.start()
+    return closing
+
+
+def _without_pair_count(content: str, kind: str) -> str:
+    count = _PAIRS.match(content) if kind in _PAIR_COUNTED else None
+    return _spaced(content[count.end() :] if count else content)
+
+
+def _only_environment(formula: str) -> tuple[str, str] | None:
+    """The name and content of the environment of rows that is all of `formula`; None where there is none."""
+    first = _ENVIRONMENT.match(formula)
+    if not first or first.group(1) != "begin":
+        return None
+    kind = first.group(2).rstrip("*")
+    if kind not in ALIGNED | GATHERED | SINGLE:
+        return None
+    depth = 0
+    for mark in _ENVIRONMENT.finditer(formula):
+        depth += 1 if mark.group(1) == "begin" else -1
+        if depth == 0:
+            if mark.end() != len(formula) or mark.group(2).rstrip("*") != kind:
+                return None
+            option = _OPTION.match(formula, first.end()) if kind not in DISPLAYED else None
+            content = formula[option.end() if option else first.end() : mark.start()]
+            return kind, _without_pair_count(content, kind)
+    return None

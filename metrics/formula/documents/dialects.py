@@ -1,0 +1,86 @@
+"""Displayed formulas of what systems predict for a document, in the dialects that they write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Literal, get_args
+
+from metrics.formula.documents.comments import strip_comments
+from metrics.formula.documents.content import bare, without_labels
+from metrics.formula.documents.extract import Formula, displayed_formulas, latex_formulas
+from metrics.formula.documents.fences import stretches
+from metrics.formula.documents.macros import ExpansionLimits, expand_macros
+
+Dialect = Literal["latex", "mathpix", "gpt4o", "nougat"]
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+
+_LATEX_FENCES = frozenset({"latex", "tex", "math", "katex"})
+_MISSING_PAGE = re.compile(r"\[MISSING_PAGE[A-Z_]{0,20}(?::[0-9]{1,9})?\]")
+_PROSE = re.compile(
+    r"\\(?:documentclass|usepackage|(?:sub)*section|title|item|caption|begin\s*\{(?!aligned|gathered|split|cases|array|"
+    r"[a-zA-Z]?(?:small)?matrix))|\\\(|(?<!\\)\$|\n[ \t\r]*\n"
+)
+
+
+def predicted_formulas(text: str, dialect: Dialect, limits: ExpansionLimits | None = None) -> list[Formula]:
+    """Returns the displayed formulas of a predicted document, in reading order.
+
+    - latex: a LaTeX source, read as the ground truth is.
+    - mathpix: Markdown with `\\[ \\]`, `$$ $$` and LaTeX environments. Fenced blocks are code and hold no formula.
+    - gpt4o: the same, and blocks fenced as latex, tex, math or katex are LaTeX. Such a block without a delimiter is
+      one formula, unless it is fenced as latex or tex and shows marks of running text or of a table.
+    - nougat: as mathpix; a mark of a missing page, as `[MISSING_PAGE_FAIL:3]`, ends a formula that is not closed.
+
+    How a formula ends that is never closed, see `displayed_formulas`.
+
+    Raises ExpansionLimit where LaTeX macros grow beyond `limits`.
+    """
+    return _READERS[dialect](text, limits)
+
+
+def _mathpix(text: str, _: ExpansionLimits | None) -> list[Formula]:
+    return [
+        formula
+        for stretch in stretches(text)
+        if not stretch.language
+        for formula in _moved(displayed_formulas(text[stretch.start : stretch.end], markdown=True), stretch.start)
+    ]
+
+
+def _nougat(text: str, limits: ExpansionLimits | None) -> list[Formula]:
+    return _mathpix(_MISSING_PAGE.sub(lambda mark: "\n\n".ljust(len(mark.group())), text), limits)
+
+
+def _gpt4o(text: str, limits: ExpansionLimits | None) -> list[Formula]:
+    found: list[Formula] = []
+    for stretch in stretches(text):
+        part = text[stretch.start : stretch.end]
+        if not stretch.language:
+            found += _moved(displayed_formulas(part, markdown=True), stretch.start)
+        elif stretch.language in _LATEX_FENCES:
+            found += _moved(_fenced_latex(part, stretch.language, limits), stretch.start)
+    return found
+
+
+def _fenced_latex(block: str, language: str, limits: ExpansionLimits | None) -> list[Formula]:
+    found = latex_formulas(block, limits)
+    if found:
+        return found
+    formula = expand_macros(strip_comments(block), limits).strip()
+    if language not in ("math", "katex") and _PROSE.search(formula):
+        return []
+    content, latex = bare(without_labels(formula))
+    return [Formula(latex, content, 0)] if content else []
+
+
+def _moved(formulas: list[Formula], offset: int) -> list[Formula]:
+    return [Formula(each.latex, each.content, each.offset + offset, each.closed) for each in formulas]
+
+
+_READERS: Mapping[str, Callable[[str, ExpansionLimits | None], list[Formula]]] = {
+    "latex": latex_formulas,
+    "mathpix": _mathpix,
+    "gpt4o": _gpt4o,
+    "nougat": _nougat,
+}

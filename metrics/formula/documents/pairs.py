@@ -1,0 +1,99 @@
+"""The pairs of formulas that one document asks a score for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from metrics.benchmark import RejectedRecord, Side
+from metrics.formula.documents.dialects import Dialect, predicted_formulas
+from metrics.formula.documents.extract import Formula, latex_formulas
+from metrics.formula.documents.macros import ExpansionLimits
+from metrics.formula.documents.match import PUBLISHED_THRESHOLDS, MatchingLimit, match_formulas
+from metrics.formula.documents.tokens import ExpansionLimit
+
+MOST_CHARACTERS = 4_000_000
+"""A longer document is rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaPair:
+    """A ground-truth formula and the prediction that answers it, as LaTeX to typeset.
+
+    truth: None for a redundant prediction.
+    prediction: None for a ground truth that no prediction answers.
+    distance: the edit distance over the longer length by which they were matched; 1 where one is None.
+    round: 1 for a match below the first threshold, 2 for one below the second; None where one is None.
+    truth_offset, prediction_offset: where each opens in its document, in characters.
+    """
+
+    truth: str | None
+    prediction: str | None
+    distance: float
+    round: int | None
+    truth_offset: int | None
+    prediction_offset: int | None
+
+
+def paired_formulas(
+    source: str,
+    prediction_text: str | None,
+    dialect: Dialect,
+    *,
+    thresholds: Sequence[float] = PUBLISHED_THRESHOLDS,
+    comparable: Callable[[str], str] | None = None,
+    limits: ExpansionLimits | None = None,
+    most_characters: int = MOST_CHARACTERS,
+) -> list[FormulaPair]:
+    """Returns the displayed formulas of a LaTeX `source`, each with the one predicted for it.
+
+    Ground truths come in reading order, then the redundant predictions. Without a prediction (None) every ground
+    truth is unanswered. Formulas are compared by `comparable` of their content; by default as they are, without
+    delimiters, labels and tags, their blanks as single spaces.
+
+    Source: section 9 of the CDM paper's supplement.
+
+    Raises RejectedRecord, naming the side, where a document is too long or its macros grow beyond `limits`; for the
+    `sample`, where its formulas would take too long to compare.
+    """
+    truths = _formulas(source, "latex", "ground_truth", limits, most_characters)
+    predictions: list[Formula] = []
+    if prediction_text is not None:
+        predictions = _formulas(prediction_text, dialect, "prediction", limits, most_characters)
+    key = comparable or _unchanged
+    try:
+        matches = match_formulas(
+            [key(each.content) for each in truths], [key(each.content) for each in predictions], thresholds
+        )
+    except MatchingLimit as limit:
+        raise RejectedRecord("sample", str(limit)) from None
+    pairs: list[FormulaPair] = []
+    for match in matches:
+        truth = None if match.truth is None else truths[match.truth]
+        prediction = None if match.prediction is None else predictions[match.prediction]
+        pairs.append(
+            FormulaPair(
+                truth=truth.latex if truth else None,
+                prediction=prediction.latex if prediction else None,
+                distance=match.distance,
+                round=match.round,
+                truth_offset=truth.offset if truth else None,
+                prediction_offset=prediction.offset if prediction else None,
+            )
+        )
+    return pairs
+
+
+def _formulas(
+    text: str, dialect: Dialect, side: Side, limits: ExpansionLimits | None, most_characters: int
+) -> list[Formula]:
+    if len(text) > most_characters:
+        raise RejectedRecord(side, f"document: {len(text):,} characters, of which {most_characters:,} are allowed")
+    try:
+        return latex_formulas(text, limits) if side == "ground_truth" else predicted_formulas(text, dialect, limits)
+    except ExpansionLimit as limit:
+        raise RejectedRecord(side, f"document: {limit}") from None
+
+
+def _unchanged(content: str) -> str:
+    return content

@@ -1,0 +1,406 @@
+"""Reads LaTeX mathematics in KaTeX's grammar and prints it again in one spelling.
+
+Arguments come out braced, a subscript before its superscript, infix fractions as prefix ones, text as letters, and
+every environment of rows as an array. The parser prints while it reads; there is no tree.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from metrics.formula import commands
+from metrics.formula.tokens import BLANK, split
+from metrics.formula.vocabulary import COMMANDS
+
+DEEPEST = 100
+MOST_COLUMNS = 100
+
+_ENDS = frozenset({"}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
+_END_OF_INPUT = ""
+_OPENING = frozenset({"{", "\\bgroup"})
+
+
+class Unparsable(Exception):
+    """The text is not a formula of the grammar; the message says what was expected."""
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Printed tokens of one nucleus; `group` says that they come in braces already."""
+
+    tokens: list[str]
+    group: bool = False
+
+    def braced(self) -> list[str]:
+        return self.tokens if self.group else ["{", *self.tokens, "}"]
+
+
+def normal_tokens(text: str) -> list[str]:
+    """Returns the tokens of a formula in the one spelling.
+
+    Raises Unparsable where the text is not in the grammar.
+    """
+    reader = _Reader(split(text))
+    tokens = reader.expression()
+    if reader.peek() != _END_OF_INPUT:
+        raise Unparsable(f"unexpected {reader.peek()}")
+    return tokens
+
+
+class _Reader:
+    def __init__(self, tokens: list[str]) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self._depth = 0
+        self._in_text = False
+        self._roman = False
+
+    def peek(self) -> str:
+        """The next token, white space skipped outside of text; empty at the end."""
+        tokens = self._tokens
+        while self._at < len(tokens):
+            token = tokens[self._at]
+            if token != BLANK or self._in_text:
+                return token
+            self._at += 1
+        return _END_OF_INPUT
+
+    def take(self) -> str:
+        token = self.peek()
+        self._at += 1
+        return token
+
+    def expect(self, wanted: str) -> None:
+        if self.take() != wanted:
+            raise Unparsable(f"expected {wanted}")
+
+    def expression(self, closing: str = "") -> list[str]:
+        """Reads up to what ends an expression, or up to `closing`, and leaves that unread."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise Unparsable(f"nested more than {DEEPEST} deep")
+        tokens: list[str] = []
+        infix: str | None = None
+        numerator: list[str] = []
+        while True:
+            token = self.peek()
+            if token in _ENDS or token in (_END_OF_INPUT, closing):
+                break
+            if token in commands.INFIXES:
+                if infix is not None:
+                    raise Unparsable("only one infix operator a group")
+                infix = commands.INFIXES[self.take()]
+                numerator, tokens = tokens, []
+                continue
+            tokens += self._atom()
+        self._depth -= 1
+        if infix is None:
+            return tokens
+        return [infix, *_grouped(numerator), *_grouped(tokens)]
+
+    def _atom(self) -> list[str]:
+        """A nucleus with its scripts."""
+        token = self.peek()
+        if token in {"^", "_", "'"} and not self._in_text:
+            tokens: list[str] = []
+        else:
+            tokens = self._nucleus().tokens
+        return tokens if self._in_text else tokens + self._scripts()
+
+    def _scripts(self) -> list[str]:
+        upper: list[str] | None = None
+        lower: list[str] | None = None
+        primes: list[str] = []
+        while True:
+            token = self.peek()
+            if token in {"\\limits", "\\nolimits", "\\displaylimits"}:
+                self.take()
+            elif token == "'":
+                self.take()
+                primes.append("\\prime")
+            elif token == "^" and upper is None:
+                self.take()
+                upper = self._argument().braced()
+            elif token == "_" and lower is None:
+                self.take()
+                lower = self._argument().braced()
+            elif token in {"^", "_"}:
+                raise Unparsable("double script")
+            else:
+                break
+        if primes:
+            upper = ["{", *primes, *(upper or ["{", "}"])[1:]]
+        scripts = ["_", *lower] if lower else []
+        return [*scripts, "^", *upper] if upper else scripts
+
+    def _argument(self) -> _Piece:
+        """One argument: a group, or a single command or character with its own arguments."""
+        token = self.peek()
+        if token == "}":
+            return _Piece([self.take()])
+        if token in _ENDS or token in {_END_OF_INPUT, "^", "_"}:
+            raise Unparsable("expected an argument")
+        return self._nucleus()
+
+    def _group(self) -> list[str]:
+        """A group in braces; the brace is the next token."""
+        self.take()
+        body = self.expression()
+        self.expect("}")
+        return ["{", *body, "}"]
+
+    def _optional(self) -> list[str] | None:
+        if self.peek() != "[":
+            return None
+        self.take()
+        body = self.expression(closing="]")
+        self.expect("]")
+        return ["[", *body, "]"]
+
+    def _nucleus(self) -> _Piece:
+        token = self.peek()
+        if token == "{":
+            return _Piece(self._group(), group=True)
+        self.take()
+        if token == BLANK or token == "\\ ":
+            return _Piece(["~" if token == BLANK else "\\ "])
+        if not token.startswith("\\"):
+            return _Piece([token])
+        return self._command(token)
+
+    def _command(self, token: str) -> _Piece:
+        if token in commands.FRACTIONS:
+            return _Piece([commands.FRACTIONS[token], *self._argument().braced(), *self._argument().braced()])
+        if token in commands.STACKS:
+            return _Piece([token, *self._argument().braced(), *self._argument().braced()])
+        if token in commands.OPTIONAL_THEN_ONE:
+            return _Piece([token, *(self._optional() or []), *self._argument().braced()])
+        if token in commands.LAPS:
+            return _Piece([commands.LAPS[token], *self._argument().braced()])
+        if token in commands.MARKS or token in commands.PHANTOMS:
+            return _Piece([token, *self._argument().braced()])
+        if token in commands.TEXTS:
+            return _Piece(["\\mathrm", *self._text().braced()])
+        if token in commands.FONTS:
+            return self._font(commands.FONTS[token])
+        if token in commands.CLASSES:
+            return self._class(token)
+        return self._special(token)
+
+    def _special(self, token: str) -> _Piece:
+        if token == "\\left":
+            return _Piece(self._left_right())
+        if token == "\\begin":
+            return _Piece(self._environment())
+        if token in commands.SIZED:
+            return _Piece([token + self._delimiter()])
+        if token == "\\rm":
+            return self._switch_to_roman()
+        if self._roman and (token in commands.LETTERS or token[1:] not in COMMANDS) and token[1:].isalpha():
+            return _Piece(["\\ ", *token[1:]])
+        if token in commands.LIMIT_OPERATORS:
+            return _Piece(["\\operatorname", "{", *token[1:], "}"])
+        if token in commands.COLOURS:
+            self._colour()
+            return _Piece([])
+        if token in commands.SKIPS or token in commands.KERNS:
+            return _Piece([self._length(token)] if self._has_length(token) else [token])
+        if token in {"\\[", "\\]", "\\(", "\\)"}:
+            return _Piece([])
+        return _Piece([token])
+
+    def _class(self, token: str) -> _Piece:
+        """A command such as \\mathop that sets the class of its argument; \\operatorname* loses its star."""
+        if token == "\\operatorname" and self.peek() == "*":
+            self.take()
+            return _Piece([token, *self._argument().braced()])
+        argument = self._argument().braced()
+        name = "".join(argument[1:-1])
+        if token == "\\operatorname" and name in commands.RESTORED:
+            return _Piece(["\\" + name])
+        return _Piece([token, *argument])
+
+    def _font(self, font: str) -> _Piece:
+        """A font command with its argument; under \\mathrm a Greek letter is spelled, as the released tool does."""
+        outer, self._roman = self._roman, font == "\\mathrm"
+        argument = self._argument().braced()
+        self._roman = outer
+        return _Piece([font, *argument])
+
+    def _switch_to_roman(self) -> _Piece:
+        outer, self._roman = self._roman, True
+        body = self.expression()
+        self._roman = outer
+        return _Piece(["\\mathrm", "{", *body, "}"])
+
+    def _text(self) -> _Piece:
+        """The argument of a text command, in which a blank is a blank."""
+        self.peek()
+        outer, self._in_text = self._in_text, True
+        try:
+            return self._argument()
+        finally:
+            self._in_text = outer
+
+    def _delimiter(self) -> str:
+        token = self.take()
+        if token in {_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_"}:
+            raise Unparsable("expected a delimiter")
+        return token
+
+    def _left_right(self) -> list[str]:
+        tokens = ["\\left" + self._delimiter(), *self.expression()]
+        while self.peek() == "\\middle":
+            self.take()
+            tokens += ["\\middle" + self._delimiter(), *self.expression()]
+        self.expect("\\right")
+        return [*tokens, "\\right" + self._delimiter()]
+
+    def _raw_group(self) -> list[str]:
+        """The tokens of a group as they stand, without its braces and blanks."""
+        self.expect("{")
+        tokens: list[str] = []
+        depth = 1
+        while True:
+            token = self.take()
+            depth += (token == "{") - (token == "}")
+            if token == _END_OF_INPUT:
+                raise Unparsable("expected }")
+            if not depth:
+                return tokens
+            if token != BLANK:
+                tokens.append(token)
+
+    def _colour(self) -> None:
+        if self.peek() == "[":
+            while self.take() not in {"]", _END_OF_INPUT}:
+                pass
+        self._raw_group()
+
+    def _has_length(self, token: str) -> bool:
+        ahead = "".join(self._tokens[self._at : self._at + 40]).replace(BLANK, "")
+        braced = token in commands.SKIPS
+        return bool((_BRACED_LENGTH if braced else _BARE_LENGTH).match(ahead))
+
+    def _length(self, token: str) -> str:
+        """A command with its length as one token; `_has_length` has seen the length."""
+        if token in commands.SKIPS:
+            star = "*" if self.peek() == "*" and self.take() else ""
+            return f"{token}{star}{{{''.join(self._raw_group())}}}"
+        length = ""
+        while not _BARE_LENGTH.fullmatch(length):
+            length += self.take()
+        return f"{token} {length}"
+
+    def _environment(self) -> list[str]:
+        name = "".join(self._raw_group()).removesuffix("*")
+        if name not in commands.ARRAYS and name not in commands.DELIMITED:
+            raise Unparsable(f"no environment {name[:40]}")
+        self._optional_position()
+        columns = _columns(self._raw_group()) if name in commands.ARRAYS else None
+        rows = self._rows()
+        self.expect("\\end")
+        if "".join(self._raw_group()).removesuffix("*") != name:
+            raise Unparsable(f"expected \\end{{{name}}}")
+        return _array(name, columns, rows)
+
+    def _optional_position(self) -> None:
+        ahead = [token for token in self._tokens[self._at : self._at + 6] if token != BLANK][:3]
+        if len(ahead) == 3 and ahead[0] == "[" and ahead[1] in {"t", "b", "c"} and ahead[2] == "]":
+            while self.take() != "]":
+                pass
+
+    def _rows(self) -> list[list[list[str]]]:
+        rows: list[list[list[str]]] = [[]]
+        while True:
+            rows[-1].append(self.expression())
+            token = self.peek()
+            if token == "&":
+                self.take()
+            elif token in {"\\\\", "\\cr"}:
+                self.take()
+                self._row_gap()
+                rows.append([])
+            elif token == "\\end":
+                return rows
+            else:
+                raise Unparsable("expected & or \\\\ or \\end")
+
+    def _row_gap(self) -> None:
+        """Skips the star and the length after a line break."""
+        if self.peek() == "*":
+            self.take()
+        ahead = "".join(self._tokens[self._at : self._at + 20]).replace(BLANK, "")
+        if _ROW_GAP.match(ahead):
+            while self.take() != "]":
+                pass
+
+
+_UNIT = r"(?:true)?(?:em|ex|pt|pc|in|bp|cm|mm|dd|cc|sp|mu)"
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
+_BARE_LENGTH = re.compile(_NUMBER + _UNIT)
+_BRACED_LENGTH = re.compile(r"\*?\{" + _NUMBER + _UNIT + r"\}")
+_ROW_GAP = re.compile(r"\[" + _NUMBER + _UNIT + r"\]")
+
+
+def _grouped(tokens: list[str]) -> list[str]:
+    """The tokens in braces; one group alone keeps its own."""
+    if len(tokens) > 1 and tokens[0] == "{" and _closing(tokens) == len(tokens) - 1:
+        return tokens
+    return ["{", *tokens, "}"]
+
+
+def _closing(tokens: list[str]) -> int:
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth += (token == "{") - (token == "}")
+        if not depth:
+            return index
+    return -1
+
+
+def _columns(specification: list[str]) -> str:
+    """Returns the alignments of an array's columns: its l, c and r, with *{n}{..} written out."""
+    letters: list[str] = []
+    text = "".join(specification)
+    for repeat in _REPEAT.finditer(text):
+        times, once, one = repeat.groups()
+        if one is not None:
+            letters.append(one)
+        elif once is not None:
+            letters.extend([letter for letter in once if letter in "lcr"] * min(int(times), MOST_COLUMNS))
+    return "".join(letters)[:MOST_COLUMNS]
+
+
+_REPEAT = re.compile(r"\*\{(\d{1,6})\}\{([^{}]*)\}|[@!><pmb]\{[^{}]*\}|([lcr])")
+
+
+def _array(name: str, columns: str | None, rows: list[list[list[str]]]) -> list[str]:
+    """Prints rows as an array between the delimiters of its environment."""
+    width = max(map(len, rows))
+    if name == "aligned":
+        columns = ("rl" * width)[:width]
+        rows = [[["{", "}", *cell] if index % 2 else cell for index, cell in enumerate(row)] for row in rows]
+    elif name in {"cases", "dcases", "rcases", "picture"}:
+        columns = "ll"
+    elif not columns:
+        columns = ("c" if name == "gathered" else "l") * width
+    tokens = ["\\begin{array}", f"{{{columns}}}"]
+    kept = [row for row in rows if any(row)]
+    for number, row in enumerate(kept):
+        tokens += ["\\\\"] if number else []
+        for index, cell in enumerate(row):
+            tokens += ["&"] if index else []
+            tokens += _cell(cell, first=not index)
+    tokens.append("\\end{array}")
+    left, right = commands.DELIMITED.get(name, ("", ""))
+    return ["\\left" + left, *tokens, "\\right" + right] if left else tokens
+
+
+def _cell(cell: list[str], first: bool) -> list[str]:
+    lines = 0
+    while first and lines < len(cell) and cell[lines] == "\\hline":
+        lines += 1
+    body = cell[lines:]
+    return [*cell[:lines], *(["{", *body, "}"] if body else [])]

@@ -1,0 +1,1 @@
+"""Traffic rules read from signs and tied to lanes, as the MapDR benchmark scores them."""

@@ -1,0 +1,162 @@
+"""The traffic_rules benchmark: MapDR's rule extraction, correspondence reasoning and the whole task.
+
+Source: "Driving by the Rules: A Benchmark for Integrating Traffic Sign Regulations into Vectorized HD Map"
+(CVPR 2025), and evaluate/metric.md of its repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from metrics.benchmark import Benchmark, SampleScore, Table
+from metrics.convert import Converter
+from metrics.ratios import f_measure, ratio
+from metrics.sums import Sums
+from metrics.traffic_rules.converter import LabelConverter
+from metrics.traffic_rules.pairing import pair_rules
+from metrics.traffic_rules.properties import WrongProperty, property_statistics, wrong_properties
+from metrics.traffic_rules.records import GroundTruth, Options, Prediction
+from metrics.traffic_rules.rules import Rule, predicted_rules, true_rules
+from metrics.traffic_rules.tasks import TASKS, distinct_edges
+
+_EDGES_IN_DETAILS = 200
+
+_MEANINGS = {
+    "rule_extraction": "rules with all properties right",
+    "correspondence": "edges between a rule and a centerline, a rule standing for the one that it matches",
+    "overall": "pairs of a rule with all properties right and a centerline",
+}
+_OF = {
+    "precision": "right {} / predicted ones",
+    "recall": "right {} / true ones",
+    "f1": "harmonic mean of precision and recall of {}",
+}
+_FIGURES = {f"{task}.{kind}": text.format(what) for task, what in _MEANINGS.items() for kind, text in _OF.items()}
+
+
+class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
+    """Scores the rules read from a traffic sign and the centerlines of the lanes that they are tied to."""
+
+    name: ClassVar[str] = "traffic_rules"
+    summary: ClassVar[str] = "Rules of traffic signs tied to lanes: extraction, correspondence, overall (MapDR)"
+    truth_type = GroundTruth
+    prediction_type = Prediction
+    options_type = Options
+    value_meanings: ClassVar[Mapping[str, str]] = {
+        **_FIGURES,
+        "property_accuracy[NAME]": "true rules whose paired prediction has the property NAME right / "
+        "true rules that have the property",
+    }
+    sample_columns: ClassVar[Mapping[str, str]] = {
+        **_FIGURES,
+        "wrong_properties": "properties that are different, absent or extra in the predictions paired with true rules",
+        "unpaired_rules": "true rules that are paired with no prediction, as there were too few",
+    }
+    headline: ClassVar[tuple[str, ...]] = ("overall.f1", "rule_extraction.f1", "correspondence.f1")
+    ranking: ClassVar[tuple[str, ...]] = ("overall.f1",)
+    worst_by: ClassVar[str] = "overall.f1"
+    converter: ClassVar[Converter | None] = LabelConverter()
+
+    def score_sample(self, truth: GroundTruth, prediction: Prediction | None) -> SampleScore:
+        """Counts what is right in each task, and what was wrong by property; see the modules for the definitions.
+
+        Raises RejectedRecord where the ids of the true rules are not unique, or a record is beyond the limits.
+        """
+        ignored = self.options.ignore_properties
+        true, predicted = true_rules(truth, ignored), predicted_rules(prediction, ignored)
+        statistics: dict[str, float] = {}
+        columns: dict[str, float | None] = {}
+        for task, count in TASKS.items():
+            counts = count(true, predicted)
+            statistics[f"{task}.right"] = counts.right
+            statistics[f"{task}.predicted"] = counts.predicted
+            statistics[f"{task}.true"] = counts.true
+            columns.update(_figures(task, counts.right, counts.predicted, counts.true))
+        pairs = dict(pair_rules(true, predicted))
+        faults = [
+            wrong_properties(rule, predicted[pairs[number]]) if number in pairs else None
+            for number, rule in enumerate(true)
+        ]
+        columns["wrong_properties"] = sum(len(wrong) for wrong in faults if wrong)
+        columns["unpaired_rules"] = len(true) - len(pairs)
+        statistics.update(property_statistics(true, faults))
+        unknown = _unknown_matches(true, predicted)
+        return SampleScore(
+            {name: value for name, value in statistics.items() if value},
+            columns,
+            _details(true, predicted, pairs, faults),
+            {"matches_unknown_rule": unknown} if unknown else {},
+        )
+
+    def values(self, sums: Sums) -> dict[str, float | None]:
+        """Returns precision, recall and F1 of each task, and the accuracy of each property.
+
+        Where nothing was predicted though there was something to find, precision is 0; where there was nothing to
+        find but something was predicted, recall is 0. Where there is neither, all three are None.
+        """
+        values: dict[str, float | None] = {}
+        for task in TASKS:
+            values.update(_figures(task, sums[f"{task}.right"], sums[f"{task}.predicted"], sums[f"{task}.true"]))
+        right = sums.bracketed("property_right")
+        for name, total in sums.bracketed("property_true").items():
+            values[f"property_accuracy[{name}]"] = ratio(right.get(name, 0.0), total)
+        return values
+
+    def tables(self, sums: Sums) -> list[Table]:
+        """Returns the table of the properties, the one most often wrong in a paired prediction first."""
+        true, right, different, absent, extra = (
+            sums.bracketed(f"property_{kind}") for kind in ("true", "right", "different", "absent", "extra")
+        )
+        rows: list[tuple[float, str, list[str | float | None]]] = []
+        for name in sorted({*true, *extra}):
+            cells = [of.get(name, 0.0) for of in (true, right, different, absent, extra)]
+            unpaired = cells[0] - cells[1] - cells[2] - cells[3]
+            accuracy = ratio(cells[1], cells[0])
+            rows.append((-sum(cells[2:]), name, [name, *cells[:1], accuracy, *cells[1:4], unpaired, cells[4]]))
+        if not rows:
+            return []
+        header = ["property", "true", "accuracy", "right", "other value", "absent", "rule not paired", "extra"]
+        return [Table("Properties, most often wrong first", header, [cells for _, _, cells in sorted(rows)])]
+
+
+def _figures(task: str, right: float, predicted: float, true: float) -> dict[str, float | None]:
+    nothing = None if not predicted and not true else 0.0
+    precision = ratio(right, predicted) if predicted else nothing
+    recall = ratio(right, true) if true else nothing
+    return {f"{task}.precision": precision, f"{task}.recall": recall, f"{task}.f1": f_measure(precision, recall)}
+
+
+def _unknown_matches(true: Sequence[Rule], predicted: Sequence[Rule]) -> int:
+    known = {rule.name for rule in true}
+    return sum(rule.name is not None and rule.name not in known for rule in predicted)
+
+
+def _details(
+    true: Sequence[Rule],
+    predicted: Sequence[Rule],
+    pairs: Mapping[int, int],
+    faults: Sequence[Sequence[WrongProperty] | None],
+) -> dict[str, Any]:
+    """Returns what was paired with what, the faults of each pair, and the edges right, missed and wrong."""
+    edges = distinct_edges(true)
+    right: dict[tuple[str | None, str], None] = {}
+    wrong: list[tuple[str | None, str]] = []
+    for edge in ((rule.name, line) for rule in predicted for line in rule.centerlines):
+        if edge in edges and edge not in right:
+            right[edge] = None
+        else:
+            wrong.append(edge)
+    paired = set(pairs.values())
+    return {
+        "rules": [
+            {"id": rule.name, "prediction": pairs.get(number), "right": faults[number] == [], "wrong": faults[number]}
+            for number, rule in enumerate(true)
+        ],
+        "unpaired_predictions": [number for number in range(len(predicted)) if number not in paired],
+        "edges": {
+            "right": list(right)[:_EDGES_IN_DETAILS],
+            "missed": [edge for edge in edges if edge not in right][:_EDGES_IN_DETAILS],
+            "wrong": wrong[:_EDGES_IN_DETAILS],
+        },
+    }

@@ -1,0 +1,99 @@
+"""Reads MapDR's layout: a folder a clip, with the rules of its sign in label.json."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, BinaryIO, ClassVar
+
+import msgspec
+
+from metrics.convert import Converter, Part, UnreadableSource
+from metrics.traffic_rules.records import Name
+
+LARGEST_FILE = 16 << 20
+
+_SEPARATORS = re.compile(r"[/\\]+")
+
+
+class _LabelledRule(msgspec.Struct, frozen=True):
+    """One rule as label.json holds it; its semantic_polygon and other keys are not scored."""
+
+    attr_info: dict[str, Any]
+    centerline: list[Name] | None = None
+    matches: Name | None = None
+
+
+class LabelConverter(Converter):
+    """Makes a record of every label.json.
+
+    The file is an object from rule index to {"attr_info", "centerline", "semantic_polygon"}. Its folder's name is
+    the sample_id; a file of another name, such as clip_7.json, is taken for the clip of that name.
+    """
+
+    roles: ClassVar[Mapping[str, str]] = {
+        "labels": "label.json of each clip; the rule index becomes the id of a ground-truth rule",
+        "predictions": 'the same layout with predicted rules; "matches" in a rule names the index of the labelled '
+        "rule that it stands for",
+        "matched_predictions": "the same layout, where every predicted rule stands for the labelled rule of its index",
+    }
+
+    def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
+        """Yields the whole file under the name of its clip.
+
+        Raises UnreadableSource where the file is too large or no clip can be told from its path.
+        """
+        content = stream.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            raise UnreadableSource(f"it is larger than {LARGEST_FILE >> 20} MiB, which no label.json is")
+        yield _clip(path), content
+
+    def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
+        """Yields the record of one clip.
+
+        Raises UnreadableSource where two files claim the clip, or the file is not in the layout.
+        """
+        if len(parts) != 1:
+            paths = " and ".join(part.path for part in parts[:2])
+            raise UnreadableSource(f"the clip {key} has {len(parts)} files, such as {paths}; each clip has one")
+        part = parts[0]
+        yield {"sample_id": key, "rules": [_rule(part.role, *item) for item in _labelled(part).items()]}
+
+
+def _clip(path: str) -> str:
+    *folders, file = [piece for piece in _SEPARATORS.split(path) if piece]
+    stem, _, _ = file.rpartition(".")
+    if stem.lower() != "label":
+        return stem or file
+    if not folders:
+        raise UnreadableSource("label.json stands in no folder that would name its clip")
+    return folders[-1]
+
+
+def _labelled(part: Part) -> dict[str, _LabelledRule]:
+    try:
+        json.loads(part.content, object_pairs_hook=_distinct)
+        return msgspec.json.decode(part.content, type=dict[str, _LabelledRule])
+    except (ValueError, RecursionError) as error:
+        raise UnreadableSource(
+            f"{part.path}: not in the layout of label.json, rule index to attr_info and centerline: {error}"
+        ) from error
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Raises ValueError where a key stands twice, of which a decoder would quietly keep the last."""
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice[:60]!r} stands twice in one object")
+    return named
+
+
+def _rule(role: str, index: str, labelled: _LabelledRule) -> dict[str, Any]:
+    rule: dict[str, Any] = {"properties": labelled.attr_info, "centerlines": labelled.centerline or []}
+    if role == "labels":
+        return {"id": index, **rule}
+    matches = index if role == "matched_predictions" else labelled.matches
+    return rule if matches is None else {**rule, "matches": matches}

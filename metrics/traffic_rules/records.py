@@ -1,0 +1,47 @@
+"""The records of the traffic_rules benchmark, and its options."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+Name = str | int
+"""The name of a rule or a centerline; 3 and "3" are the same name."""
+
+
+class TrueRule(msgspec.Struct, frozen=True):
+    """One rule of a sign: its properties, and the centerlines of the lanes that it holds for."""
+
+    id: Name
+    properties: dict[str, Any] | None = None
+    centerlines: list[Name] | None = None
+
+
+class PredictedRule(msgspec.Struct, frozen=True):
+    """One predicted rule; `matches` is the id of the ground-truth rule that it stands for."""
+
+    properties: dict[str, Any] | None = None
+    centerlines: list[Name] | None = None
+    matches: Name | None = None
+
+
+class GroundTruth(msgspec.Struct, frozen=True):
+    """The rules of one sample."""
+
+    rules: list[TrueRule]
+
+
+class Prediction(msgspec.Struct, frozen=True):
+    """The rules predicted for one sample; null is none."""
+
+    rules: list[PredictedRule] | None = None
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The options of a run.
+
+    ignore_properties: names of properties that are left out on both sides before rules are compared.
+    """
+
+    ignore_properties: tuple[Annotated[str, msgspec.Meta(min_length=1)], ...] = ()

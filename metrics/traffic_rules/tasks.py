@@ -1,0 +1,74 @@
+"""The three tasks of the benchmark, each as counts that add up over samples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from metrics.traffic_rules.rules import Rule
+
+Edge = tuple[str, str]
+"""(id of a true rule, centerline)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What was right, of what was predicted and of what is true."""
+
+    right: int
+    predicted: int
+    true: int
+
+
+def _common(true: Iterable[Hashable], predicted: Iterable[Hashable]) -> Counts:
+    true_counts, predicted_counts = Counter(true), Counter(predicted)
+    right = sum(min(count, true_counts[item]) for item, count in predicted_counts.items())
+    return Counts(right, predicted_counts.total(), true_counts.total())
+
+
+def rule_extraction(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
+    """Returns the size of the multiset intersection of both sides' rules, and their numbers.
+
+    Source: MapDR, evaluate/metric.md, "Rule Extraction": |R^ ∩ R| over |R^| and |R|.
+    """
+    return _common((rule.properties for rule in true), (rule.properties for rule in predicted))
+
+
+def correspondence(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
+    """Returns how many true edges (rule, centerline) were predicted, how many were given and how many are true.
+
+    A predicted rule stands for the true rule that it matches, whatever its properties. Every centerline that it
+    gives is a predicted edge; it is wrong where the rule matches none, and where the edge was given before.
+
+    Source: MapDR, evaluate/metric.md, "Correspondence Reasoning": |E^ ∩ E| over |E^| and |E|.
+    """
+    edges = distinct_edges(true)
+    right = edges.keys() & distinct_edges(predicted).keys()
+    return Counts(len(right), sum(len(rule.centerlines) for rule in predicted), len(edges))
+
+
+def distinct_edges(rules: Sequence[Rule]) -> dict[Edge, None]:
+    """Returns the distinct edges of the rules that have a name, in order."""
+    return {(rule.name, line): None for rule in rules if rule.name is not None for line in rule.centerlines}
+
+
+def overall(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
+    """Returns the size of the multiset intersection of both sides' (properties, centerline), and their numbers.
+
+    `matches` plays no part: a predicted rule stands for a true one where all properties are equal.
+
+    Source: MapDR, evaluate/metric.md, "Overall": |G^s^ ∩ G^s| over |G^s^| and |G^s|.
+    """
+    return _common(_subgraphs(true), _subgraphs(predicted))
+
+
+def _subgraphs(rules: Sequence[Rule]) -> Iterable[tuple[Hashable, str]]:
+    return ((rule.properties, line) for rule in rules for line in rule.centerlines)
+
+
+TASKS: dict[str, Callable[[Sequence[Rule], Sequence[Rule]], Counts]] = {
+    "rule_extraction": rule_extraction,
+    "correspondence": correspondence,
+    "overall": overall,
+}

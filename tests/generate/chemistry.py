@@ -1,0 +1,345 @@
+"""Made-up lines of chemistry: molecules as graphs, written in SSML and raw Chemfig, and predictions with errors."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+MIRRORED = {"<": ">", ">": "<", "<:": ">:", ">:": "<:", "<|": ">|", ">|": "<|"}
+GROUPS = ("OH", "CH_3", "NO_2", "Cl", "Br", "NH_2", "COOH", "CHO", "OCH_3", "SO_3H", "CN", "F")
+HETERO_ATOMS = ("N", "O", "S", "NH")
+CHAIN_TEXTS = ("CH_2", "CO", "O", "CH")
+CONDITIONS = ("Cu/O_2", "\\triangle", "NaOH", "浓H_2SO_4", "FeBr_3", "HCl", "Zn(Hg)")
+ERRORS = ("right", "rewritten", "turned", "atom", "bond", "connection", "missing", "extra", "text", "broken", "none")
+
+
+@dataclass
+class Drawing:
+    """A molecule as atoms with text and place (y downwards), bonds, and rings as atoms counter-clockwise."""
+
+    texts: list[str] = field(default_factory=list)
+    places: list[tuple[float, float]] = field(default_factory=list)
+    bonds: list[tuple[int, int, str]] = field(default_factory=list)
+    rings: list[tuple[tuple[int, ...], bool]] = field(default_factory=list)
+
+    def atom(self, text: str, x: float, y: float) -> int:
+        self.texts.append(text)
+        self.places.append((x, y))
+        return len(self.texts) - 1
+
+    def grow(self, begin: int, kind: str, angle: float, text: str = "") -> int:
+        x, y = self.places[begin]
+        end = self.atom(text, x + math.cos(math.radians(angle)), y - math.sin(math.radians(angle)))
+        self.bonds.append((begin, end, kind))
+        return end
+
+    def ring(self, root: int, sides: int, first_angle: float, kinds: str, circle: bool) -> list[int]:
+        """Closes a regular ring at `root`, whose first side has `first_angle`; returns its atoms."""
+        atoms = [root]
+        for side in range(sides - 1):
+            atoms.append(self.grow(atoms[-1], kinds[side % len(kinds)], first_angle + side * 360 / sides))
+        self.bonds.append((atoms[-1], root, kinds[(sides - 1) % len(kinds)]))
+        self.rings.append((tuple(atoms), circle))
+        return atoms
+
+    def angle(self, begin: int, end: int) -> float:
+        (x1, y1), (x2, y2) = self.places[begin], self.places[end]
+        return math.degrees(math.atan2(y1 - y2, x2 - x1)) % 360
+
+    def neighbours(self) -> list[list[tuple[int, str]]]:
+        """For each atom its neighbours, with the bond as seen from the atom."""
+        sees: list[list[tuple[int, str]]] = [[] for _ in self.texts]
+        for begin, end, kind in self.bonds:
+            sees[begin].append((end, kind))
+            sees[end].append((begin, MIRRORED.get(kind, kind)))
+        return sees
+
+
+def chain(rng: random.Random) -> Drawing:
+    """A branched chain in zigzag, at times with a wedge."""
+    drawing = Drawing()
+    atom = drawing.atom(rng.choice(("", *GROUPS)), 0, 0)
+    for number in range(rng.randint(2, 5)):
+        up = 30 if number % 2 == 0 else -30
+        kind = rng.choice(("-", "-", "-", "=", "~", "<", ">:"))
+        atom = drawing.grow(atom, kind, up, rng.choice(("", "", *CHAIN_TEXTS)))
+        if number == 0 or rng.random() < 0.4:
+            drawing.grow(atom, rng.choice(("-", "=")), 90 if up > 0 else 270, rng.choice(GROUPS))
+    return drawing
+
+
+def ring(rng: random.Random) -> Drawing:
+    """A ring with groups on it, at times hetero atoms or a second ring on a bond."""
+    drawing = Drawing()
+    sides = rng.choice((3, 4, 5, 6, 6, 6, 6, 7))
+    circle = sides == 6 and rng.random() < 0.5
+    kinds = "-" if circle or sides % 2 else rng.choice(("-", "-=", "=-"))
+    first = rng.choice((-30.0, 0.0, 12.0))
+    atoms = drawing.ring(drawing.atom("", 0, 0), sides, first, kinds, circle)
+    for place, atom in enumerate(atoms):
+        outwards = first + place * 360 / sides - 90 - 180 / sides
+        if rng.random() < 0.35:
+            end = drawing.grow(atom, rng.choice(("-", "-", "<")), outwards, rng.choice(GROUPS))
+            if rng.random() < 0.2:
+                drawing.texts[end] = ""
+                drawing.ring(end, 6, outwards - 60, "-", True)
+        elif place and rng.random() < 0.15:
+            drawing.texts[atom] = rng.choice(HETERO_ATOMS)
+    return drawing
+
+
+def fused(rng: random.Random) -> Drawing:
+    """Two rings with a common side, and a group."""
+    drawing = Drawing()
+    atoms = drawing.ring(drawing.atom("", 0, 0), 6, -30.0, "-", False)
+    side = rng.randrange(1, 5)
+    begin, end = atoms[side], atoms[side + 1]
+    sides = rng.choice((5, 6))
+    angle = drawing.angle(begin, end)
+    atom = begin
+    for number in range(sides - 2):
+        atom = drawing.grow(atom, "-", angle + 180 + (number + 1) * 360 / sides, "O" if number == 1 else "")
+    drawing.bonds.append((atom, end, rng.choice("-=")))
+    free = next(a for a in atoms if a not in (begin, end))
+    x, y = drawing.places[free]
+    middle_x, middle_y = (sum(drawing.places[a][axis] for a in atoms) / 6 for axis in (0, 1))
+    drawing.grow(free, "-", math.degrees(math.atan2(middle_y - y, x - middle_x)), rng.choice(GROUPS))
+    return drawing
+
+
+def molecule(rng: random.Random) -> Drawing:
+    """A molecule of one of the kinds above."""
+    return rng.choice((chain, ring, ring, fused))(rng)
+
+
+@dataclass
+class _Tree:
+    """A walk over a drawing: children of each atom with their bonds, and the hooks of the bonds that close rings."""
+
+    children: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
+    opened: dict[int, list[str]] = field(default_factory=dict)
+    closed: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
+
+
+def _tree(drawing: Drawing, start: int, rng: random.Random | None) -> _Tree:
+    sees = drawing.neighbours()
+    order: list[int] = []
+    tree = _Tree()
+    parents = {start: -1}
+    names = iter("abcdefghijklmnopqrstuvwxyz")
+
+    def visit(atom: int) -> None:
+        order.append(atom)
+        tree.children[atom] = []
+        around = list(sees[atom])
+        if rng is not None:
+            rng.shuffle(around)
+        for other, kind in around:
+            if other not in parents:
+                parents[other] = atom
+                tree.children[atom].append((other, kind))
+                visit(other)
+            elif other != parents[atom] and order.index(other) < order.index(atom):
+                name = next(names)
+                tree.opened.setdefault(other, []).append(name)
+                tree.closed.setdefault(atom, []).append((name, kind))
+
+    visit(start)
+    return tree
+
+
+def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = None, decimals: int = 2) -> str:
+    """Writes SSML from any atom on; `rng` shuffles the branches."""
+    tree = _tree(drawing, start, rng)
+    circles = {min(atoms): atoms for atoms, circle in drawing.rings if circle}
+
+    def number(angle: float) -> str:
+        return f"{round(angle % 360, decimals) % 360}"
+
+    def written(atom: int) -> list[str]:
+        parts = [*spaced(drawing.texts[atom])] if drawing.texts[atom] else []
+        parts += [f"?[{name}]" for name in tree.opened.get(atom, [])]
+        parts += [f"?[{name},{{{kind}}}]" for name, kind in tree.closed.get(atom, [])]
+        if atom in circles:
+            x, y = (sum(drawing.places[a][axis] for a in circles[atom]) / len(circles[atom]) for axis in (0, 1))
+            here = drawing.places[atom]
+            angle = math.degrees(math.atan2(here[1] - y, x - here[0]))
+            parts += ["branch(", f"-:[:{number(angle)},{math.dist(here, (x, y)):.2f}]", "\\circle", "branch)"]
+        for place, (child, kind) in enumerate(tree.children[atom]):
+            bond = f"{kind}[:{number(drawing.angle(atom, child))},1.0]"
+            last = place == len(tree.children[atom]) - 1
+            inside = [bond, *written(child)]
+            parts += inside if last else ["branch(", *inside, "branch)"]
+        return parts
+
+    return " ".join(["\\chemfig", "{", *written(start), "}"])
+
+
+def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = None) -> str:
+    """Writes raw Chemfig from any atom on, with `*n` for the rings; `rng` shuffles branches and forms of angles."""
+    if sum(len(atoms) for atoms, _ in drawing.rings) != len({atom for atoms, _ in drawing.rings for atom in atoms}):
+        raise ValueError("rings share atoms")
+    ring_of = {atom: (atoms, circle) for atoms, circle in drawing.rings for atom in atoms}
+    sides = {
+        frozenset((a, b)) for atoms, _ in drawing.rings for a, b in zip(atoms, (*atoms[1:], atoms[0]), strict=True)
+    }
+    sees = drawing.neighbours()
+    parents, hooks = _parents_and_hooks(drawing, start, sides)
+
+    def angle_of(angle: float, before: float | None) -> str:
+        angle = round(angle % 360, 3)
+        form = rng.randrange(3) if rng is not None else 0
+        if form == 1 and before is not None:
+            return f"::{round(angle - before, 3)}"
+        if form == 2 and angle % 45 == 0:
+            return f"{int(angle // 45)}"
+        return f":{angle}"
+
+    def text_of(atom: int) -> str:
+        return drawing.texts[atom] + "".join(hooks.get(atom, []))
+
+    def branches(atom: int, parent: int, before: float | None) -> str:
+        out = [
+            (other, kind)
+            for other, kind in sees[atom]
+            if other != parent and frozenset((atom, other)) not in sides and parents.get(other) == atom
+        ]
+        if rng is not None:
+            rng.shuffle(out)
+        return "".join(
+            f"({kind}[{angle_of(drawing.angle(atom, other), before)}]{whole(other, atom, drawing.angle(atom, other))})"
+            for other, kind in out
+        )
+
+    def whole(atom: int, parent: int, before: float | None) -> str:
+        written = text_of(atom) + branches(atom, parent, before)
+        if atom not in ring_of:
+            return written
+        atoms, circle = ring_of[atom]
+        place = atoms.index(atom)
+        turned = (*atoms[place:], *atoms[:place])
+        count = len(turned)
+        first = drawing.angle(atom, turned[1])
+        correction = 90 if parent < 0 and not branches(atom, parent, before) else 90 + 180 / count
+        lead = round((first - 360 / count + correction) % 360, 3)
+        kinds = [dict(sees[a])[b] for a, b in zip(turned, (*turned[1:], turned[0]), strict=True)]
+        body = kinds[0] + "".join(
+            text_of(a) + branches(a, -2, None) + kind for a, kind in zip(turned[1:], kinds[1:], strict=True)
+        )
+        return f"{written}{'**' if circle else '*'}{count}([:{lead}]{body})"
+
+    return f"\\chemfig{{{whole(start, -1, None)}}}"
+
+
+def _parents_and_hooks(
+    drawing: Drawing, start: int, sides: set[frozenset[int]]
+) -> tuple[dict[int, int], dict[int, list[str]]]:
+    """A spanning tree of atoms and whole rings from `start`, and hooks for the bonds that are in neither."""
+    ring_of = {atom: atoms for atoms, _ in drawing.rings for atom in atoms}
+    sees = drawing.neighbours()
+    parents: dict[int, int] = {}
+    todo = [start]
+    seen = set(ring_of.get(start, (start,)))
+    while todo:
+        atom = todo.pop()
+        for member in ring_of.get(atom, (atom,)):
+            for other, _ in sees[member]:
+                if other not in seen and frozenset((member, other)) not in sides:
+                    parents[other] = member
+                    seen.update(ring_of.get(other, (other,)))
+                    todo.append(other)
+    hooks: dict[int, list[str]] = {}
+    names = iter("abcdefghijklmnopqrstuvwxyz")
+    for begin, end, kind in drawing.bonds:
+        if parents.get(end) != begin and parents.get(begin) != end and frozenset((begin, end)) not in sides:
+            hook = f"?[{next(names)},{{{kind}}}]"
+            hooks.setdefault(begin, []).append(hook)
+            hooks.setdefault(end, []).append(hook)
+    return parents, hooks
+
+
+def spaced(text: str) -> list[str]:
+    """`CH_3` as SSML has it: C H _ { 3 }."""
+    tokens: list[str] = []
+    position = 0
+    while position < len(text):
+        if text[position] == "\\":
+            end = position + 1
+            while end < len(text) and text[end].isalpha():
+                end += 1
+            tokens.append(text[position:end])
+            position = end
+        elif text[position] in "_^" and text[position + 1] != "{":
+            tokens += [text[position], "{", text[position + 1], "}"]
+            position += 2
+        else:
+            tokens.append(text[position])
+            position += 1
+    return tokens
+
+
+def damaged(drawing: Drawing, error: str, rng: random.Random) -> Drawing:
+    """A copy with one changed atom, bond or connection."""
+    copy = replace(drawing, texts=[*drawing.texts], places=[*drawing.places], bonds=[*drawing.bonds])
+    if error == "atom":
+        copy.texts[rng.randrange(len(copy.texts))] += "P"
+    elif error == "bond":
+        number = rng.randrange(len(copy.bonds))
+        begin, end, kind = copy.bonds[number]
+        copy.bonds[number] = begin, end, "~" if kind == "=" else "="
+    elif error == "connection":
+        last = len(copy.texts) - 1
+        other = rng.randrange(last)
+        copy.grow(other, "-", rng.uniform(0, 360), "I")
+    return copy
+
+
+def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """A ground-truth record and a prediction record (None: no prediction)."""
+    rng = random.Random(f"{seed}:{index}")
+    drawings = [molecule(rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 3)))]
+    notation = rng.choice(("ssml", "ssml", "chemfig"))
+    error = rng.choice(ERRORS)
+    glue = [rng.choice((" + ", f" \\xrightarrow {{ {rng.choice(CONDITIONS)} }} ")) for _ in drawings]
+    truth = {
+        "sample_id": f"line_{index:05d}",
+        "text": _line([_written(drawing, notation, 0, None) for drawing in drawings], glue),
+        "source": rng.choice(("handwritten", "printed")),
+        "notation": notation,
+        "tags": sorted({"ring" if drawing.rings else "chain" for drawing in drawings}),
+    }
+    if error == "none":
+        return truth, None
+    chosen = rng.randrange(len(drawings))
+    if error in ("atom", "bond", "connection"):
+        drawings[chosen] = damaged(drawings[chosen], error, rng)
+    elif error == "missing":
+        del drawings[chosen]
+    elif error == "extra":
+        drawings.insert(chosen, molecule(rng))
+    molecules = [
+        _written(drawing, "ssml", rng.randrange(len(drawing.texts)) if error == "rewritten" else 0, rng)
+        if error in ("rewritten", "extra") or notation == "ssml"
+        else _written(drawing, notation, 0, None)
+        for drawing in drawings
+    ]
+    if error == "turned":
+        molecules = [text.replace("[:30", "[:33").replace("[:90", "[:86") for text in molecules]
+    elif error == "broken":
+        molecules[chosen] = molecules[chosen][:-1] + "branch) }"
+    elif error == "text":
+        glue[0] = f" = {glue[0]}"
+    while len(glue) < len(molecules):
+        glue.append(" + ")
+    return truth, {"sample_id": truth["sample_id"], "text": _line(molecules, glue), "error": error}
+
+
+def _written(drawing: Drawing, notation: str, start: int, rng: random.Random | None) -> str:
+    return write_ssml(drawing, start, rng) if notation == "ssml" else write_chemfig(drawing, start)
+
+
+def _line(molecules: list[str], glue: list[str]) -> str:
+    words = [part for molecule_text, after in zip(molecules, glue, strict=False) for part in (molecule_text, after)]
+    return " ".join("".join(words).split()) + " H _ { 2 } O"

@@ -1,0 +1,131 @@
+"""Formulas and tables with readings that err in every way the formula benchmark tells apart."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+_LETTERS = "abcdefghijkmnpqrstuvwxyz"
+_GREEK = ("\\alpha", "\\beta", "\\gamma", "\\delta", "\\lambda", "\\mu", "\\pi", "\\sigma", "\\phi", "\\omega")
+_RELATIONS = ("=", "\\leq", "\\geq", "\\neq", "\\approx", "\\to", "<")
+_OPERATORS = ("+", "-", "\\cdot", "\\times", "\\pm")
+_FUNCTIONS = ("\\sin", "\\cos", "\\log", "\\exp", "\\max")
+_WORDS = ("if", "for all", "otherwise", "where", "and")
+_CHINESE = ("面积", "速度", "当", "体积")
+_SOURCES = ("print", "print", "scan", "handwritten")
+_SAME_LOOK = {"\\leq": "\\le", "\\geq": "\\ge", "\\to": "\\rightarrow", "\\neq": "\\ne", "\\dfrac": "\\frac"}
+
+
+def _symbol(rng: random.Random) -> str:
+    return rng.choice((rng.choice(_LETTERS), rng.choice(_GREEK), str(rng.randrange(10))))
+
+
+def _term(rng: random.Random, depth: int) -> list[str]:
+    kind = rng.randrange(9) if depth else rng.randrange(2)
+    if kind < 3:
+        return [_symbol(rng)]
+    inner = _sum(rng, depth - 1)
+    if kind == 3:
+        return ["\\frac", "{", *inner, "}", "{", *_sum(rng, depth - 1), "}"]
+    if kind == 4:
+        return ["\\sqrt", "{", *inner, "}"]
+    if kind == 5:
+        return [_symbol(rng), rng.choice("^_"), "{", *inner, "}"]
+    if kind == 6:
+        return ["\\left(", *inner, "\\right)"]
+    if kind == 7:
+        return [rng.choice(_FUNCTIONS), "(", *inner, ")"]
+    return ["\\sum", "_", "{", rng.choice("ijk"), "=", "1", "}", "^", "{", "n", "}", *inner]
+
+
+def _sum(rng: random.Random, depth: int) -> list[str]:
+    tokens = _term(rng, depth)
+    for _ in range(rng.randrange(3)):
+        tokens += [rng.choice(_OPERATORS), *_term(rng, depth)]
+    return tokens
+
+
+def _formula(rng: random.Random) -> list[str]:
+    return [*_sum(rng, 2), rng.choice(_RELATIONS), *_sum(rng, 2)]
+
+
+def _cases(rng: random.Random) -> list[str]:
+    rows: list[str] = []
+    for _ in range(rng.randrange(2, 4)):
+        rows += [*_term(rng, 1), "&", f"\\text{{{rng.choice(_WORDS)} }}", *_term(rng, 0), "\\\\"]
+    return [rng.choice(_LETTERS), "=", "\\begin{cases}", *rows, "\\end{cases}"]
+
+
+def _matrix(rng: random.Random) -> list[str]:
+    size = rng.randrange(2, 4)
+    rows: list[str] = []
+    for _ in range(size):
+        for column in range(size):
+            rows += (["&"] if column else []) + _term(rng, 0)
+        rows.append("\\\\")
+    return ["\\begin{pmatrix}", *rows[:-1], "\\end{pmatrix}"]
+
+
+def _table(rng: random.Random) -> list[str]:
+    rows = ["\\hline"]
+    for _ in range(rng.randrange(2, 4)):
+        rows += [rng.choice(_WORDS), "&", str(rng.randrange(100)), "&", "$", *_term(rng, 1), "$", "\\\\", "\\hline"]
+    return ["\\begin{tabular}{|l|r|c|}", *rows, "\\end{tabular}"]
+
+
+def _chinese(rng: random.Random) -> list[str]:
+    return [f"\\text{{{rng.choice(_CHINESE)}}}", "=", *_sum(rng, 1)]
+
+
+_KINDS = {"formula": _formula, "cases": _cases, "matrix": _matrix, "table": _table, "chinese": _chinese}
+
+
+def _is_plain(token: str) -> bool:
+    return token.isalnum() or token in _GREEK
+
+
+def _misread(rng: random.Random, tokens: list[str]) -> str:
+    """What a reader makes of the tokens: nearly always right, or wrong in one of the ways that there are."""
+    tokens = list(tokens)
+    plain = [index for index, token in enumerate(tokens) if _is_plain(token)]
+    error = rng.randrange(12)
+    if error == 0 and plain:
+        tokens[rng.choice(plain)] = _symbol(rng)
+    elif error == 1 and plain:
+        del tokens[rng.choice(plain)]
+    elif error == 2 and plain:
+        tokens.insert(rng.choice(plain), _symbol(rng))
+    elif error == 3 and "}" in tokens:
+        tokens.remove("}")
+    elif error == 4:
+        tokens = [_SAME_LOOK.get(token, token) for token in tokens]
+    elif error == 5:
+        return "".join(f"{token} " if token[:1] == "\\" and token[-1:].isalpha() else token for token in tokens)
+    elif error == 6:
+        tokens = tokens[: max(1, len(tokens) // 2)]
+    elif error == 7 and len(plain) > 1:
+        first, second = rng.sample(plain, 2)
+        tokens[first], tokens[second] = tokens[second], tokens[first]
+    elif error == 8:
+        tokens.append("\\undefinedcommand")
+    elif error == 9:
+        tokens += tokens[len(tokens) // 2 :]
+    return " ".join(tokens)
+
+
+def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Returns the ground-truth record of a sample and a prediction for it, or None in one sample of forty."""
+    rng = random.Random(f"{seed}:{index}")
+    kind = rng.choices(tuple(_KINDS), weights=(12, 2, 2, 2, 1))[0]
+    tokens = _KINDS[kind](rng)
+    sample_id = f"formula-{seed}-{index}"
+    truth = {
+        "sample_id": sample_id,
+        "latex": " ".join(tokens),
+        "source": rng.choice(_SOURCES),
+        "kind": kind,
+        "tags": sorted({"long" if len(tokens) > 30 else "short", "fraction" if "\\frac" in tokens else "plain"}),
+    }
+    if rng.random() < 1 / 40:
+        return truth, None
+    return truth, {"sample_id": sample_id, "latex": _misread(rng, tokens)}

@@ -1,0 +1,218 @@
+"""The benchmark from records to figures."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metrics.benchmark import Pair, RejectedRecord, SampleScore
+from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
+from metrics.sums import Sums
+from tests.generate.chemistry import sample
+from tests.plain_loop import make_benchmark, read_records, score_records, total
+
+CORPUS = Path(__file__).parents[2] / "corpora" / "chemistry"
+ETHANOL = "\\chemfig{CH_3-[1]CH_2-[7]OH}"
+ETHANOL_SSML = "\\chemfig { C H _ { 3 } -[:45.0,1.0] C H _ { 2 } -[:315.0,1.0] O H }"
+
+
+def score(truth: str, prediction: str | None, **options: Any) -> SampleScore:
+    predicted = None if prediction is None else ChemistryPrediction(prediction)
+    return make_benchmark("chemistry", **options).score_sample(ChemistryTruth(truth), predicted)
+
+
+@pytest.mark.parametrize(
+    ("truth", "prediction", "exact", "structure"),
+    [
+        (f"2 {ETHANOL}", f"2 {ETHANOL}", 1, 1),
+        (f"2 {ETHANOL}", f"2{ETHANOL_SSML}", 1, 1),
+        (f"2 {ETHANOL}", f"3 {ETHANOL}", 0, 1),
+        (f"2 {ETHANOL}", "2 \\chemfig{CH_3-[1]CH_2-[7]Cl}", 0, 0),
+        (f"2 {ETHANOL}", "2", 0, 0),
+        (f"2 {ETHANOL}", f"2 {ETHANOL}{ETHANOL}", 0, 0),
+        (f"2 {ETHANOL}", None, 0, 0),
+        # Without any region the structure is right.
+        ("H_2O", "H_2", 0, 1),
+        ("H_2O", "H_2O", 1, 1),
+        ("H_2O", None, 0, 0),
+        # A straight chain is text: drawn or written it is the same.
+        ("\\chemfig{H-Cl}", "H-Cl", 1, 1),
+        # What cannot be read is wrong.
+        (f"2 {ETHANOL}", "2 \\chemfig{CH_3-[1}", 0, 0),
+        # Regions pair up in order.
+        (f"{ETHANOL}\\chemfig{{A-[2]B}}", f"\\chemfig{{A-[2]B}}{ETHANOL}", 0, 0),
+    ],
+)
+def test_exact_match_and_structure_exact_match(truth: str, prediction: str | None, exact: int, structure: int) -> None:
+    columns = score(truth, prediction).columns
+    assert (columns["exact_match"], columns["structure_exact_match"]) == (exact, structure)
+
+
+def test_token_accuracy_is_over_the_corpus() -> None:
+    # a b c d against a x c: one substitution, one deletion of 4 tokens; nothing predicted: 1 deletion of 1; both: 5.
+    first, second = score("a b c d", "a x c"), score("e", None)
+    assert first.columns["token_accuracy"] == 1 - 2 / 4
+    assert make_benchmark("chemistry").values(total([first, second]))["token_accuracy"] == pytest.approx(1 - 3 / 5)
+    # Insertions count, too, so the accuracy can be negative.
+    assert score("a", "a b c").columns["token_accuracy"] == 1 - 2 / 1
+    assert score("CH_3", "CH_2", tokens="latex").columns["token_accuracy"] == 1 - 1 / 4
+
+
+def test_of_nothing_there_are_no_figures() -> None:
+    assert set(make_benchmark("chemistry").values(Sums()).values()) == {None}
+    assert score("", "").columns["token_accuracy"] is None
+
+
+def test_details_say_which_molecule_failed_and_why() -> None:
+    details = score(f"{ETHANOL}\\chemfig{{A-[2]B}} x", f"{ETHANOL}\\chemfig{{A=[2]B}} y").details
+    assert [(verdict.molecule, verdict.equal) for verdict in details.molecules] == [(1, True), (2, False)]
+    assert "'-' in the ground truth, '=' in the prediction" in details.molecules[1].difference
+    assert "x' in the ground truth" in details.text_difference
+    msgspec.json.encode(details)
+
+
+def test_a_ground_truth_that_cannot_be_read_leaves_the_score() -> None:
+    with pytest.raises(RejectedRecord, match="at character 13 of the text: expected an angle") as rejected:
+        score("x \\chemfig{A-[:up]B}", "x")
+    assert rejected.value.side == "ground_truth"
+
+
+def test_a_long_text_is_rejected() -> None:
+    with pytest.raises(RejectedRecord, match="text has 11 characters, above max_characters=10") as rejected:
+        score("x", "x" * 11, max_characters=10)
+    assert rejected.value.side == "prediction"
+
+
+def test_too_much_work_rejects_the_sample() -> None:
+    with pytest.raises(RejectedRecord, match="max_steps=100") as rejected:
+        score(ETHANOL * 10, ETHANOL * 10, max_steps=100)
+    assert rejected.value.side == "sample"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"max_angle_deviation": -1}, {"max_steps": 0}, {"time_limit_seconds": 0}, {"tokens": "words"}, {"unknown": 1}],
+)
+def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        make_benchmark("chemistry", **options)
+
+
+def test_the_limit_of_angles_reaches_the_matcher() -> None:
+    truth, prediction = "\\chemfig{A-[:60]B}", "\\chemfig{A-[:90]B}"
+    assert score(truth, prediction).columns["exact_match"] == 1
+    assert score(truth, prediction, max_angle_deviation=20).columns["exact_match"] == 0
+
+
+HOSTILE = [
+    "\\chemfig{" * 2000,
+    "\\chemfig{" * 5000 + "A" + "}" * 5000,
+    "\\chemfig{A" + "(-B" * 2000,
+    "\\chemfig{" + "(" * 5000 + ")" * 5000 + "}",
+    "\\chemfig { " + "branch( " * 5000 + "}",
+    "\\chemfig { " + "A -[:0,0] " * 3000 + "}",
+    "\\chemfig{" + "?[a]" * 3000 + "}",
+    "\\chemfig{*500(" + "-" * 500 + ")}",
+    "\\chemfig{" + "**6(------)" * 500 + "}",
+    "\\chemfig{A-[:nan,inf]B}",
+    "\\chemfig{A-[:" + "9" * 400 + "]B}",
+    "\\definesubmol{x}9{" + "#1" * 1000 + "}" + "\\chemfig{!{x}" + "{A}" * 9 + "}" * 3,
+    "\x00\ud800".encode("utf-8", "replace").decode() * 100,
+    "\\overset" * 5000,
+    "^" * 5000,
+    "\\chemfig{A-[:1" + "(" * 30 + "]B}",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_predictions_are_wrong_or_rejected_in_no_time(text: str) -> None:
+    started = time.process_time()
+    truth = ChemistryTruth(f"{ETHANOL}\\chemfig{{**6(------)}}")
+    (result,) = make_benchmark("chemistry").score([Pair("s", truth, ChemistryPrediction(text))])
+    assert time.process_time() - started < 2
+    if isinstance(result, RejectedRecord):
+        assert result.side in ("prediction", "sample")
+        assert len(result.message) < 400
+    else:
+        assert result.columns["exact_match"] == 0
+
+
+ALPHABET = [
+    *"CHO-=~<>()[]{}*6?:,.0123_^!@#|% \n",
+    "**6(",
+    "\\chemfig",
+    "branch(",
+    "branch)",
+    "-[:30]",
+    "?[a]",
+    "\\circle",
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(ALPHABET), max_size=40), st.sampled_from(("", " ")))
+def test_any_prediction_is_scored(pieces: list[str], blank: str) -> None:
+    result = score(ETHANOL, f"\\chemfig{{{blank.join(pieces)}}}")
+    assert result.columns["exact_match"] in (0, 1)
+    Sums.of(result.statistics)
+
+
+def test_the_shipped_corpus_is_made_by_the_generator_and_scores() -> None:
+    truths, predictions = read_records(CORPUS / "ground_truth.jsonl"), read_records(CORPUS / "predictions.jsonl")
+    made = [sample(index, 1) for index in range(len(truths))]
+    assert [json.loads(text) for text in truths.values()] == [truth for truth, _ in made]
+    assert [json.loads(text) for text in predictions.values()] == [pred for _, pred in made if pred is not None]
+    benchmark = make_benchmark("chemistry")
+    scores = score_records(benchmark, truths, predictions)
+    for (_, prediction), result in zip(made, scores.values(), strict=True):
+        assert isinstance(result, SampleScore)
+        error = prediction["error"] if prediction is not None else "none"
+        expected = (1, 1) if error in ("right", "rewritten", "turned") else (0, int(error == "text"))
+        assert (result.columns["exact_match"], result.columns["structure_exact_match"]) == expected, error
+    right = sum(p is not None and p["error"] in ("right", "rewritten", "turned") for _, p in made)
+    assert benchmark.values(total(scores.values()))["exact_match"] == right / len(made)
+
+
+def test_a_sample_is_drawn() -> None:
+    benchmark = make_benchmark("chemistry")
+    for index in range(40):
+        truth, prediction = sample(index, 2)
+        record = None if prediction is None else ChemistryPrediction(prediction["text"])
+        svg = ElementTree.fromstring(benchmark.draw(ChemistryTruth(truth["text"]), record))
+        assert svg.tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_a_picture_tells_matched_from_differing_and_escapes() -> None:
+    benchmark = make_benchmark("chemistry")
+    picture = benchmark.draw(ChemistryTruth("<&\x01> \\chemfig{A-[2]B}"), ChemistryPrediction("\\chemfig{A-[2]<&>C}"))
+    assert "<script" not in picture
+    assert "&lt; &amp; \ufffd &gt;" in picture
+    shapes = {element.tag.split("}")[1] for element in ElementTree.fromstring(picture)}
+    assert shapes == {"text", "line", "circle", "rect"}
+    ElementTree.fromstring(benchmark.draw(ChemistryTruth("\\chemfig{A-[2]B}"), ChemistryPrediction("\\chemfig{{}}")))
+    ElementTree.fromstring(benchmark.draw(ChemistryTruth("\\chemfig{A-[2]B}"), ChemistryPrediction("\\chemfig{A-[")))
+
+
+def test_scores_do_not_depend_on_the_batch() -> None:
+    benchmark = make_benchmark("chemistry")
+    made = [sample(index, 3) for index in range(20)]
+    order = [*range(20)]
+    random.Random(0).shuffle(order)
+
+    def scored(index: int) -> bytes:
+        truth, prediction = made[index]
+        record = None if prediction is None else ChemistryPrediction(prediction["text"])
+        result = benchmark.score_sample(ChemistryTruth(truth["text"]), record)
+        return msgspec.json.encode([dict(result.statistics), result.details])
+
+    forward = {index: scored(index) for index in range(20)}
+    assert {index: scored(index) for index in order} == forward

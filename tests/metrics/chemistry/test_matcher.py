@@ -1,0 +1,232 @@
+"""The matcher: its rules, its laws on made-up molecules, and its limits."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metrics.chemistry.alignment import aligned, unlikeness
+from metrics.chemistry.budget import Budget, OutOfBudget
+from metrics.chemistry.line import read_line
+from metrics.chemistry.matcher import match_molecules
+from metrics.chemistry.molecule import Molecule
+from metrics.chemistry.surroundings import Neighbour, surroundings
+from tests.generate.chemistry import damaged, write_chemfig, write_ssml
+from tests.generate.chemistry import molecule as drawing
+from tests.metrics.chemistry.helpers import STEPS, compare, molecule
+
+seeds = st.integers(min_value=0, max_value=10**9)
+laws = settings(max_examples=60, deadline=None)
+
+
+def drawn(text: str) -> Molecule | None:
+    """The molecule of a line that is one region; None where it is straight text."""
+    regions = read_line(text, Budget(STEPS)).regions
+    assert all(region.problem is None for region in regions), regions
+    return regions[0].molecule if regions else None
+
+
+def equal(first: Molecule | None, second: Molecule | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return match_molecules(first, second, Budget(STEPS)).equal
+
+
+def isomorphic(first: Molecule, second: Molecule) -> bool:
+    """Whether some renumbering makes texts and bonds the same: every permutation is tried."""
+
+    def edges(graph: Molecule, order: tuple[int, ...]) -> Counter[tuple[frozenset[int], str]]:
+        return Counter((frozenset((order[bond.begin], order[bond.end])), bond.kind) for bond in graph.bonds)
+
+    if len(first.atoms) != len(second.atoms):
+        return False
+    own = edges(first, tuple(range(len(first.atoms))))
+    return any(
+        all(first.atoms[order[n]].text == atom.text for n, atom in enumerate(second.atoms))
+        and edges(second, order) == own
+        for order in itertools.permutations(range(len(first.atoms)))
+    )
+
+
+@laws
+@given(seeds)
+def test_a_molecule_equals_itself_rewritten_from_any_atom_in_any_order(seed: int) -> None:
+    rng = random.Random(seed)
+    graph = drawing(rng)
+    truth = drawn(write_ssml(graph))
+    assert equal(truth, truth)
+    assert equal(truth, drawn(write_ssml(graph, rng.randrange(len(graph.texts)), rng)))
+    assert equal(truth, drawn(write_chemfig(graph, rng.randrange(len(graph.texts)), rng)))
+
+
+@laws
+@given(seeds, st.sampled_from(("atom", "bond", "connection")))
+def test_a_changed_atom_bond_or_connection_is_not_equal(seed: int, error: str) -> None:
+    rng = random.Random(seed)
+    graph = drawing(rng)
+    truth, changed = drawn(write_ssml(graph)), drawn(write_ssml(damaged(graph, error, rng)))
+    assert truth is None or not equal(truth, changed)
+    assert truth is None or not equal(changed, truth)
+
+
+@laws
+@given(seeds, st.integers(min_value=1, max_value=3))
+def test_what_is_called_equal_is_isomorphic(seed: int, changes: int) -> None:
+    """Small molecules over few texts, where wrong pairs look alike; every permutation is the oracle."""
+    rng = random.Random(seed)
+
+    def small() -> str:
+        parts = [rng.choice(("", "O")), "?[a]"]
+        for number in range(rng.randint(3, 5)):
+            parts.append(f"{rng.choice('--=')}[:{rng.choice((0, 60, 90, 120, 200, 300))}]")
+            parts.append(rng.choice(("", "", "O")))
+            if number and rng.random() < 0.4:
+                parts.append("?[a,{-}]")
+        return f"\\chemfig {{ {' '.join(parts)} }}"
+
+    first, second = drawn(small()), drawn(small())
+    if first is not None and second is not None and equal(first, second):
+        assert isomorphic(first, second)
+
+
+def test_two_rings_joined_by_a_bond_are_not_two_fused_rings() -> None:
+    # Ten corners in a chain; the rings close over 5 - 0 and 9 - 4 (fused) or over 4 - 0 and 9 - 5 (joined).
+    fused = "?[a] -[:0] -[:40] -[:80] -[:120] ?[b] -[:160] ?[a,{-}] -[:100] -[:60] -[:20] -[:-20] ?[b,{-}]"
+    joined = "?[a] -[:0] -[:40] -[:80] -[:120] ?[a,{-}] -[:160] ?[b] -[:100] -[:60] -[:20] -[:-20] ?[b,{-}]"
+    assert not compare(fused, joined).equal
+    assert not compare(joined, fused).equal
+
+
+@pytest.mark.parametrize(
+    ("truth", "prediction", "difference"),
+    [
+        ("A -[:90] B", "A -[:90] C", "atom 2 'B': the prediction has 'C' there"),
+        ("A -[:90] B", "A =[:90] B", "the bond from atom 1 'A' to atom 2 'B': '-' in the ground truth, '=' in the"),
+        ("A -[:90] B -[:0] C", "A -[:90] B branch( -[:0] C branch) -[:90] D", "atom 2 'B': 2 bonds in the ground"),
+    ],
+)
+def test_the_first_difference_is_told_in_words(truth: str, prediction: str, difference: str) -> None:
+    match = compare(truth, prediction)
+    assert not match.equal
+    assert difference in str(match.difference)
+
+
+def test_a_wedge_and_its_mirror_image_are_one() -> None:
+    assert compare("A <[:90] B", "A >[:90] B").equal
+    assert compare("A <:[:90] B", "A >:[:90] B").equal
+    assert not compare("A <[:90] B", "A <:[:90] B").equal
+    assert not compare("A <[:90] B", "A -[:90] B").equal
+
+
+def test_angles_only_order_neighbours_unless_there_is_a_limit() -> None:
+    assert compare("A -[:90] B", "A -[:50] B").equal
+    assert compare("A -[:90] B", "A -[:50] B", max_angle_deviation=40).equal
+    limited = compare("A -[:90] B", "A -[:50] B", max_angle_deviation=39)
+    assert "turned by 40 degrees" in str(limited.difference)
+
+
+def test_another_order_round_an_atom_is_another_drawing() -> None:
+    star = "A branch( -[:0] {} branch) branch( -[:120] {} branch) -[:240] {}"
+    written_otherwise = "A branch( -[:240] D branch) branch( -[:0] B branch) -[:120] C"
+    assert compare(star.format("B", "C", "D"), written_otherwise).equal
+    # B, C, D counter-clockwise against B, D, C: no shift brings them together.
+    assert not compare(star.format("B", "C", "D"), star.format("B", "D", "C")).equal
+    # A third of a turn: texts do not weigh in the choice of the shift, so the shift by angle stands, as in the tool.
+    assert not compare(star.format("B", "C", "D"), star.format("C", "D", "B")).equal
+
+
+def test_parts_that_no_drawn_bond_joins_are_matched_one_by_one() -> None:
+    two = "A-[2]B-[,,,,draw=none]C-[2]D"
+    assert compare(two, two).equal
+    assert compare(two, "C-[2]D-[4,,,,draw=none]A-[2]B").equal
+    assert not compare(two, "A-[2]B-[,,,,draw=none]C-[2]E").equal
+    assert not compare("A-[2]B", two).equal
+
+
+neighbours = st.builds(
+    Neighbour,
+    angle=st.sampled_from((0.0, 45.0, 90.0, 200.0, 300.0)),
+    bond=st.just(0),
+    kind=st.sampled_from("-="),
+    atom=st.just(0),
+    degree=st.integers(min_value=1, max_value=3),
+)
+
+
+@given(st.lists(st.tuples(neighbours, neighbours), min_size=1, max_size=5))
+def test_the_first_cheapest_shift_counts(pairs: list[tuple[Neighbour, Neighbour]]) -> None:
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+
+    def cost(shift: int) -> float:
+        facing = second[shift:] + second[:shift]
+        return sum(
+            min(abs(a.angle - b.angle), 360 - abs(a.angle - b.angle))
+            + 10 * (a.kind != b.kind)
+            + 30 * abs(a.degree - b.degree)
+            for a, b in zip(first, facing, strict=True)
+        )
+
+    best = min(range(len(second)), key=cost)
+    assert list(aligned(first, second, Budget(STEPS))) == second[best:] + second[:best]
+
+
+def test_the_cost_of_two_atoms() -> None:
+    truth, prediction = molecule("A B -[:90] C"), molecule("A D -[:80] C branch( =[:0] E branch) -[:90] F")
+    cost = unlikeness(truth, prediction, surroundings(truth), surroundings(prediction), Budget(STEPS))
+    # A B against A D: one text edit 10, the neighbour 10 degrees off, and of degree 3, not 1: 2 * 30.
+    assert cost[0, 0] == pytest.approx(10 + 10 + 60)
+    # C, with A B at 270 degrees, against C, with A D at 260 (degree 1, too), E at 0 and F at 90: two degrees apart, and
+    # the cheapest shift faces A B with A D, 10 degrees off.
+    assert cost[1, 1] == pytest.approx(60 + 10)
+
+
+BIG = {
+    "chain": "-[:30]-[:-30]" * 250,
+    "drifting chain": "".join(f"-[:{30 + n % 7}]-[:{-30 - n % 5}]" for n in range(250)),
+    "star": "C" + "".join(f"(-[:{n * 0.7:.1f}]H)" for n in range(499)),
+    "random": "".join(f"-[:{n * 137 % 360}]{'CNOS'[n * 7 % 4]}(-[:{n * 71 % 360}]{'HF'[n % 2]})" for n in range(250)),
+    "rings": "**6(------)-[:180,4]" * 70,
+}
+"""Molecules of about 500 atoms."""
+
+
+@pytest.mark.parametrize("name", BIG)
+def test_big_molecules_stay_under_a_second_and_a_quarter_of_the_steps(name: str) -> None:
+    fused = BIG[name]
+    turned = "[:4]" + fused
+    started = time.process_time()
+    budget = Budget(STEPS // 4)
+    first, second = (read_line(f"\\chemfig{{{text}}}", budget).regions[0].molecule for text in (fused, turned))
+    assert first is not None
+    assert second is not None
+    assert len(first.atoms) > 450
+    match_molecules(first, second, budget)
+    assert time.process_time() - started < 1
+
+
+def test_fused_rings_of_400_atoms_match_themselves_from_another_side() -> None:
+    def fused(levels: int, first: str) -> str:
+        return first if levels == 0 else f"*6(--{fused(levels - 1, first)}----)"
+
+    assert compare(fused(95, "*6(-----)"), fused(95, "*6(-----)")).equal
+    assert not compare(fused(95, "*6(-----)"), fused(95, "*6(--=--)")).equal
+
+
+def test_too_much_work_stops_at_the_same_step_every_time() -> None:
+    text = "\\chemfig{" + BIG["random"] + "}"
+    for _ in range(2):
+        with pytest.raises(OutOfBudget, match="max_steps=5000"):
+            read_line(text, Budget(5000))
+
+
+def test_the_clock_is_a_net_below_the_steps() -> None:
+    budget = Budget(10**9, seconds=0.0001)
+    time.sleep(0.001)
+    with pytest.raises(OutOfBudget, match="time_limit_seconds"):
+        budget.spend(10_000)

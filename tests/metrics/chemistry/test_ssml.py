@@ -1,0 +1,109 @@
+"""SSML: the normalised way of writing."""
+
+from __future__ import annotations
+
+import pytest
+
+from metrics.chemistry.ssml import is_ssml
+from tests.metrics.chemistry.helpers import compare, molecule, problem
+
+
+def test_pieces_of_text_join_and_bonds_lead_to_new_atoms() -> None:
+    drawn = molecule("C H _ { 3 } -[:90.0,2.0] O H =[:0] N")
+    assert [atom.text for atom in drawn.atoms] == [tuple("CH_{3}"), ("O", "H"), ("N",)]
+    first, second = drawn.bonds
+    assert (first.type, second.type) == ("-", "=")
+    assert (first.angle, first.length, second.length) == pytest.approx((90, 2, 1))
+    # y grows downwards: 90 degrees is up.
+    assert (drawn.atoms[1].x, drawn.atoms[1].y) == pytest.approx((0, -2))
+
+
+def test_a_ring_bond_takes_its_angle_and_length_from_its_ends() -> None:
+    # Right 3, then up 4: back to the start it is 5, at 180 + atan(4 / 3) = 233.13 degrees.
+    closing = molecule("A ?[a] -[:0,3] B -[:90,4] C ?[a,{=}]").bonds[-1]
+    assert (closing.type, closing.begin, closing.end) == ("=", 2, 0)
+    assert closing.length == pytest.approx(5)
+    assert closing.angle == pytest.approx(233.13, abs=0.01)
+
+
+def test_a_branch_comes_back_to_the_atom_where_it_began() -> None:
+    drawn = molecule("A branch( -[:90] B -[:90] C branch) -[:0] D")
+    assert [(bond.begin, bond.end) for bond in drawn.bonds] == [(0, 1), (1, 2), (0, 3)]
+
+
+def test_branches_that_are_open_at_the_end_are_closed() -> None:
+    assert molecule("A branch( -[:90] B branch( -[:0] C") == molecule(
+        "A branch( -[:90] B branch( -[:0] C branch) branch)"
+    )
+
+
+def test_blanks_may_be_missing_or_too_many() -> None:
+    assert molecule("A branch( -[:90]B branch)-[: 0, 1.0]C") == molecule("A branch( -[:90] B branch) -[:0,1.0] C")
+
+
+def test_charges_in_braces_are_text() -> None:
+    assert molecule("N H _ { 4 } ^ { + } -[:90] O ^ { - }").atoms[1].text == ("O", "^", "{", "-", "}")
+
+
+def test_the_side_of_a_double_bond_does_not_count() -> None:
+    assert compare("A =_[:90] B", "A =^[:90] B").equal
+
+
+def test_atoms_at_one_place_are_one_unless_both_have_text() -> None:
+    # Up and down again: the third atom lies on the first.
+    assert len(molecule("A -[:90] B -[:270] -[:0] C").atoms) == 3
+    assert len(molecule("A -[:90] B -[:270] D -[:0] C").atoms) == 4
+
+
+def test_a_mark_after_a_branch_is_on_the_atom_of_the_branch() -> None:
+    assert compare(
+        "branch( -[:90] B branch) ?[a] -[:0] C -[:120] ?[a,{-}]",
+        "?[a] branch( -[:90] B branch) -[:0] C -[:120] ?[a,{-}]",
+    ).equal
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("A branch) -[:0] B", "at character 11 of the text: expected a 'branch(' before this 'branch)'"),
+        ("A -[:ninety] branch( branch)", "at character 11 of the text: expected an angle in degrees"),
+        ("A -[:0,1e9] branch( branch)", "expected a length"),
+        ("A -[:0,-1] branch( branch)", "expected a length of 0 or more"),
+        ("A -[:99999999] branch( branch)", "expected an angle in degrees"),
+        ("A ?[a,{x}] branch( branch)", "expected a bond or a number"),
+        ("A ?[a,b,c,d,] branch( branch)", "expected a bond or a number"),
+    ],
+)
+def test_what_cannot_be_read_says_where(content: str, said: str) -> None:
+    assert said in problem(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "ssml"),
+    [
+        ("C H _ { 3 } -[:90.0,1.0] O", True),
+        ("?[a] -[:90] -[:30] ?[a,{-}]", True),
+        ("A branch( - branch)", True),
+        ("( C H _ { 2 } ) _ { 3 } -[:90] O", True),
+        ("N ^ { + } -[:90] O ^ { - }", True),
+        ("CH_3-[2]OH", False),
+        ("* 6 ( - - - )", False),
+        ("C H _ { 3 } - O H", False),
+        ("C ( -[:90] H ) -[:0] H", False),
+        ("[ :30] - -", False),
+    ],
+)
+def test_the_look_of_a_region_tells_its_way_of_writing(content: str, ssml: bool) -> None:
+    assert is_ssml(content) is ssml
+
+
+def test_a_lost_command_in_spaced_chemfig_is_text() -> None:
+    """A label of a nested \\chemfig whose braces were lost keeps the command as the text of an atom.
+
+    The raw label nests the region, which LaTeX draws as its content. So the two are not equal, as for the tool.
+    """
+    nested = molecule("\\chemfig{**6(---(-[2]OH)---)}")
+    spaced = molecule("\\chemfig * * 6 ( - - - ( - [ 2 ] O H ) - - - )")
+    assert spaced.atoms[0].text == ("\\chemfig",)
+    assert nested.atoms[0].text == ()
+    assert len(spaced.bonds) == len(nested.bonds)

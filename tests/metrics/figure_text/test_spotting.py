@@ -1,0 +1,106 @@
+"""End-to-end reading and annotator agreement, pair by pair."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metrics.figure_text.pairing import pair_up
+from metrics.figure_text.spotting import agree, spot, text_numbers
+from tests.metrics.figure_text.brute_force import Box, dice, most_pairs, share_of_hull
+from tests.metrics.figure_text.test_deteval import boxes, overlaps_of
+
+Word = tuple[Box, str | None]
+words = st.lists(st.tuples(boxes, st.sampled_from(["DNA", "dna", "kDa", None])), max_size=5)
+
+
+def spotted(truths: list[Word], detections: list[Word], case_sensitive: bool = True) -> list[tuple[int, int]]:
+    overlaps = overlaps_of([box for box, _ in truths], [box for box, _ in detections])
+    texts = text_numbers([text for _, text in truths], [text for _, text in detections], case_sensitive)
+    everything = np.ones((1, len(truths)), dtype=np.bool_), np.zeros((1, len(detections)), dtype=np.bool_)
+    return spot(overlaps, texts, 0.5, *everything)[0]
+
+
+def agreed(truths: list[Word], detections: list[Word]) -> tuple[int, int]:
+    """Returns how many regions agree in location, and in location and text."""
+    overlaps = overlaps_of([box for box, _ in truths], [box for box, _ in detections])
+    texts = text_numbers([text for _, text in truths], [text for _, text in detections], True)
+    everything = np.ones((1, len(truths)), dtype=np.bool_), np.zeros((1, len(detections)), dtype=np.bool_)
+    location, text = agree(overlaps, texts, 0.85, *everything)
+    return len(location), len(text)
+
+
+class TestEndToEnd:
+    def test_place_and_text_must_be_right(self) -> None:
+        # 60 in common, the smallest rectangle around both 100: 0.6 > 0.5.
+        assert spotted([((0, 0, 10, 10), "DNA")], [((0, 0, 6, 10), "DNA")]) == [(0, 0)]
+        # 50 / 100 is not above one half.
+        assert spotted([((0, 0, 10, 10), "DNA")], [((0, 0, 5, 10), "DNA")]) == []
+        assert spotted([((0, 0, 10, 10), "DNA")], [((0, 0, 10, 10), "DNAx")]) == []
+
+    @pytest.mark.parametrize(("case_sensitive", "expected"), [(True, []), (False, [(0, 0)])])
+    def test_case(self, case_sensitive: bool, expected: list[tuple[int, int]]) -> None:
+        assert spotted([((0, 0, 10, 10), "Straße")], [((0, 0, 10, 10), "STRASSE")], case_sensitive) == expected
+
+    def test_a_word_is_spotted_once(self) -> None:
+        assert spotted([((0, 0, 10, 10), "DNA")], [((0, 0, 9, 10), "DNA"), ((0, 0, 10, 10), "DNA")]) == [(0, 1)]
+
+    def test_a_text_that_is_not_given_equals_nothing(self) -> None:
+        assert spotted([((0, 0, 10, 10), None)], [((0, 0, 10, 10), None)]) == []
+
+    @settings(max_examples=200, deadline=None)
+    @given(words, words)
+    def test_as_many_words_as_any_one_to_one_choice_can_have(self, truths: list[Word], detections: list[Word]) -> None:
+        allowed = {
+            (i, j)
+            for i, (box, text) in enumerate(truths)
+            for j, (found, read) in enumerate(detections)
+            if share_of_hull(box, found) > Fraction(1, 2) and text is not None and text == read
+        }
+        pairs = spotted(truths, detections)
+        assert set(pairs) <= allowed
+        assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs) == most_pairs(allowed)
+
+
+class TestAgreement:
+    def test_the_threshold_is_reached_at_85_percent(self) -> None:
+        # 2 * 17 / (20 + 20) = 0.85 and 2 * 16 / 40 = 0.8.
+        assert agreed([((0, 0, 20, 1), "DNA")], [((3, 0, 23, 1), "DNA")]) == (1, 1)
+        assert agreed([((0, 0, 20, 1), "DNA")], [((4, 0, 24, 1), "DNA")]) == (0, 0)
+
+    def test_text_agrees_only_in_place(self) -> None:
+        assert agreed([((0, 0, 20, 10), "DNA")], [((0, 0, 20, 10), "RNA"), ((50, 0, 70, 10), "DNA")]) == (1, 0)
+
+    @settings(max_examples=200, deadline=None)
+    @given(words, words)
+    def test_counts_of_the_plain_reading(self, one: list[Word], other: list[Word]) -> None:
+        near = {
+            (i, j)
+            for i, (box, _) in enumerate(one)
+            for j, (found, _) in enumerate(other)
+            if dice(box, found) >= Fraction(17, 20)
+        }
+        same = {(i, j) for i, j in near if one[i][1] is not None and one[i][1] == other[j][1]}
+        assert agreed(one, other) == (most_pairs(near), most_pairs(same))
+
+
+class TestPairing:
+    def test_a_pair_is_given_up_where_that_makes_room_for_two(self) -> None:
+        # (0, 0) is best, but only (0, 1) and (1, 0) together make two pairs.
+        rows, columns = np.array([0, 0, 1]), np.array([0, 1, 0])
+        taken = pair_up(rows, columns, np.array([0.9, 0.6, 0.6]), np.ones((1, 3), dtype=np.bool_))
+        assert taken.tolist() == [[False, True, True]]
+
+    def test_each_choice_of_allowed_pairs_is_paired_by_itself(self) -> None:
+        rows, columns = np.array([0, 0, 1]), np.array([0, 1, 0])
+        allowed = np.array([[True, False, True], [False, False, False], [True, False, False]])
+        taken = pair_up(rows, columns, np.array([0.9, 0.6, 0.95]), allowed)
+        assert taken.sum(axis=1).tolist() == [1, 0, 1]
+
+    def test_nothing_to_pair(self) -> None:
+        empty = np.empty(0, dtype=np.intp)
+        assert pair_up(empty, empty, np.empty(0), np.empty((2, 0), dtype=np.bool_)).shape == (2, 0)
