@@ -152,7 +152,10 @@ def test_nothing_has_figures_too(scored: Scored) -> None:
 
 
 def test_a_single_sample_has_figures(scored: Scored) -> None:
-    for score in scored.scores[:8]:
+    """A sample in which something can be measured has figures; an empty one, with columns of None, may have none."""
+    measured = [score for score in scored.scores if any(value is not None for value in score.columns.values())]
+    assert len(measured) > COUNT / 2
+    for score in measured:
         values = scored.benchmark.values(Sums.of(score.statistics))
         assert any(value is not None for value in values.values())
 
