@@ -94,6 +94,28 @@ def test_weights_equal_the_plain_definition(unit_hashes: list[int]) -> None:
         assert weights[replicate].tolist() == [weight_of(unit_hash, replicate) for unit_hash in unit_hashes]
 
 
+def unit_with_uniform(uniform: int) -> int:
+    """Returns the unit hash whose first uniform is the given one: SplitMix64 run backwards."""
+    mask = 2**64 - 1
+
+    def unshifted(mixed: int, shift: int) -> int:
+        return mixed ^ (mixed >> shift) ^ (mixed >> 2 * shift)
+
+    state = unshifted(uniform, 31)
+    state = unshifted(state * pow(0x94D049BB133111EB, -1, 2**64) & mask, 27)
+    state = unshifted(state * pow(0xBF58476D1CE4E5B9, -1, 2**64) & mask, 30)
+    return (state - 0x9E3779B97F4A7C15) & mask
+
+
+def test_a_uniform_on_a_threshold_weighs_more_than_one_below_it() -> None:
+    thresholds = [int(threshold) for threshold in poisson_thresholds()]
+    on = [unit_with_uniform(threshold) for threshold in thresholds]
+    below = [unit_with_uniform(threshold - 1) for threshold in thresholds]
+    assert BOOTSTRAP.weights(on)[1].tolist() == list(range(1, LARGEST_WEIGHT + 1))
+    assert BOOTSTRAP.weights(below)[1].tolist() == list(range(LARGEST_WEIGHT))
+    assert BOOTSTRAP.weights([unit_with_uniform(0), unit_with_uniform(2**64 - 1)])[1].tolist() == [0, LARGEST_WEIGHT]
+
+
 def test_weights_depend_on_seed_unit_and_replicate_alone() -> None:
     few, many = Bootstrap(5, seed=1), Bootstrap(50, seed=1)
     units = [f"sample {i}" for i in range(20)]
