@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metrics.sums import FRACTION_BITS, LARGEST_STATISTIC, Sums, to_units
+from metrics.sums import FRACTION_BITS, LARGEST_STATISTIC, UNITS_PER_ONE, Sums, to_units
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -37,7 +38,7 @@ LARGEST_WEIGHT = 20
 def poisson_thresholds() -> npt.NDArray[np.uint64]:
     """Returns t with t[k] = 2**64 P(Poisson(1) <= k), k = 0..19: a uniform u has the weight #{k: u >= t[k]}.
 
-    The chance of a weight above 20 is 2e-20, less than the 2**-64 that a uniform can tell apart.
+    The chance of a weight above 20 is 8e-21, less than the 2**-64 = 5e-20 that a uniform can tell apart.
     """
     with localcontext() as context:
         context.prec = 60
@@ -166,8 +167,8 @@ class BootstrapSums:
     def to_bytes(self) -> bytes:
         """Returns the canonical bytes: equal for equal sets of samples, however they were merged."""
         names, wholes, fractions = self.to_arrays()
-        head = "\0".join([repr(self.bootstrap), *names]).encode("utf-8", "surrogatepass")
-        return b"\0\0".join([head, wholes.astype("<i8").tobytes(), fractions.astype("<i8").tobytes()])
+        head = json.dumps([self.bootstrap.replicates, self.bootstrap.seed, *names]).encode()
+        return b"\0".join([head, wholes.astype("<i8").tobytes(), fractions.astype("<i8").tobytes()])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BootstrapSums) and self.to_bytes() == other.to_bytes()
@@ -212,15 +213,18 @@ class BootstrapSums:
         values = np.zeros((len(block), len(columns)))
         values[rows, cells] = numbers
         weights = self.bootstrap.weights([unit_hash for unit_hash, _ in block])
+        # Rounded before it is cut: the difference from the floor of a small negative number would round once more.
+        values = np.rint(values * UNITS_PER_ONE) / UNITS_PER_ONE
         floors = np.floor(values)
-        targets = np.array(self._columns(columns))
+        targets = np.array(self._columns(columns), dtype=np.intp)
         self._wholes[:, targets] += (weights @ floors).astype(np.int64)
         fractional = np.flatnonzero((values != floors).any(axis=0))
         if len(fractional):
             self._fold_fractions((values - floors)[:, fractional], weights, targets[fractional])
 
     def _fold_fractions(self, fractions: FloatArray, weights: FloatArray, targets: IntArray) -> None:
-        units = np.rint(fractions * float(1 << FRACTION_BITS)).astype(np.int64)
+        """Adds the fractions [B, N], multiples of 2**-52, to the columns `targets`."""
+        units = (fractions * UNITS_PER_ONE).astype(np.int64)
         high = (weights @ (units >> HALF_BITS).astype(np.float64)).astype(np.int64)
         low = (weights @ (units & (HALF - 1)).astype(np.float64)).astype(np.int64)
         # high * 2**26 could pass 2**63 on its way, so its whole part is carried first.

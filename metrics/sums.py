@@ -28,9 +28,11 @@ def to_units(value: float) -> int:
         if abs(value) > LARGEST_STATISTIC:
             raise ValueError(f"a statistic of {value} is above the largest that can be summed, {LARGEST_STATISTIC}")
         return value << FRACTION_BITS
-    if not math.isfinite(value) or abs(value) > LARGEST_STATISTIC:
-        raise ValueError(f"a statistic must be finite and at most {LARGEST_STATISTIC} in magnitude, not {value}")
-    return round(value * UNITS_PER_ONE)
+    # Integers of NumPy come here too: as they are, they would overflow in the multiplication.
+    number = float(value)
+    if not math.isfinite(number) or abs(number) > LARGEST_STATISTIC:
+        raise ValueError(f"a statistic must be finite and at most {LARGEST_STATISTIC} in magnitude, not {number}")
+    return round(number * UNITS_PER_ONE)
 
 
 class Sums:

@@ -15,9 +15,8 @@ def as_usage_error(error: BaseException) -> UsageError | None:
     """Returns the problem with an input that a runner reported, however deep it has wrapped it; None for others."""
     if isinstance(error, UsageError):
         return error
-    if isinstance(error, InputProblem):
-        return UsageError(error.message)
-    found = re.search(re.escape(InputProblem.MARK) + r" (.*?)(?:\\n|\n| \[while running|$)", str(error))
+    # A runner may raise the same type again, made of the whole text: then the mark stands there twice.
+    found = re.search(rf"(?:{re.escape(InputProblem.MARK)} )+(.*?)(?:\\n|\n| \[while running|$)", str(error))
     return UsageError(found.group(1).strip().rstrip("'\"")) if found else None
 
 

@@ -60,7 +60,7 @@ def _system(system: SystemResult, result: RunResult) -> list[str]:
     sections = ["### Coverage", _coverage(system), "### Figures", _headline(system, benchmark.headline)]
     others = [name for name in system.overall.values if name not in benchmark.headline]
     if others:
-        rows = [[f"`{cell(name)}`", figure_text(system.overall, name)] for name in others]
+        rows = [[code(name), figure_text(system.overall, name)] for name in others]
         sections += ["### All other figures", table(["figure", "value"], rows)]
     if system.slices:
         sections += ["### Slices", _slices(system, benchmark.headline)]
@@ -84,7 +84,7 @@ def _coverage(system: SystemResult) -> str:
 
 
 def _headline(system: SystemResult, headline: Sequence[str]) -> str:
-    rows = [[f"`{name}`", figure_text(system.overall, name)] for name in headline]
+    rows = [[code(name), figure_text(system.overall, name)] for name in headline]
     return table(["figure", "value"], rows)
 
 
@@ -117,7 +117,7 @@ def _gates(result: RunResult) -> str:
     rows = [
         [
             name,
-            f"`{cell(figure)}`",
+            code(figure),
             number(system.overall.values.get(figure)),
             number(gate.minimum),
             number(gate.maximum),
@@ -157,8 +157,22 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def cell(text: str) -> str:
-    """Returns text of unknown origin as the content of a Markdown cell: one line, no markup, not too long."""
+    """Returns text of unknown origin as the content of a Markdown cell.
+
+    One line, not too long, and neither HTML, link, image nor code.
+    """
+    escaped = html.escape(_one_line(text), quote=False)
+    for mark in "\\|[]*":
+        escaped = escaped.replace(mark, f"\\{mark}")
+    return escaped.replace("`", "'")
+
+
+def code(text: str) -> str:
+    """Returns text of unknown origin as code in a Markdown cell, in which nothing but `|` and the quote is markup."""
+    line = _one_line(text).replace("|", "\\|").replace("`", "'")
+    return f"`{line}`"
+
+
+def _one_line(text: str) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    if len(line) > LONGEST_CELL:
-        line = f"{line[:LONGEST_CELL]}..."
-    return html.escape(line, quote=False).replace("\\", "\\\\").replace("|", "\\|").replace("`", "'")
+    return line if len(line) <= LONGEST_CELL else f"{line[:LONGEST_CELL]}..."

@@ -181,8 +181,9 @@ def sums_document(result: RunResult) -> dict[str, Any]:
 
 
 def _sums(figures: SliceFigures) -> dict[str, Any]:
-    names = sorted({name for sums in figures.replicates for name in sums.units()})
-    numbers = [sums.units().get(name, 0) for sums in figures.replicates for name in names]
+    replicates = [sums.units() for sums in figures.replicates]
+    names = sorted({name for units in replicates for name in units})
+    numbers = [units.get(name, 0) for units in replicates for name in names]
     packed = b"".join(number.to_bytes(16, "little", signed=True) for number in numbers)
     return {
         "sums": figures.sums.units(),
@@ -191,16 +192,17 @@ def _sums(figures: SliceFigures) -> dict[str, Any]:
     }
 
 
-def unpack_replicates(document: Mapping[str, Any]) -> list[Sums]:
-    """Returns the replicates that a `replicates` entry of sums.json holds.
+def unpack_replicates(document: Mapping[str, Any], count: int) -> list[Sums]:
+    """Returns the `count` replicates that a `replicates` entry of sums.json holds.
 
     Raises ValueError where the data do not fit the names.
     """
     names = document["names"]
-    raw = zlib.decompress(base64.b64decode(document["data"]))
-    if not names:
-        return []
-    rows = np.frombuffer(raw, dtype="V16").reshape(-1, len(names))
+    try:
+        raw = zlib.decompress(base64.b64decode(document["data"]))
+    except zlib.error as error:
+        raise ValueError(f"the replicates cannot be uncompressed: {error}") from error
+    rows = np.frombuffer(raw, dtype="V16").reshape(count, len(names))
     return [
         Sums(
             {name: int.from_bytes(cell.tobytes(), "little", signed=True) for name, cell in zip(names, row, strict=True)}

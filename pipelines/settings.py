@@ -162,6 +162,8 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key_node, _ in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, "a key must be plain text", key_node.start_mark)
             if key_node.value in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key_node.value} stands there twice", key_node.start_mark
@@ -204,11 +206,14 @@ def _convert(raw: dict[str, Any], kind: type[_Struct], source: str) -> _Struct:
 
 def _explain(error: msgspec.ValidationError, raw: Any, kind: type[msgspec.Struct]) -> str:
     message, _, path = str(error).partition(" - at `")
-    keys = re.findall(r"\[(?:\.\.\.|\d+)\]|[^.\[\]`$]+", path.rstrip("`"))
+    in_key = path.startswith("key` in `")
+    keys = re.findall(r"\[(?:\.\.\.|\d+)\]|[^.\[\]`$]+", path.removeprefix("key` in `").rstrip("`"))
     info: Any = msgspec.inspect.type_info(kind)
-    value, walked = raw, []
-    for key in keys:
-        if key.startswith("["):
+    value = raw
+    walked: list[str] = []
+    for step in keys:
+        key = step if not step.startswith("[") else _failing_key(raw, walked, kind, str(error))
+        if key is None:
             break
         value = value.get(key) if isinstance(value, dict) else None
         info = _field_type(info, key)
@@ -218,8 +223,28 @@ def _explain(error: msgspec.ValidationError, raw: Any, kind: type[msgspec.Struct
         names = [field.encode_name for field in info.fields]
         name = ".".join([*walked, unknown.group(1)])
         return f"{name}: unknown key{_nearest(unknown.group(1), names)}; allowed: {', '.join(names)}"
+    if in_key and isinstance(info, msgspec.inspect.DictType):
+        found = _failing_key(raw, walked, kind, str(error))
+        return f"{'.'.join(walked)}: found the key {_shown(found)}; allowed: {_allowed(info.key_type)}"
     allowed = f"; allowed: {_allowed(info)}" if info is not None else f"; {message}"
     return f"{'.'.join(walked) or 'it'}: found {_shown(value)}{allowed}"
+
+
+def _failing_key(raw: Any, walked: Sequence[str], kind: type[msgspec.Struct], message: str) -> Any:
+    """Returns the key in the mapping at `walked` that causes the error `message`, which does not name it."""
+    mapping = raw
+    for key in walked:
+        mapping = mapping[key]
+    for key in mapping if isinstance(mapping, dict) else ():
+        alone: Any = {key: mapping[key]}
+        for outer in reversed(walked):
+            alone = {outer: alone}
+        try:
+            msgspec.convert({**raw, **alone}, kind)
+        except msgspec.ValidationError as error:
+            if str(error) == message:
+                return key
+    return None
 
 
 def _field_type(info: Any, key: str) -> Any:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NEITHER_BRACKET_NOR_QUOTE = bytes(byte for byte in range(256) if byte not in b'[]{}"')
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_BETWEEN_OPEN_AND_CLOSED = (ord("[") + ord("]")) // 2
 
 
 def deeper_than(text: bytes, limit: int) -> bool:
     """Tells whether the JSON `text` nests arrays and objects more than `limit` deep.
 
-    Text with few brackets is told at once; of the rest, the brackets outside of strings are looked at, and the
-    innermost ones taken away, a level at a time. Text that is not JSON may be told either way.
+    Text with few brackets is told at once; of the rest, the brackets outside of strings are counted up and down.
+    Text that breaks off is not told deeper than it goes; other text that is not JSON may be told either way.
     """
     if text.count(b"[") + text.count(b"{") <= limit:
         return False
@@ -24,9 +27,7 @@ def deeper_than(text: bytes, limit: int) -> bool:
     brackets = structure.replace(b'""', b"")
     if b'"' in brackets:
         brackets = b"".join(structure.split(b'"')[::2])
-    for level in range(limit):
-        # What is left cannot hold more levels than half its brackets.
-        if len(brackets) <= 2 * (limit - level):
-            return False
-        brackets = brackets.replace(b"[]", b"")
-    return bool(brackets)
+    if len(brackets) <= 2 * limit:
+        return False
+    steps = _BETWEEN_OPEN_AND_CLOSED - np.frombuffer(brackets, dtype=np.int8)
+    return bool(np.cumsum(steps, dtype=np.int32).max() > limit)

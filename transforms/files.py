@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -63,11 +64,13 @@ def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
 
 
 def _match(glob: str, what: str) -> list[tuple[str, int]]:
+    # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
+    here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:
-        metadata = FileSystems.match([glob])[0].metadata_list
+        metadata = FileSystems.match([here + glob])[0].metadata_list
     except (BeamIOError, ValueError, OSError) as error:
         raise InputProblem(f"{what} {glob}: cannot be listed: {_innermost(error)}") from error
-    files = [(entry.path, entry.size_in_bytes) for entry in metadata]
+    files = [(entry.path.removeprefix(here), entry.size_in_bytes) for entry in metadata]
     if not files:
         raise InputProblem(f"{what} {glob}: no file matches; check the path and quote the pattern in the shell")
     return files
@@ -110,15 +113,19 @@ def _split_parquet(file: SourceFile) -> Iterator[Part]:
         yield Part(file, start, metadata.num_row_groups, first_row)
 
 
-def open_parquet(file: SourceFile) -> Any:
-    """Returns the pyarrow ParquetFile of a file on any filesystem of Beam.
+@contextlib.contextmanager
+def open_parquet(file: SourceFile) -> Iterator[Any]:
+    """Opens a file on any filesystem of Beam as a pyarrow ParquetFile.
 
     Raises InputProblem where it cannot be opened or is no Parquet.
     """
-    try:
-        return pq.ParquetFile(FileSystems.open(file.path, compression_type="uncompressed"), pre_buffer=False)
-    except (OSError, ValueError, BeamIOError) as error:
-        raise unreadable(file, error) from error
+    with contextlib.ExitStack() as opened:
+        try:
+            stream = opened.enter_context(FileSystems.open(file.path, compression_type="uncompressed"))
+            parquet = opened.enter_context(pq.ParquetFile(stream, pre_buffer=False))
+        except (OSError, ValueError, BeamIOError) as error:
+            raise unreadable(file, error) from error
+        yield parquet
 
 
 def unreadable(file: SourceFile, error: BaseException) -> InputProblem:

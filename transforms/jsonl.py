@@ -17,6 +17,7 @@ from backports import zstd
 from transforms.files import Part, unreadable
 
 READ_BYTES = 1 << 20
+BOM = b"\xef\xbb\xbf"
 
 
 @contextlib.contextmanager
@@ -25,12 +26,13 @@ def open_uncompressed(path: str) -> Iterator[BinaryIO]:
 
     Beam's own decompression takes a file that was cut off for a whole one; these readers raise EOFError.
     """
+    name = path.lower()
     with FileSystems.open(path, compression_type="uncompressed") as raw:
-        if path.endswith(".gz"):
+        if name.endswith(".gz"):
             yield cast(BinaryIO, gzip.GzipFile(fileobj=raw))
-        elif path.endswith(".bz2"):
+        elif name.endswith(".bz2"):
             yield cast(BinaryIO, bz2.BZ2File(raw))
-        elif path.endswith(".zst"):
+        elif name.endswith(".zst"):
             yield cast(BinaryIO, zstd.ZstdFile(raw))
         else:
             yield raw
@@ -38,11 +40,11 @@ def open_uncompressed(path: str) -> Iterator[BinaryIO]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line that is not blank, without its end.
+    """One line that is not blank, without its end and without the byte-order mark of the file.
 
     position: the byte offset of its start, in the uncompressed text. line: its number from 1, or 0 where the
     part does not start the file. text: its bytes. length: its length, larger than the text where the line was
-    longer than the limit and has been cut.
+    longer than the limit and has been cut; the end of a line that was cut may count.
     """
 
     position: int
@@ -65,37 +67,49 @@ def read_lines(part: Part, limit: int) -> Iterator[Line]:
 
 
 def _lines(stream: BinaryIO, part: Part, limit: int) -> Iterator[Line]:
-    position = part.start
-    if part.start:
-        # The line that covers the byte before the part belongs to the part before, as it started there.
-        stream.seek(part.start - 1)
-        position -= 1
-    pieces = _pieces(stream, limit)
-    if part.start:
-        _, length, _ = next(pieces, (b"", 0, False))
-        position += length
-    for number, (text, length, is_bom_place) in enumerate(pieces, start=1):
+    position = _seek_first_line(stream, part)
+    if position is None:
+        return
+    for number, (text, length) in enumerate(_pieces(stream, limit + len(BOM) + len(b"\r\n")), start=1):
         if part.stop is not None and position >= part.stop:
             return
-        kept = text[3:] if is_bom_place and not part.start and text.startswith(b"\xef\xbb\xbf") else text
-        kept = kept.rstrip(b"\r\n")
-        if kept.strip() or length > len(text):
-            yield Line(position, 0 if part.start else number, kept, length)
+        cut = length > len(text)
+        kept = text if cut else text.rstrip(b"\r\n")
+        if not position:
+            kept = kept.removeprefix(BOM)
+        if kept.strip() or cut:
+            yield Line(position, 0 if part.start else number, kept[:limit], length - len(text) + len(kept))
         position += length
 
 
-def _pieces(stream: BinaryIO, limit: int) -> Iterator[tuple[bytes, int, bool]]:
-    """Yields each line with its end, cut after `limit` bytes, its whole length, and whether it is the first."""
-    first, held, skipped = True, b"", 0
+def _seek_first_line(stream: BinaryIO, part: Part) -> int | None:
+    """Moves to the first line that starts in `part` and returns its position, or None where none does."""
+    if not part.start:
+        return 0
+    # The line that covers the byte before the part belongs to the part before, as it started there.
+    position = part.start - 1
+    stream.seek(position)
+    while (part.stop is None or position < part.stop) and (chunk := stream.read(READ_BYTES)):
+        end = chunk.find(b"\n")
+        if end >= 0:
+            stream.seek(position + end + 1)
+            return position + end + 1
+        position += len(chunk)
+    return None
+
+
+def _pieces(stream: BinaryIO, limit: int) -> Iterator[tuple[bytes, int]]:
+    """Yields each line with its end, cut after `limit` bytes, and its whole length."""
+    held, skipped = b"", 0
     while chunk := stream.read(READ_BYTES):
         lines = chunk.split(b"\n")
         for line in lines[:-1]:
             held, skipped = _grown(held, skipped, line + b"\n", limit)
-            yield held, len(held) + skipped, first
-            first, held, skipped = False, b"", 0
+            yield held, len(held) + skipped
+            held, skipped = b"", 0
         held, skipped = _grown(held, skipped, lines[-1], limit)
     if held or skipped:
-        yield held, len(held) + skipped, first
+        yield held, len(held) + skipped
 
 
 def _grown(held: bytes, skipped: int, more: bytes, limit: int) -> tuple[bytes, int]:

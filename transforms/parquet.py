@@ -68,7 +68,15 @@ def check_columns(file: SourceFile, schema: Any) -> None:
 def _rows(batch: Any, first: int, structured: Collection[str], depth_limit: int) -> Iterator[Row]:
     names = batch.schema.names
     json_columns = [i for i, field in enumerate(batch.schema) if _holds_json(field, structured)]
-    values = [column.to_pylist(maps_as_pydicts="lossy") for column in batch.columns]
+    try:
+        values = [column.to_pylist(maps_as_pydicts="lossy") for column in batch.columns]
+    except UnicodeDecodeError:
+        if batch.num_rows > 1:
+            for offset in range(batch.num_rows):
+                yield from _rows(batch.slice(offset, 1), first + offset, structured, depth_limit)
+        else:
+            yield _undecodable_row(batch, first)
+        return
     record = _record_type(names)
     id_column = names.index("sample_id")
     for offset, cells in enumerate(zip(*values, strict=True)):
@@ -84,10 +92,23 @@ def _rows(batch: Any, first: int, structured: Collection[str], depth_limit: int)
             yield Row(first + offset, cells[id_column], payload)
 
 
+def _undecodable_row(batch: Any, number: int) -> Row:
+    """Returns the row of a batch of one in which some text is not UTF-8; `sample_id` is None where that is it."""
+    cells: dict[str, Any] = {}
+    problems = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            cells[name] = column.to_pylist()[0]
+        except UnicodeDecodeError as error:
+            problems.append(f"column {name}: {error}")
+    return Row(number, cells.get("sample_id"), b"\xc0", "; ".join(problems))
+
+
 def _holds_json(field: Any, structured: Collection[str]) -> bool:
     if isinstance(field.type, pa.JsonType):
         return True
-    text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     return bool(text) and field.name in structured
 
 

@@ -134,11 +134,12 @@ class ReadPart(beam.DoFn):
         file, columns = part.file, self._columns[part.file.side]
         for row in read_rows(part, columns.wanted, columns.structured, self._limits.depth):
             framed = Framed(Origin(file.side, file.number, row.number, row.number + 1, file.path), MSGPACK, row.payload)
-            if not isinstance(row.sample_id, str):
+            if row.error is not None:
+                sample_id = row.sample_id if isinstance(row.sample_id, str) else None
+                yield self._rejected(framed, "unreadable", row.error, sample_id)
+            elif not isinstance(row.sample_id, str):
                 found = "null" if row.sample_id is None else type(row.sample_id).__name__
                 yield self._rejected(framed, "no_sample_id", f"sample_id must be a string, not {found}")
-            elif row.error is not None:
-                yield self._rejected(framed, "unreadable", row.error, row.sample_id)
             elif len(row.payload) > self._limits.record_bytes:
                 yield self._too_large(framed, len(row.payload))
             else:
@@ -168,6 +169,8 @@ class ReadPart(beam.DoFn):
 def _about_sample_id(error: str) -> str:
     if "missing required field `sample_id`" in error:
         return "there is no sample_id; every record needs one, a string"
+    if "$" not in error:
+        return f"a record must be an object with a sample_id: {error}"
     return f"sample_id must be a string: {error}"
 
 

@@ -178,9 +178,13 @@ class ScoreBatch(beam.DoFn):
             yield from self._settle(job, result)
 
     def _score(self, jobs: Sequence[_Job]) -> list[SampleScore | RejectedRecord]:
+        """Scores jobs in batches: a sample of several systems may have brought more than one batch holds."""
+        size = self._benchmark.batch_size
+        batches = [jobs[start : start + size] for start in range(0, len(jobs), size)]
+        return [result for batch in batches for result in self._score_batch(batch)]
+
+    def _score_batch(self, jobs: Sequence[_Job]) -> list[SampleScore | RejectedRecord]:
         """Scores jobs as one batch; where the batch fails as a whole, each alone, to find the one that fails."""
-        if not jobs:
-            return []
         started = time.perf_counter_ns()
         pairs = [Pair(job.sample_id, job.truth, job.prediction) for job in jobs]
         try:
@@ -188,7 +192,7 @@ class ScoreBatch(beam.DoFn):
         except Exception as error:  # noqa: BLE001 - whatever a sample does to a metric must not end the run
             if len(jobs) == 1:
                 return [RejectedRecord("sample", f"scoring failed: {type(error).__name__}: {explain(error)}")]
-            return [result for job in jobs for result in self._score([job])]
+            return [result for job in jobs for result in self._score_batch([job])]
         Observed.batch_size.update(len(jobs))
         Observed.sample_microseconds.update((time.perf_counter_ns() - started) // 1000 // len(jobs))
         return [_checked(result) for result in results]

@@ -196,9 +196,13 @@ def write_file(path: str, content: bytes) -> None:
     """Writes a file under another name, then renames it, so that it is there as a whole or not at all."""
     make_folder(posixpath.dirname(path))
     temporary = f"{path}.{new_run_id()}.part"
-    with FileSystems.create(temporary, compression_type="uncompressed") as stream:
-        stream.write(content)
-    FileSystems.rename([temporary], [path])
+    try:
+        with FileSystems.create(temporary, compression_type="uncompressed") as stream:
+            stream.write(content)
+        FileSystems.rename([temporary], [path])
+    except BaseException:
+        delete_files([temporary])
+        raise
 
 
 def write_probe(folder: str) -> None:
@@ -220,7 +224,7 @@ def remove_staging(output: str, run_id: str) -> None:
     """Removes the staging folder of a run, and the folder above it when it was the last."""
     for folder in (posixpath.join(output, STAGING, run_id), posixpath.join(output, STAGING)):
         try:
-            if folder.endswith(run_id) or not _paths(posixpath.join(folder, "*")):
+            if folder.endswith(run_id) or not _paths(posixpath.join(folder, "**")):
                 FileSystems.delete([folder])
         except (BeamIOError, OSError):
             return

@@ -1,0 +1,243 @@
+"""The pipeline against a plain loop: the same bytes, however the corpus is cut, ordered, stored or run."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from metrics.benchmark import benchmark_names
+from metrics.bootstrap import Bootstrap
+from pipelines.result import unpack_replicates
+from tests import toy
+from tests.plain_loop import make_benchmark
+from tests.runs import Record, Run, evaluate, plain_score, plain_sums, write_lines
+from transforms import files
+
+COUNT = 130
+SYSTEMS = ("ours", "theirs")
+BOOTSTRAP = Bootstrap(replicates=20, seed=5)
+SETTINGS = ("--set", "bootstrap.replicates=20", "--set", "bootstrap.seed=5", "--set", "cluster=page")
+SLICES = ("--slice", "kind", "--slice", "words", "--slice", "kind,words", "--slice", "missing")
+
+
+def truth_and_predictions(index: int) -> tuple[Record, list[Record | None]]:
+    truth, ours = toy.sample(index, seed=0)
+    theirs = None if index % 7 == 1 else {"sample_id": truth["sample_id"], "text": "x" * (index % 5)}
+    return {**truth, "page": f"p{index // 3}"}, [ours, theirs]
+
+
+CORPUS = [truth_and_predictions(index) for index in range(COUNT)]
+TRUTHS = [truth for truth, _ in CORPUS]
+PREDICTIONS = {
+    name: [predictions[system] for _, predictions in CORPUS if predictions[system] is not None]
+    for system, name in enumerate(SYSTEMS)
+}
+
+
+def run(folder: Path, *more: str) -> Run:
+    """Runs on `truth/*`, `ours/*` and `theirs/*` of a folder, named relatively: the globs are part of the summary."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        found = evaluate(
+            folder / "out", "truth/*", {"ours": "ours/*", "theirs": "theirs/*"}, "--quiet", *SETTINGS, *SLICES, *more
+        )
+    assert (found.code, found.stdout, found.stderr) == (0, "", "")
+    return found
+
+
+def store(folder: Path, write: Callable[[Path, list[Any]], object]) -> Path:
+    write(folder / "truth", TRUTHS)
+    for name in SYSTEMS:
+        write(folder / name, PREDICTIONS[name])
+    return folder
+
+
+def one_file(folder: Path, records: list[Any]) -> None:
+    write_lines(folder / "all.jsonl", records)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return store(tmp_path_factory.mktemp("corpus"), one_file)
+
+
+@pytest.fixture(scope="module")
+def baseline(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return run(store(tmp_path_factory.mktemp("baseline"), one_file))
+
+
+# Against the plain loop.
+
+
+def labels_of(truth: Record) -> Iterator[str]:
+    yield ""
+    yield f"kind={truth['kind']}"
+    yield "missing=null"
+    for word in truth["words"]:
+        yield f"words={word}"
+        yield f"kind={truth['kind']},words={word}"
+
+
+def test_sums_and_replicates_of_every_slice_are_those_of_a_plain_loop(baseline: Run) -> None:
+    benchmark = make_benchmark("toy")
+    document = baseline.sums
+    for system, name in enumerate(SYSTEMS):
+        parts: dict[str, list[Any]] = {}
+        for truth, predictions in CORPUS:
+            score = plain_score(benchmark, truth, predictions[system])
+            assert score is not None
+            for label in labels_of(truth):
+                parts.setdefault(label, []).append((json.dumps(truth["page"]), score))
+        expected = {label: plain_sums(each, BOOTSTRAP) for label, each in parts.items()}
+        found = {"": document["systems"][name], **document["systems"][name]["slices"]}
+        assert sorted(found) == sorted(expected)
+        for label, (sums, *replicates) in expected.items():
+            assert json.dumps(found[label]["sums"]) == json.dumps(sums.units())
+            assert unpack_replicates(found[label]["replicates"], BOOTSTRAP.replicates) == replicates
+
+
+def test_coverage_is_counted_as_in_a_plain_loop(baseline: Run) -> None:
+    for system, name in enumerate(SYSTEMS):
+        present = sum(predictions[system] is not None for _, predictions in CORPUS)
+        assert 0 < present < COUNT
+        assert baseline.summary["systems"][name]["coverage"] == {
+            "ground_truth": {
+                "read": COUNT,
+                "scored": present,
+                "missing_prediction": COUNT - present,
+                "rejected": 0,
+                "duplicate": 0,
+            },
+            "predictions": {"read": present, "scored": present, "unmatched": 0, "duplicate": 0, "rejected": 0},
+            "balanced": True,
+        }
+        odd = [predictions[system] is not None for truth, predictions in CORPUS if truth["kind"] == 1]
+        assert baseline.summary["systems"][name]["slices"]["kind=1"]["coverage"] == {
+            "ground_truth": {"missing_prediction": odd.count(False), "scored": odd.count(True)},
+            "predictions": {"scored": odd.count(True)},
+        }
+
+
+def test_values_are_those_of_the_sums(baseline: Run) -> None:
+    for name in SYSTEMS:
+        equal = sum(
+            truth["text"] == prediction["text"]
+            for truth in TRUTHS
+            for prediction in PREDICTIONS[name]
+            if prediction is not None and prediction["sample_id"] == truth["sample_id"]
+        )
+        assert baseline.summary["systems"][name]["values"]["exact_match"] == equal / COUNT
+
+
+# However the corpus is cut.
+
+
+def shuffled_files(folder: Path, records: list[Any]) -> None:
+    """Records in another order over files of other names, plain and compressed, some of them empty."""
+    rng = random.Random(1)
+    records = rng.sample(records, len(records))
+    for number, suffix in enumerate(["jsonl", "jsonl.gz", "ndjson", "json.zst", "jsonl"]):
+        write_lines(folder / f"{9 - number}.{suffix}", records[number::5])
+    write_lines(folder / "empty.jsonl", [])
+
+
+TRUTH_SCHEMA = pa.schema(
+    [
+        ("words", pa.list_(pa.string())),
+        ("page", pa.string()),
+        ("text", pa.string()),
+        ("kind", pa.int16()),
+        ("missing", pa.string()),
+        ("unused", pa.struct([("a", pa.list_(pa.int64()))])),
+        ("sample_id", pa.string()),
+    ]
+)
+
+
+def parquet(folder: Path, records: list[Any]) -> None:
+    folder.mkdir(parents=True)
+    schema = TRUTH_SCHEMA if folder.name == "truth" else pa.schema([("text", pa.string()), ("sample_id", pa.string())])
+    for number, part in enumerate([records[:50], records[50:]]):
+        pq.write_table(pa.Table.from_pylist(part, schema), folder / f"{number}.parquet", row_group_size=16)
+
+
+def parquet_with_json_text(folder: Path, records: list[Any]) -> None:
+    folder.mkdir(parents=True)
+    texts = [
+        {**each, "words": json.dumps(each["words"]), "missing": None} if "words" in each else each for each in records
+    ]
+    pq.write_table(pa.Table.from_pylist(texts), folder / "all.pq")
+
+
+@pytest.mark.parametrize("write", [shuffled_files, parquet, parquet_with_json_text])
+def test_files_orders_and_formats_do_not_change_a_byte(
+    tmp_path: Path, baseline: Run, write: Callable[[Path, list[Any]], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "BYTES_PER_PART", 700)
+    found = run(store(tmp_path, write))
+    assert found.bytes() == baseline.bytes()
+    assert found.samples == baseline.samples
+
+
+@pytest.mark.parametrize(("part", "batch"), [(13, 1), (97, 1000), (100_000, 2)])
+def test_parts_and_batches_do_not_change_a_byte(
+    corpus: Path, baseline: Run, part: int, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "BYTES_PER_PART", part)
+    monkeypatch.setattr(toy.ToyBenchmark, "batch_size", batch)
+    assert run(corpus).bytes() == baseline.bytes()
+
+
+def test_worker_processes_do_not_change_a_byte(corpus: Path, baseline: Run) -> None:
+    root = Path(__file__).parents[2]
+    with pytest.MonkeyPatch.context() as patch:
+        # The workers are processes of their own, which import from the folder they start in or from this path.
+        patch.setenv("PYTHONPATH", str(root))
+        found = run(corpus, "--direct_running_mode=multi_processing", "--direct_num_workers=2")
+    assert found.bytes() == baseline.bytes()
+    assert found.samples == baseline.samples
+
+
+# Every benchmark.
+
+
+@pytest.mark.parametrize("name", [name for name in benchmark_names() if name != "toy"])
+def test_every_benchmark_gives_the_sums_of_a_plain_loop(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = importlib.import_module(f"tests.generate.{name}").sample
+    corpus = [sample(index, 11) for index in range(12)]
+    write_lines(tmp_path / "truth.jsonl", [truth for truth, _ in corpus])
+    write_lines(tmp_path / "predictions.jsonl", [prediction for _, prediction in reversed(corpus) if prediction])
+    monkeypatch.setattr(files, "BYTES_PER_PART", 2000)
+    settings = ("--quiet", "--set", "bootstrap.replicates=3", "--set", "max_rejected_fraction=1")
+    found = evaluate(tmp_path / "out", tmp_path / "truth.jsonl", tmp_path / "predictions.jsonl", *settings, config=name)
+    assert found.code == 0
+
+    benchmark = make_benchmark(name)
+    benchmark.setup()
+    try:
+        scores = [
+            (truth["sample_id"], plain_score(benchmark, *decoded(truth, prediction))) for truth, prediction in corpus
+        ]
+    finally:
+        benchmark.teardown()
+    sums, *replicates = plain_sums([(unit, score) for unit, score in scores if score is not None], Bootstrap(3, 0))
+    system = found.sums["systems"]["predictions"]
+    assert json.dumps(system["sums"]) == json.dumps(sums.units())
+    assert unpack_replicates(system["replicates"], 3) == replicates
+    assert found.summary["systems"]["predictions"]["values"] == json.loads(json.dumps(benchmark.values(sums)))
+
+
+def decoded(truth: Record, prediction: Record | None) -> tuple[Record, Record | None]:
+    """The records as they come out of JSON, where tuples are lists."""
+    return msgspec.json.decode(msgspec.json.encode((truth, prediction)), type=tuple[Record, Record | None])

@@ -1,0 +1,80 @@
+"""How a pipeline is run, and on which runner."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import apache_beam as beam
+import pytest
+from apache_beam.options.pipeline_options import DirectOptions, WorkerOptions
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.runner import PipelineState
+
+from pipelines import launch
+from pipelines.errors import UsageError
+from transforms.records import InputProblem
+
+
+@pytest.mark.parametrize(
+    ("flags", "local"),
+    [
+        ([], True),
+        (["--runner=DirectRunner"], True),
+        (["--runner", "FnApiRunner"], True),
+        (["--runner=FlinkRunner"], False),
+        (["--runner=DataflowRunner"], False),
+    ],
+)
+def test_local_runs_stay_in_this_process(flags: list[str], local: bool) -> None:
+    options = launch.beam_options(flags)
+    assert launch.is_local(options) == local
+    assert isinstance(launch._runner(options), FnApiRunner) == local
+
+
+def test_options_of_beam_are_passed_on() -> None:
+    options = launch.beam_options(["--direct_num_workers=2", "--direct_running_mode", "multi_threading"])
+    assert options.view_as(DirectOptions).direct_num_workers == 2
+    assert options.view_as(DirectOptions).direct_running_mode == "multi_threading"
+
+
+@pytest.mark.parametrize("flags", [["--no_such_option"], ["value"], ["--direct_running_mode=turbo"]])
+def test_options_that_beam_does_not_know_are_refused(flags: list[str]) -> None:
+    with pytest.raises(UsageError):
+        launch.beam_options(flags)
+
+
+def test_workers_are_quiet_unless_asked() -> None:
+    for flags, verbose, level in [
+        ([], False, "CRITICAL"),
+        ([], True, None),
+        (["--default_sdk_harness_log_level=INFO"], False, "INFO"),
+        (["--runner=FlinkRunner"], False, None),
+    ]:
+        options = launch.beam_options(flags)
+        launch.quiet_workers(options, verbose)
+        assert options.view_as(WorkerOptions).default_sdk_harness_log_level == level
+
+
+def fail(element: int) -> None:
+    raise InputProblem(f"file {element}: cut off")
+
+
+def test_a_problem_of_the_input_inside_of_the_pipeline_is_one_of_usage() -> None:
+    with pytest.raises(UsageError, match=r"^file 1: cut off$"):
+        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]) | beam.Map(fail))
+
+
+def test_a_defect_inside_of_the_pipeline_stays_one() -> None:
+    with pytest.raises(ZeroDivisionError):
+        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([0]) | beam.Map(lambda n: 1 // n))
+
+
+@pytest.mark.parametrize("state", [PipelineState.FAILED, PipelineState.CANCELLED])
+def test_a_run_that_does_not_end_well_is_an_error(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: Any) -> Any:
+        return SimpleNamespace(wait_until_finish=lambda: state)
+
+    monkeypatch.setattr(beam.Pipeline, "run", run)
+    with pytest.raises(RuntimeError, match=f"ended in the state {state}"):
+        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]))

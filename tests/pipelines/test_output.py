@@ -1,0 +1,282 @@
+"""What a run leaves behind: whole files, sums that can be finalised again, rows, gates, the ranking."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from metrics.bootstrap import Bootstrap
+from metrics.intervals import percentile_intervals
+from metrics.sums import Sums
+from pipelines import evaluate as evaluation
+from pipelines.result import unpack_replicates
+from tests import toy
+from tests.plain_loop import make_benchmark
+from tests.runs import Run, evaluate, write_lines
+
+COUNT = 40
+CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    write_lines(folder / "truth.jsonl", [truth for truth, _ in CORPUS])
+    write_lines(folder / "good.jsonl", [{**truth, "text": truth["text"]} for truth, _ in CORPUS])
+    write_lines(folder / "fair.jsonl", [prediction for _, prediction in CORPUS if prediction])
+    write_lines(folder / "none.jsonl", [])
+    return folder
+
+
+def systems(corpus: Path, **names: str) -> dict[str, Path]:
+    return {name: corpus / f"{stem}.jsonl" for name, stem in names.items()}
+
+
+@pytest.fixture(scope="module")
+def run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Four systems, two of them alike, one without any prediction; slices, and a gate that holds."""
+    return evaluate(
+        tmp_path_factory.mktemp("output") / "new" / "folder",
+        corpus / "truth.jsonl",
+        systems(corpus, fair="fair", nothing="none", beta="good", alpha="good"),
+        *("--slice", "kind", "--slice", "words", "--set", "bootstrap.replicates=40"),
+        *("--set", "gates.similarity.minimum=0", "--set", "worst_samples=3"),
+    )
+
+
+def test_a_run_that_is_done(run: Run) -> None:
+    assert (run.code, run.stderr) == (0, "")
+    assert {name.partition("/")[0] for name in tree(run.output)} == {
+        "summary.json",
+        "sums.json",
+        "report.md",
+        "samples",
+        "quarantine",
+    }
+    assert not (run.output / ".staging").exists()
+    assert [name for name in tree(run.output) if ".part" in name] == []
+
+
+def test_the_summary_has_its_documented_form(run: Run) -> None:
+    summary = run.summary
+    assert list(summary) == ["benchmark", "config", "ranking", "systems"]
+    assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
+    assert "output" not in summary["config"]
+    assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
+    for system in summary["systems"].values():
+        assert list(system) == ["coverage", "values", "intervals", "tables", "slices"]
+        assert list(system["slices"]) == ["kind=0", "kind=1", "words=a", "words=b"]
+        for part in system["slices"].values():
+            assert list(part) == ["coverage", "values", "intervals"]
+    tables = summary["systems"]["beta"]["tables"]
+    assert tables == [{"title": "Counts", "header": ["what", "count"], "rows": [["samples", 40.0], ["equal", 40.0]]}]
+
+
+def test_systems_are_ranked_with_ties_by_name(run: Run) -> None:
+    assert run.summary["ranking"] == ["alpha", "beta", "fair", "nothing"]
+    section = run.report.partition("## Ranking")[2].partition("\n## ")[0]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in section.splitlines() if row.startswith("|")]
+    assert [row[:2] for row in rows[2:]] == [["1", "alpha"], ["2", "beta"], ["3", "fair"], ["4", "nothing"]]
+
+
+def test_figures_finalised_again_from_the_sums_are_those_of_the_summary(run: Run) -> None:
+    benchmark = make_benchmark("toy")
+    document = run.sums
+    assert (document["format"], document["unit_bits"], document["benchmark"]) == (1, 52, "toy")
+    assert document["bootstrap"] == {"replicates": 40, "seed": 0}
+    for name, system in run.summary["systems"].items():
+        stored = document["systems"][name]
+        assert stored["coverage"] == system["coverage"]
+        for found, expected in [
+            (stored, system),
+            *((stored["slices"][label], system["slices"][label]) for label in system["slices"]),
+        ]:
+            replicates = unpack_replicates(found["replicates"], document["bootstrap"]["replicates"])
+            intervals = percentile_intervals(benchmark.values, replicates, 0.95)
+            assert benchmark.values(Sums(found["sums"])) == expected["values"]
+            assert json.loads(json.dumps(intervals)) == expected["intervals"]
+
+
+def test_replicates_that_do_not_fit_are_refused(run: Run) -> None:
+    replicates = run.sums["systems"]["fair"]["replicates"]
+    assert len(unpack_replicates(replicates, 40)) == 40
+    for bad, count in [
+        (replicates, 39),
+        ({**replicates, "names": ["a", "b"]}, 40),
+        ({**replicates, "data": "AAAA"}, 40),
+        ({**replicates, "data": "no base64"}, 40),
+    ]:
+        with pytest.raises(ValueError):
+            unpack_replicates(bad, count)
+
+
+def test_rows_of_samples_have_the_declared_schema(run: Run) -> None:
+    paths = list(run.output.glob("samples/*.parquet"))
+    assert paths
+    for path in paths:
+        assert pq.ParquetFile(path).schema_arrow.equals(
+            pa.schema(
+                [
+                    ("sample_id", pa.string()),
+                    ("system", pa.string()),
+                    ("status", pa.string()),
+                    ("exact_match", pa.float64()),
+                    ("similarity", pa.float64()),
+                    ("details", pa.string()),
+                ]
+            )
+        )
+
+
+def test_there_is_a_row_for_each_sample_of_each_system(run: Run) -> None:
+    rows = {(row["system"], row["sample_id"]): row for row in run.samples}
+    assert len(rows) == len(run.samples) == 4 * COUNT
+    for truth, prediction in CORPUS:
+        row = rows["fair", truth["sample_id"]]
+        if prediction is None:
+            expected = (0.0, "missing_prediction", {"read": None})
+        else:
+            difference = abs(len(truth["text"]) - len(prediction["text"]))
+            expected = (1 / (1 + difference), "scored", {"read": prediction["text"]})
+        assert (row["similarity"], row["status"], json.loads(row["details"])) == expected
+        assert rows["nothing", truth["sample_id"]]["status"] == "missing_prediction"
+
+
+def test_the_worst_samples_stand_in_the_report_lowest_first(run: Run) -> None:
+    section = run.report.partition("## fair\n")[2].partition("\n## ")[0].partition("### Worst samples by")[2]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in section.splitlines() if row.startswith("|")]
+    worst = sorted((row["similarity"], row["sample_id"]) for row in run.samples if row["system"] == "fair")[:3]
+    assert [row[0] for row in rows[2:]] == [sample_id for _, sample_id in worst]
+
+
+def test_the_console_shows_the_main_figures_and_where_the_report_is(run: Run) -> None:
+    assert run.stdout.splitlines()[-1] == f"report: {run.output}/report.md"
+    for text in ("exact_match", "similarity", "alpha", "fair: 36 of 40 samples scored, 4 without a prediction"):
+        assert text in run.stdout
+
+
+# Running again.
+
+
+def test_a_second_run_replaces_everything_and_leaves_foreign_files(corpus: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    first = evaluate(output, corpus / "truth.jsonl", systems(corpus, ours="good", more="fair"))
+    assert first.code == 0
+    foreign = {"notes.txt": b"mine", "samples/notes.txt": b"mine", "quarantine/more.jsonl": b"{}\n", "old/a.json": b"1"}
+    for name, content in foreign.items():
+        (output / name).parent.mkdir(exist_ok=True)
+        (output / name).write_bytes(content)
+    second = evaluate(output, corpus / "truth.jsonl", systems(corpus, ours="fair"))
+    assert second.code == 0
+    (tmp_path / "fresh").mkdir()
+    fresh = evaluate(tmp_path / "fresh", corpus / "truth.jsonl", systems(corpus, ours="fair"))
+    for name, content in foreign.items():
+        assert (output / name).read_bytes() == content
+        (output / name).unlink()
+    assert second.bytes() == fresh.bytes()
+    assert second.report == fresh.report
+    assert second.samples == fresh.samples
+    assert len(tree(output)) == len(tree(tmp_path / "fresh"))
+
+
+def test_a_run_that_fails_leaves_an_earlier_result_as_it_was(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out"
+    assert evaluate(output, corpus / "truth.jsonl", corpus / "good.jsonl").code == 0
+    before = tree(output)
+    broken = write_lines(tmp_path / "cut.jsonl.gz", [truth for truth, _ in CORPUS])
+    broken.write_bytes(broken.read_bytes()[:-20])
+    found = evaluate(output, corpus / "truth.jsonl", broken)
+    assert found.code == 2
+    assert tree(output) == before
+
+    def crash(*_: Any) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(evaluation, "report", crash)
+    found = evaluate(output, corpus / "truth.jsonl", corpus / "fair.jsonl")
+    assert found.code == 3
+    assert "ZeroDivisionError: a defect" in found.stderr
+    assert tree(output) == before
+    assert not (output / ".staging").exists()
+
+
+def test_an_output_that_cannot_be_written_is_told_in_one_line_or_whole(corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    found = evaluate(tmp_path / "file" / "out", corpus / "truth.jsonl", corpus / "good.jsonl")
+    assert found.code != 0
+    assert found.stdout == ""
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+# Empty input.
+
+
+def test_no_records_at_all(tmp_path: Path) -> None:
+    write_lines(tmp_path / "empty.jsonl", [])
+    found = evaluate(tmp_path / "out", tmp_path / "empty.jsonl", tmp_path / "empty.jsonl", "--slice", "kind")
+    assert (found.code, found.stderr) == (0, "")
+    system = found.summary["systems"]["predictions"]
+    assert system["values"] == system["intervals"] == {"exact_match": None, "similarity": None}
+    assert system["coverage"]["balanced"] is True
+    assert {count for side in ("ground_truth", "predictions") for count in system["coverage"][side].values()} == {0}
+    assert (system["slices"], found.samples, found.quarantine) == ({}, [], [])
+    assert found.sums["systems"]["predictions"]["sums"] == {}
+
+
+def test_predictions_without_any_ground_truth_are_unmatched(corpus: Path, tmp_path: Path) -> None:
+    write_lines(tmp_path / "empty.jsonl", [])
+    found = evaluate(tmp_path / "out", tmp_path / "empty.jsonl", corpus / "good.jsonl")
+    assert found.code == 0
+    assert found.summary["systems"]["predictions"]["coverage"]["predictions"]["unmatched"] == COUNT
+    assert {entry["cause"] for entry in found.quarantine} == {"unmatched"}
+    assert len(found.quarantine) == COUNT
+
+
+def test_missing_predictions_can_be_left_out_of_the_score_and_intervals_too(corpus: Path, tmp_path: Path) -> None:
+    settings = ("--set", "missing=exclude", "--set", "bootstrap.replicates=0")
+    found = evaluate(tmp_path / "out", corpus / "truth.jsonl", corpus / "fair.jsonl", *settings)
+    pairs = [(truth, prediction) for truth, prediction in CORPUS if prediction]
+    equal = sum(truth["text"] == prediction["text"] for truth, prediction in pairs)
+    system = found.summary["systems"]["predictions"]
+    assert system["values"]["exact_match"] == equal / len(pairs)
+    assert system["coverage"]["ground_truth"]["missing_prediction"] == COUNT - len(pairs) > 0
+    assert "A missing prediction is left out of the score." in found.report
+    assert system["intervals"] == {}
+    assert "Intervals" not in found.report
+    assert unpack_replicates(found.sums["systems"]["predictions"]["replicates"], 0) == []
+
+
+def test_clusters_are_drawn_as_one(corpus: Path, tmp_path: Path) -> None:
+    """With one cluster for all, every replicate is the corpus some whole number of times."""
+    truths = write_lines(tmp_path / "truth.jsonl", [{**truth, "page": "p"} for truth, _ in CORPUS])
+    settings = ("--set", "cluster=page", "--set", "bootstrap.replicates=30")
+    found = evaluate(tmp_path / "out", truths, corpus / "fair.jsonl", *settings)
+    system = found.sums["systems"]["predictions"]
+    bootstrap = Bootstrap(30, 0)
+    weights = bootstrap.weights([bootstrap.unit_hash('"p"')])[1:, 0].astype(int).tolist()
+    assert unpack_replicates(system["replicates"], 30) == [Sums(system["sums"]).scaled(weight) for weight in weights]
+
+
+def test_a_gate_decides_the_exit_code_after_everything_was_written(corpus: Path, tmp_path: Path) -> None:
+    gates = ("--set", "gates.exact_match.maximum=0.5", "--set", "gates.similarity.minimum=1")
+    found = evaluate(tmp_path, corpus / "truth.jsonl", corpus / "good.jsonl", "--quiet", *gates)
+    assert (found.code, found.stdout) == (1, "")
+    assert found.stderr == "beamscore: predictions: gate exact_match: 1 is above the maximum 0.5\n"
+    assert found.summary["systems"]["predictions"]["values"]["exact_match"] == 1
+    section = found.report.partition("## Gates")[2]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in section.splitlines() if row.startswith("|")]
+    assert rows[2:] == [
+        ["predictions", "`exact_match`", "1.0000", "–", "0.5000"],
+        ["predictions", "`similarity`", "1.0000", "1.0000", "–"],
+    ]

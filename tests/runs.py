@@ -1,0 +1,127 @@
+"""Runs `beamscore evaluate` in this process and reads back what it wrote; corpora to run it on."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow.parquet as pq
+from backports import zstd
+
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from metrics.bootstrap import Bootstrap
+from metrics.sums import Sums
+from pipelines import cli
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of the command: the exit code, what it printed, and its output folder."""
+
+    code: int
+    stdout: str
+    stderr: str
+    output: Path
+
+    @property
+    def summary(self) -> Any:
+        return json.loads((self.output / "summary.json").read_bytes())
+
+    @property
+    def sums(self) -> Any:
+        return json.loads((self.output / "sums.json").read_bytes())
+
+    @property
+    def report(self) -> str:
+        return (self.output / "report.md").read_text(encoding="utf-8")
+
+    @property
+    def samples(self) -> list[Record]:
+        """The rows of all sample files, in order of system and sample."""
+        rows = [
+            row for path in self.output.glob("samples/*.parquet") for row in pq.ParquetFile(path).read().to_pylist()
+        ]
+        return sorted(rows, key=lambda row: (row["system"], row["sample_id"]))
+
+    @property
+    def quarantine(self) -> list[Record]:
+        """The entries of the quarantine, in order of side and place."""
+        lines = [line for path in self.output.glob("quarantine/*.jsonl") for line in path.read_bytes().splitlines()]
+        entries = [json.loads(line) for line in lines]
+        return sorted(entries, key=lambda entry: (entry["side"], entry["source"], entry["position"], entry["error"]))
+
+    def bytes(self) -> dict[str, bytes]:
+        """The documents that must not depend on how the run was cut."""
+        return {name: (self.output / name).read_bytes() for name in ("summary.json", "sums.json")}
+
+
+def command(*arguments: str | Path) -> tuple[int, str, str]:
+    """Runs the command line; returns the exit code, standard output and standard error."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+            code = cli.main([str(argument) for argument in arguments])
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    return code, stdout.getvalue(), stderr.getvalue()
+
+
+def evaluate(
+    output: Path,
+    truths: str | Path,
+    predictions: Mapping[str, str | Path] | str | Path,
+    *more: str,
+    config: str | Path = "toy",
+) -> Run:
+    """Runs `beamscore evaluate`; `predictions` are globs by system, or one glob of a system without a name."""
+    named = (
+        [f"{name}={glob}" for name, glob in predictions.items()] if isinstance(predictions, Mapping) else [predictions]
+    )
+    flags = [flag for each in named for flag in ("--predictions", each)]
+    return Run(*command("evaluate", config, "--ground-truth", truths, *flags, "--output", output, *more), output)
+
+
+def write_lines(path: Path, records: Iterable[Record | bytes]) -> Path:
+    """Writes records, or lines as they are, as JSONL, compressed as the end of the name says."""
+    lines = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in records]
+    content = b"".join(line + b"\n" for line in lines)
+    if path.suffix == ".gz":
+        content = gzip.compress(content)
+    elif path.suffix == ".zst":
+        content = zstd.compress(content)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def plain_score(benchmark: Benchmark[Any, Any, Any], truth: Record, prediction: Record | None) -> SampleScore | None:
+    """Scores one sample on its own, as the rules of missing and rejected records say; None: it is out of the score."""
+    pair = Pair(
+        truth["sample_id"],
+        msgspec.convert(truth, benchmark.truth_type),
+        None if prediction is None else msgspec.convert(prediction, benchmark.prediction_type),
+    )
+    (result,) = benchmark.score([pair])
+    if isinstance(result, RejectedRecord):
+        if result.side == "prediction" and prediction is not None:
+            return plain_score(benchmark, truth, None)
+        return None
+    return result
+
+
+def plain_sums(units_and_scores: Sequence[tuple[str, SampleScore]], bootstrap: Bootstrap) -> list[Sums]:
+    """Returns the sums of samples and those of each replicate, added up one by one; a unit is drawn as one."""
+    weights = bootstrap.weights([bootstrap.unit_hash(unit) for unit, _ in units_and_scores]).astype(int).tolist()
+    scores = [Sums.of(score.statistics) for _, score in units_and_scores]
+    return [Sums.merged(sums.scaled(weight) for sums, weight in zip(scores, row, strict=True)) for row in weights]

@@ -1,0 +1,206 @@
+"""The laws that every benchmark keeps, so that any runner may cut, order and merge its samples as it likes."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pickle
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, benchmark_class, benchmark_names
+from metrics.bootstrap import Bootstrap, BootstrapSums, check_statistics
+from metrics.sums import Sums
+from tests import toy
+from tests.plain_loop import make_benchmark
+
+COUNT = 24
+BOOTSTRAP = Bootstrap(replicates=5, seed=1)
+
+Result = SampleScore | RejectedRecord
+
+
+class Scored:
+    """A benchmark that is set up, its pairs, and the results of scoring each pair alone."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.benchmark = make_benchmark(name)
+        self.benchmark.setup()
+        generate = toy.sample if name == "toy" else importlib.import_module(f"tests.generate.{name}").sample
+        self.records = [generate(index, 3) for index in range(COUNT)]
+        self.pairs = [self.pair(*each) for each in self.records]
+        self.alone = [result for pair in self.pairs for result in self.benchmark.score([pair])]
+        self.scores = [result for result in self.alone if isinstance(result, SampleScore)]
+
+    def pair(self, truth: Any, prediction: Any) -> Pair[Any, Any]:
+        decode = msgspec.json.decode
+        return Pair(
+            truth["sample_id"],
+            decode(msgspec.json.encode(truth), type=self.benchmark.truth_type),
+            None
+            if prediction is None
+            else decode(msgspec.json.encode(prediction), type=self.benchmark.prediction_type),
+        )
+
+
+@pytest.fixture(scope="module", params=benchmark_names())
+def scored(request: pytest.FixtureRequest) -> Iterator[Scored]:
+    made = Scored(request.param)
+    yield made
+    made.benchmark.teardown()
+
+
+def comparable(result: Result) -> bytes:
+    """A result as bytes: equal for results that are equal to the last bit, in the order of their names too."""
+    if isinstance(result, RejectedRecord):
+        return msgspec.json.encode(["rejected", result.side, result.message])
+    statistics = [
+        (name, value.hex() if isinstance(value, float) else value) for name, value in result.statistics.items()
+    ]
+    return msgspec.json.encode([statistics, dict(result.columns), result.details, dict(result.coverage)])
+
+
+def test_the_corpus_says_something(scored: Scored) -> None:
+    """The laws below would hold of nothing, too."""
+    assert len({pair.sample_id for pair in scored.pairs}) == COUNT
+    assert len(scored.scores) > COUNT / 2
+    assert any(pair.prediction is None for pair in scored.pairs) or scored.name != "toy"
+    assert len({comparable(score) for score in scored.scores}) > 3
+    figures = figures_of(scored.benchmark, scored.scores)
+    assert all(figures.get(name) is not None for name in scored.benchmark.ranking)
+
+
+def test_samples_are_a_function_of_index_and_seed(scored: Scored) -> None:
+    generate = toy.sample if scored.name == "toy" else importlib.import_module(f"tests.generate.{scored.name}").sample
+    again = [generate(index, 3) for index in reversed(range(COUNT))][::-1]
+    assert msgspec.json.encode(again) == msgspec.json.encode(scored.records)
+
+
+def test_statistics_can_be_summed_and_columns_are_the_declared_ones(scored: Scored) -> None:
+    for score in scored.scores:
+        check_statistics(score.statistics)
+        assert set(score.columns) <= set(scored.benchmark.sample_columns)
+        msgspec.json.encode(score.details)
+
+
+def merge_at_random(parts: list[Any], rng: random.Random, merge: Callable[[Any, Any], Any]) -> Any:
+    """Merges parts two by two, in a random tree."""
+    while len(parts) > 1:
+        rng.shuffle(parts)
+        parts = [merge(parts[0], parts[1]), *parts[2:]]
+    return parts[0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_split_order_and_merge_tree_gives_the_same_bytes(scored: Scored, seed: int) -> None:
+    rng = random.Random(seed)
+    scores = list(enumerate(scored.scores))
+    plain = Sums.merged(Sums.of(score.statistics) for _, score in scores)
+    whole = collect(scores)
+    rng.shuffle(scores)
+    cuts = sorted(rng.sample(range(len(scores)), 6))
+    shards = [scores[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(scores)], strict=True)]
+
+    merged = merge_at_random(
+        [Sums.merged(Sums.of(score.statistics) for _, score in each) for each in shards], rng, Sums.merge
+    )
+    assert pickle.dumps(merged) == pickle.dumps(plain)
+
+    def merge(into: BootstrapSums, other: BootstrapSums) -> BootstrapSums:
+        into.merge(other)
+        return into
+
+    replicated = merge_at_random([collect(each) for each in shards], rng, merge)
+    assert replicated.to_bytes() == whole.to_bytes()
+    assert replicated.sums() == plain
+    figures = [scored.benchmark.values(sums) for sums in replicated.all_sums()]
+    assert repr(figures) == repr([scored.benchmark.values(sums) for sums in whole.all_sums()])
+
+
+def collect(scores: Sequence[tuple[int, SampleScore]]) -> BootstrapSums:
+    sums = BootstrapSums(BOOTSTRAP)
+    for index, score in scores:
+        sums.add(BOOTSTRAP.unit_hash(f"s{index}"), score.statistics)
+    return sums
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_score_does_not_depend_on_its_batch(scored: Scored, seed: int) -> None:
+    rng = random.Random(seed)
+    order = rng.sample(range(COUNT), COUNT)
+    size = min(scored.benchmark.batch_size, [COUNT, 5, 2][seed])
+    found: dict[int, bytes] = {}
+    for start in range(0, COUNT, size):
+        batch = order[start : start + size]
+        results = scored.benchmark.score([scored.pairs[index] for index in batch])
+        assert len(results) == len(batch)
+        found.update(zip(batch, map(comparable, results), strict=True))
+    assert [found[index] for index in range(COUNT)] == [comparable(result) for result in scored.alone]
+
+
+def test_nothing_has_figures_too(scored: Scored) -> None:
+    values = scored.benchmark.values(Sums())
+    assert values
+    assert all(value is None or isinstance(value, float) for value in values.values())
+    assert scored.benchmark.score([]) == []
+    msgspec.json.encode(scored.benchmark.tables(Sums()))
+
+
+def test_a_single_sample_has_figures(scored: Scored) -> None:
+    """A sample in which something can be measured has figures; one that adds nothing to the sums may have none."""
+    measured = [score for score in scored.scores if score.statistics]
+    assert len(measured) > COUNT / 2
+    for score in measured:
+        values = scored.benchmark.values(Sums.of(score.statistics))
+        assert any(value is not None for value in values.values())
+
+
+def test_predictions_score_better_than_none(scored: Scored) -> None:
+    """Every ground truth that can be scored at all is scored without a prediction, and all that ranks is lower then."""
+    missing = [
+        scored.benchmark.score([Pair(pair.sample_id, pair.truth, None)])[0]
+        for pair, result in zip(scored.pairs, scored.alone, strict=True)
+        if isinstance(result, SampleScore)
+    ]
+    without = figures_of(scored.benchmark, missing)
+    given = figures_of(scored.benchmark, scored.scores)
+    for name in scored.benchmark.ranking:
+        assert (without[name] or 0) < (given[name] or 0)
+
+
+def figures_of(benchmark: Benchmark[Any, Any, Any], results: Sequence[Result]) -> dict[str, float | None]:
+    scores = [result for result in results if isinstance(result, SampleScore)]
+    assert len(scores) == len(results)
+    return benchmark.values(Sums.merged(Sums.of(score.statistics) for score in scores))
+
+
+def test_every_figure_is_declared_with_its_meaning(scored: Scored) -> None:
+    declared = {name.partition("[")[0] for name in scored.benchmark.value_meanings}
+    values = figures_of(scored.benchmark, scored.scores)
+    assert {name.partition("[")[0] for name in values} <= declared
+    assert set(scored.benchmark.headline) | set(scored.benchmark.ranking) <= set(values)
+    assert scored.benchmark.worst_by in scored.benchmark.sample_columns
+
+
+def test_figures_are_numbers_or_none(scored: Scored) -> None:
+    values = figures_of(scored.benchmark, scored.scores)
+    for name, value in values.items():
+        assert value is None or (type(value) in (float, int) and math.isfinite(value)), name
+
+
+def test_the_benchmark_travels_to_workers(scored: Scored) -> None:
+    fresh = make_benchmark(scored.name)
+    copied: Benchmark[Any, Any, Any] = pickle.loads(pickle.dumps(fresh))
+    assert type(copied) is benchmark_class(scored.name)
+    assert copied.options == fresh.options
+    copied.setup()
+    try:
+        results = [result for pair in scored.pairs[:3] for result in copied.score([pair])]
+    finally:
+        copied.teardown()
+    assert [comparable(result) for result in results] == [comparable(result) for result in scored.alone[:3]]

@@ -1,0 +1,90 @@
+"""The combiner, sharded by hand: a local pipeline merges too little to find a wrong merge."""
+
+from __future__ import annotations
+
+import pickle
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metrics.bootstrap import Bootstrap, BootstrapSums
+from metrics.sums import Sums
+from transforms.combine import AddUp, MergeSums, SliceTotals
+from transforms.slice import Contribution
+
+BOOTSTRAP = Bootstrap(4, seed=2)
+
+CONTRIBUTIONS = st.lists(
+    st.builds(
+        Contribution,
+        st.integers(0, 2**64 - 1),
+        st.dictionaries(st.sampled_from("abc"), st.floats(-10, 10)),
+        st.dictionaries(st.sampled_from(["ground_truth.scored", "predictions.scored", "odd"]), st.integers(0, 3)),
+    ),
+    max_size=12,
+)
+
+
+def plain(contributions: list[Contribution]) -> tuple[bytes, dict[str, int]]:
+    sums, coverage = BootstrapSums(BOOTSTRAP), dict[str, int]()
+    for unit_hash, statistics, counts in contributions:
+        sums.add(unit_hash, statistics)
+        for name, count in counts.items():
+            coverage[name] = coverage.get(name, 0) + count
+    return sums.to_bytes(), coverage
+
+
+def as_plain(totals: SliceTotals) -> tuple[bytes, dict[str, int]]:
+    return totals.sums.to_bytes(), totals.coverage
+
+
+@settings(max_examples=60)
+@given(CONTRIBUTIONS, st.randoms(use_true_random=False))
+def test_any_shards_orders_and_merge_trees_give_the_same(contributions: list[Contribution], rng: random.Random) -> None:
+    expected = plain(contributions)
+    combiner = AddUp(BOOTSTRAP)
+    rng.shuffle(contributions)
+    shards = [combiner.create_accumulator() for _ in range(rng.randint(1, 5))]
+    for contribution in contributions:
+        index = rng.randrange(len(shards))
+        shards[index] = combiner.add_input(shards[index], contribution)
+    while len(shards) > 1:
+        rng.shuffle(shards)
+        count = rng.randint(1, len(shards))
+        chosen = [pickle.loads(pickle.dumps(shard)) if rng.random() < 0.3 else shard for shard in shards[:count]]
+        shards = [combiner.merge_accumulators(iter(chosen)), *shards[count:]]
+    assert as_plain(combiner.extract_output(shards[0])) == expected
+
+
+def test_merging_nothing_is_zero() -> None:
+    combiner = AddUp(BOOTSTRAP)
+    assert as_plain(combiner.merge_accumulators([])) == plain([])
+    assert as_plain(combiner.merge_accumulators([combiner.create_accumulator()])) == plain([])
+
+
+def test_merging_leaves_the_parts_as_they_are() -> None:
+    combiner = AddUp(BOOTSTRAP)
+    parts = [combiner.add_input(combiner.create_accumulator(), Contribution(i, {"a": 1.5}, {"n": i})) for i in (1, 2)]
+    before = pickle.dumps(parts)
+    merged = combiner.merge_accumulators(parts)
+    combiner.add_input(merged, Contribution(3, {"a": 1}, {"n": 1}))
+    assert pickle.dumps(parts) == before
+
+
+def test_a_sample_without_statistics_counts_in_the_ledger_alone() -> None:
+    combiner = AddUp(BOOTSTRAP)
+    totals = combiner.add_input(combiner.create_accumulator(), Contribution(1, {}, {"ground_truth.rejected": 1}))
+    assert totals.sums.sums() == Sums()
+    assert totals.coverage == {"ground_truth.rejected": 1}
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("ab"), st.integers(0, 9)).map(Sums.of), max_size=6), st.integers(0, 6))
+def test_tallies_are_merged_as_sums(tallies: list[Sums], cut: int) -> None:
+    combiner = MergeSums()
+    left, right = combiner.create_accumulator(), combiner.create_accumulator()
+    for tally in tallies[:cut]:
+        left = combiner.add_input(left, tally)
+    for tally in tallies[cut:]:
+        right = combiner.add_input(right, tally)
+    assert combiner.extract_output(combiner.merge_accumulators([right, left])) == Sums.merged(tallies)

@@ -1,0 +1,191 @@
+"""What a reader makes of each record, good and bad."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from apache_beam.pvalue import TaggedOutput
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.testing.util import assert_that, equal_to
+
+from metrics.sums import Sums
+from transforms import files
+from transforms.combine import MergeSums
+from transforms.files import match_files, split_file
+from transforms.read import LONGEST_SAMPLE_ID, Limits, ReadPart, ReadRecords, SideColumns, side_name
+from transforms.records import GROUND_TRUTH, Framed, Quarantined
+
+COLUMNS = {
+    GROUND_TRUTH: SideColumns(frozenset({"text"}), frozenset()),
+    0: SideColumns(frozenset({"text", "rules"}), frozenset({"rules"})),
+}
+LIMITS = Limits(record_bytes=2500, depth=6)
+
+
+def read(path: Path, side: int = 0) -> tuple[dict[str, Framed], list[Quarantined], Sums]:
+    """Returns the records by sample_id, the quarantine and the tally of one file."""
+    records: dict[str, Framed] = {}
+    quarantine: list[Quarantined] = []
+    tally = Sums()
+    for file in match_files(side, [str(path)], "--predictions"):
+        for part in split_file(file):
+            for output in ReadPart(["ours"], COLUMNS, LIMITS).process(part):
+                if not isinstance(output, TaggedOutput):
+                    records[output[0]] = Framed.from_bytes(output[1])
+                elif output.tag == "tally":
+                    assert output.value[0] == side
+                    tally = tally.merge(output.value[1])
+                else:
+                    assert output.tag == "quarantine"
+                    assert output.value[0] == side
+                    quarantine.append(output.value[1])
+    return records, quarantine, tally
+
+
+GOOD = b'{"sample_id": "good", "text": "t"}'
+BAD: dict[str, tuple[bytes, str, str]] = {
+    "no json": (b"{oops", "unreadable", "this is not JSON: "),
+    "cut off": (GOOD[:-2], "unreadable", "this is not JSON: Input data was truncated"),
+    "two records": (GOOD + GOOD, "unreadable", "this is not JSON: JSON is malformed: trailing characters"),
+    "NaN": (b'{"sample_id": "a", "x": NaN}', "unreadable", "; NaN and Infinity are not JSON"),
+    "Infinity": (b'{"sample_id": "a", "x": -Infinity}', "unreadable", "; NaN and Infinity are not JSON"),
+    "id is not UTF-8": (b'{"sample_id": "\xff"}', "unreadable", "'utf-8' codec can't decode byte 0xff"),
+    "id is a lone surrogate": (b'{"sample_id": "\\ud800 and more text"}', "unreadable", "this is not JSON: "),
+    "raw NUL": (b'{"sample_id": "a", "text": "\x00"}', "unreadable", "this is not JSON: "),
+    "UTF-16": ('{"sample_id": "a"}'.encode("utf-16"), "unreadable", "this is not JSON: "),
+    "no id": (b'{"text": "t"}', "no_sample_id", "there is no sample_id; every record needs one, a string"),
+    "id is a number": (b'{"sample_id": 7}', "no_sample_id", "sample_id must be a string: Expected `str`, got `int`"),
+    "id is null": (b'{"sample_id": null}', "no_sample_id", "sample_id must be a string: Expected `str`, got `null`"),
+    "id is a list": (
+        b'{"sample_id": ["a"]}',
+        "no_sample_id",
+        "sample_id must be a string: Expected `str`, got `array`",
+    ),
+    "id is empty": (b'{"sample_id": ""}', "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
+    "id is too long": (
+        json.dumps({"sample_id": "x" * (LONGEST_SAMPLE_ID + 1)}).encode(),
+        "no_sample_id",
+        "sample_id must have 1 to 1024 characters, not 1025",
+    ),
+    "array": (b'[{"sample_id": "a"}]', "no_sample_id", "a record must be an object with a sample_id: "),
+    "text": (b'"sample_id"', "no_sample_id", "a record must be an object with a sample_id: "),
+    "too large": (
+        json.dumps({"sample_id": "a", "text": "x" * 2500}).encode(),
+        "too_large",
+        "the record has 2531 bytes, more than the 2500 of limits.record_bytes",  # 30 around the text, and the line end
+    ),
+    "too deep": (
+        b'{"sample_id": "a", "x": ' + b"[" * 6 + b"]" * 6 + b"}",
+        "too_deep",
+        "the record is nested deeper than the 6 levels of limits.depth",
+    ),
+    "brackets": (b"[" * 1900, "too_deep", "the record is nested deeper than the 6 levels of limits.depth"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_bad_line_is_put_aside_and_its_neighbours_are_read(tmp_path: Path, what: str) -> None:
+    line, cause, message = BAD[what]
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(GOOD.replace(b"good", b"first") + b"\n" + line + b"\n" + GOOD + b"\n")
+    records, quarantine, tally = read(path)
+    assert list(records) == ["first", "good"]
+    assert tally == Sums.of({"read": 3, "rejected": 1})
+    (entry,) = quarantine
+    assert (entry.side, entry.sample_id, entry.source, entry.stage) == ("ours", None, str(path), "read")
+    assert (entry.position, entry.line) == (len(GOOD) + 2, 2)  # `first` has one letter more than `good`
+    assert entry.cause == cause
+    assert message in entry.error
+    assert entry.text == line.decode("utf-8", "replace")[:2000]
+
+
+@pytest.mark.parametrize("sample_id", ["a", "é" * LONGEST_SAMPLE_ID, "\x00", "\u202e\u200b", " ", "0:1", "\U0001f600"])
+def test_any_text_of_fitting_length_is_a_sample_id(tmp_path: Path, sample_id: str) -> None:
+    path = tmp_path / "a.jsonl"
+    text = json.dumps({"sample_id": sample_id}, ensure_ascii=sample_id == "\x00").encode()
+    path.write_bytes(text)
+    records, quarantine, _ = read(path)
+    assert list(records) == [sample_id]
+    assert quarantine == []
+
+
+def test_a_record_is_framed_as_it_stands_with_its_origin(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"\n" + GOOD + b"\r\n")
+    records, _, _ = read(path, GROUND_TRUTH)
+    framed = records["good"]
+    assert framed.payload == GOOD
+    assert (framed.origin.side, framed.origin.position, framed.origin.line) == (GROUND_TRUTH, 1, 2)
+    assert framed.origin.path == str(path)
+
+
+def test_records_of_exactly_the_largest_size_and_depth_are_read(tmp_path: Path) -> None:
+    large = json.dumps({"sample_id": "large", "text": ""}).encode()
+    large = large.replace(b'""', b'"' + b"x" * (LIMITS.record_bytes - len(large)) + b'"')
+    deep = b'{"sample_id": "deep", "x": ' + b"[" * 5 + b"]" * 5 + b"}"
+    path = tmp_path / "a.jsonl"
+    for end in (b"\n", b"\r\n"):
+        path.write_bytes(large + end + deep + end + large.replace(b"large", b"larGe"))
+        records, quarantine, tally = read(path)
+        assert list(records) == ["large", "deep", "larGe"]
+        assert quarantine == []
+        assert tally == Sums.of({"read": 3})
+
+
+def test_bad_rows_of_parquet_are_put_aside(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    ids = [None, "", "broken", "deep", "large", "good", "x" * 1025]
+    rules = ["[]", "[]", "[", "[" * 7 + "]" * 7, json.dumps(["x" * 2500]), '["fine"]', None]
+    pq.write_table(pa.table({"sample_id": ids, "rules": rules, "unwanted": ["y" * 3000] * 7}), path)
+    records, quarantine, tally = read(path)
+    assert records["good"].decode(dict[str, Any]) == {"sample_id": "good", "rules": ["fine"]}
+    assert tally == Sums.of({"read": 7, "rejected": 6})
+    assert [(entry.position, entry.line, entry.sample_id, entry.cause, entry.error) for entry in quarantine] == [
+        (0, 1, None, "no_sample_id", "sample_id must be a string, not null"),
+        (1, 2, None, "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
+        (2, 3, "broken", "unreadable", "column rules holds no JSON: Input data was truncated"),
+        (3, 4, "deep", "unreadable", "column rules is nested deeper than the 6 levels of limits.depth"),
+        (4, 5, None, "too_large", quarantine[4].error),
+        (6, 7, None, "no_sample_id", "sample_id must have 1 to 1024 characters, not 1025"),
+    ]
+    assert "more than the 2500 of limits.record_bytes" in quarantine[4].error
+    assert quarantine[4].text.startswith('{"sample_id":"large","rules":["xxx')
+
+
+def test_parquet_ids_that_are_no_text_are_told_by_type(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"sample_id": pa.array([7])}), path)
+    _, (entry,), _ = read(path)
+    assert (entry.cause, entry.error) == ("no_sample_id", "sample_id must be a string, not int")
+
+
+def test_sides_have_names() -> None:
+    assert side_name(GROUND_TRUTH, ["a", "b"]) == "ground_truth"
+    assert side_name(1, ["a", "b"]) == "b"
+
+
+def test_the_transform_reads_all_files_of_all_sides_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BYTES_PER_PART", 40)
+    for name, ids in [("t1", "abc"), ("t2", "d"), ("p", "abdx")]:
+        (tmp_path / f"{name}.jsonl").write_text(
+            "".join(json.dumps({"sample_id": each}) + "\n" for each in ids) + "bad\n"
+        )
+    given = match_files(GROUND_TRUTH, [f"{tmp_path}/t*.jsonl"], "") + match_files(0, [f"{tmp_path}/p.jsonl"], "")
+    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
+        outputs = pipeline | ReadRecords(given, ["ours"], COLUMNS, LIMITS)
+        sides = outputs.records | beam.MapTuple(
+            lambda sample_id, frame: (Framed.from_bytes(frame).origin.side, sample_id)
+        )
+        causes = outputs.quarantine | beam.MapTuple(lambda side, entry: (side, entry.cause))
+        tally = outputs.tally | beam.CombinePerKey(MergeSums()) | beam.MapTuple(lambda side, sums: (side, sums.units()))
+        expected = [*((-1, each) for each in "abcd"), *((0, each) for each in "abdx")]
+        assert_that(sides, equal_to(expected), label="records")
+        assert_that(causes, equal_to([(-1, "unreadable"), (-1, "unreadable"), (0, "unreadable")]), label="quarantine")
+        counts = [(-1, Sums.of({"read": 6, "rejected": 2}).units()), (0, Sums.of({"read": 5, "rejected": 1}).units())]
+        assert_that(tally, equal_to(counts), label="tally")

@@ -1,0 +1,163 @@
+"""Files are written whole or not at all, and nothing of others is touched."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from apache_beam.io.filesystems import FileSystems
+
+from transforms import write
+from transforms.score import ScoredSample
+from transforms.write import (
+    RowsToTables,
+    delete_files,
+    encode_json,
+    move_folder,
+    new_run_id,
+    remove_staging,
+    sample_schema,
+    staging_folder,
+    write_file,
+)
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def put(folder: Path, files: dict[str, str]) -> None:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+
+
+def test_a_file_is_written_with_its_folder_and_replaces_an_earlier_one(tmp_path: Path) -> None:
+    for content in ("first", "second and longer", "3rd"):
+        write_file(str(tmp_path / "new" / "a.json"), content.encode())
+        assert tree(tmp_path) == {"new/a.json": content}
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("earlier")
+
+    def fail(sources: list[str], targets: list[str]) -> None:
+        assert path.read_text() == "earlier"
+        raise OSError("disk full")
+
+    monkeypatch.setattr(FileSystems, "rename", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_file(str(path), b"later")
+    assert tree(tmp_path) == {"a.json": "earlier"}
+
+
+def test_staged_files_move_into_place_and_those_of_earlier_runs_go(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        {
+            ".staging/new/samples/samples-00000-of-00002.parquet": "n0",
+            ".staging/new/samples/samples-00001-of-00002.parquet": "n1",
+            "samples/samples-old-00000-of-00003.parquet": "o0",
+            "samples/notes.txt": "mine",
+            "samples/samples-notes.txt": "mine too",
+            "quarantine/quarantine-old-00000-of-00001.jsonl": "q",
+        },
+    )
+    move_folder(str(tmp_path), "samples", "new")
+    remove_staging(str(tmp_path), "new")
+    assert tree(tmp_path) == {
+        "samples/samples-new-00000-of-00002.parquet": "n0",
+        "samples/samples-new-00001-of-00002.parquet": "n1",
+        "samples/notes.txt": "mine",
+        "samples/samples-notes.txt": "mine too",
+        "quarantine/quarantine-old-00000-of-00001.jsonl": "q",
+    }
+    assert not (tmp_path / ".staging").exists()
+
+
+def test_a_second_attempt_keeps_what_the_first_one_moved(tmp_path: Path) -> None:
+    put(tmp_path, {".staging/new/samples/samples-0.parquet": "n0", ".staging/new/samples/samples-1.parquet": "n1"})
+    move_folder(str(tmp_path), "samples", "new")
+    move_folder(str(tmp_path), "samples", "new")
+    assert tree(tmp_path) == {"samples/samples-new-0.parquet": "n0", "samples/samples-new-1.parquet": "n1"}
+
+
+def test_the_staging_of_another_run_stays(tmp_path: Path) -> None:
+    put(tmp_path, {".staging/mine/samples/a.parquet": "a", ".staging/other/samples/b.parquet": "b"})
+    remove_staging(str(tmp_path), "mine")
+    assert tree(tmp_path) == {".staging/other/samples/b.parquet": "b"}
+    remove_staging(str(tmp_path), "other")
+    assert not (tmp_path / ".staging").exists()
+    remove_staging(str(tmp_path), "other")
+
+
+def test_only_files_that_are_there_are_deleted(tmp_path: Path) -> None:
+    put(tmp_path, {"a": "a", "b": "b"})
+    delete_files([str(tmp_path / "a"), str(tmp_path / "missing")])
+    delete_files([])
+    assert tree(tmp_path) == {"b": "b"}
+
+
+def test_runs_have_names_of_their_own() -> None:
+    assert len({new_run_id() for _ in range(100)}) == 100
+    assert staging_folder("out", "run", "samples") == "out/.staging/run/samples"
+
+
+def rows(count: int) -> list[ScoredSample]:
+    return [
+        ScoredSample(f"s{i}", i % 2, "scored", "u", (), {}, {"score": i / 2, "other": None}, b'{"i":%d}' % i, {})
+        for i in range(count)
+    ]
+
+
+def tables_of(samples: list[ScoredSample]) -> list[Any]:
+    do_fn = RowsToTables(("ours", "theirs"), ("score", "other", "absent"))
+    do_fn.start_bundle()
+    tables = [table for sample in samples for table in do_fn.process(sample)]
+    return tables + [each.value for each in do_fn.finish_bundle()]
+
+
+def test_rows_of_samples_become_columns() -> None:
+    (table,) = tables_of(rows(3))
+    assert table.schema == sample_schema(["score", "other", "absent"])
+    assert table.schema == pa.schema(
+        [
+            ("sample_id", pa.string()),
+            ("system", pa.string()),
+            ("status", pa.string()),
+            ("score", pa.float64()),
+            ("other", pa.float64()),
+            ("absent", pa.float64()),
+            ("details", pa.string()),
+        ]
+    )
+    assert table.to_pylist()[1] == {
+        "sample_id": "s1",
+        "system": "theirs",
+        "status": "scored",
+        "score": 0.5,
+        "other": None,
+        "absent": None,
+        "details": '{"i":1}',
+    }
+
+
+def test_tables_are_cut_and_no_row_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write, "ROWS_PER_TABLE", 4)
+    for count in (0, 1, 4, 5, 8):
+        tables = tables_of(rows(count))
+        assert [table.num_rows for table in tables] == [4] * (count // 4) + [count % 4] * bool(count % 4)
+        assert [each["sample_id"] for table in tables for each in table.to_pylist()] == [f"s{i}" for i in range(count)]
+
+
+def test_json_documents_are_for_people_and_programs() -> None:
+    document = {"b": {"é": [1, 0.1]}, "a": None}
+    assert json.loads(encode_json(document)) == document
+    assert encode_json(document).startswith(b'{\n "b": {\n  "\xc3\xa9"')
+    with pytest.raises(ValueError, match="JSON"):
+        encode_json({"a": math.nan})
