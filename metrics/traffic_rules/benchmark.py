@@ -110,7 +110,7 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         )
         rows: list[tuple[float, str, list[str | float | None]]] = []
         for name in sorted({*true, *extra}):
-            cells = [of.get(name, 0.0) for of in (true, right, different, absent, extra)]
+            cells = [int(of.get(name, 0)) for of in (true, right, different, absent, extra)]
             unpaired = cells[0] - cells[1] - cells[2] - cells[3]
             accuracy = ratio(cells[1], cells[0])
             rows.append((-sum(cells[2:]), name, [name, *cells[:1], accuracy, *cells[1:4], unpaired, cells[4]]))
