@@ -13,6 +13,8 @@ from backports import zstd
 
 from metrics.benchmark import MissingTool
 from pipelines import cli, launch
+from pipelines.commands import common
+from pipelines.commands import evaluate as evaluate_command
 from pipelines.errors import UsageError, as_usage_error
 from tests import toy
 from tests.runs import command, evaluate, write_lines
@@ -169,7 +171,7 @@ def test_a_missing_tool_is_told_in_one_line(corpus: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(toy.ToyBenchmark, "setup", setup)
     assert refused("evaluate", "toy", *INPUTS) == "pdflatex is not installed; install texlive"
     # On a cluster only the workers can tell.
-    monkeypatch.setattr(cli, "_check_tools", lambda _: None)
+    monkeypatch.setattr(evaluate_command, "check_tools", lambda _: None)
     assert refused("evaluate", "toy", *INPUTS) == "pdflatex is not installed; install texlive"
 
 
@@ -228,7 +230,7 @@ def test_the_configuration_may_name_all_inputs(corpus: Path) -> None:
     ],
 )
 def test_a_system_is_named_before_its_glob(given: list[str], systems: dict[str, list[str]]) -> None:
-    assert cli._systems(given) == systems
+    assert common.systems(given) == systems
 
 
 # Errors that a runner has wrapped.

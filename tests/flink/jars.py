@@ -1,0 +1,96 @@
+"""The Java side: Flink's distribution from PyPI and Beam's Flink runner from Maven Central, by version and checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+FLINK_VERSION = "1.19.3"
+FLINK_SHA256 = "4a58e3a1fb7d83340bc96b6c080624c6d792d69fae5d294b96224775204a9c60"
+RUNNER_SHA256 = "76ce467579ec36321034277084d320181263d43ad3f663d153bb7eeb5b5732c1"
+"""Over the names and SHA-256 sums of all jars that the pom.xml beside this file resolves to; see `_digest`."""
+
+POM = Path(__file__).with_name("pom.xml")
+
+
+def cache() -> Path:
+    """Returns the folder of what is downloaded: $BEAMSCORE_CACHE, else ~/.cache/beamscore."""
+    return Path(os.environ.get("BEAMSCORE_CACHE") or Path.home() / ".cache" / "beamscore")
+
+
+def class_path() -> str:
+    """Returns the class path of the JobManager, the TaskManagers and the job server, downloading it at first.
+
+    All of them have Beam's runner on it, for two reasons. Workers are kept from one stage to the next only where
+    the runner's classes are Flink's own and not a job's. And a job has nothing to upload: the job server would
+    stage its class path with every job, 12 s of waiting, but leaves out files below a folder gradle/wrapper.
+    """
+    key = hashlib.sha256(f"{FLINK_SHA256} {RUNNER_SHA256}".encode()).hexdigest()[:12]
+    folder = made(cache() / f"flink-{FLINK_VERSION}-{key}", _download)
+    return ":".join(str(jar) for jar in sorted((folder / "gradle" / "wrapper").glob("*.jar")))
+
+
+def made(folder: Path, make: Callable[[Path], None]) -> Path:
+    """Returns `folder`, which `make` fills at first; it is there whole or not at all, whoever else makes it too."""
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+            make(Path(scratch) / folder.name)
+            try:
+                (Path(scratch) / folder.name).rename(folder)
+            except OSError:
+                if not folder.exists():
+                    raise
+    return folder
+
+
+def run(*command: str | Path) -> None:
+    """Runs a command and shows what it printed only where it fails.
+
+    Raises RuntimeError where it ends with another code than 0.
+    """
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout[-4000:]}")
+
+
+def _download(folder: Path) -> None:
+    jars = folder / "gradle" / "wrapper"
+    jars.mkdir(parents=True)
+    _download_runner(jars)
+    _download_flink(jars)
+
+
+def _download_runner(jars: Path) -> None:
+    run("mvn", "-B", "-C", "-f", POM, "dependency:copy-dependencies", "-DincludeScope=runtime",
+        f"-DoutputDirectory={jars}")  # fmt: skip
+    found = _digest(jars)
+    if found != RUNNER_SHA256:
+        raise RuntimeError(f"Beam's runner is not the one that is known: its jars sum up to {found}")
+
+
+def _digest(jars: Path) -> str:
+    lines = [f"{jar.name} {hashlib.sha256(jar.read_bytes()).hexdigest()}\n" for jar in sorted(jars.glob("*.jar"))]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _download_flink(jars: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=jars.parent) as scratch:
+        wanted = Path(scratch, "requirements.txt")
+        wanted.write_text(f"apache-flink-libraries=={FLINK_VERSION} --hash=sha256:{FLINK_SHA256}\n")
+        run(sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--require-hashes", "-r", wanted, "-d", scratch)
+        (archive,) = Path(scratch).glob("*.tar.gz")
+        with tarfile.open(archive) as packed:
+            for member in packed:
+                name = Path(member.name).name
+                stream = packed.extractfile(member) if name.startswith(("flink-dist-", "log4j-")) else None
+                if stream is not None:
+                    with stream, open(jars / name, "wb") as copy:
+                        shutil.copyfileobj(stream, copy)

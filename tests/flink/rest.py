@@ -1,0 +1,71 @@
+"""What Flink's REST interface tells of a session cluster and its jobs."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """One vertex of a job: a chain of operators that runs in `parallelism` subtasks.
+
+    records_read, records_written: between vertices, over all subtasks, of the latest attempt of each.
+    attempts: how often the subtask that was started most often was started.
+    task_managers: the ids of those that its subtasks ran on; a task that is short may find the same slot free twice.
+    """
+
+    name: str
+    parallelism: int
+    status: str
+    records_read: int
+    records_written: int
+    attempts: int
+    task_managers: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FlinkRest:
+    """The REST interface at `url`, such as http://localhost:8081."""
+
+    url: str
+
+    def get(self, path: str) -> Any:
+        """Returns what a GET of `path` answers.
+
+        Raises OSError where nothing answers.
+        """
+        with urllib.request.urlopen(f"{self.url}{path}", timeout=10) as answer:
+            return json.load(answer)
+
+    def task_managers(self) -> list[str]:
+        """Returns the ids of the TaskManagers that are registered."""
+        return [manager["id"] for manager in self.get("/taskmanagers")["taskmanagers"]]
+
+    def jobs(self) -> dict[str, str]:
+        """Returns the state of each job by its id, the newest first."""
+        found = sorted(self.get("/jobs/overview")["jobs"], key=lambda job: job["start-time"], reverse=True)
+        return {job["jid"]: job["state"] for job in found}
+
+    def vertices(self, job: str) -> list[Vertex]:
+        """Returns the vertices of a job."""
+        return [self._vertex(job, vertex) for vertex in self.get(f"/jobs/{job}")["vertices"]]
+
+    def _vertex(self, job: str, vertex: dict[str, Any]) -> Vertex:
+        subtasks = self.get(f"/jobs/{job}/vertices/{vertex['id']}")["subtasks"]
+        return Vertex(
+            vertex["name"],
+            vertex["parallelism"],
+            vertex["status"],
+            vertex["metrics"]["read-records"],
+            vertex["metrics"]["write-records"],
+            1 + max(subtask["attempt"] for subtask in subtasks),
+            frozenset(subtask["taskmanager-id"] for subtask in subtasks) - {"(unassigned)"},
+        )
+
+    def failures(self, job: str) -> list[str]:
+        """Returns what made a job fail or restart, the newest first, each with its first line."""
+        history = self.get(f"/jobs/{job}/exceptions")["exceptionHistory"]["entries"]
+        return [f"{entry['exceptionName']}: {entry['stacktrace'].splitlines()[0]}" for entry in history]
