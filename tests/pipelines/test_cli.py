@@ -183,10 +183,14 @@ def test_an_interrupt_leaves_nothing_behind(corpus: Path, monkeypatch: pytest.Mo
         (corpus / "out" / ".staging" / "x").mkdir(parents=True)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "new_run_id", lambda: "x")
+    monkeypatch.setattr(evaluate_command, "new_run_id", lambda: "x")
     monkeypatch.setattr(launch, "run", interrupted)
     code, stdout, stderr = command("evaluate", "toy", *INPUTS)
-    assert (code, stdout, stderr) == (130, "", "beamscore: interrupted; nothing of this run was left behind\n")
+    assert (code, stdout, stderr) == (
+        130,
+        "",
+        "beamscore: interrupted; the result of an earlier run, if any, is as it was\n",
+    )
     assert list((corpus / "out").iterdir()) == []
 
 
