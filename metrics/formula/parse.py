@@ -13,7 +13,8 @@ from metrics.formula import commands
 from metrics.formula.tokens import BLANK, split
 from metrics.formula.vocabulary import COMMANDS
 
-DEEPEST = 100
+DEEPEST = 120
+"""Groups and commands within each other; Python's own stack is not much deeper."""
 MOST_COLUMNS = 100
 
 _ENDS = frozenset({"}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
@@ -77,9 +78,6 @@ class _Reader:
 
     def expression(self, closing: str = "") -> list[str]:
         """Reads up to what ends an expression, or up to `closing`, and leaves that unread."""
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise Unparsable(f"nested more than {DEEPEST} deep")
         tokens: list[str] = []
         infix: str | None = None
         numerator: list[str] = []
@@ -94,7 +92,6 @@ class _Reader:
                 numerator, tokens = tokens, []
                 continue
             tokens += self._atom()
-        self._depth -= 1
         if infix is None:
             return tokens
         return [infix, *_grouped(numerator), *_grouped(tokens)]
@@ -139,7 +136,7 @@ class _Reader:
         token = self.peek()
         if token == "}":
             return _Piece([self.take()])
-        if token in _ENDS or token in {_END_OF_INPUT, "^", "_"}:
+        if token in _ENDS or token in {_END_OF_INPUT, "^", "_", "'"}:
             raise Unparsable("expected an argument")
         return self._nucleus()
 
@@ -159,6 +156,15 @@ class _Reader:
         return ["[", *body, "]"]
 
     def _nucleus(self) -> _Piece:
+        """A group, a character, or a command with its arguments."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise Unparsable(f"nested more than {DEEPEST} deep")
+        piece = self._one_nucleus()
+        self._depth -= 1
+        return piece
+
+    def _one_nucleus(self) -> _Piece:
         token = self.peek()
         if token == "{":
             return _Piece(self._group(), group=True)

@@ -107,7 +107,7 @@ def brute_force_cost(truth: Boxes, prediction: Boxes) -> float:
         token = 0.0 if a == b else EQUIVALENT_COST if look(a) == look(b) else 1.0
         sides = (truth.size[0], truth.size[1]) * 2, (prediction.size[0], prediction.size[1]) * 2
         position = sum(abs(truth.boxes[i][k] / sides[0][k] - prediction.boxes[j][k] / sides[1][k]) for k in range(4))
-        return token + POSITION_WEIGHT * position / 4 + ORDER_WEIGHT * abs(i - j) / longer
+        return float(token + POSITION_WEIGHT * position / 4 + ORDER_WEIGHT * abs(i - j) / longer)
 
     fewer, more = sorted((len(truth), len(prediction)))
     swapped = len(truth) > len(prediction)
