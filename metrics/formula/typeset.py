@@ -1,8 +1,8 @@
 r"""Typesets marked formulas with TeX: many in one process, each as if it were alone.
 
 A batch is one DVI run over a format that holds the preamble; each formula is a box of its own, shipped out as one page.
-After each, the run checks that every group is closed; where one is not, or a formula swallows the end of its own, the
-run stops there. The formula where it stopped is typeset alone, as a whole document, and gets what that gives; the
+After each, the run checks that every group is closed; where one is not, or a formula swallows its own end, the run
+stops there. The formula where it stopped is typeset alone, as a whole document, and gets what that gives; the
 formulas after it go into a new batch. So no result depends on its batch.
 
 A formula cannot read, write, define or run anything: commands outside of metrics.formula.vocabulary are not known to
@@ -185,7 +185,7 @@ class Typesetter:
         """Typesets formulas in one run: those that it finished, and the one that broke it, if any did.
 
         A run that stops by itself stops at the first formula without a page. One that was ended may have lost pages
-        that were not written yet, so there the formula to blame is the last one begun.
+        that were not written yet, so there the formula to blame is the last one begun, if it has no page.
         """
         body = "\n".join(
             f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula)}\x05"
@@ -200,9 +200,9 @@ class Typesetter:
             if 0 <= page.number < len(formulas)
         }
         rest = [formula for formula in formulas if formula not in done]
-        if not rest:
-            return done, None
-        return done, formulas[begun] if begun is not None else rest[0]
+        if begun is None:
+            return done, rest[0] if rest else None
+        return done, None if formulas[begun] in done else formulas[begun]
 
     def _alone(self, formula: Marked) -> Typeset | Failure:
         """Typesets one formula as a document of its own."""
