@@ -78,11 +78,15 @@ SWITCHES = words(
     "\\small \\normalsize \\large \\Large \\LARGE \\huge \\Huge \\displaystyle \\textstyle \\scriptstyle "
     "\\scriptscriptstyle"
 )
-INKLESS = SWITCHES | words(
-    "\\ \\\\ \\index \\a & $ \\multirow \\def \\edef \\gdef \\raggedright \\url \\cr \\ensuremath \\left \\right "
-    "\\mathchoice \\qquad \\quad \\, \\! \\; \\: \\> ~ \\today \\the \\limits \\nolimits \\nonumber \\notag "
-    "\\hfill \\hfil \\centering \\null \\strut \\mathstrut \\enspace \\thinspace \\medspace \\thickspace "
-    "\\negthinspace \\negmedspace \\negthickspace \\noindent \\relax \\protect \\nobreak \\allowbreak \\space"
+INKLESS = (
+    SWITCHES
+    | {"\\ "}
+    | words(
+        "\\ \\\\ \\index \\a & $ \\multirow \\def \\edef \\gdef \\raggedright \\url \\cr \\ensuremath \\left \\right "
+        "\\mathchoice \\qquad \\quad \\, \\! \\; \\: \\> ~ \\today \\the \\limits \\nolimits \\nonumber \\notag "
+        "\\hfill \\hfil \\centering \\null \\strut \\mathstrut \\enspace \\thinspace \\medspace \\thickspace "
+        "\\negthinspace \\negmedspace \\negthickspace \\noindent \\relax \\protect \\nobreak \\allowbreak \\space"
+    )
 )
 
 SIZED = frozenset(f"\\{size}{side}" for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r", "m", "g"))

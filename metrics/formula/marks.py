@@ -16,6 +16,7 @@ from metrics.formula.normal_form import NormalForm, Unbalanced, closing
 MARK = "\x01"
 UNMARK = "\x02"
 SWALLOWING_MARK = "\x03"
+DEEPEST = 150
 
 _WITHOUT_BOX = re.compile(r"\{|\}|\\begin\{.*?\}|\\end\{.*?\}|\^|_|\\.*rule.*|\\.*line.*|\[[-.0-9]+[epm][xtm]\]")
 _SPANS = frozenset({"\\multicolumn", "\\multirow"})
@@ -37,7 +38,7 @@ class Marked:
 def marked(form: NormalForm) -> Marked:
     """Returns the LaTeX of a normal form with its tokens marked.
 
-    Raises Unbalanced where a command lacks the arguments that it needs.
+    Raises Unbalanced where a command lacks the arguments that it needs, or commands stand too deep in each other.
     """
     writer = _Writer(list(form.tokens), swallowing=not form.parsed)
     writer.write(0, len(form.tokens))
@@ -56,6 +57,7 @@ class _Writer:
     def __init__(self, tokens: list[str], swallowing: bool) -> None:
         self._tokens = tokens
         self._swallowing = swallowing
+        self._depth = 0
         self.pieces: list[str] = []
         self.labels: list[str] = []
 
@@ -67,6 +69,14 @@ class _Writer:
 
     def _token(self, at: int, braced: bool) -> int:
         """Writes the token at `at` with the arguments it needs, and returns the index after them."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise Unbalanced(f"commands stand more than {DEEPEST} deep in each other")
+        end = self._any_token(at, braced)
+        self._depth -= 1
+        return end
+
+    def _any_token(self, at: int, braced: bool) -> int:
         token = self._tokens[at]
         if token in commands.PHANTOMS:
             return self._copy(at, 1)

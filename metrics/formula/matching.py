@@ -71,8 +71,10 @@ def _position_cost(truth: Boxes, prediction: Boxes) -> NDArray[np.float64]:
     """Mean absolute difference of the corners, each over its own image's width or height: [G, P]."""
     left = truth.boxes / np.tile(truth.size, 2)
     right = prediction.boxes / np.tile(prediction.size, 2)
-    cost: NDArray[np.float64] = np.abs(left[:, None] - right[None]).mean(axis=2)
-    return cost
+    cost = np.zeros((len(truth), len(prediction)))
+    for side in range(4):
+        cost += np.abs(left[:, side, None] - right[None, :, side])
+    return cost / 4
 
 
 def _order_cost(truth: int, prediction: int) -> NDArray[np.float64]:

@@ -10,15 +10,15 @@ import re
 from dataclasses import dataclass
 
 from metrics.formula import commands
+from metrics.formula.arrays import alignments, array
 from metrics.formula.tokens import BLANK, split
 from metrics.formula.vocabulary import COMMANDS
 
-DEEPEST = 100
-MOST_COLUMNS = 100
+DEEPEST = 120
+"""Groups and commands within each other; Python's own stack is not much deeper."""
 
 _ENDS = frozenset({"}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
 _END_OF_INPUT = ""
-_OPENING = frozenset({"{", "\\bgroup"})
 
 
 class Unparsable(Exception):
@@ -77,9 +77,6 @@ class _Reader:
 
     def expression(self, closing: str = "") -> list[str]:
         """Reads up to what ends an expression, or up to `closing`, and leaves that unread."""
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise Unparsable(f"nested more than {DEEPEST} deep")
         tokens: list[str] = []
         infix: str | None = None
         numerator: list[str] = []
@@ -94,7 +91,6 @@ class _Reader:
                 numerator, tokens = tokens, []
                 continue
             tokens += self._atom()
-        self._depth -= 1
         if infix is None:
             return tokens
         return [infix, *_grouped(numerator), *_grouped(tokens)]
@@ -139,7 +135,7 @@ class _Reader:
         token = self.peek()
         if token == "}":
             return _Piece([self.take()])
-        if token in _ENDS or token in {_END_OF_INPUT, "^", "_"}:
+        if token in _ENDS or token in {_END_OF_INPUT, "^", "_", "'"}:
             raise Unparsable("expected an argument")
         return self._nucleus()
 
@@ -159,6 +155,15 @@ class _Reader:
         return ["[", *body, "]"]
 
     def _nucleus(self) -> _Piece:
+        """A group, a character, or a command with its arguments."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise Unparsable(f"nested more than {DEEPEST} deep")
+        piece = self._one_nucleus()
+        self._depth -= 1
+        return piece
+
+    def _one_nucleus(self) -> _Piece:
         token = self.peek()
         if token == "{":
             return _Piece(self._group(), group=True)
@@ -298,12 +303,12 @@ class _Reader:
         if name not in commands.ARRAYS and name not in commands.DELIMITED:
             raise Unparsable(f"no environment {name[:40]}")
         self._optional_position()
-        columns = _columns(self._raw_group()) if name in commands.ARRAYS else None
+        columns = alignments(self._raw_group()) if name in commands.ARRAYS else None
         rows = self._rows()
         self.expect("\\end")
         if "".join(self._raw_group()).removesuffix("*") != name:
             raise Unparsable(f"expected \\end{{{name}}}")
-        return _array(name, columns, rows)
+        return array(name, columns, rows)
 
     def _optional_position(self) -> None:
         ahead = [token for token in self._tokens[self._at : self._at + 6] if token != BLANK][:3]
@@ -358,49 +363,3 @@ def _closing(tokens: list[str]) -> int:
         if not depth:
             return index
     return -1
-
-
-def _columns(specification: list[str]) -> str:
-    """Returns the alignments of an array's columns: its l, c and r, with *{n}{..} written out."""
-    letters: list[str] = []
-    text = "".join(specification)
-    for repeat in _REPEAT.finditer(text):
-        times, once, one = repeat.groups()
-        if one is not None:
-            letters.append(one)
-        elif once is not None:
-            letters.extend([letter for letter in once if letter in "lcr"] * min(int(times), MOST_COLUMNS))
-    return "".join(letters)[:MOST_COLUMNS]
-
-
-_REPEAT = re.compile(r"\*\{(\d{1,6})\}\{([^{}]*)\}|[@!><pmb]\{[^{}]*\}|([lcr])")
-
-
-def _array(name: str, columns: str | None, rows: list[list[list[str]]]) -> list[str]:
-    """Prints rows as an array between the delimiters of its environment."""
-    width = max(map(len, rows))
-    if name == "aligned":
-        columns = ("rl" * width)[:width]
-        rows = [[["{", "}", *cell] if index % 2 else cell for index, cell in enumerate(row)] for row in rows]
-    elif name in {"cases", "dcases", "rcases", "picture"}:
-        columns = "ll"
-    elif not columns:
-        columns = ("c" if name == "gathered" else "l") * width
-    tokens = ["\\begin{array}", f"{{{columns}}}"]
-    kept = [row for row in rows if any(row)]
-    for number, row in enumerate(kept):
-        tokens += ["\\\\"] if number else []
-        for index, cell in enumerate(row):
-            tokens += ["&"] if index else []
-            tokens += _cell(cell, first=not index)
-    tokens.append("\\end{array}")
-    left, right = commands.DELIMITED.get(name, ("", ""))
-    return ["\\left" + left, *tokens, "\\right" + right] if left else tokens
-
-
-def _cell(cell: list[str], first: bool) -> list[str]:
-    lines = 0
-    while first and lines < len(cell) and cell[lines] == "\\hline":
-        lines += 1
-    body = cell[lines:]
-    return [*cell[:lines], *(["{", *body, "}"] if body else [])]

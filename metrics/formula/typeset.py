@@ -1,8 +1,8 @@
 r"""Typesets marked formulas with TeX: many in one process, each as if it were alone.
 
 A batch is one DVI run over a format that holds the preamble; each formula is a box of its own, shipped out as one page.
-After each, the run checks that every group is closed; where one is not, or a formula swallows the end of its own, the
-run stops there. The formula where it stopped is typeset alone, as a whole document, and gets what that gives; the
+After each, the run checks that every group is closed; where one is not, or a formula swallows its own end, the run
+stops there. The formula where it stopped is typeset alone, as a whole document, and gets what that gives; the
 formulas after it go into a new batch. So no result depends on its batch.
 
 A formula cannot read, write, define or run anything: commands outside of metrics.formula.vocabulary are not known to
@@ -35,7 +35,7 @@ from metrics.formula.dvi import (
     read_metrics,
     read_pages,
 )
-from metrics.formula.marks import Marked
+from metrics.formula.marks import SWALLOWING_MARK, Marked
 from metrics.formula.vocabulary import COMMANDS, CONTROL_SYMBOLS, ENVIRONMENTS
 
 PACKAGES = ("geometry", "booktabs", "multirow", "amsmath", "upgreek", "amssymb", "CJK")
@@ -54,6 +54,7 @@ WALL_CLOCK_FACTOR = 12
 
 _COMMAND = re.compile(r"\\(?:([a-zA-Z]+)|(.)|$)", re.DOTALL)
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)[^{}]*\}|\\(?:begin|end)(?![a-zA-Z])")
+_ENVIRONMENT_NAME = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)")
 _UNKNOWN = r"\unknowncommand "
 _MANY_COLUMNS = re.compile(r"\*\s*\{\s*\d{3,}\s*\}")
 
@@ -169,7 +170,7 @@ class Typesetter:
         """Typesets formulas, each as if it were alone; equal ones once."""
         results: dict[Marked, Typeset | Failure] = {}
         waiting = list(dict.fromkeys(formulas))
-        for formula in [formula for formula in waiting if not _closed(formula.source)]:
+        for formula in [formula for formula in waiting if not _promising(formula.source)]:
             results[formula] = self._alone(formula)
         waiting = [formula for formula in waiting if formula not in results]
         while waiting:
@@ -184,7 +185,7 @@ class Typesetter:
         """Typesets formulas in one run: those that it finished, and the one that broke it, if any did.
 
         A run that stops by itself stops at the first formula without a page. One that was ended may have lost pages
-        that were not written yet, so there the formula to blame is the last one begun.
+        that were not written yet, so there the formula to blame is the last one begun, if it has no page.
         """
         body = "\n".join(
             f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula)}\x05"
@@ -199,9 +200,9 @@ class Typesetter:
             if 0 <= page.number < len(formulas)
         }
         rest = [formula for formula in formulas if formula not in done]
-        if not rest:
-            return done, None
-        return done, formulas[begun] if begun is not None else rest[0]
+        if begun is None:
+            return done, rest[0] if rest else None
+        return done, None if formulas[begun] in done else formulas[begun]
 
     def _alone(self, formula: Marked) -> Typeset | Failure:
         """Typesets one formula as a document of its own."""
@@ -294,23 +295,18 @@ def allowed(source: str) -> str:
     return _MANY_COLUMNS.sub("*{99}", _ENVIRONMENT.sub(environment, _COMMAND.sub(command, source)))
 
 
-def _closed(source: str) -> bool:
-    """Whether braces and environments pair up, so that the formula can go into a batch."""
-    depth = 0
-    open_names: list[str] = []
-    for found in re.finditer(r"\\(?:(begin|end)\s*\{\s*([a-zA-Z]*)|.)|[{}]", source, re.DOTALL):
-        text = found.group()
-        depth += (text == "{") - (text == "}")
-        if found[1] == "begin":
-            open_names.append(found[2])
-            depth += 1
-        elif found[1] == "end":
-            depth += 1
-            if not open_names or open_names.pop() != found[2]:
-                return False
-        if depth < 0:
+def _promising(source: str) -> bool:
+    """Whether the formula is likely to leave its batch as it was: nothing can swallow what follows it.
+
+    A missing or spare brace does no harm, TeX mends it on the spot; an environment that is left open does.
+    """
+    names: list[str] = []
+    for word, name in _ENVIRONMENT_NAME.findall(source):
+        if word == "begin":
+            names.append(name)
+        elif not names or names.pop() != name:
             return False
-    return depth == 0 and not open_names
+    return not names and SWALLOWING_MARK not in source
 
 
 def _paper(formula: Marked) -> tuple[str, float]:
@@ -357,12 +353,14 @@ def _bounded(command: list[str], folder: Path, seconds: int) -> bool:
         cwd=folder,
         env=_environment(),
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     ) as process:
         try:
-            return process.wait(timeout=seconds * WALL_CLOCK_FACTOR) < 0
+            # The end of the output tells the end of the process at once, where wait() would poll.
+            process.communicate(timeout=seconds * WALL_CLOCK_FACTOR)
+            return process.returncode < 0
         except subprocess.TimeoutExpired:
             return True
         finally:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metrics.formula import consistency
 from metrics.formula.boxes import Boxes
 from metrics.formula.consistency import consistent
 from metrics.formula.equivalence import look
@@ -81,6 +82,11 @@ def test_a_shift_and_a_scale_are_consistent() -> None:
     centres = np.array([[x, y] for x in range(0, 500, 50) for y in (0, 40)], dtype=float)
     assert consistent(centres, centres + np.array([300.0, 40.0])).all()
     assert consistent(centres, centres * 1.05).all()
+
+
+def test_the_sequence_of_samples_is_fixed() -> None:
+    # NumPy does not promise the sequence for ever; scores would change with it.
+    assert consistency._samples(10)[:4].tolist() == [[0, 7], [3, 4], [6, 0], [0, 5]]
 
 
 def test_up_to_two_matches_out_of_place_are_dropped() -> None:

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
+from metrics.sums import Sums
+from tests.generate.formula import sample
+from tests.plain_loop import make_benchmark, read_records, score_records, total
+
+Formula = Benchmark[Any, Any, Any]
+CORPUS = Path("tests/corpora/formula")
+
+
+def score(benchmark: Formula, truth: str, prediction: str | None) -> SampleScore:
+    return benchmark.score_sample(FormulaTruth(truth), None if prediction is None else FormulaPrediction(prediction))
+
+
+def test_a_right_formula_spelled_otherwise(benchmark_: Formula) -> None:
+    result = score(benchmark_, r"\frac{a}{b} \leq x^{2}", r"\frac a b \le x^2")
+    assert result.columns["cdm"] == result.columns["exp_rate_cdm"] == 1
+    # \leq and \le look the same, and are two of 13 tokens: \frac { a } { b } \leq x ^ { 2 }.
+    assert result.columns["exp_rate"] == 0
+    assert result.columns["edit_distance"] == pytest.approx(1 / 13)
+
+
+def test_a_missing_token(benchmark_: Formula) -> None:
+    result = score(benchmark_, "a + b = c d", "a + b = c")
+    # 5 of 6 tokens are found, all 5 are right: F1 = 2 * 5 / (6 + 5).
+    assert result.columns["cdm_recall"] == pytest.approx(5 / 6)
+    assert result.columns["cdm_precision"] == 1
+    assert result.columns["cdm"] == pytest.approx(10 / 11)
+    assert result.details == [{"tokens": {"ground_truth": 6, "prediction": 5, "matched": 5}}]
+
+
+def test_no_prediction_is_wrong_and_no_render_failure(benchmark_: Formula) -> None:
+    result = score(benchmark_, "a + b", None)
+    assert result.columns["cdm"] == result.columns["exp_rate"] == result.columns["bleu"] == 0
+    assert result.columns["edit_distance"] == 1
+    values = benchmark_.values(Sums.of(result.statistics))
+    assert values["cdm"] == values["exp_rate_cdm"] == values["bleu"] == 0
+    assert values["render_failure_rate"] is None
+
+
+@pytest.mark.parametrize("prediction", [r"\frac{a", "{}", r"\undefinedcommand", ""])
+def test_a_prediction_that_cannot_be_typeset_scores_0(benchmark_: Formula, prediction: str) -> None:
+    result = score(benchmark_, "a + b", prediction)
+    assert result.columns["cdm"] == 0
+    assert result.columns["render_failure"] == 1
+    assert result.details[0]["prediction_problem"]
+
+
+def test_a_ground_truth_that_cannot_be_typeset_leaves_the_mean_of_cdm(benchmark_: Formula) -> None:
+    result = score(benchmark_, r"\frac{a", r"\frac{a}{b}")
+    assert result.coverage == {"ground_truth_not_rendered": 1}
+    assert "cdm" not in result.columns
+    sums = Sums.merged([Sums.of(result.statistics), Sums.of(score(benchmark_, "a", "a").statistics)])
+    assert benchmark_.values(sums)["cdm"] == 1
+
+
+@pytest.mark.parametrize(
+    ("truth", "prediction", "side", "words"),
+    [
+        (FormulaTruth(), FormulaPrediction("x"), "ground_truth", "no `latex`"),
+        (FormulaTruth("  "), FormulaPrediction("x"), "ground_truth", "no `latex`"),
+        (FormulaTruth("x"), FormulaPrediction(), "prediction", "no `latex`"),
+        (
+            FormulaTruth("x"),
+            FormulaPrediction("x" * 100_000),
+            "prediction",
+            "100000 characters; max_characters is 20000",
+        ),
+        (FormulaTruth("x"), FormulaPrediction("x" * 2500), "prediction", "2500 tokens; max_tokens is 2000"),
+        (FormulaTruth("x" * 19_000), FormulaPrediction("x"), "ground_truth", "max_tokens is 2000"),
+    ],
+)
+def test_records_that_cannot_be_scored(
+    benchmark_: Formula, truth: FormulaTruth, prediction: FormulaPrediction, side: str, words: str
+) -> None:
+    with pytest.raises(RejectedRecord) as rejected:
+        benchmark_.score_sample(truth, prediction)
+    assert rejected.value.side == side
+    assert words in rejected.value.message
+
+
+def test_a_rejected_record_does_not_disturb_its_batch(benchmark_: Formula) -> None:
+    pairs = [
+        Pair("1", FormulaTruth("a"), FormulaPrediction("a")),
+        Pair("2", FormulaTruth("b"), FormulaPrediction("x" * 30_000)),
+        Pair("3", FormulaTruth("c"), FormulaPrediction("c")),
+    ]
+    first, second, third = benchmark_.score(pairs)
+    assert isinstance(second, RejectedRecord)
+    assert isinstance(first, SampleScore)
+    assert isinstance(third, SampleScore)
+    assert first.columns["cdm"] == third.columns["cdm"] == 1
+
+
+def test_long_formulas_take_bounded_time(benchmark_: Formula) -> None:
+    for text in (r"\hat " * 1900 + "x", "{" * 1900, r"\frac " * 1900, r"\left( " * 1900, "x _ " * 900, "_{" * 900):
+        score(benchmark_, "x", text)
+
+
+def test_no_sums_give_no_figures(benchmark_: Formula) -> None:
+    values = benchmark_.values(Sums())
+    assert set(values) == set(benchmark_.value_meanings)
+    assert set(values.values()) == {None}
+
+
+def test_the_histogram_counts_every_formula_once(benchmark_: Formula) -> None:
+    scores = [score(benchmark_, "a + b = c d", other) for other in ("a + b = c d", "a + b = c", "z", "a + b = c d")]
+    (table,) = benchmark_.tables(total(scores))
+    counts = {row[0]: row[1] for row in table.rows}
+    # 1, 10/11, 0 and 1.
+    assert counts["1"] == 2
+    assert counts["0.9 to 1.0"] == counts["0.0 to 0.1"] == 1
+    assert [count for count in counts.values() if count] == [1, 1, 2]
+
+
+def test_figures_add_up_over_the_shipped_corpus(benchmark_: Formula) -> None:
+    truths = read_records(CORPUS / "ground_truth.jsonl")
+    predictions = read_records(CORPUS / "predictions.jsonl")
+    assert 50 <= len(truths) <= 80
+    pairs = [
+        Pair(
+            name,
+            msgspec.json.decode(text, type=FormulaTruth),
+            msgspec.json.decode(predictions[name], type=FormulaPrediction) if name in predictions else None,
+        )
+        for name, text in truths.items()
+    ]
+    scores = [one for one in benchmark_.score(pairs) if isinstance(one, SampleScore)]
+    values = benchmark_.values(total(scores))
+    assert len(scores) == len(truths)
+    for name in ("cdm", "cdm_precision", "cdm_recall", "exp_rate_cdm", "exp_rate", "edit_distance"):
+        given = [one.columns[name] for one in scores]
+        assert values[name] == pytest.approx(sum(value for value in given if value is not None) / len(given))
+    assert values["cdm"] is not None
+    assert 0.5 < values["cdm"] < 1
+
+
+def test_the_shipped_corpus_is_made_by_the_generator() -> None:
+    truths = read_records(CORPUS / "ground_truth.jsonl")
+    for index, (name, text) in enumerate(truths.items()):
+        truth, _ = sample(index, 7)
+        assert truth == msgspec.json.decode(text)
+        assert truth["sample_id"] == name
+
+
+BROKEN = (
+    r"\begin{array}{c} x \\ y",
+    "{ { x",
+    "x } y",
+    r"\frac{a",
+    r"\undefinedcommand " * 120,
+    r"\text{ x ^ 1 ^ 2",
+    r"x \end{document}",
+    r"\def\frac{z} \frac12",
+    r"\left( x",
+    "",
+)
+
+
+@given(st.randoms(use_true_random=False), st.lists(st.integers(1, 9), min_size=1, max_size=5))
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_scores_do_not_depend_on_the_batch(benchmark_: Formula, rng: random.Random, cuts: list[int]) -> None:
+    pairs = [Pair(f"broken-{i}", FormulaTruth("a+b"), FormulaPrediction(text)) for i, text in enumerate(BROKEN)]
+    for index in range(8):
+        truth, prediction = sample(index, 11)
+        read = FormulaPrediction(prediction["latex"]) if prediction else None
+        pairs.append(Pair(truth["sample_id"], FormulaTruth(truth["latex"]), read))
+    expected = {pair.sample_id: result for pair, result in zip(pairs, benchmark_.score(pairs), strict=True)}
+    rng.shuffle(pairs)
+    while pairs:
+        size = cuts[len(pairs) % len(cuts)]
+        batch, pairs = pairs[:size], pairs[size:]
+        for pair, result in zip(batch, benchmark_.score(batch), strict=True):
+            assert result == expected[pair.sample_id]
+
+
+def test_a_benchmark_is_pickled_without_its_processes(benchmark_: Formula) -> None:
+    copy = pickle.loads(pickle.dumps(benchmark_))
+    assert copy.options == FormulaOptions()
+    copy.teardown()
+    assert score(benchmark_, "a", "a").columns["cdm"] == 1
+
+
+def test_images_of_right_and_wrong_formulas() -> None:
+    benchmark = make_benchmark("formula", images=True)
+    benchmark.setup()
+    try:
+        right = score(benchmark, r"\frac{a}{b}", r"\frac a b")
+        wrong = score(benchmark, "a b c d e", "a b c d x")
+        missing = score(benchmark, "a b c", None)
+    finally:
+        benchmark.teardown()
+    assert right.columns["image_edit_distance"] == right.columns["image_mse"] == 0
+    assert 0 < (wrong.columns["image_edit_distance"] or 0) < 0.5
+    assert 0 < (wrong.columns["image_mse"] or 0) < 0.5
+    assert missing.columns["image_edit_distance"] == missing.columns["image_mse"] == 1
+    values = benchmark.values(total([right, missing]))
+    assert values["image_mse"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("options", [{"time_limit": 0}, {"max_tokens": 10**9}, {"nothing": 1}])
+def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        make_benchmark("formula", **options)
+
+
+def test_the_config_holds_the_defaults() -> None:
+    text = Path("configs/formula.yaml").read_bytes()
+    given_options = msgspec.yaml.decode(text)
+    assert given_options.pop("benchmark") == "formula"
+    assert msgspec.convert(given_options, FormulaOptions) == FormulaOptions()
+    assert set(given_options) == set(FormulaOptions.__struct_fields__)
+
+
+def test_the_plain_loop_scores_it() -> None:
+    scores = score_records(make_benchmark("formula"), {"1": b'{"latex": "x", "more": 1}'}, {"1": b'{"latex": "x"}'})
+    assert isinstance(scores["1"], SampleScore)
