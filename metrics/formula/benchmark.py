@@ -81,7 +81,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     def setup(self) -> None:
         """Makes the scratch folder and TeX's format.
 
-        Raises metrics.formula.typeset.MissingTool where TeX, a package or a font is not on this machine.
+        Raises MissingTool where TeX, a package or a font is not on this machine.
         """
         if self._typesetter is None:
             typesetter = Typesetter(self.options.time_limit)
