@@ -30,6 +30,11 @@ class Matches:
     truth_count: int
     prediction_count: int
 
+    @property
+    def cdm(self) -> float:
+        """2 TP / (tokens of both); 0 where nothing matches."""
+        return 2 * len(self.pairs) / (self.truth_count + self.prediction_count) if self.pairs else 0.0
+
 
 def match(truth: Boxes, prediction: Boxes) -> Matches:
     """Returns the true matches between the tokens of two formulas; neither side empty gives none.

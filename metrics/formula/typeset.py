@@ -39,6 +39,8 @@ from metrics.formula.tex import INSTALL, find_file, require_tex, run_bounded
 PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
 """(most marked tokens, paper, width in mm when it lies on its side)."""
 PRINTED_SHARE = 0.98
+MOST_IN_A_RUN = 256
+"""Formulas in one run of TeX: what is lost when one breaks it is bounded."""
 
 _ENVIRONMENT_NAME = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)")
 
@@ -154,7 +156,7 @@ class Typesetter:
             results[formula] = self._alone(formula)
         waiting = [formula for formula in waiting if formula not in results]
         while waiting:
-            done, blamed = self._batch(waiting)
+            done, blamed = self._batch(waiting[:MOST_IN_A_RUN])
             results |= done
             if blamed is not None:
                 results[blamed] = self._alone(blamed)
