@@ -17,9 +17,10 @@ from metrics.sums import Sums
 from pipelines.inputs import Inputs
 from pipelines.report import cell, data_table
 from transforms.combine import AddUp
+from transforms.labels import slice_labels
 from transforms.pair import PairBySample, PairedSample
 from transforms.records import explain, quarantined
-from transforms.slice import Contribution, SliceKey, slice_labels
+from transforms.slice import Contribution, SliceKey
 from transforms.write import Publish, WriteQuarantine, encode_json, staging_folder
 
 DOCUMENT, REPORT = "description.json", "description.md"

@@ -11,8 +11,8 @@ import apache_beam as beam
 from metrics.split import published_split
 from pipelines.inputs import Inputs
 from pipelines.records import WriteRecords
+from transforms.labels import value_text
 from transforms.pair import PairBySample, PairedSample
-from transforms.slice import value_text
 
 
 @dataclass(frozen=True)
