@@ -27,6 +27,8 @@ def report(result: RunResult) -> str:
     sections += ["## Quarantine", _causes(result.causes)]
     if settings.gates:
         sections += ["## Gates", _gates(result)]
+    for system in result.systems.values():
+        sections += _details(system, benchmark.headline)
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
@@ -57,18 +59,23 @@ def _ranking(result: RunResult) -> str:
 
 def _system(system: SystemResult, result: RunResult) -> list[str]:
     benchmark = result.configuration.benchmark
-    sections = ["### Coverage", _coverage(system), "### Figures", _headline(system, benchmark.headline)]
-    others = [name for name in system.overall.values if name not in benchmark.headline]
-    if others:
-        rows = [[code(name), figure_text(system.overall, name)] for name in others]
-        sections += ["### All other figures", table(["figure", "value"], rows)]
+    sections = ["### Coverage", _coverage(system), "### Main figures", _figures(system, benchmark.headline)]
     if system.slices:
         sections += ["### Slices", _slices(system, benchmark.headline)]
-    for each in system.overall.tables:
-        sections += [f"### {cell(each.title)}", data_table(each)]
     if system.worst:
         rows = [[cell(sample_id), number(value), status] for value, sample_id, status in system.worst]
         sections += [f"### Worst samples by `{benchmark.worst_by}`", table(["sample_id", "value", "status"], rows)]
+    return sections
+
+
+def _details(system: SystemResult, headline: Sequence[str]) -> list[str]:
+    """Returns what most readers skip: all other figures, and the benchmark's own tables."""
+    sections = []
+    others = [name for name in system.overall.values if name not in headline]
+    if others:
+        sections += [f"## {system.name}: all other figures", _figures(system, others)]
+    for each in system.overall.tables:
+        sections += [f"## {system.name}: {cell(each.title)}", data_table(each)]
     return sections
 
 
@@ -83,9 +90,8 @@ def _coverage(system: SystemResult) -> str:
     return table(["", "records", "of which"], rows)
 
 
-def _headline(system: SystemResult, headline: Sequence[str]) -> str:
-    rows = [[code(name), figure_text(system.overall, name)] for name in headline]
-    return table(["figure", "value"], rows)
+def _figures(system: SystemResult, names: Sequence[str]) -> str:
+    return table(["figure", "value"], [[code(name), figure_text(system.overall, name)] for name in names])
 
 
 def _slices(system: SystemResult, headline: Sequence[str]) -> str:
