@@ -42,11 +42,11 @@ class Limits:
 class SideColumns:
     """What the reader must know of the columns of one side.
 
-    wanted: the columns that matter; of a Parquet file no others are read.
+    wanted: the columns that matter; of a Parquet file no others are read. None: all of them.
     structured: those whose values are never plain text, so that a Parquet file may hold them as JSON.
     """
 
-    wanted: frozenset[str]
+    wanted: frozenset[str] | None
     structured: frozenset[str]
 
 

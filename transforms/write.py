@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import posixpath
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import apache_beam as beam
 import pyarrow as pa
@@ -195,10 +196,17 @@ def move_folder(output: str, folder: str, run_id: str) -> None:
 def write_file(path: str, content: bytes) -> None:
     """Writes a file under another name, then renames it, so that it is there as a whole or not at all."""
     make_folder(posixpath.dirname(path))
-    temporary = f"{path}.{new_run_id()}.part"
+    with written_whole(path, new_run_id()) as stream:
+        stream.write(content)
+
+
+@contextlib.contextmanager
+def written_whole(path: str, run_id: str) -> Iterator[BinaryIO]:
+    """Opens a file under the name PATH.RUN_ID.part, and gives it its own name once everything is written."""
+    temporary = f"{path}.{run_id}.part"
     try:
         with FileSystems.create(temporary, compression_type="uncompressed") as stream:
-            stream.write(content)
+            yield stream
         FileSystems.rename([temporary], [path])
     except BaseException:
         delete_files([temporary])
