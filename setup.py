@@ -30,6 +30,7 @@ DEVELOPMENT = [
     "pytest>=8,<10",
     "pytest-xdist>=3.5,<4",
     "ruff>=0.9,<1",
+    "sacrebleu>=2.4,<3",
     "scipy-stubs>=1.14",
     "types-PyYAML>=6",
     "types-tabulate>=0.9",

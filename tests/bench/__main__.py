@@ -83,6 +83,9 @@ def _print(title: str, header: list[str], rows: Rows) -> None:
 SECTIONS: dict[str, Callable[[int, Path], None]] = {
     "pipeline": pipeline_section,
     "chart": scoring_section(scoring.chart_tasks, "Scoring functions of chart, by task"),
+    "chemistry": scoring_section(scoring.benchmark_row("chemistry"), "Scoring function of chemistry"),
+    "figure_text": scoring_section(scoring.detectors, "Detection and end to end of figure_text, with all subsets"),
+    "traffic_rules": scoring_section(scoring.benchmark_row("traffic_rules"), "Scoring function of traffic_rules"),
 }
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +43,51 @@ def chart_tasks() -> list[Row]:
     pairs = [_pair(benchmark, truth, prediction) for truth, prediction in samples]
     rows.append(Row("all tasks", _cost(benchmark, pairs)))
     return rows
+
+
+def benchmark_row(name: str, samples: int = SAMPLES) -> Callable[[], list[Row]]:
+    """Returns the row of one benchmark on its generated samples."""
+
+    def rows() -> list[Row]:
+        benchmark = make_benchmark(name)
+        module = importlib.import_module(f"tests.generate.{name}")
+        pairs = [_pair(benchmark, *module.sample(index, seed=1)) for index in range(samples)]
+        return [Row(f"a sample of {name}", _cost(benchmark, pairs))]
+
+    return rows
+
+
+def detectors() -> list[Row]:
+    """DetEval of one image with more and more regions on each side, in both geometries, with all subsets."""
+    rows = []
+    for geometry in ("rectangle", "polygon"):
+        benchmark = make_benchmark("figure_text", geometry=geometry)
+        for regions in (10, 100, 1000):
+            pairs = [_pair(benchmark, *_figure(regions))] * (1000 // regions)
+            rows.append(Row(f"an image with {regions} regions on each side, {geometry}", _cost(benchmark, pairs)))
+    return rows
+
+
+def _figure(regions: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns a figure whose words stand in rows, and a detector's output that is off by a few pixels."""
+    draw = random.Random(regions)
+    difficulties = ("normal", "small", "blurry", "short", "color")
+    truths, predictions = [], []
+    for index in range(regions):
+        x, y = index % 25 * 120.0, index // 25 * 40.0
+        width = draw.uniform(40, 100)
+        truths.append(
+            {
+                "id": str(index),
+                "points": [[x, y], [x + width, y + 2], [x + width, y + 22], [x, y + 20]],
+                "text": f"word{index}",
+                "difficulty": [draw.choice(difficulties)],
+                "orientation": draw.choice(("horizontal", "oriented")),
+            }
+        )
+        box = [x + draw.uniform(-3, 3), y + draw.uniform(-3, 3), x + width + draw.uniform(-9, 3), y + 21.0]
+        predictions.append({"box": box, "text": f"word{index}", "confidence": draw.random()})
+    return {"sample_id": "figure", "regions": truths}, {"sample_id": "figure", "regions": predictions}
 
 
 def _only(record: dict[str, Any] | None, keys: set[str]) -> dict[str, Any] | None:
