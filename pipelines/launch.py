@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions, WorkerOptions
+from apache_beam.options.pipeline_options import (
+    GoogleCloudOptions,
+    PipelineOptions,
+    SetupOptions,
+    StandardOptions,
+    WorkerOptions,
+)
 from apache_beam.portability.api import beam_provision_api_pb2
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner, fn_runner
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
@@ -40,7 +46,12 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
         near = difflib.get_close_matches(unknown[0].partition("=")[0], [*known, *OWN_FLAGS], n=1)
         hint = f" (did you mean {near[0]}?)" if near else ""
         raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")
-    return PipelineOptions(list(flags))
+    options = PipelineOptions(list(flags))
+    setup = options.view_as(SetupOptions)
+    if setup.save_main_session is None:
+        # Workers have the package; Dataflow's runner would pickle the script that called it all the same.
+        setup.save_main_session = False
+    return options
 
 
 OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--quiet", "--help")

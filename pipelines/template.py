@@ -41,7 +41,7 @@ def command_line(arguments: Sequence[str]) -> list[str]:
     """
     parser = _parser()
     parsed, options = parser.parse_known_args(list(arguments))
-    line = ["evaluate", parsed.config, "--verbose", "--quiet"]
+    line = ["evaluate", parsed.config, "--quiet"]
     for name, flag in _REPEATED.items():
         values = [value.strip() for value in getattr(parsed, name).split(SEPARATOR)]
         line += [f"{flag}={value}" for value in values if value]

@@ -175,4 +175,4 @@ class FolderStore(ObjectStore):
         for path in paths:
             below = path.rstrip("/") + "/"
             super().delete([path, below])
-            self.FOLDERS -= {each for each in self.FOLDERS if each == path.rstrip("/") or each.startswith(below)}
+            self.FOLDERS.difference_update([each for each in self.FOLDERS if f"{each}/".startswith(below)])

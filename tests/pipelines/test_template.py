@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -147,6 +148,14 @@ def test_the_template_has_a_name_and_does_not_stream() -> None:
     assert METADATA["name"] == "beamscore"
     assert METADATA["description"]
     assert METADATA["streaming"] is False
+
+
+@pytest.fixture(autouse=True)
+def handler_of_signals() -> Iterator[None]:
+    """The command sets its own; the tests that follow must not have it."""
+    handler = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, handler)
 
 
 @pytest.fixture
