@@ -119,12 +119,16 @@ def _staged(plan: EvaluationPlan, folder: str) -> str:
 
 def _worst(samples: beam.PCollection, column: str, count: int) -> beam.PCollection:
     """Returns pairs (system, the `count` samples with the lowest figure, ties by sample_id)."""
+    return (
+        samples
+        | "Lowest" >> beam.FlatMap(_figure, column)
+        | "Worst" >> beam.combiners.Top.SmallestPerKey(max(1, count))
+    )
 
-    def keyed(sample: ScoredSample) -> list[tuple[int, tuple[float, str, str]]]:
-        figure = sample.figures.get(column)
-        return [] if figure is None else [(sample.system, (figure, sample.sample_id, sample.status))]
 
-    return samples | "Lowest" >> beam.FlatMap(keyed) | "Worst" >> beam.combiners.Top.SmallestPerKey(max(1, count))
+def _figure(sample: ScoredSample, column: str) -> list[tuple[int, tuple[float, str, str]]]:
+    figure = sample.figures.get(column)
+    return [] if figure is None else [(sample.system, (figure, sample.sample_id, sample.status))]
 
 
 def make_result(configuration: Configuration, systems: Sequence[str], parts: dict[str, list[Any]]) -> dict[str, bytes]:

@@ -75,7 +75,10 @@ class ReadRecords(beam.PTransform):
             | "Files" >> beam.Create(self._files, reshuffle=True)
             | "Split" >> beam.FlatMap(split_file).with_output_types(Part)
             | "Spread" >> beam.Reshuffle()
-            | "ReadParts" >> beam.ParDo(self._read).with_outputs("quarantine", "tally", main="records")
+            | "ReadParts"
+            >> beam.ParDo(self._read)
+            .with_output_types(tuple[str, bytes])
+            .with_outputs("quarantine", "tally", main="records")
         )
 
 
