@@ -20,7 +20,8 @@ from transforms.combine import AddUp
 from transforms.pair import PairBySample, PairedSample
 from transforms.records import explain, quarantined
 from transforms.slice import Contribution, SliceKey, slice_labels
-from transforms.write import Publish, WriteQuarantine, encode_json, staging_folder
+from transforms.stage import staging_folder
+from transforms.write import Publish, WriteQuarantine, encode_json
 
 DOCUMENT, REPORT = "description.json", "description.md"
 

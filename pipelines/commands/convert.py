@@ -14,7 +14,7 @@ from pipelines.commands.common import DONE, FAILED, add_command, check_benchmark
 from pipelines.convert import build_conversion, find_role_files
 from pipelines.errors import UsageError
 from pipelines.records import WriteRecords, columns_of
-from transforms.write import delete_files
+from transforms.stage import delete_files
 
 
 def add(commands: Any) -> None:

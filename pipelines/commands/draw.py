@@ -24,7 +24,7 @@ from pipelines.errors import UsageError
 from pipelines.inputs import Inputs, find_inputs
 from transforms.pair import PairBySample, PairedSample
 from transforms.records import InputProblem
-from transforms.write import delete_files, write_file
+from transforms.stage import delete_files, write_file
 
 
 def add(commands: Any) -> None:
