@@ -113,7 +113,7 @@ class FlinkCluster:
     def start_task_manager(self) -> int:
         """Starts one more TaskManager and returns its number, from 0."""
         number = sum(process.name.startswith("taskmanager") for process in self._processes)
-        direct = ["-Xmx768m", "-XX:MaxDirectMemorySize=320m"]
+        direct = ["-Xmx768m", "-XX:MaxDirectMemorySize=832m"]
         self._run(f"taskmanager-{number}", direct, "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
                   "--configDir", str(self.folder / "conf"))  # fmt: skip
         return number
@@ -209,7 +209,7 @@ def _settings(folder: Path, rest: int, rpc: int, blobs: int) -> dict[str, str | 
         "taskmanager.memory.framework.heap.size": "128m",
         "taskmanager.memory.task.heap.size": "640m",
         "taskmanager.memory.framework.off-heap.size": "128m",
-        "taskmanager.memory.task.off-heap.size": "0m",
+        "taskmanager.memory.task.off-heap.size": "512m",
         "taskmanager.memory.network.min": "192m",
         "taskmanager.memory.network.max": "192m",
         "taskmanager.memory.managed.size": "256m",
