@@ -19,7 +19,7 @@ from types import TracebackType
 
 from tests.flink.jars import class_path
 from tests.flink.rest import FlinkRest
-from tests.flink.workers import worker_python
+from tests.flink.workers import install_project, worker_python
 
 START_SECONDS = 120
 _PR_SET_PDEATHSIG = 1
@@ -118,6 +118,11 @@ class FlinkCluster:
                   "--configDir", str(self.folder / "conf"))  # fmt: skip
         return number
 
+    def running_task_managers(self) -> list[int]:
+        """Returns the numbers of the TaskManagers that have not ended."""
+        running = [process.name for process in self._processes if process.process.poll() is None]
+        return [int(name.partition("-")[2]) for name in running if name.startswith("taskmanager-")]
+
     def kill_task_manager(self, number: int) -> None:
         """Kills a TaskManager and its workers at once, as the loss of a machine would."""
         victim = next(process for process in self._processes if process.name == f"taskmanager-{number}")
@@ -155,10 +160,12 @@ class FlinkCluster:
         lines = [f"{name}: {value}\n" for name, value in self._settings.items()]
         (self.folder / "conf" / "config.yaml").write_text("".join(lines))
         (self.folder / "conf" / "log4j.properties").write_text(_LOG4J)
+        install_project(self.folder / "project")
         worker = self.folder / "worker"
         command = shlex.join([str(worker_python()), str(Path(__file__).with_name("boot.py"))])
         log = shlex.quote(str(self.logs))
-        worker.write_text(f'#!/bin/sh\nexec {command} "$@" >> {log}/worker-$$.log 2>&1\n')
+        path = f"PYTHONPATH={shlex.quote(str(self.folder / 'project'))}"
+        worker.write_text(f'#!/bin/sh\n{path} exec {command} "$@" >> {log}/worker-$$.log 2>&1\n')
         worker.chmod(0o755)
 
     def _run(self, name: str, memory: Sequence[str], main: str, *arguments: str) -> None:
