@@ -33,7 +33,7 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits on one record: its bytes, and how deep its arrays and objects are nested."""
 
     record_bytes: Annotated[int, Meta(ge=1, le=1 << 30)] = 16 << 20
-    depth: Annotated[int, Meta(ge=1, le=500)] = 64
+    depth: Annotated[int, Meta(ge=1, le=500)] = 200
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
