@@ -23,15 +23,8 @@ from transforms.pair import PairBySample
 from transforms.quarantine import CountCauses
 from transforms.score import ScoredSample, ScoreSamples, ScoringPlan
 from transforms.slice import CheckSliceCount, SliceSamples
-from transforms.write import (
-    Publish,
-    WriteQuarantine,
-    WriteSamples,
-    encode_json,
-    make_folder,
-    staging_folder,
-    write_probe,
-)
+from transforms.stage import make_folder, staging_folder, write_probe
+from transforms.write import Publish, WriteQuarantine, WriteSamples, encode_json
 
 
 @dataclass(frozen=True)
@@ -105,7 +98,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         | "Tally" >> beam.CombinePerKey(MergeSums()),
         "worst": _worst(scored.samples, benchmark.worst_by, settings.worst_samples),
         "causes": entries | "Causes" >> CountCauses(),
-        "sample_files": scored.samples
+        "samples_files": scored.samples
         | "WriteSamples" >> WriteSamples(_staged(plan, "samples"), plan.systems, tuple(benchmark.sample_columns)),
         "quarantine_files": entries | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }

@@ -23,7 +23,7 @@ from pipelines.commands.common import (
 )
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation, summary_path
 from pipelines.result import REPORT, SUMMARY, verdict
-from transforms.write import new_run_id, remove_staging
+from transforms.stage import new_run_id, remove_staging
 
 
 def add(commands: Any) -> None:
