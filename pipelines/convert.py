@@ -17,7 +17,6 @@ from transforms.files import match_glob
 from transforms.jsonl import open_uncompressed
 from transforms.records import InputProblem, explain, writable
 
-
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)\Z", re.IGNORECASE)
 
 
