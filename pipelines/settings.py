@@ -40,7 +40,7 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     record_bytes: Annotated[int, Meta(ge=1, le=1 << 30)] = 16 << 20
-    depth: Annotated[int, Meta(ge=1, le=500)] = 64
+    depth: Annotated[int, Meta(ge=1, le=500)] = 200
     slices_per_sample: Annotated[int, Meta(ge=1, le=1_000_000)] = MOST_SLICES_PER_SAMPLE
     slices: Annotated[int, Meta(ge=1, le=10_000_000)] = MOST_SLICES
 

@@ -7,9 +7,9 @@ import contextlib
 import gzip
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, cast
 
+import msgspec
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 from backports import zstd
@@ -38,8 +38,7 @@ def open_uncompressed(path: str) -> Iterator[BinaryIO]:
             yield raw
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One line that is not blank, without its end and without the byte-order mark of the file.
 
     position: the byte offset of its start, in the uncompressed text. line: its number from 1, or 0 where the

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import apache_beam as beam
+import msgspec
 from apache_beam.pvalue import TaggedOutput
 
 from metrics.sums import Sums
@@ -13,8 +13,7 @@ from transforms.read import side_name
 from transforms.records import GROUND_TRUTH, Framed, Origin, Quarantined, quarantined
 
 
-@dataclass(frozen=True, slots=True)
-class PairedSample:
+class PairedSample(msgspec.Struct, frozen=True):
     """One sample: its ground truth, and by system the prediction for it, if there is one."""
 
     sample_id: str

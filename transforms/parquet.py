@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -17,8 +16,7 @@ from transforms.records import InputProblem
 ROWS_PER_BATCH = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """One row: its number in the file from 0, its sample_id, and the record as MessagePack without nulls.
 
     Where the row makes no record, `error` says why and `payload` is a MessagePack null.

@@ -35,7 +35,7 @@ class Limits:
     """The limits on one record: its bytes as they are read, and how deep it is nested."""
 
     record_bytes: int = 16 << 20
-    depth: int = 64
+    depth: int = 200
 
 
 @dataclass(frozen=True, slots=True)

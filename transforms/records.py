@@ -7,7 +7,6 @@ it is decoded once, where it is scored.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import msgspec
@@ -36,8 +35,7 @@ class InputProblem(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True, order=True):
     """Where a record stands. Records are ordered by the number of their file, then by their position in it.
 
     side: GROUND_TRUTH or the number of a system.
@@ -58,8 +56,7 @@ class Origin:
         return f"{self.path}:{self.line}" if self.line else f"{self.path} at byte {self.position}"
 
 
-@dataclass(frozen=True, slots=True)
-class Framed:
+class Framed(msgspec.Struct, frozen=True):
     """One record with its origin; `payload` is the record's text in `encoding`."""
 
     origin: Origin

@@ -27,8 +27,7 @@ Status = Literal["scored", "missing_prediction", "rejected"]
 Missing = Literal["wrong", "exclude"]
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredSample:
+class ScoredSample(msgspec.Struct, frozen=True):
     """One sample of one system after scoring.
 
     unit: what the bootstrap draws, the sample_id or the cluster.

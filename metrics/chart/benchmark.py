@@ -12,7 +12,7 @@ from metrics.chart.elements import score_elements
 from metrics.chart.legend import score_legend
 from metrics.chart.limits import check_size
 from metrics.chart.options import ChartOptions, TaskName
-from metrics.chart.records import ChartPrediction, ChartTruth, ImageSize, output_of
+from metrics.chart.records import ChartData, ChartPrediction, ChartTruth, ImageSize, output_of
 from metrics.chart.series import score_series
 from metrics.chart.task_score import TaskScore
 from metrics.chart.text_blocks import score_text_blocks
@@ -26,8 +26,9 @@ DATA_CLASSES = ("bar", "box", "line", "scatter")
 class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     """Scores what a system reads from charts, task by task.
 
-    A task that the ground truth lacks is not scored; one that only the prediction lacks scores 0. Task 7 is scored
-    against the data series of task 6.
+    A task that the ground truth lacks is not scored. One that only some predictions lack scores 0 there; one that no
+    prediction has is not scored, since the system does not attempt it. Task 7 is scored against the data series of
+    task 6.
     """
 
     name: ClassVar[str] = "chart"
@@ -61,7 +62,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         "task7.score": "data series from the image alone: mean over charts",
     }
     sample_columns: ClassVar[dict[str, str]] = {
-        "score": "mean of the task scores: task1.correct, F of task 2, task3.accuracy, task4.f1, and the others",
+        "score": "mean over the tasks attempted: task1.correct, F of task 2, task3.accuracy, task4.f1, the others",
         "task1.correct": "1 where the class is right, else 0",
         "task2.detection": "IoU score of the text blocks",
         "task2.recognition": "1 - character error rate of the text blocks",
@@ -102,10 +103,13 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         }
         statistics: dict[str, float] = {}
         columns: dict[str, float | None] = {}
-        for score in scores.values():
+        for task, score in scores.items():
             statistics.update(score.statistics)
             columns.update(score.columns)
-        columns["score"] = mean([score.score for score in scores.values() if score.score is not None])
+            if prediction is not None:
+                statistics[f"{task}.{'attempted' if _attempts(prediction, task) else 'left_out'}"] = 1
+        considered = [scores[task].score for task in scores if prediction is None or _attempts(prediction, task)]
+        columns["score"] = mean([score for score in considered if score is not None])
         return SampleScore(statistics, columns, {task: score.details for task, score in scores.items()})
 
     def _score_task(self, task: TaskName, truth: ChartTruth, prediction: ChartPrediction | None) -> TaskScore | None:
@@ -149,7 +153,10 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         return score_elements(data.visual_elements, elements, name, _image(truth, task), self.options)
 
     def values(self, sums: Sums) -> dict[str, float | None]:
-        """Returns the figures of `value_meanings`; None for a task that no chart has."""
+        """Returns the figures of `value_meanings`.
+
+        None for a task that no chart has, and for one that no prediction attempts though there are predictions.
+        """
         values = class_values("task1", sums) | class_values("task3", sums)
         detection = ratio(sums["task2.detection"], sums["task2.charts"])
         recognition = ratio(sums["task2.recognition"], sums["task2.charts"])
@@ -164,7 +171,8 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         values["task4.f1"] = f_measure(precision, recall) if released else ratio(sums["task4.f1"], axes)
         for task in ("task5", "task6a", "task6b", "task7"):
             values[f"{task}.score"] = ratio(sums[f"{task}.score"], sums[f"{task}.charts"])
-        return values
+        idle = {task for task in self.options.tasks if sums[f"{task}.left_out"] and not sums[f"{task}.attempted"]}
+        return {name: None if idle and name.partition(".")[0] in idle else values[name] for name in values}
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the confusion matrices of tasks 1 and 3, where there is one."""
@@ -173,6 +181,14 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             confusion_table("task3", "Text roles (task 3)", sums),
         )
         return [table for table in tables if table is not None]
+
+
+def _attempts(prediction: ChartPrediction, task: TaskName) -> bool:
+    """Tells whether a prediction has an output for the task; 6a and 6b are parts of one output."""
+    output = output_of(getattr(prediction, "task6" if task in ("task6a", "task6b") else task))
+    if isinstance(output, ChartData) and task in ("task6a", "task6b"):
+        return (output.visual_elements if task == "task6a" else output.data_series) is not None
+    return output is not None
 
 
 def _image(truth: ChartTruth, task: str) -> ImageSize:

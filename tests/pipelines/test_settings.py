@@ -254,7 +254,7 @@ def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_p
         "slices": [],
         "cluster": None,
         "bootstrap": {"replicates": 200, "confidence": 0.95, "seed": 0},
-        "limits": {"record_bytes": 16 << 20, "depth": 64, "slices_per_sample": 1000, "slices": 10_000},
+        "limits": {"record_bytes": 16 << 20, "depth": 200, "slices_per_sample": 1000, "slices": 10_000},
         "gates": {},
         "worst_samples": 10,
         "protocol": "published",

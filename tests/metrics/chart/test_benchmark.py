@@ -55,6 +55,19 @@ def test_a_perfect_prediction_scores_1_in_every_task() -> None:
     assert set(found.values()) == {1.0}
 
 
+def test_a_task_that_no_prediction_attempts_has_no_figure_and_one_that_some_attempt_counts_the_gaps_as_0() -> None:
+    scorer = benchmark()
+    truth = truth_of(**WHOLE)
+    without = prediction_of(**WHOLE)
+    idle = scorer.values(total([scorer.score_sample(truth, without), scorer.score_sample(truth, None)]))
+    # Of two charts, one has no prediction: task 6b is (1 + 0) / 2. Nobody attempts task 7.
+    assert (idle["task6b.score"], idle["task7.score"]) == (0.5, None)
+    attempted = prediction_of(**WHOLE, task7=WHOLE["task6"])
+    some = scorer.values(total([scorer.score_sample(truth, attempted), scorer.score_sample(truth, without)]))
+    assert some["task7.score"] == 0.5
+    assert scorer.values(total([scorer.score_sample(truth, None)]))["task7.score"] == 0
+
+
 def test_a_missing_prediction_scores_0_in_every_task_of_the_ground_truth() -> None:
     found = columns(WHOLE, None)
     assert set(found) == set(ChartBenchmark.sample_columns)

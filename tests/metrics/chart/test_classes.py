@@ -87,7 +87,10 @@ def test_a_bar_chart_with_one_series_is_grouped_and_stacked(extra: Any, predicte
     score = benchmark(tasks=["task1"]).score_sample(truth, prediction_of(task1=chart_type(predicted)))
     assert score.columns["task1.correct"] == correct
     if correct:
-        assert score.statistics == {"task1.confusion[grouped vertical bar|grouped vertical bar]": 1}
+        assert score.statistics == {
+            "task1.confusion[grouped vertical bar|grouped vertical bar]": 1,
+            "task1.attempted": 1,
+        }
 
 
 def test_one_series_leaves_other_classes_as_they_are() -> None:
@@ -102,7 +105,10 @@ def test_released_knows_ambiguous_charts_by_their_mark_alone_and_counts_them_as_
     assert scorer.score_sample(one, prediction_of(task1=chart_type(BAR))).columns["task1.correct"] == 0
     marked = truth_of(task1=chart_type(STACKED), ambiguous=True)
     score = scorer.score_sample(marked, prediction_of(task1=chart_type(STACKED)))
-    assert score.statistics == {"task1.confusion[grouped vertical bar|grouped vertical bar]": 1}
+    assert score.statistics == {
+        "task1.confusion[grouped vertical bar|grouped vertical bar]": 1,
+        "task1.attempted": 1,
+    }
 
 
 def test_a_class_may_be_written_as_bare_text() -> None:
