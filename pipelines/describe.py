@@ -22,7 +22,8 @@ from transforms.pair import PairBySample, PairedSample
 from transforms.quarantine import CauseCount, CountCauses
 from transforms.records import explain, quarantined
 from transforms.slice import CheckSliceCount, Contribution, SliceKey
-from transforms.write import Publish, WriteQuarantine, encode_json, staging_folder
+from transforms.stage import staging_folder
+from transforms.write import Publish, WriteQuarantine, encode_json
 
 DOCUMENT, REPORT = "description.json", "description.md"
 

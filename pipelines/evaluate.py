@@ -23,15 +23,8 @@ from transforms.pair import PairBySample
 from transforms.quarantine import CountCauses
 from transforms.score import ScoredSample, ScoreSamples, ScoringPlan
 from transforms.slice import CheckSliceCount, SliceSamples
-from transforms.write import (
-    Publish,
-    WriteQuarantine,
-    WriteSamples,
-    encode_json,
-    make_folder,
-    staging_folder,
-    write_probe,
-)
+from transforms.stage import make_folder, staging_folder, write_probe
+from transforms.write import Publish, WriteQuarantine, WriteSamples, encode_json
 
 
 @dataclass(frozen=True)
@@ -105,7 +98,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         | "Tally" >> beam.CombinePerKey(MergeSums()),
         "worst": _worst(scored.samples, benchmark.worst_by, settings.worst_samples),
         "causes": entries | "Causes" >> CountCauses(),
-        "sample_files": scored.samples
+        "samples_files": scored.samples
         | "WriteSamples" >> WriteSamples(_staged(plan, "samples"), plan.systems, tuple(benchmark.sample_columns)),
         "quarantine_files": entries | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }
@@ -119,12 +112,16 @@ def _staged(plan: EvaluationPlan, folder: str) -> str:
 
 def _worst(samples: beam.PCollection, column: str, count: int) -> beam.PCollection:
     """Returns pairs (system, the `count` samples with the lowest figure, ties by sample_id)."""
+    return (
+        samples
+        | "Lowest" >> beam.FlatMap(_figure, column)
+        | "Worst" >> beam.combiners.Top.SmallestPerKey(max(1, count))
+    )
 
-    def keyed(sample: ScoredSample) -> list[tuple[int, tuple[float, str, str]]]:
-        figure = sample.figures.get(column)
-        return [] if figure is None else [(sample.system, (figure, sample.sample_id, sample.status))]
 
-    return samples | "Lowest" >> beam.FlatMap(keyed) | "Worst" >> beam.combiners.Top.SmallestPerKey(max(1, count))
+def _figure(sample: ScoredSample, column: str) -> list[tuple[int, tuple[float, str, str]]]:
+    figure = sample.figures.get(column)
+    return [] if figure is None else [(sample.system, (figure, sample.sample_id, sample.status))]
 
 
 def make_result(configuration: Configuration, systems: Sequence[str], parts: dict[str, list[Any]]) -> dict[str, bytes]:

@@ -22,7 +22,7 @@ from pipelines.errors import UsageError
 from pipelines.evaluate import prepare_output
 from pipelines.inputs import record_fields
 from transforms.disk_sort import sorted_on_disk
-from transforms.write import delete_files, new_run_id, written_whole
+from transforms.stage import delete_files, new_run_id, written_whole
 
 MOST_SHARDS = 10_000
 ROWS_PER_GROUP = 4096

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from apache_beam.metrics import Metrics
 
@@ -14,10 +16,29 @@ class Observed:
 
     read = Metrics.counter(NAMESPACE, "records_read")
     rejected = Metrics.counter(NAMESPACE, "records_rejected")
+    duplicate = Metrics.counter(NAMESPACE, "records_duplicate")
+    unmatched = Metrics.counter(NAMESPACE, "records_unmatched")
     scored = Metrics.counter(NAMESPACE, "samples_scored")
     missing = Metrics.counter(NAMESPACE, "samples_missing_prediction")
+    samples_rejected = Metrics.counter(NAMESPACE, "samples_rejected")
     batch_size = Metrics.distribution(NAMESPACE, "batch_size")
     sample_microseconds = Metrics.distribution(NAMESPACE, "sample_microseconds")
+
+
+def timing_name(timed: str) -> str:
+    """Returns the name of the distribution of one of a benchmark's `timed`, in microseconds a batch."""
+    return f"{timed}_microseconds"
+
+
+def timing(timed: str) -> Any:
+    """Returns the distribution of one of a benchmark's `timed`."""
+    return Metrics.distribution(NAMESPACE, timing_name(timed))
+
+
+def metric_names(timed: Sequence[str] = ()) -> set[str]:
+    """Returns the names of all metrics of an evaluation by a benchmark with these `timed`."""
+    metrics = [each for each in vars(Observed).values() if hasattr(each, "metric_name")]
+    return {each.metric_name.name for each in metrics} | {timing_name(each) for each in timed}
 
 
 @dataclass

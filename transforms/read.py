@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import apache_beam as beam
@@ -11,7 +11,7 @@ from apache_beam.pvalue import TaggedOutput
 
 from metrics.sums import Sums
 from transforms import depth
-from transforms.files import Part, SourceFile, split_file
+from transforms.files import Part, SourceFile, part_size, split_file
 from transforms.jsonl import Line, read_lines
 from transforms.observe import PROGRESS, Observed
 from transforms.parquet import read_rows
@@ -70,13 +70,25 @@ class ReadRecords(beam.PTransform):
 
     def expand(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Splits the files, spreads the parts over the workers, reads them."""
+        # The files are spread by a grouping: of two reshuffles without a grouping between them, Flink drops the second,
+        # and one worker would read all parts of a file.
         return (
             pipeline
-            | "Files" >> beam.Create(self._files, reshuffle=True)
-            | "Split" >> beam.FlatMap(split_file).with_output_types(Part)
+            | "Files"
+            >> beam.Create(list(enumerate(self._files)), reshuffle=False).with_output_types(tuple[int, SourceFile])
+            | "Each" >> beam.GroupByKey()
+            | "Split" >> beam.FlatMap(_split, part_size(self._files)).with_output_types(Part)
             | "Spread" >> beam.Reshuffle()
-            | "ReadParts" >> beam.ParDo(self._read).with_outputs("quarantine", "tally", main="records")
+            | "ReadParts"
+            >> beam.ParDo(self._read)
+            .with_output_types(tuple[str, bytes])
+            .with_outputs("quarantine", "tally", main="records")
         )
+
+
+def _split(numbered: tuple[int, Iterable[SourceFile]], size: int) -> Iterator[Part]:
+    for file in numbered[1]:
+        yield from split_file(file, size)
 
 
 def side_name(side: int, names: Sequence[str]) -> str:

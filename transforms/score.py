@@ -17,7 +17,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 from metrics.benchmark import Benchmark, MissingTool, Pair, RejectedRecord, SampleScore
 from metrics.bootstrap import check_statistics
 from transforms.labels import MOST_SLICES_PER_SAMPLE, check_slice_count
-from transforms.observe import PROGRESS, Observed
+from transforms.observe import PROGRESS, Observed, timing
 from transforms.pair import PairedSample
 from transforms.read import side_name
 from transforms.records import Cause, Framed, InputProblem, Quarantined, explain, quarantined
@@ -101,6 +101,7 @@ class ScoreBatch(beam.DoFn):
     def __init__(self, plan: ScoringPlan) -> None:
         self._plan = plan
         self._benchmark = plan.benchmark
+        self._timings = {name: timing(name) for name in plan.benchmark.timed}
         wanted = plan.columns if plan.cluster is None else (*plan.columns, plan.cluster)
         self._wanted = tuple(dict.fromkeys(wanted))
 
@@ -203,6 +204,8 @@ class ScoreBatch(beam.DoFn):
             return [result for job in jobs for result in self._score_batch([job])]
         Observed.batch_size.update(len(jobs))
         Observed.sample_microseconds.update((time.perf_counter_ns() - started) // 1000 // len(jobs))
+        for name, microseconds in self._benchmark.take_timings().items():
+            self._timings[name].update(microseconds)
         return [_checked(result) for result in results]
 
     def _settle(self, job: _Job, result: SampleScore | RejectedRecord) -> Iterator[ScoredSample | TaggedOutput]:
@@ -220,6 +223,7 @@ class ScoreBatch(beam.DoFn):
                 ledger = {"ground_truth.rejected": 1, "predictions.rejected": 1}
         else:
             ledger = {"ground_truth.rejected": 1, **_prediction_ledger(job)}
+        Observed.samples_rejected.inc()
         yield ScoredSample(job.sample_id, job.system, "rejected", job.unit, job.columns, {}, {}, b"null", ledger)
 
     def _reject_truth(self, sample: PairedSample, cause: Cause, message: str) -> Iterator[ScoredSample | TaggedOutput]:
@@ -230,6 +234,7 @@ class ScoreBatch(beam.DoFn):
             if frame is not None:
                 ledger["predictions.unmatched"] = 1
                 yield self._quarantine(frame, sample.sample_id, "unmatched", _TRUTH_REJECTED)
+            Observed.samples_rejected.inc()
             yield ScoredSample(sample.sample_id, system, "rejected", sample.sample_id, None, {}, {}, b"null", ledger)
 
     def _sample(self, job: _Job, score: SampleScore | None) -> ScoredSample:
@@ -259,7 +264,7 @@ class ScoreBatch(beam.DoFn):
         side = side_name(framed.origin.side, self._plan.names)
         if system is not None and len(self._plan.names) > 1:
             message = f"{message} (with the prediction of {self._plan.names[system]})"
-        Observed.rejected.inc()
+        (Observed.unmatched if cause == "unmatched" else Observed.rejected).inc()
         entry: Quarantined = quarantined(framed, side, sample_id, "score", cause, message)
         return TaggedOutput("quarantine", (framed.origin.side, entry))
 

@@ -77,6 +77,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     ranking = ("cdm", "exp_rate_cdm")
     worst_by = "cdm"
     batch_size = 96
+    timed = ("tex",)
 
     def __init__(self, options: FormulaOptions) -> None:
         super().__init__(options)
@@ -137,6 +138,12 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
                 scores = [score_pair(left, right, renderings, images) for left, right in sample.readings]
                 results.append(sample_score(sample.pairs, scores, sample.document))
         return results
+
+    def take_timings(self) -> dict[str, int]:
+        """Returns the microseconds that TeX took since the last call."""
+        typesetter = self._ready()
+        microseconds, typesetter.nanoseconds = typesetter.nanoseconds // 1000, 0
+        return {"tex": microseconds}
 
     def _ready(self) -> Typesetter:
         self.setup()

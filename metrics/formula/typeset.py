@@ -17,6 +17,7 @@ import math
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,7 +112,8 @@ class Failure:
 class Typesetter:
     """TeX with its scratch folder and its format; a context manager.
 
-    `seconds` is the processor time that one formula may take.
+    `seconds` is the processor time that one formula may take. `runs` and `nanoseconds` tell how often TeX ran on
+    formulas, and how long on the clock.
 
     Raises MissingTool on entry where TeX, a package or the Chinese face is missing.
     """
@@ -122,6 +124,7 @@ class Typesetter:
         self._metrics: dict[str, Metrics] = {}
         self._outlines: dict[str, Path | None] = {}
         self.runs = 0
+        self.nanoseconds = 0
 
     def __enter__(self) -> Typesetter:
         self.open()
@@ -212,7 +215,9 @@ class Typesetter:
         folder = Path(tempfile.mkdtemp(dir=self._scratch))
         try:
             (folder / "formula.tex").write_text("\\pdfsetrandomseed1 " + source, "utf-8")
+            started = time.perf_counter_ns()
             ended = run_bounded(["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds)
+            self.nanoseconds += time.perf_counter_ns() - started
             begun = max((int(path.stem) for path in folder.glob("[0-9]*.tex")), default=0)
             output = folder / "formula.dvi"
             data = output.read_bytes() if output.exists() else b""

@@ -17,7 +17,7 @@ from pipelines import launch
 from pipelines.errors import UsageError
 from pipelines.records import WriteRecords
 from pipelines.settings import Configuration
-from transforms.write import delete_files
+from transforms.stage import delete_files
 
 DONE, FAILED, WRONG_USAGE, CRASHED, INTERRUPTED = 0, 1, 2, 3, 130
 

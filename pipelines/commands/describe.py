@@ -18,7 +18,7 @@ from pipelines.describe import DOCUMENT, REPORT, build_description
 from pipelines.errors import UsageError
 from pipelines.evaluate import prepare_output
 from pipelines.inputs import find_inputs
-from transforms.write import new_run_id, remove_staging
+from transforms.stage import new_run_id, remove_staging
 
 
 def add(commands: Any) -> None:

@@ -27,7 +27,7 @@ from pipelines.evaluate import prepare_output
 from pipelines.inputs import Inputs, find_inputs
 from transforms.pair import PairBySample, PairedSample
 from transforms.records import InputProblem, explain
-from transforms.write import delete_files, new_run_id, write_file
+from transforms.stage import delete_files, new_run_id, write_file
 
 
 def add(commands: Any) -> None:

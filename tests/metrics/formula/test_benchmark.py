@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -222,3 +223,12 @@ def test_the_config_holds_the_defaults() -> None:
 def test_the_plain_loop_scores_it() -> None:
     scores = score_records(make_benchmark("formula"), {"1": b'{"latex": "x", "more": 1}'}, {"1": b'{"latex": "x"}'})
     assert isinstance(scores["1"], SampleScore)
+
+
+def test_the_time_in_tex_is_told_once(benchmark_: Formula) -> None:
+    benchmark_.take_timings()
+    started = time.perf_counter()
+    score(benchmark_, r"\frac{7}{9}", r"\frac{7}{8}")
+    most = (time.perf_counter() - started) * 1e6
+    assert 0 < benchmark_.take_timings()["tex"] <= most
+    assert benchmark_.take_timings() == {"tex": 0}
