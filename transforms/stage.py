@@ -113,10 +113,21 @@ def write_file(path: str, content: bytes) -> None:
     try:
         with FileSystems.create(temporary, compression_type="uncompressed") as stream:
             stream.write(content)
-        FileSystems.rename([temporary], [path])
+        _replace(temporary, path)
     except BaseException:
         delete_files([temporary])
         raise
+
+
+def _replace(source: str, target: str) -> None:
+    """Renames a file; where the filesystem does not replace the target by itself, the target is removed first."""
+    try:
+        FileSystems.rename([source], [target])
+    except BeamIOError:
+        if not (FileSystems.exists(source) and FileSystems.exists(target)):
+            raise
+        FileSystems.delete([target])
+        FileSystems.rename([source], [target])
 
 
 def write_probe(folder: str) -> None:
@@ -138,8 +149,10 @@ def remove_staging(output: str, run_id: str) -> None:
     """Removes the staging folder of a run, and the folder above it when it was the last."""
     for folder in (posixpath.join(output, STAGING, run_id), posixpath.join(output, STAGING)):
         try:
-            if folder.endswith(run_id) or not _paths(posixpath.join(folder, "**")):
-                FileSystems.delete([folder])
+            # An object store knows no folders: what is below one is not deleted with it.
+            found = _paths(posixpath.join(folder, "**"))
+            if folder.endswith(run_id) or not found:
+                FileSystems.delete([*found, folder])
         except (BeamIOError, OSError):
             return
 
