@@ -21,6 +21,9 @@ REQUIREMENTS = [
     "unicodeit>=0.7.5,<1",
 ]
 
+GOOGLE_CLOUD = ["apache-beam[gcp]>=2.60,<3"]
+AMAZON = ["apache-beam[aws]>=2.60,<3"]
+
 DEVELOPMENT = [
     "hypothesis>=6.100,<7",
     "mypy>=1.13,<3",
@@ -43,6 +46,6 @@ setup(
     python_requires=">=3.10",
     packages=find_packages(include=["metrics", "metrics.*", "transforms", "transforms.*", "pipelines", "pipelines.*"]),
     install_requires=REQUIREMENTS,
-    extras_require={"dev": DEVELOPMENT},
+    extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "dev": DEVELOPMENT},
     entry_points={"console_scripts": ["beamscore = pipelines.cli:main"]},
 )

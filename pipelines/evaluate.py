@@ -22,7 +22,7 @@ from transforms.figures import ComputeFigures
 from transforms.pair import PairBySample
 from transforms.quarantine import CountCauses
 from transforms.score import ScoredSample, ScoreSamples, ScoringPlan
-from transforms.slice import SliceSamples
+from transforms.slice import CheckSliceCount, SliceSamples
 from transforms.stage import make_folder, staging_folder, write_probe
 from transforms.write import Publish, WriteQuarantine, WriteSamples, encode_json
 
@@ -70,16 +70,20 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     settings, benchmark = plan.configuration.settings, plan.configuration.benchmark
     bootstrap = Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed)
     columns = plan.configuration.columns()
-    slices = [[columns.index(column) for column in each] for each in plan.configuration.slice_columns()]
-    scoring = ScoringPlan(benchmark, settings.missing, plan.systems, columns, settings.cluster)
+    slices = plan.configuration.slice_indexes()
+    limits = settings.limits
+    scoring = ScoringPlan(
+        benchmark, settings.missing, plan.systems, columns, settings.cluster, slices, limits.slices_per_sample
+    )
 
     read = plan.inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(plan.systems)
     scored = paired.samples | "Score" >> ScoreSamples(scoring)
     figures = (
         scored.samples
-        | "Slice" >> SliceSamples(columns, slices, bootstrap)
+        | "Slice" >> SliceSamples(columns, slices, bootstrap, limits.slices)
         | "Combine" >> beam.CombinePerKey(AddUp(bootstrap))
+        | "SliceCount" >> CheckSliceCount(columns, limits.slices)
         | "Figures" >> ComputeFigures(benchmark, settings.bootstrap.confidence)
     )
     entries = (
@@ -108,12 +112,16 @@ def _staged(plan: EvaluationPlan, folder: str) -> str:
 
 def _worst(samples: beam.PCollection, column: str, count: int) -> beam.PCollection:
     """Returns pairs (system, the `count` samples with the lowest figure, ties by sample_id)."""
+    return (
+        samples
+        | "Lowest" >> beam.FlatMap(_figure, column)
+        | "Worst" >> beam.combiners.Top.SmallestPerKey(max(1, count))
+    )
 
-    def keyed(sample: ScoredSample) -> list[tuple[int, tuple[float, str, str]]]:
-        figure = sample.figures.get(column)
-        return [] if figure is None else [(sample.system, (figure, sample.sample_id, sample.status))]
 
-    return samples | "Lowest" >> beam.FlatMap(keyed) | "Worst" >> beam.combiners.Top.SmallestPerKey(max(1, count))
+def _figure(sample: ScoredSample, column: str) -> list[tuple[int, tuple[float, str, str]]]:
+    figure = sample.figures.get(column)
+    return [] if figure is None else [(sample.system, (figure, sample.sample_id, sample.status))]
 
 
 def make_result(configuration: Configuration, systems: Sequence[str], parts: dict[str, list[Any]]) -> dict[str, bytes]:

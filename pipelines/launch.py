@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions, WorkerOptions
+from apache_beam.options.pipeline_options import (
+    GoogleCloudOptions,
+    PipelineOptions,
+    SetupOptions,
+    StandardOptions,
+    WorkerOptions,
+)
 from apache_beam.portability.api import beam_provision_api_pb2
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner, fn_runner
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
@@ -40,7 +46,12 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
         near = difflib.get_close_matches(unknown[0].partition("=")[0], [*known, *OWN_FLAGS], n=1)
         hint = f" (did you mean {near[0]}?)" if near else ""
         raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")
-    return PipelineOptions(list(flags))
+    options = PipelineOptions(list(flags))
+    setup = options.view_as(SetupOptions)
+    if setup.save_main_session is None:
+        # Workers have the package; Dataflow's runner would pickle the script that called it all the same.
+        setup.save_main_session = False
+    return options
 
 
 OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--quiet", "--help")
@@ -57,24 +68,53 @@ def is_local(options: PipelineOptions) -> bool:
     return options.view_as(StandardOptions).runner in LOCAL_RUNNERS
 
 
+def leaves(options: PipelineOptions) -> bool:
+    """Tells whether the command hands its job over and ends before the job does.
+
+    So it is with --no_wait_until_finish, and in the launcher of a Dataflow template, which starts the job only after
+    the program has ended.
+    """
+    handed_over = options.view_as(GoogleCloudOptions).template_location
+    return not is_local(options) and bool(handed_over or options.view_as(StandardOptions).no_wait_until_finish)
+
+
 def run(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> beam.runners.runner.PipelineResult:
-    """Builds and runs a pipeline, and waits for its end.
+    """Builds and runs a pipeline, and waits for its end; a job that is interrupted is cancelled.
 
     Raises UsageError where an input turned out to be wrong on the way.
     """
-    try:
+    result = submit(options, build)
+    with _in_words():
+        try:
+            state = result.wait_until_finish()
+        except KeyboardInterrupt:
+            result.cancel()
+            raise
+    if state is not None and state != beam.runners.runner.PipelineState.DONE:
+        raise RuntimeError(f"the pipeline ended in the state {state}; see the runner's log")
+    return result
+
+
+def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> beam.runners.runner.PipelineResult:
+    """Builds a pipeline and starts it; a local run has ended then, another goes on.
+
+    Raises UsageError where an input turned out to be wrong on the way.
+    """
+    with _in_words():
         pipeline = beam.Pipeline(runner=_runner(options), options=options)
         build(pipeline)
-        result = pipeline.run()
-        state = result.wait_until_finish()
+        return pipeline.run()
+
+
+@contextlib.contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
     except Exception as error:
         problem = as_usage_error(error)
         if problem is None:
             raise
         raise problem from error
-    if state is not None and state != beam.runners.runner.PipelineState.DONE:
-        raise RuntimeError(f"the pipeline ended in the state {state}; see the runner's log")
-    return result
 
 
 def counter(result: beam.runners.runner.PipelineResult, name: str) -> int:

@@ -40,7 +40,10 @@ class ComputeFigures(beam.PTransform):
 
     def expand(self, totals: beam.PCollection) -> beam.PCollection:
         """Computes slice by slice."""
-        return totals | "Finalise" >> beam.Map(lambda item: slice_figures(self._benchmark, self._confidence, *item))
+        return totals | "Finalise" >> beam.Map(self._finalise)
+
+    def _finalise(self, totals: tuple[str, SliceTotals]) -> SliceFigures:
+        return slice_figures(self._benchmark, self._confidence, *totals)
 
 
 def slice_figures(

@@ -60,14 +60,18 @@ def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
     """
     found: dict[str, int] = {}
     for glob in globs:
-        for path, size in sorted(_match(glob, what)):
+        for path, size in sorted(match_glob(glob, what)):
             found.setdefault(path, size)
     return [
         SourceFile(side, number, path, size, _format(path, what)) for number, (path, size) in enumerate(found.items())
     ]
 
 
-def _match(glob: str, what: str) -> list[tuple[str, int]]:
+def match_glob(glob: str, what: str) -> list[tuple[str, int]]:
+    """Returns path and size of each file that matches; `what` names the input in errors.
+
+    Raises InputProblem where there is none, or the glob cannot be matched.
+    """
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:

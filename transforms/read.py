@@ -42,11 +42,11 @@ class Limits:
 class SideColumns:
     """What the reader must know of the columns of one side.
 
-    wanted: the columns that matter; of a Parquet file no others are read.
+    wanted: the columns that matter; of a Parquet file no others are read. None: all of them.
     structured: those whose values are never plain text, so that a Parquet file may hold them as JSON.
     """
 
-    wanted: frozenset[str]
+    wanted: frozenset[str] | None
     structured: frozenset[str]
 
 
@@ -79,7 +79,10 @@ class ReadRecords(beam.PTransform):
             | "Each" >> beam.GroupByKey()
             | "Split" >> beam.FlatMap(_split, part_size(self._files)).with_output_types(Part)
             | "Spread" >> beam.Reshuffle()
-            | "ReadParts" >> beam.ParDo(self._read).with_outputs("quarantine", "tally", main="records")
+            | "ReadParts"
+            >> beam.ParDo(self._read)
+            .with_output_types(tuple[str, bytes])
+            .with_outputs("quarantine", "tally", main="records")
         )
 
 

@@ -16,6 +16,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from metrics.benchmark import Benchmark, MissingTool, Pair, RejectedRecord, SampleScore
 from metrics.bootstrap import check_statistics
+from transforms.labels import MOST_SLICES_PER_SAMPLE, check_slice_count
 from transforms.observe import PROGRESS, Observed, timing
 from transforms.pair import PairedSample
 from transforms.read import side_name
@@ -50,7 +51,9 @@ class ScoredSample(msgspec.Struct, frozen=True):
 class ScoringPlan:
     """How to score: the benchmark, what a missing prediction means, and the columns that the run needs.
 
-    columns: the ground-truth columns to slice by. cluster: the column whose value the bootstrap draws, or None.
+    columns: the ground-truth columns to slice by. cluster: the column whose value the bootstrap draws, or None; a
+    sample where it is null or absent is a cluster of its own. slices: the columns of each slice, as indexes into
+    `columns`. slices_per_sample: a sample that belongs to more of them is rejected.
     """
 
     benchmark: Benchmark[Any, Any, Any]
@@ -58,6 +61,8 @@ class ScoringPlan:
     names: tuple[str, ...]
     columns: tuple[str, ...]
     cluster: str | None
+    slices: tuple[tuple[int, ...], ...] = ()
+    slices_per_sample: int = MOST_SLICES_PER_SAMPLE
 
 
 class ScoreSamples(beam.PTransform):
@@ -137,11 +142,12 @@ class ScoreBatch(beam.DoFn):
         try:
             truth = sample.truth.decode(self._benchmark.truth_type)
             cells = msgspec.structs.astuple(sample.truth.decode(self._columns_type)) if self._wanted else ()
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            check_slice_count(self._plan.columns, self._plan.slices, cells, self._plan.slices_per_sample)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             yield from self._reject_truth(sample, "invalid", explain(error))
             return
         columns = cells[: len(self._plan.columns)]
-        unit = sample.sample_id if self._plan.cluster is None else self._cluster(cells)
+        unit = sample.sample_id if self._plan.cluster is None else self._cluster(cells, sample.sample_id)
         for system, frame in enumerate(sample.predictions):
             job = _Job(sample.sample_id, system, unit, columns, sample.truth, frame, truth, None)
             if frame is not None:
@@ -155,8 +161,11 @@ class ScoreBatch(beam.DoFn):
             else:
                 self._jobs.append(job)
 
-    def _cluster(self, cells: Sequence[Any]) -> str:
+    def _cluster(self, cells: Sequence[Any], sample_id: str) -> str:
         value = cells[self._wanted.index(self._plan.cluster or "")]
+        if value is None:
+            # No JSON starts like this, so that no cluster is the same.
+            return f"sample:{sample_id}"
         # A string and a number that print alike are different clusters.
         return msgspec.json.encode(value, order="sorted").decode()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -109,10 +110,17 @@ def publish_folder(output: str, folder: str, run_id: str, names: Collection[str]
 def write_file(path: str, content: bytes) -> None:
     """Writes a file under another name, then renames it, so that it is there as a whole or not at all."""
     make_folder(posixpath.dirname(path))
-    temporary = f"{path}.{new_run_id()}.part"
+    with written_whole(path, new_run_id()) as stream:
+        stream.write(content)
+
+
+@contextlib.contextmanager
+def written_whole(path: str, run_id: str) -> Iterator[BinaryIO]:
+    """Opens a file under the name PATH.RUN_ID.part, and gives it its own name once everything is written."""
+    temporary = f"{path}.{run_id}.part"
     try:
         with FileSystems.create(temporary, compression_type="uncompressed") as stream:
-            stream.write(content)
+            yield stream
         _replace(temporary, path)
     except BaseException:
         delete_files([temporary])

@@ -78,3 +78,32 @@ def test_a_run_that_does_not_end_well_is_an_error(state: str, monkeypatch: pytes
     monkeypatch.setattr(beam.Pipeline, "run", run)
     with pytest.raises(RuntimeError, match=f"ended in the state {state}"):
         launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]))
+
+
+def test_a_job_that_is_interrupted_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise it would go on, and publish a result whose staged files the command has removed."""
+    told: list[str] = []
+
+    def wait() -> str:
+        told.append("waited")
+        raise KeyboardInterrupt
+
+    job = SimpleNamespace(wait_until_finish=wait, cancel=lambda: told.append("cancelled"))
+    monkeypatch.setattr(beam.Pipeline, "run", lambda _: job)
+    with pytest.raises(KeyboardInterrupt):
+        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]))
+    assert told == ["waited", "cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "leaves"),
+    [
+        ([], False),
+        (["--no_wait_until_finish"], False),
+        (["--runner=DataflowRunner"], False),
+        (["--runner=DataflowRunner", "--template_location=gs://bucket/job"], True),
+        (["--runner=PortableRunner", "--no_wait_until_finish"], True),
+    ],
+)
+def test_a_job_is_left_where_it_is_asked_for_and_goes_on_elsewhere(flags: list[str], leaves: bool) -> None:
+    assert launch.leaves(launch.beam_options(flags)) == leaves

@@ -1,0 +1,7 @@
+"""The file that the Flex Template's launcher runs. The code is in the installed package."""
+
+import sys
+
+from pipelines.template import main
+
+sys.exit(main())

@@ -1,0 +1,178 @@
+"""Filesystems of Beam that are not the machine's own: an object store, and one with folders; both live in memory."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from apache_beam.io.filesystem import (
+    BeamIOError,
+    CompressedFile,
+    CompressionTypes,
+    FileMetadata,
+    FileSystem,
+)
+
+
+class _Upload(io.BytesIO):
+    """A file that is there from when it is closed."""
+
+    def __init__(self, files: dict[str, bytes], path: str) -> None:
+        super().__init__()
+        self._files, self._path = files, path
+
+    def close(self) -> None:
+        if not self.closed:
+            self._files[self._path] = self.getvalue()
+        super().close()
+
+
+class ObjectStore(FileSystem):
+    """Like Cloud Storage and S3: no folders, and a file takes the place of one that is there.
+
+    A path without a slash at its end names one object: nothing below it is deleted with it.
+    """
+
+    FILES: ClassVar[dict[str, bytes]] = {}
+    RENAMED: ClassVar[list[str]] = []
+
+    @classmethod
+    def scheme(cls) -> str:
+        return "mem"
+
+    def join(self, basepath: str, *paths: str) -> str:
+        return "/".join([basepath.rstrip("/"), *(path.strip("/") for path in paths)])
+
+    def split(self, path: str) -> tuple[str, str]:
+        head, _, tail = path.rpartition("/")
+        return head, tail
+
+    def has_dirs(self) -> bool:
+        return False
+
+    def mkdirs(self, path: str) -> None:
+        """Does nothing, as there are no folders."""
+
+    def _list(self, dir_or_prefix: str) -> Iterator[FileMetadata]:
+        for path in sorted(self.FILES):
+            if path.startswith(dir_or_prefix):
+                yield self.metadata(path)
+
+    def create(
+        self,
+        path: str,
+        mime_type: str = "application/octet-stream",
+        compression_type: str = CompressionTypes.AUTO,
+    ) -> Any:
+        return self._compressed(_Upload(self.FILES, path), path, compression_type)
+
+    def open(
+        self,
+        path: str,
+        mime_type: str = "application/octet-stream",
+        compression_type: str = CompressionTypes.AUTO,
+    ) -> Any:
+        return self._compressed(io.BytesIO(self._content(path)), path, compression_type)
+
+    def _compressed(self, stream: io.BytesIO, path: str, compression_type: str) -> Any:
+        kind = self._get_compression_type(path, compression_type)
+        return stream if kind == CompressionTypes.UNCOMPRESSED else CompressedFile(stream, kind)
+
+    def _content(self, path: str) -> bytes:
+        if path not in self.FILES:
+            raise BeamIOError("Open failed", {path: FileNotFoundError(f"there is no {path}")})
+        return self.FILES[path]
+
+    def copy(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
+        for source, target in zip(source_file_names, destination_file_names, strict=True):
+            self.FILES[target] = self._content(source)
+
+    def rename(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
+        for source, target in zip(source_file_names, destination_file_names, strict=True):
+            self.copy([source], [target])
+            del self.FILES[source]
+            self.RENAMED.append(target)
+
+    def exists(self, path: str) -> bool:
+        return path in self.FILES
+
+    def size(self, path: str) -> int:
+        return len(self._content(path))
+
+    def last_updated(self, path: str) -> float:
+        self._content(path)
+        return 0.0
+
+    def checksum(self, path: str) -> str:
+        return str(hash(self._content(path)))
+
+    def metadata(self, path: str) -> FileMetadata:
+        return FileMetadata(path, self.size(path), 0.0)
+
+    def delete(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            below = [each for each in self.FILES if each.startswith(path)] if path.endswith("/") else [path]
+            for each in below:
+                self.FILES.pop(each, None)
+
+
+class FolderStore(ObjectStore):
+    """Like HDFS: folders must be made, are deleted with all below them, and a rename replaces nothing."""
+
+    FILES: ClassVar[dict[str, bytes]] = {}
+    RENAMED: ClassVar[list[str]] = []
+    FOLDERS: ClassVar[set[str]] = set()
+
+    @classmethod
+    def scheme(cls) -> str:
+        return "folders"
+
+    def has_dirs(self) -> bool:
+        return True
+
+    def mkdirs(self, path: str) -> None:
+        if self.exists(path):
+            raise BeamIOError("Path already exists", {path: FileExistsError(path)})
+        while path.count("/") > 2:
+            self.FOLDERS.add(path.rstrip("/"))
+            path = path.rstrip("/").rpartition("/")[0]
+
+    def _list(self, dir_or_prefix: str) -> Iterator[FileMetadata]:
+        folder = dir_or_prefix.rstrip("/")
+        for path in sorted({*self.FILES, *self.FOLDERS}):
+            if path.rpartition("/")[0] == folder:
+                yield FileMetadata(path, len(self.FILES.get(path, b"")), 0.0)
+
+    def create(
+        self,
+        path: str,
+        mime_type: str = "application/octet-stream",
+        compression_type: str = CompressionTypes.AUTO,
+    ) -> Any:
+        self._check_folder(path)
+        return super().create(path, mime_type, compression_type)
+
+    def rename(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
+        for target in destination_file_names:
+            self._check_folder(target)
+            if self.exists(target):
+                raise BeamIOError("Rename failed", {target: FileExistsError(f"{target} is there already")})
+        super().rename(source_file_names, destination_file_names)
+
+    def _check_folder(self, path: str) -> None:
+        folder = path.rpartition("/")[0]
+        if folder.count("/") > 2 and folder not in self.FOLDERS:
+            raise BeamIOError("No such folder", {path: FileNotFoundError(f"there is no folder {folder}")})
+
+    def exists(self, path: str) -> bool:
+        return path in self.FILES or path.rstrip("/") in self.FOLDERS
+
+    def metadata(self, path: str) -> FileMetadata:
+        return FileMetadata(path, len(self.FILES.get(path, b"")), 0.0)
+
+    def delete(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            below = path.rstrip("/") + "/"
+            super().delete([path, below])
+            self.FOLDERS.difference_update([each for each in self.FOLDERS if f"{each}/".startswith(below)])

@@ -1,0 +1,170 @@
+"""A whole evaluation on filesystems that are not this machine's: inputs, configuration, and result."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from apache_beam.io.filesystems import FileSystems
+
+from tests import toy
+from tests.memory_files import FolderStore, ObjectStore
+from tests.runs import command, evaluate, write_lines
+from transforms import write
+
+SAMPLES = [toy.sample(index, 0) for index in range(40)]
+TRUTHS = [truth for truth, _ in SAMPLES]
+PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
+BROKEN = b'{"sample_id": "broken"'
+
+CONFIG = b"benchmark: toy\nmax_rejected_fraction: 0.5\nbootstrap: {replicates: 20}\nslices: [kind]\n"
+
+
+@pytest.fixture(params=[ObjectStore, FolderStore], ids=["objects", "folders"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
+    """An empty store, with this process in an empty folder of the machine's own."""
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    yield request.param(None)
+    assert list((tmp_path / "empty").iterdir()) == []
+    for each in (ObjectStore.FILES, ObjectStore.RENAMED, FolderStore.FILES, FolderStore.RENAMED, FolderStore.FOLDERS):
+        each.clear()
+
+
+def put(store: ObjectStore, folder: Path) -> str:
+    """Copies a corpus of both formats, and its configuration, from `folder` into the store; returns where it is."""
+    write_lines(folder / "truth-0.jsonl.gz", TRUTHS[:20])
+    pq.write_table(pa.Table.from_pylist(TRUTHS[20:]), folder / "truth-1.parquet")
+    write_lines(folder / "predictions.jsonl", [*PREDICTIONS, BROKEN])
+    (folder / "config.yaml").write_bytes(CONFIG)
+    base = f"{store.scheme()}://bucket/in"
+    if store.has_dirs():
+        store.mkdirs(base)
+    for path in folder.glob("*.*"):
+        store.FILES[f"{base}/{path.name}"] = path.read_bytes()
+    return base
+
+
+def run(base: str, output: str, *more: str) -> None:
+    code, _, stderr = command(
+        "evaluate",
+        f"{base}/config.yaml",
+        *("--ground-truth", f"{base}/truth-*", "--predictions", f"{base}/predictions.jsonl", "--output", output),
+        *more,
+    )
+    assert (code, stderr) == (0, "")
+
+
+def below(store: ObjectStore, folder: str) -> list[str]:
+    """The paths below a folder, with what differs from run to run cut out."""
+    names = [path.removeprefix(f"{folder}/") for path in store.FILES if path.startswith(f"{folder}/")]
+    return sorted(re.sub(r"-[0-9a-f]{12}\.", "-ID.", name) for name in names)
+
+
+WHOLE = [
+    "quarantine/quarantine-ID.jsonl",
+    "report.md",
+    "samples/samples-ID.parquet",
+    "summary.json",
+    "sums.json",
+]
+
+
+def without_paths(document: bytes) -> Any:
+    found = json.loads(document)
+    del found["config"]["ground_truth"], found["config"]["predictions"]
+    return found
+
+
+def test_the_result_is_the_one_that_a_local_run_gives(store: ObjectStore, tmp_path: Path) -> None:
+    base = put(store, tmp_path)
+    output = f"{store.scheme()}://bucket/nightly/1"
+    run(base, output)
+    assert below(store, output) == WHOLE, "and nothing else is left over"
+    local = evaluate(
+        tmp_path / "out",
+        str(tmp_path / "truth-*"),
+        str(tmp_path / "predictions.jsonl"),
+        config=tmp_path / "config.yaml",
+    )
+    for name, content in local.bytes().items():
+        assert without_paths(store.FILES[f"{output}/{name}"]) == without_paths(content)
+    (path,) = [path for path in store.FILES if path.startswith(f"{output}/samples/")]
+    rows = pq.ParquetFile(pa.BufferReader(store.FILES[path])).read().to_pylist()
+    assert sorted(rows, key=lambda row: row["sample_id"]) == local.samples
+    (path,) = [path for path in store.FILES if path.startswith(f"{output}/quarantine/")]
+    (entry,) = [line for line in store.FILES[path].splitlines() if b"broken" in line]
+    assert json.loads(entry)["source"] == f"{base}/predictions.jsonl"
+
+
+def test_each_file_is_renamed_into_place_and_the_summary_last(store: ObjectStore, tmp_path: Path) -> None:
+    output = f"{store.scheme()}://bucket/out"
+    run(put(store, tmp_path), output)
+    into_place = [path.removeprefix(f"{output}/") for path in store.RENAMED if "/.staging/" not in path]
+    assert [path.partition("/")[0] for path in into_place] == [
+        "samples",
+        "quarantine",
+        "report.md",
+        "sums.json",
+        "summary.json",
+    ]
+
+
+def test_a_later_run_takes_the_place_of_an_earlier_one(store: ObjectStore, tmp_path: Path) -> None:
+    base, output = put(store, tmp_path), f"{store.scheme()}://bucket/out"
+    run(base, output)
+    earlier = set(store.FILES)
+    store.FILES[f"{output}/notes.txt"] = b"mine"
+    store.FILES[f"{output}/samples/notes.txt"] = b"mine"
+    run(base, output, "--set", "missing=exclude")
+    assert below(store, output) == sorted([*WHOLE, "notes.txt", "samples/notes.txt"])
+    assert earlier - set(store.FILES) == {path for path in earlier if re.search(r"/out/(samples|quarantine)/", path)}
+    assert json.loads(store.FILES[f"{output}/summary.json"])["config"]["missing"] == "exclude"
+
+
+def test_a_run_that_fails_leaves_the_earlier_result_and_nothing_of_its_own(
+    store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, output = put(store, tmp_path), f"{store.scheme()}://bucket/out"
+    run(base, output)
+    earlier = dict(store.FILES)
+
+    def fail(*_: Any) -> None:
+        assert any("/.staging/" in path for path in store.FILES), "the rows are there already"
+        raise ZeroDivisionError("no luck")
+
+    monkeypatch.setattr(write, "publish_folder", fail)
+    assert command("evaluate", f"{base}/config.yaml", "--ground-truth", f"{base}/truth-*",
+                   "--predictions", f"{base}/predictions.jsonl", "--output", output)[0] == 3  # fmt: skip
+    left = {path: content for path, content in earlier.items() if path != f"{output}/summary.json"}
+    assert {path: content for path, content in store.FILES.items() if path != f"{output}/summary.json"} == left
+
+
+@pytest.mark.parametrize(
+    ("truths", "output", "message"),
+    [
+        ("{base}/none-*.jsonl", "{base}/out", "--ground-truth {base}/none-*.jsonl: no file matches"),
+        ("{base}/truth-0.jsonl.gz", "nowhere://bucket/out", "--output nowhere://bucket/out: cannot be written: "),
+        ("nowhere://bucket/a.jsonl", "{base}/out", "--ground-truth nowhere://bucket/a.jsonl: cannot be listed: "),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(
+    store: ObjectStore, tmp_path: Path, truths: str, output: str, message: str
+) -> None:
+    base = put(store, tmp_path)
+    arguments = ("--predictions", f"{base}/predictions.jsonl", "--ground-truth", truths.format(base=base))
+    code, _, stderr = command("evaluate", "toy", *arguments, "--output", output.format(base=base))
+    assert code == 2
+    assert stderr.startswith(f"beamscore: {message.format(base=base)}")
+    assert stderr.count("\n") == 1
+
+
+def test_the_stores_are_what_beam_finds() -> None:
+    assert isinstance(FileSystems.get_filesystem("mem://bucket/a"), ObjectStore)
+    assert isinstance(FileSystems.get_filesystem("folders://bucket/a"), FolderStore)

@@ -1,0 +1,171 @@
+"""The graph that Dataflow is given, as its own runner makes it: what is in it, and what must not be."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import bz2
+import hashlib
+import pickletools
+import re
+import signal
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from apache_beam import coders
+from apache_beam.options.pipeline_options import GoogleCloudOptions, WorkerOptions
+from apache_beam.portability.api import beam_runner_api_pb2 as protos
+from apache_beam.runners.pipeline_context import PipelineContext
+
+from metrics.benchmark import benchmark_names
+from pipelines import template
+from tests.memory_files import ObjectStore
+from tests.pipelines.test_template import IMAGE, JOB
+
+ROOT = Path(__file__).parents[2]
+FLOORS = ("metrics", "transforms", "pipelines")
+
+STEPS = """
+AllQuarantined AllTallies Causes Causes/ByCause Causes/Count Causes/Counts Combine Combine/Combine Combine/GroupByKey
+Entries Entries/Values Figures Figures/Finalise Lowest Pair Pair/BySample Pair/Pick Publish Publish/Gather
+Publish/Namecauses Publish/Namefigures Publish/Namequarantine_files Publish/Namesamples_files Publish/Nametally
+Publish/Nameworst Publish/Publish Publish/Start Publish/Together Read Read/Each Read/Files Read/ReadParts Read/Split
+Read/Spread Score Score/Score Slice Slice/FanOut Tally Tally/Combine Tally/GroupByKey Worst Worst/TopPerKey(10)
+WriteQuarantine WriteQuarantine/Lines WriteQuarantine/WriteLines WriteSamples WriteSamples/Tables
+WriteSamples/WriteParquet
+"""
+"""The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""
+
+
+@pytest.fixture
+def submitted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """The graphs that the DataflowRunner would submit. Nothing leaves this process."""
+    graphs: list[Any] = []
+    client = ModuleType("apache_beam.runners.dataflow.internal.apiclient")
+
+    def job(_: Any, graph: Any) -> None:
+        graphs.append(graph)
+        raise KeyboardInterrupt
+
+    client.get_container_image_from_options = lambda options: options.view_as(WorkerOptions).sdk_container_image  # type: ignore[attr-defined]
+    client.Job = job  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, client.__name__, client)
+    monkeypatch.setattr("apache_beam.runners.dataflow.internal.apiclient", client, raising=False)
+    monkeypatch.setattr(GoogleCloudOptions, "validate", lambda *_: [])
+    handler = signal.getsignal(signal.SIGTERM)
+    yield graphs
+    signal.signal(signal.SIGTERM, handler)
+    ObjectStore.FILES.clear()
+    ObjectStore.RENAMED.clear()
+
+
+def graph_of(submitted: list[Any], benchmark: str = "chart", files: int = 2) -> Any:
+    """Launches the template on files with names that do not compress, and returns the graph."""
+    for index in range(files):
+        name = hashlib.blake2b(str(index).encode(), digest_size=16).hexdigest()
+        ObjectStore.FILES[f"mem://bucket/truth/{name}.jsonl"] = b"x" * (index * 7919 % 1009)
+    ObjectStore.FILES["mem://bucket/predictions.jsonl"] = b""
+    parameters = {
+        "config": benchmark,
+        "ground_truth": "mem://bucket/truth/*.jsonl",
+        "predictions": "mem://bucket/predictions.jsonl",
+        "output": "mem://bucket/out",
+        "slices": "source;source,kind",
+        "sdk_container_image": IMAGE,
+    }
+    assert template.main([*JOB, *(f"--{name}={value}" for name, value in parameters.items())]) == 130
+    return submitted[-1]
+
+
+def payloads(graph: Any) -> Iterator[tuple[str, bytes]]:
+    """Yields what is pickled in a graph, by the step or coder that it belongs to."""
+    parts = [(step.unique_name, step.spec.payload) for step in graph.components.transforms.values()]
+    parts += [(name, coder.spec.payload) for name, coder in graph.components.coders.items()]
+    parts += [(name, each.SerializeToString()) for name, each in graph.components.windowing_strategies.items()]
+    for name, payload in parts:
+        for found in re.finditer(rb"[A-Za-z0-9+/]{40,}={0,2}", payload):
+            for decompress in (bz2.decompress, zlib.decompress):
+                try:
+                    yield name, decompress(base64.b64decode(found.group()))
+                except (OSError, zlib.error, binascii.Error):
+                    continue
+
+
+def strings(pickled: bytes) -> set[str]:
+    return {argument for _, argument, _ in pickletools.genops(pickled) if isinstance(argument, str)}
+
+
+@pytest.mark.parametrize("benchmark", [name for name in benchmark_names() if name != "toy"])
+def test_nothing_of_this_checkout_is_in_the_graph(submitted: list[Any], benchmark: str) -> None:
+    """Code of the project is named, and found on the workers; none of it is pickled, which would hold its path."""
+    graph = graph_of(submitted, benchmark)
+    found = list(payloads(graph))
+    named = {module for _, pickled in found for module in strings(pickled) if module.split(".")[0] in FLOORS}
+    assert {"transforms.score", "transforms.combine", "pipelines.evaluate", f"metrics.{benchmark}.benchmark"} <= named
+    for name, pickled in found:
+        foreign = [each for each in strings(pickled) if re.match(r"(tests|__main__|conftest)(\.|$)", each)]
+        assert foreign == [], name
+        for floor in FLOORS:
+            assert f"{ROOT}/{floor}/".encode() not in pickled, f"{name} holds code of {floor} by value"
+    assert str(ROOT).encode() not in graph.SerializeToString()
+
+
+def test_no_step_names_a_local_path(submitted: list[Any]) -> None:
+    graph = graph_of(submitted)
+    for name, pickled in payloads(graph):
+        local = [each for each in strings(pickled) if each.startswith(("/tmp", "file:", str(Path.cwd())))]
+        assert [each for each in local if "/apache_beam/" not in each] == [], name
+
+
+def test_steps_have_the_names_that_they_always_had(submitted: list[Any]) -> None:
+    names = {step.unique_name for step in graph_of(submitted).components.transforms.values()}
+    assert sorted(name for name in names if not name.startswith("ref_") and name.count("/") < 2) == STEPS.split()
+
+
+def test_two_launches_give_the_same_graph_but_for_the_id_of_the_run(
+    submitted: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.commands.evaluate.new_run_id", lambda: "0123456789ab")
+    first, second = graph_of(submitted), graph_of(submitted)
+    assert dict.fromkeys(payloads(first)).keys() == dict.fromkeys(payloads(second)).keys()
+
+
+def test_keys_are_coded_one_way(submitted: list[Any]) -> None:
+    """Equal keys must have equal bytes, or what belongs together is not grouped."""
+    graph = graph_of(submitted)
+    context = PipelineContext(graph.components)
+    groups = {}
+    for step in graph.components.transforms.values():
+        if step.spec.urn in ("beam:transform:group_by_key:v1", "beam:transform:combine_per_key:v1"):
+            (source,) = step.inputs.values()
+            coder = context.coders.get_by_id(graph.components.pcollections[source].coder_id)
+            groups[step.unique_name] = coder.key_coder()
+    assert {name for name, coder in groups.items() if not coder.is_deterministic()} == set()
+    assert {"Pair/BySample", "Combine/GroupByKey", "Tally/GroupByKey", "Publish/Gather"} <= set(groups)
+    assert isinstance(groups["Pair/BySample"], coders.StrUtf8Coder)
+    assert isinstance(groups["Combine/GroupByKey"], coders.StrUtf8Coder)
+
+
+def test_workers_run_the_image_and_install_nothing(submitted: list[Any]) -> None:
+    """What is staged is a list of the launcher's packages, which Beam logs; no package, and no session of a script."""
+    for environment in graph_of(submitted).components.environments.values():
+        assert environment.urn == "beam:env:docker:v1"
+        assert protos.DockerPayload.FromString(environment.payload).container_image == IMAGE
+        staged = [
+            protos.ArtifactStagingToRolePayload.FromString(artifact.role_payload).staged_name
+            for artifact in environment.dependencies
+        ]
+        assert staged in ([], ["submission_environment_dependencies.txt"])
+
+
+def test_ten_thousand_files_fit_in_a_graph(submitted: list[Any]) -> None:
+    """Dataflow takes graphs of up to 10 MB."""
+    few = graph_of(submitted).ByteSize()
+    many = graph_of(submitted, files=10_000).ByteSize()
+    assert few < 300_000
+    assert few < many < 3_000_000

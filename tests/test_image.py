@@ -1,0 +1,148 @@
+"""The image for Dataflow, as far as its files tell: what is copied exists, and its versions fit together."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import NormalizedName, canonicalize_name
+
+from metrics.benchmark import benchmark_names
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "configs" / "dataflow"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction of the Dockerfile: its word, its flags, its arguments, and the number of its stage from 0."""
+
+    word: str
+    flags: dict[str, str]
+    arguments: list[str]
+    stage: int
+
+
+def instructions(text: str) -> Iterator[Instruction]:
+    text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).replace("\\\n", " ")
+    stage = -1
+    for line in filter(None, map(str.strip, text.splitlines())):
+        word, *rest = line.split()
+        stage += word == "FROM"
+        flags = dict(flag.removeprefix("--").split("=", 1) for flag in rest if re.match(r"--[a-z]+=", flag))
+        count = len(flags) if word in ("COPY", "FROM", "RUN") else 0
+        yield Instruction(word, flags if count else {}, rest[count:], stage)
+
+
+INSTRUCTIONS = list(instructions((FOLDER / "Dockerfile").read_text()))
+LAST = max(each.stage for each in INSTRUCTIONS)
+
+
+def found(word: str, stage: int | None = None) -> list[Instruction]:
+    return [each for each in INSTRUCTIONS if each.word == word and stage in (None, each.stage)]
+
+
+def constraints() -> dict[NormalizedName, str]:
+    lines = [line for line in (FOLDER / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    pins = [line.split("==") for line in lines]
+    return {canonicalize_name(name): version for name, version in pins}
+
+
+def setup_list(name: str) -> list[Requirement]:
+    """Returns a list of requirements of setup.py, which is read and not run."""
+    for node in ast.parse((ROOT / "setup.py").read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return [Requirement(each) for each in ast.literal_eval(node.value)]
+    raise AssertionError(f"setup.py has no {name}")
+
+
+def test_known_instructions_alone() -> None:
+    assert {each.word for each in INSTRUCTIONS} == {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "ENTRYPOINT"}
+
+
+@pytest.mark.parametrize("copy", found("COPY"), ids=lambda copy: " ".join(copy.arguments))
+def test_what_is_copied_exists(copy: Instruction) -> None:
+    *sources, target = copy.arguments
+    assert len(sources) == 1 or target.endswith("/"), "several files go into a folder"
+    if "from" in copy.flags:
+        stages = {each.arguments[2]: each.stage for each in found("FROM") if "AS" in each.arguments}
+        assert stages[copy.flags["from"]] < copy.stage
+        return
+    for source in sources:
+        assert (ROOT / source).exists()
+
+
+def test_bases_are_pinned() -> None:
+    for each in found("FROM"):
+        assert re.search(r":(?!latest)[\w.-]+$", each.arguments[0]), each.arguments[0]
+
+
+def test_all_name_one_version_of_beam_and_of_python() -> None:
+    bases = [each.arguments[0] for each in found("FROM")]
+    beam = {re.fullmatch(r"apache/beam_python(.*)_sdk:(.*)", base) for base in bases if base.startswith("apache/")}
+    ((python, version),) = {match.groups() for match in beam if match}
+    assert constraints()[canonicalize_name("apache-beam")] == version
+    assert f"python{python.replace('.', '')}-template-launcher-base" in bases[0]
+
+
+def test_constraints_pin_what_the_package_needs_within_its_ranges() -> None:
+    requirements = {canonicalize_name(each.name): each for each in setup_list("REQUIREMENTS")}
+    assert set(constraints()) == set(requirements)
+    for name, version in constraints().items():
+        assert requirements[name].specifier.contains(version), name
+
+
+def test_the_extras_ask_for_the_same_beam() -> None:
+    (beam,) = [each for each in setup_list("REQUIREMENTS") if each.name == "apache-beam"]
+    for name, extra in [("GOOGLE_CLOUD", "gcp"), ("AMAZON", "aws")]:
+        (requirement,) = setup_list(name)
+        assert (requirement.name, requirement.extras) == ("apache-beam", {extra})
+        assert requirement.specifier == beam.specifier
+
+
+def test_the_source_has_all_that_the_distribution_is_made_of() -> None:
+    copied = {Path(source).name for copy in found("COPY", 1) for source in copy.arguments[:-1]}
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
+    assert copied == {"setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "configs"} | packages
+
+
+def test_the_smoke_check_runs_the_launchers_file_on_every_benchmark() -> None:
+    (environment,) = found("ENV")
+    name, path = environment.arguments[0].split("=")
+    assert name == "FLEX_TEMPLATE_PYTHON_PY_FILE"
+    assert ["configs/dataflow/launch.py", path] in [copy.arguments for copy in found("COPY", LAST)]
+    smoke = " ".join(found("RUN", LAST)[-1].arguments)
+    assert f'"${name}" --config=' in smoke
+    corpora = {folder.name for folder in (ROOT / "tests" / "corpora").iterdir()}
+    assert corpora == set(benchmark_names()) - {"toy"}
+    assert ["tests/corpora", "/opt/beamscore/corpora"] in [copy.arguments for copy in found("COPY", LAST)]
+
+
+def test_tex_is_installed_by_the_projects_script() -> None:
+    runs = " ".join(word for run in found("RUN") for word in run.arguments)
+    assert "sh /tmp/install-tex" in runs
+    assert "texlive" not in runs
+    assert os.access(ROOT / ".ci" / "install-tex", os.X_OK)
+
+
+def test_workers_are_started_by_beam() -> None:
+    (entry,) = found("ENTRYPOINT")
+    assert entry.arguments == ['["/opt/apache/beam/boot"]']
+    assert entry.stage == LAST
+
+
+def test_the_build_names_this_dockerfile() -> None:
+    build: Any = yaml.safe_load((FOLDER / "cloudbuild.yaml").read_text())
+    (step,) = build["steps"]
+    arguments = step["args"]
+    assert ROOT / arguments[arguments.index("--file") + 1] == FOLDER / "Dockerfile"
+    assert arguments[-1] == "."
+    assert build["images"] == [arguments[arguments.index("--tag") + 1]]
