@@ -35,9 +35,9 @@ AllQuarantined AllTallies Causes Causes/ByCause Causes/Count Causes/Counts Combi
 Entries Entries/Values Figures Figures/Finalise Lowest Pair Pair/BySample Pair/Pick Publish Publish/Gather
 Publish/Namecauses Publish/Namefigures Publish/Namequarantine_files Publish/Namesamples_files Publish/Nametally
 Publish/Nameworst Publish/Publish Publish/Start Publish/Together Read Read/Each Read/Files Read/ReadParts Read/Split
-Read/Spread Score Score/Score Slice Slice/FanOut Tally Tally/Combine Tally/GroupByKey Worst Worst/TopPerKey(10)
-WriteQuarantine WriteQuarantine/Lines WriteQuarantine/WriteLines WriteSamples WriteSamples/Tables
-WriteSamples/WriteParquet
+Read/Spread Score Score/Score Slice Slice/FanOut SliceCount SliceCount/Check SliceCount/Count SliceCount/Pass
+SliceCount/Systems Tally Tally/Combine Tally/GroupByKey Worst Worst/TopPerKey(10) WriteQuarantine
+WriteQuarantine/Lines WriteQuarantine/WriteLines WriteSamples WriteSamples/Tables WriteSamples/WriteParquet
 """
 """The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""
 
