@@ -9,7 +9,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import NoReturn
 
 from apache_beam.io.filesystems import FileSystems
@@ -91,13 +90,21 @@ def _signals() -> Iterator[threading.Event]:
         threading.excepthook = threading.__excepthook__
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Keeps each command on one line: argparse forgets that commands are indented twice when it makes room."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = max(map(len, (command.__name__.rpartition(".")[2] for command in COMMANDS))) + 4
+
+
 def parser() -> argparse.ArgumentParser:
     """Returns the parser of the command line; what it does not know is meant for Beam."""
     whole = Parser(
         prog="beamscore",
         description="Scores machine predictions against ground truth as the benchmarks define it.",
         epilog=EXAMPLE,
-        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=16),
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
