@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, BinaryIO
 
 import apache_beam as beam
@@ -39,14 +40,16 @@ class WriteSamples(beam.PTransform):
 
     def expand(self, samples: beam.PCollection) -> beam.PCollection:
         """Gathers rows into tables, and tables into files."""
+        writer = partial(_table_writer, self._figures)
         return (
             samples
             | "Tables" >> beam.ParDo(RowsToTables(self._names, self._figures))
-            | "WriteParquet" >> beam.ParDo(StageBundles(self._folder, ".parquet", self._writer)).with_output_types(str)
+            | "WriteParquet" >> beam.ParDo(StageBundles(self._folder, ".parquet", writer)).with_output_types(str)
         )
 
-    def _writer(self, stream: BinaryIO) -> Any:
-        return pq.ParquetWriter(stream, sample_schema(self._figures), compression="zstd")
+
+def _table_writer(figures: tuple[str, ...], stream: BinaryIO) -> Any:
+    return pq.ParquetWriter(stream, sample_schema(figures), compression="zstd")
 
 
 class RowsToTables(beam.DoFn):

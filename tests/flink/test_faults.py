@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.flink.cluster import FlinkCluster
 from tests.flink.conftest import traffic_rules
-from tests.flink.test_evaluate import assert_each_sample_has_one_row, evaluate_corpus
+from tests.flink.test_evaluate import SLICES, assert_each_sample_has_one_row, evaluate_corpus
+from tests.flink.workers import PROJECT
 from tests.runs import Run
 
 COUNT = 50_000
 EARLIER_FILES = 30_000
 STAGED = ".staging/*/samples/*.parquet"
+SECONDS = 240
 
 
 @pytest.fixture(scope="module")
@@ -26,22 +29,22 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def evaluate_with_a_fault(cluster: FlinkCluster, output: Path, moment: Callable[[], bool], victims: int) -> Run:
     """Kills TaskManagers as soon as it is the `moment`, and starts as many new ones."""
-
-    def cause_the_fault() -> None:
-        deadline = time.monotonic() + 120
+    corpus = traffic_rules(COUNT)
+    command = [
+        *(sys.executable, "-m", "pipelines.cli", "evaluate", "traffic_rules", *SLICES, "--output", str(output)),
+        *("--ground-truth", str(corpus.ground_truth), "--predictions", str(corpus.predictions), *cluster.options()),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=PROJECT, text=True) as process:
         while not moment():
-            assert time.monotonic() < deadline, "the moment of the fault did not come"
+            assert process.poll() is None, "it ended before the fault"
         numbers = cluster.running_task_managers()[:victims]
         for number in numbers:
             cluster.kill_task_manager(number)
         for _ in numbers:
             cluster.start_task_manager()
-
-    with ThreadPoolExecutor(1) as pool:
-        fault = pool.submit(cause_the_fault)
-        run = evaluate_corpus(output, traffic_rules(COUNT), *cluster.options())
-        fault.result()
-    return run
+        printed, _ = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0, printed
+    return Run(0, printed, "", output)
 
 
 def assert_recovered(cluster: FlinkCluster, run: Run, here: Run) -> None:
