@@ -27,8 +27,9 @@ def lifeline() -> Iterator[str]:
     folder = tempfile.mkdtemp(prefix="beamscore-workers-")
     _folders.add(folder)
     try:
+        # Ctrl-C reaches every process of a terminal; the command alone answers it, and ends its workers.
         # exec: the worker takes the place of the shell that starts it, and is a child of this process.
-        yield f"exec {shlex.quote(sys.executable)} -m pipelines.worker {shlex.quote(folder)}"
+        yield f"trap '' INT; exec {shlex.quote(sys.executable)} -m pipelines.worker {shlex.quote(folder)}"
     finally:
         _folders.discard(folder)
         shutil.rmtree(folder, ignore_errors=True)

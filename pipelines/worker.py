@@ -1,12 +1,11 @@
-"""A worker process of a local run with several: Beam's own, but quiet, deaf to Ctrl-C, and tied to its command.
+"""A worker process of a local run with several: Beam's own, but quiet, and tied to its command.
 
 What it logs goes to the command, which shows it or not; importing this package has seen to that (see its
-`__init__`). Ctrl-C reaches every process of a terminal; the command alone answers it, and ends its workers.
+`__init__`).
 """
 
 from __future__ import annotations
 
-import signal
 import sys
 
 from apache_beam.runners.worker import sdk_worker_main
@@ -16,7 +15,6 @@ from pipelines.lifeline import end_with
 
 def main() -> None:
     """Works until the command has no more to do; the one argument is the folder that it lives as long as."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(sys.argv[1])
     sdk_worker_main.main(sys.argv)
 
