@@ -103,6 +103,8 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     """The per-sample column by which the report lists the worst samples, lowest first."""
     batch_size: ClassVar[int] = 1
     """How many pairs `score` likes to get at once."""
+    timed: ClassVar[tuple[str, ...]] = ()
+    """What `take_timings` tells of, such as a program that scoring runs; a distribution NAME_microseconds of each."""
     converter: ClassVar[Converter | None] = None
     """Reads the benchmark's own layout; None where it has none."""
 
@@ -134,6 +136,10 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
             except RejectedRecord as rejected:
                 results.append(rejected)
         return results
+
+    def take_timings(self) -> Mapping[str, int]:
+        """Returns the microseconds on the clock that each of `timed` took in this process since the last call."""
+        return dict.fromkeys(self.timed, 0)
 
     @abc.abstractmethod
     def values(self, sums: Sums) -> dict[str, float | None]:

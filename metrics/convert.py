@@ -32,10 +32,11 @@ class Converter(abc.ABC):
     """The roles of the inputs, each with its meaning; the first is the one meant where none is named."""
 
     @abc.abstractmethod
-    def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
+    def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
         """Yields (key, content) for each part of one file; the key is most often the sample_id.
 
-        Raises UnreadableSource where the file cannot be read.
+        Raises UnreadableSource where the file cannot be read: then none of its parts counts. Of a file of many
+        samples, a part that cannot be read is yielded as an UnreadableSource, and the others go on.
         """
 
     @abc.abstractmethod

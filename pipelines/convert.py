@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import apache_beam as beam
-from apache_beam.io.filesystem import BeamIOError
-from apache_beam.io.filesystems import FileSystems
+import msgspec
 from apache_beam.pvalue import TaggedOutput
 
 from metrics.convert import Converter, Part, UnreadableSource
-from pipelines.errors import UsageError, one_line
-from pipelines.records import WriteRecords
-from transforms.records import InputProblem
+from pipelines.errors import UsageError
+from pipelines.records import WriteRecords, encoded
+from transforms.files import match_glob
+from transforms.jsonl import open_uncompressed
+from transforms.records import InputProblem, explain, writable
+
+_COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +42,9 @@ def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFil
             known = "; ".join(f"{name}: {meaning}" for name, meaning in converter.roles.items())
             raise UsageError(f"--input {each}: there is no role {role}; the roles are {known}")
         try:
-            paths = [entry.path for entry in FileSystems.match([glob])[0].metadata_list]
-        except (BeamIOError, ValueError) as error:
-            raise UsageError(f"--input {each}: cannot be listed: {one_line(error)}") from error
-        if not paths:
-            raise UsageError(f"--input {each}: no file matches; check the path and quote the pattern in the shell")
+            paths = [path for path, _ in match_glob(glob, f"--input {role}=")]
+        except InputProblem as error:
+            raise UsageError(error.message) from error
         files.update(dict.fromkeys(RoleFile(role, path) for path in sorted(paths)))
     return list(files)
 
@@ -63,15 +64,7 @@ def build_conversion(
         | "Build" >> beam.ParDo(BuildRecords(converter)).with_outputs("rejected", main="records")
     )
     _ = records.records | "Write" >> write
-    bad = (parts.rejected, records.rejected) | "Rejected" >> beam.Flatten()
-    _ = bad | "Count" >> beam.combiners.Count.Globally() | "Tell" >> beam.Map(Rejections.count.inc)
-    _ = bad | "WriteRejected" >> rejected
-
-
-class Rejections:
-    """Counts what could not be converted."""
-
-    count = beam.metrics.Metrics.counter("beamscore", "sources_rejected")
+    _ = (parts.rejected, records.rejected) | "Rejected" >> beam.Flatten() | "WriteRejected" >> rejected
 
 
 class ReadParts(beam.DoFn):
@@ -81,17 +74,21 @@ class ReadParts(beam.DoFn):
         self._converter = converter
 
     def process(self, file: RoleFile) -> Iterator[tuple[str, Part] | TaggedOutput]:
-        """Yields (key, Part) for each part, or what is wrong with the file."""
+        """Yields (key, Part) for each part, or what is wrong with the file or with one part of it."""
         try:
-            stream = FileSystems.open(file.path)
-        except (OSError, BeamIOError) as error:
-            raise InputProblem(f"{file.path}: cannot be opened: {one_line(error)}") from error
-        with stream:
-            try:
-                for key, content in self._converter.parts(file.role, file.path, stream):
-                    yield key, Part(file.role, file.path, content)
-            except UnreadableSource as error:
-                yield TaggedOutput("rejected", {"source": file.path, "error": str(error)})
+            with open_uncompressed(file.path) as stream:
+                # All or nothing: of a file that breaks off no part counts.
+                found = list(self._converter.parts(file.role, _COMPRESSED.sub("", file.path), stream))
+        except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
+            yield _rejected(file.path, error)
+            return
+        for part in found:
+            if isinstance(part, UnreadableSource):
+                yield _rejected(file.path, part)
+            elif writable(part[0]) != part[0]:
+                yield _rejected(file.path, UnreadableSource("the name of the sample is not UTF-8"))
+            else:
+                yield part[0], Part(file.role, file.path, part[1])
 
 
 class BuildRecords(beam.DoFn):
@@ -100,11 +97,18 @@ class BuildRecords(beam.DoFn):
     def __init__(self, converter: Converter) -> None:
         self._converter = converter
 
-    def process(self, group: tuple[str, Iterable[Part]]) -> Iterator[Any]:
-        """Yields the records, or what is wrong with the parts."""
+    def process(self, group: tuple[str, Iterable[Part]]) -> Iterator[tuple[str, bytes] | TaggedOutput]:
+        """Yields the records as JSON by sample_id, or what is wrong with the parts."""
         key, parts = group
         ordered = sorted(parts, key=lambda part: (part.role, part.path, part.content))
         try:
-            yield from self._converter.records(key, ordered)
-        except UnreadableSource as error:
-            yield TaggedOutput("rejected", {"source": ordered[0].path, "error": str(error)})
+            yield from [encoded(record) for record in self._converter.records(key, ordered)]
+        except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
+            yield _rejected(ordered[0].path, error)
+
+
+def _rejected(path: str, error: Exception) -> TaggedOutput:
+    known = isinstance(error, UnreadableSource)
+    message = explain(error) if known else f"cannot be converted: {type(error).__name__}: {explain(error)}"
+    entry = {"source": writable(path), "error": writable(message)}
+    return TaggedOutput("rejected", (entry["source"], msgspec.json.encode(entry)))

@@ -17,10 +17,13 @@ from metrics.sums import Sums
 from pipelines.inputs import Inputs
 from pipelines.report import cell, data_table
 from transforms.combine import AddUp
+from transforms.labels import check_slice_count, slice_labels
 from transforms.pair import PairBySample, PairedSample
+from transforms.quarantine import CauseCount, CountCauses
 from transforms.records import explain, quarantined
-from transforms.slice import Contribution, SliceKey, slice_labels
-from transforms.write import Publish, WriteQuarantine, encode_json, staging_folder
+from transforms.slice import CheckSliceCount, Contribution, SliceKey
+from transforms.stage import staging_folder
+from transforms.write import Publish, WriteQuarantine, encode_json
 
 DOCUMENT, REPORT = "description.json", "description.md"
 
@@ -34,7 +37,12 @@ def build_description(
     counted = paired.samples | "Describe" >> beam.ParDo(DescribeSamples(description, inputs)).with_outputs(
         "quarantine", "distinct", main="counts"
     )
-    sums = counted.counts | "Combine" >> beam.CombinePerKey(AddUp(Bootstrap(replicates=0)))
+    most = inputs.configuration.settings.limits.slices
+    sums = (
+        counted.counts
+        | "Combine" >> beam.CombinePerKey(AddUp(Bootstrap(replicates=0)))
+        | "SliceCount" >> CheckSliceCount(inputs.more_columns, most)
+    )
     distinct = (
         counted.distinct
         | "Once" >> beam.Distinct()
@@ -46,7 +54,7 @@ def build_description(
         "sums": sums | "Plain" >> beam.MapTuple(lambda key, totals: (key, totals.sums.sums())),
         "distinct": distinct,
         "quarantine_files": entries | WriteQuarantine(staging_folder(output, run_id, "quarantine")),
-        "rejected": entries | "Rejected" >> beam.combiners.Count.Globally(),
+        "causes": entries | "Causes" >> CountCauses(),
     }
     make = partial(make_description, description, inputs.configuration.settings.slices)
     _ = parts | "Publish" >> Publish(output, run_id, ("quarantine",), make, DOCUMENT)
@@ -58,9 +66,8 @@ class DescribeSamples(beam.DoFn):
     def __init__(self, description: Description[Any], inputs: Inputs) -> None:
         self._description = description
         self._columns = inputs.more_columns
-        self._slices = [
-            [self._columns.index(column) for column in each] for each in inputs.configuration.slice_columns()
-        ]
+        self._slices = inputs.configuration.slice_indexes()
+        self._slices_per_sample = inputs.configuration.settings.limits.slices_per_sample
 
     def setup(self) -> None:
         """Makes the type that the columns are decoded into."""
@@ -72,15 +79,17 @@ class DescribeSamples(beam.DoFn):
         try:
             truth = sample.truth.decode(self._description.truth_type)
             columns = msgspec.structs.astuple(sample.truth.decode(self._columns_type))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            check_slice_count(self._columns, self._slices, columns, self._slices_per_sample)
+            statistics: dict[str, float] = {"samples": 1, **self._description.statistics(truth)}
+            keys = self._description.distinct_keys(truth)
+        except Exception as error:  # noqa: BLE001 - whatever a record does to a description must not end the run
             entry = quarantined(sample.truth, "ground_truth", sample.sample_id, "score", "invalid", explain(error))
             yield TaggedOutput("quarantine", (sample.truth.origin.side, entry))
             return
-        statistics: dict[str, float] = {"samples": 1, **self._description.statistics(truth)}
         for label in ["", *slice_labels(self._columns, self._slices, columns)]:
             key = SliceKey(0, label).encode()
             yield key, Contribution(0, statistics, {})
-            for name, value in self._description.distinct_keys(truth).items():
+            for name, value in keys.items():
                 yield TaggedOutput("distinct", (key, name, value))
 
 
@@ -97,7 +106,8 @@ def make_description(description: Description[Any], slices: list[str], parts: di
     document = {
         "benchmark": description.name,
         "samples": round(overall["samples"]),
-        "rejected": sum(parts["rejected"]),
+        "rejected": sum(cause.count for cause in parts["causes"] if not _is_duplicate(cause)),
+        "duplicates": sum(cause.count for cause in parts["causes"] if _is_duplicate(cause)),
         "sums": {name: overall[name] for name in overall},
         "tables": msgspec.to_builtins(tables),
         "slices": {label: {name: sums[name] for name in sums} for label, sums in sliced.items()},
@@ -106,10 +116,15 @@ def make_description(description: Description[Any], slices: list[str], parts: di
     return {REPORT: _report(description, document, [*tables, *compared]).encode(), DOCUMENT: encode_json(document)}
 
 
+def _is_duplicate(cause: CauseCount) -> bool:
+    return cause.example is not None and cause.example.cause == "duplicate"
+
+
 def _report(description: Description[Any], document: dict[str, Any], tables: list[Table]) -> str:
     lines = [f"# {description.name}: the data set", f"{document['samples']} samples described."]
-    if document["rejected"]:
-        lines.append(f"{document['rejected']} records were left out; quarantine/ says why.")
+    left_out = [f"{document[what]} {what}" for what in ("rejected", "duplicates") if document[what]]
+    if left_out:
+        lines.append(f"Left out: {', '.join(left_out)}; quarantine/ says which and why.")
     for table in tables:
         lines += [f"## {cell(table.title)}", data_table(table)]
     return "\n\n".join(lines) + "\n"

@@ -22,16 +22,9 @@ from transforms.figures import ComputeFigures
 from transforms.pair import PairBySample
 from transforms.quarantine import CountCauses
 from transforms.score import ScoredSample, ScoreSamples, ScoringPlan
-from transforms.slice import SliceSamples
-from transforms.write import (
-    Publish,
-    WriteQuarantine,
-    WriteSamples,
-    encode_json,
-    make_folder,
-    staging_folder,
-    write_probe,
-)
+from transforms.slice import CheckSliceCount, SliceSamples
+from transforms.stage import make_folder, staging_folder, write_probe
+from transforms.write import Publish, WriteQuarantine, WriteSamples, encode_json
 
 
 @dataclass(frozen=True)
@@ -77,16 +70,20 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     settings, benchmark = plan.configuration.settings, plan.configuration.benchmark
     bootstrap = Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed)
     columns = plan.configuration.columns()
-    slices = [[columns.index(column) for column in each] for each in plan.configuration.slice_columns()]
-    scoring = ScoringPlan(benchmark, settings.missing, plan.systems, columns, settings.cluster)
+    slices = plan.configuration.slice_indexes()
+    limits = settings.limits
+    scoring = ScoringPlan(
+        benchmark, settings.missing, plan.systems, columns, settings.cluster, slices, limits.slices_per_sample
+    )
 
     read = plan.inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(plan.systems)
     scored = paired.samples | "Score" >> ScoreSamples(scoring)
     figures = (
         scored.samples
-        | "Slice" >> SliceSamples(columns, slices, bootstrap)
+        | "Slice" >> SliceSamples(columns, slices, bootstrap, limits.slices)
         | "Combine" >> beam.CombinePerKey(AddUp(bootstrap))
+        | "SliceCount" >> CheckSliceCount(columns, limits.slices)
         | "Figures" >> ComputeFigures(benchmark, settings.bootstrap.confidence)
     )
     entries = (
@@ -101,7 +98,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         | "Tally" >> beam.CombinePerKey(MergeSums()),
         "worst": _worst(scored.samples, benchmark.worst_by, settings.worst_samples),
         "causes": entries | "Causes" >> CountCauses(),
-        "sample_files": scored.samples
+        "samples_files": scored.samples
         | "WriteSamples" >> WriteSamples(_staged(plan, "samples"), plan.systems, tuple(benchmark.sample_columns)),
         "quarantine_files": entries | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }

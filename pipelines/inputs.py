@@ -21,13 +21,14 @@ class Inputs:
     """The files of a run, found and checked.
 
     systems: the names of the systems, in the order of their numbers. more_columns: the ground-truth columns that
-    are needed beside those of the record type.
+    are needed beside those of the record type. whole: whether all columns of Parquet files are read.
     """
 
     configuration: Configuration
     files: tuple[SourceFile, ...]
     systems: tuple[str, ...]
     more_columns: tuple[str, ...]
+    whole: bool = False
 
     def read(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Reads all files; see ReadRecords."""
@@ -38,16 +39,23 @@ class Inputs:
 
     def _side_columns(self) -> dict[int, SideColumns]:
         benchmark = self.configuration.benchmark
-        truth = _columns_of(benchmark.truth_type)
-        sides = {GROUND_TRUTH: SideColumns(truth.wanted | set(self.more_columns), truth.structured)}
-        sides.update({system: _columns_of(benchmark.prediction_type) for system in range(len(self.systems))})
+        sides = {GROUND_TRUTH: self._columns_of(benchmark.truth_type, self.more_columns)}
+        sides.update({system: self._columns_of(benchmark.prediction_type) for system in range(len(self.systems))})
         return sides
 
+    def _columns_of(self, kind: type[msgspec.Struct], more: Sequence[str] = ()) -> SideColumns:
+        fields = record_fields(kind)
+        structured = frozenset(name for name, is_text in fields.items() if not is_text)
+        return SideColumns(None if self.whole else frozenset(fields) | frozenset(more), structured)
 
-def find_inputs(configuration: Configuration, more_columns: Sequence[str], predictions: bool = True) -> Inputs:
+
+def find_inputs(
+    configuration: Configuration, more_columns: Sequence[str], predictions: bool = True, whole: bool = False
+) -> Inputs:
     """Finds the files of a configuration and looks into the first Parquet file of each side.
 
-    predictions: whether the run needs any. Raises UsageError where an input is missing or lacks a column.
+    predictions: whether the run needs any. whole: whether it needs the records with all their columns. Raises
+    UsageError where an input is missing or lacks a column.
     """
     settings = configuration.settings
     if not settings.ground_truth:
@@ -59,7 +67,7 @@ def find_inputs(configuration: Configuration, more_columns: Sequence[str], predi
         files = match_files(GROUND_TRUTH, settings.ground_truth, "--ground-truth")
         for system, (name, globs) in enumerate(systems.items()):
             files += match_files(system, globs, f"--predictions {name}=")
-        inputs = Inputs(configuration, tuple(files), tuple(systems), tuple(more_columns))
+        inputs = Inputs(configuration, tuple(files), tuple(systems), tuple(more_columns), whole)
         _check_first_files(inputs)
     except InputProblem as error:
         raise UsageError(error.message) from error
@@ -78,12 +86,6 @@ def _check_first_files(inputs: Inputs) -> None:
         for column in inputs.more_columns if file.side == GROUND_TRUTH else ():
             if column not in schema.names:
                 raise InputProblem(f"{file.path}: there is no column {column}, only {', '.join(schema.names)}")
-
-
-def _columns_of(kind: type[msgspec.Struct]) -> SideColumns:
-    fields = record_fields(kind)
-    structured = frozenset(name for name, is_text in fields.items() if not is_text)
-    return SideColumns(frozenset(fields), structured)
 
 
 def record_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:

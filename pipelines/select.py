@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import apache_beam as beam
+import msgspec
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
 from pipelines.errors import UsageError, one_line
 from pipelines.inputs import Inputs
-from pipelines.records import WriteRecords
+from pipelines.records import WriteRecords, encoded
 from pipelines.result import SUMMARY
 from transforms.pair import PairBySample, PairedSample
+from transforms.records import Framed, InputProblem
 
 
 @dataclass(frozen=True)
@@ -40,25 +42,34 @@ def read_summary(run: str) -> dict[str, Any]:
             document = json.loads(stream.read())
     except (OSError, BeamIOError, ValueError) as error:
         raise UsageError(f"{path}: no finished run is here ({one_line(error)}); give its --output folder") from error
-    if not isinstance(document, dict) or "systems" not in document:
+    known = isinstance(document, dict) and all(
+        isinstance(document.get(key), kind) for key, kind in {"config": dict, "systems": dict, "ranking": list}.items()
+    )
+    if not known:
         raise UsageError(f"{path}: this is no summary of a run")
-    return document
+    return dict(document)
+
+
+def sample_files(run: str) -> str:
+    """Returns the glob of the rows of a run."""
+    return posixpath.join(run, "samples", "samples-*.parquet")
 
 
 def build_selection(pipeline: beam.Pipeline, inputs: Inputs, selection: Selection, write: WriteRecords) -> None:
     """Wires the pipeline: the rows of the run are filtered, then joined with the records that they came from."""
     rows = (
         pipeline
-        | "Rows" >> beam.io.ReadFromParquetBatched(posixpath.join(selection.run, "samples", "*.parquet"))
+        | "Rows" >> beam.io.ReadFromParquetBatched(sample_files(selection.run))
         | "Below" >> beam.FlatMap(_below, selection).with_output_types(tuple[str, dict[str, Any]])
     )
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
-    samples = paired.samples | "Key" >> beam.Map(_records).with_output_types(tuple[str, dict[str, Any]])
+    samples = paired.samples | "Key" >> beam.Map(_keyed).with_output_types(tuple[str, PairedSample])
     _ = (
         {"rows": rows, "samples": samples}
         | "Join" >> beam.CoGroupByKey()
         | "Selected" >> beam.FlatMap(_joined)
+        | "Encode" >> beam.Map(encoded)
         | "Write" >> write
     )
 
@@ -72,16 +83,30 @@ def _below(table: Any, selection: Selection) -> Iterator[tuple[str, dict[str, An
             yield row["sample_id"], row
 
 
-def _records(sample: PairedSample) -> tuple[str, dict[str, Any]]:
-    prediction = sample.predictions[0]
-    return sample.sample_id, {
-        "ground_truth": sample.truth.decode(dict),
-        "prediction": None if prediction is None else prediction.decode(dict),
-    }
+def _keyed(sample: PairedSample) -> tuple[str, PairedSample]:
+    return sample.sample_id, sample
 
 
 def _joined(group: tuple[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    _, sides = group
-    records = next(iter(sides["samples"]), {"ground_truth": None, "prediction": None})
-    for row in sides["rows"]:
+    sample_id, sides = group
+    rows = list(sides["rows"])
+    if not rows:
+        return
+    sample = next(iter(sides["samples"]), None)
+    if sample is None:
+        raise InputProblem(f"sample {sample_id} of the run is no longer in its ground truth; evaluate again")
+    prediction = sample.predictions[0]
+    records = {
+        "ground_truth": _record(sample.truth),
+        "prediction": None if prediction is None else _record(prediction),
+    }
+    for row in rows:
         yield {**row, **records}
+
+
+def _record(framed: Framed) -> Any:
+    """Returns a record as JSON, or the beginning of its text where it is none: a rejected prediction may be that."""
+    try:
+        return framed.decode(dict)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return framed.text()

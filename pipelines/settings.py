@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from msgspec import Meta
 
 from metrics.benchmark import Benchmark, benchmark_class, benchmark_names
 from pipelines.errors import UsageError, one_line
+from transforms.labels import MOST_SLICES_PER_SAMPLE
+from transforms.slice import MOST_SLICES
 
 SystemName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,100}\Z")]
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
@@ -30,10 +33,16 @@ class BootstrapSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Limits on one record: its bytes, and how deep its arrays and objects are nested."""
+    """Limits that keep one record or one setting from filling the memory.
+
+    record_bytes, depth: of one record, its bytes, and how deep its arrays and objects are nested. slices_per_sample:
+    how many slices one sample may belong to, as crossed columns with lists multiply. slices: how many a run may have.
+    """
 
     record_bytes: Annotated[int, Meta(ge=1, le=1 << 30)] = 16 << 20
-    depth: Annotated[int, Meta(ge=1, le=500)] = 64
+    depth: Annotated[int, Meta(ge=1, le=500)] = 200
+    slices_per_sample: Annotated[int, Meta(ge=1, le=1_000_000)] = MOST_SLICES_PER_SAMPLE
+    slices: Annotated[int, Meta(ge=1, le=10_000_000)] = MOST_SLICES
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,7 +57,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     ground_truth, predictions, output: as on the command line, which wins. missing: whether a missing prediction
     counts as wrong or is left out. slices: columns to slice by, each `column` or `first,second`. cluster: the
-    column of samples that belong together, for the bootstrap. worst_samples: how many the report lists.
+    column of samples that belong together, for the bootstrap; a sample where it is null or absent is a cluster of its
+    own. worst_samples: how many the report lists.
     """
 
     benchmark: str
@@ -85,6 +95,11 @@ class Configuration:
     def slice_columns(self) -> list[tuple[str, ...]]:
         """Returns the columns of each slice."""
         return [tuple(part.strip() for part in each.split(",")) for each in self.settings.slices]
+
+    def slice_indexes(self) -> tuple[tuple[int, ...], ...]:
+        """Returns the columns of each slice, as indexes into `columns()`."""
+        columns = self.columns()
+        return tuple(tuple(columns.index(column) for column in each) for each in self.slice_columns())
 
     def columns(self) -> tuple[str, ...]:
         """Returns the columns that any slice needs, each once."""
@@ -131,6 +146,7 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     settings = _convert({key: raw[key] for key in raw if key in shared}, Settings, source)
     options = _convert({key: raw[key] for key in raw if key in own}, kind.options_type, source)
     _check_slices(settings, source)
+    _check_gates(settings.gates, kind, source)
     return Configuration(settings, kind(options))
 
 
@@ -138,6 +154,28 @@ def _check_slices(settings: Settings, source: str) -> None:
     for each in settings.slices:
         if not all(part.strip() for part in each.split(",")):
             raise UsageError(f"{source}: slices: found {each!r}; allowed: column names, joined by commas to cross them")
+
+
+def _check_gates(gates: Mapping[str, Gate], kind: type[Benchmark[Any, Any, Any]], source: str) -> None:
+    """Refuses a gate that could never pass or never fail: of a figure that nobody knows, or with limits like NaN."""
+    for figure, gate in gates.items():
+        if not any(_is_figure(figure, known) for known in kind.value_meanings):
+            figures = list(kind.value_meanings)
+            near = _nearest(figure, figures) or f"; `beamscore benchmarks {kind.name}` lists them"
+            raise UsageError(f"{source}: gates.{figure}: {kind.name} has no such figure{near}")
+        for name, limit in (("minimum", gate.minimum), ("maximum", gate.maximum)):
+            if limit is not None and not math.isfinite(limit):
+                raise UsageError(f"{source}: gates.{figure}.{name}: found {limit}; allowed: a finite number or null")
+        if gate.minimum is not None and gate.maximum is not None and gate.minimum > gate.maximum:
+            raise UsageError(
+                f"{source}: gates.{figure}: the minimum {gate.minimum:g} is above the maximum {gate.maximum:g}"
+            )
+
+
+def _is_figure(name: str, known: str) -> bool:
+    """Tells whether `name` is the figure `known`, or of the family `known`, such as task1.f1[CLASS]."""
+    family = re.split(r"\[[A-Z_]+\]", known)
+    return re.fullmatch(r"\[.+\]".join(map(re.escape, family)), name, re.DOTALL) is not None
 
 
 def _read_yaml(path: str) -> dict[str, Any]:

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import apache_beam as beam
+import msgspec
+from apache_beam.pvalue import TaggedOutput
 
 from metrics.split import published_split
 from pipelines.inputs import Inputs
-from pipelines.records import WriteRecords
+from pipelines.records import WriteRecords, encoded
+from transforms.labels import value_text
 from transforms.pair import PairBySample, PairedSample
-from transforms.slice import value_text
+from transforms.records import InputProblem, Quarantined, explain, quarantined
 
 
 @dataclass(frozen=True)
@@ -24,36 +27,76 @@ class PublishedSplit:
     seed: int
 
 
-def build_split(
-    pipeline: beam.Pipeline,
-    inputs: Inputs,
-    group: str | None,
-    column: str,
-    rule: Callable[[str], str] | PublishedSplit,
-    write: WriteRecords,
-) -> None:
-    """Wires the pipeline: read, take each sample once, draw, write.
+@dataclass(frozen=True)
+class SplitPlan:
+    """How to split. group: the column of what must stay together, or None. column: the one that is written.
 
     rule: from a group to its split; a sample without a group is its own.
     """
+
+    group: str | None
+    column: str
+    rule: Callable[[str], str] | PublishedSplit
+
+
+def build_split(
+    pipeline: beam.Pipeline, inputs: Inputs, plan: SplitPlan, write: WriteRecords, rejected: WriteRecords
+) -> None:
+    """Wires the pipeline: read, take each sample once, draw, write; what cannot be split goes to `rejected`."""
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
-    records = paired.samples | "Decode" >> beam.Map(_decoded)
-    if isinstance(rule, PublishedSplit):
+    decoded = paired.samples | "Decode" >> beam.ParDo(DecodeRecords(plan)).with_outputs("quarantine", main="records")
+    if isinstance(plan.rule, PublishedSplit):
         chosen = (
-            records
-            | "Groups" >> beam.Map(lambda record: (0, (record["sample_id"], _group(record, group))))
+            decoded.records
+            | "Groups" >> beam.Map(lambda record: (0, (record["sample_id"], _group(record, plan.group))))
             | "Together" >> beam.GroupByKey()
-            | "Recipe" >> beam.FlatMap(_recipe, rule)
+            | "Recipe" >> beam.FlatMap(_recipe, plan.rule)
         )
-        split = records | "Look up" >> beam.Map(_looked_up, column, beam.pvalue.AsDict(chosen))
+        split = decoded.records | "Look up" >> beam.Map(_looked_up, plan.column, beam.pvalue.AsDict(chosen))
     else:
-        split = records | "Draw" >> beam.Map(_drawn, group, column, rule)
-    _ = split | "Write" >> write
+        split = decoded.records | "Draw" >> beam.Map(_drawn, plan.group, plan.column, plan.rule)
+    if plan.group is not None:
+        known = (
+            decoded.records
+            | "HasGroup" >> beam.Map(lambda record: _group(record, plan.group) is not None)
+            | "CountGroups" >> beam.combiners.Count.PerElement()
+        )
+        split = split | "CheckGroups" >> beam.Map(_check_groups, plan.group, beam.pvalue.AsDict(known))
+    _ = split | "Encode" >> beam.Map(encoded) | "Write" >> write
+    entries = (read.quarantine, paired.quarantine, decoded.quarantine) | "AllQuarantined" >> beam.Flatten()
+    _ = entries | "Entries" >> beam.Values() | "Lines" >> beam.Map(_rejected_line) | "WriteRejected" >> rejected
 
 
-def _decoded(sample: PairedSample) -> dict[str, Any]:
-    record: dict[str, Any] = sample.truth.decode(dict)
+class DecodeRecords(beam.DoFn):
+    """Decodes whole records, and puts aside those that cannot be."""
+
+    def __init__(self, plan: SplitPlan) -> None:
+        self._column = plan.column
+
+    def process(self, sample: PairedSample) -> Iterator[dict[str, Any] | TaggedOutput]:
+        """Yields the record; raises InputProblem where it has the column that is to be written."""
+        truth = sample.truth
+        try:
+            record: dict[str, Any] = truth.decode(dict)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            entry = quarantined(truth, "ground_truth", sample.sample_id, "read", "unreadable", explain(error))
+            yield TaggedOutput("quarantine", (truth.origin.side, entry))
+            return
+        if record.get(self._column) is not None:
+            raise InputProblem(
+                f"{truth.origin.place}: there is a column {self._column} already; give another name with --column"
+            )
+        yield record
+
+
+def _rejected_line(entry: Quarantined) -> tuple[str, bytes]:
+    return f"{entry.source}:{entry.position:020}", entry.to_bytes()
+
+
+def _check_groups(record: dict[str, Any], group: str, known: dict[bool, int]) -> dict[str, Any]:
+    if not known.get(True):
+        raise InputProblem(f"--group {group}: no record has such a column")
     return record
 
 

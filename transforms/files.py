@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,7 +17,11 @@ from transforms.records import InputProblem
 Format = Literal["jsonl", "parquet"]
 
 BYTES_PER_PART = 32 << 20
-"""A plain JSONL file is cut into parts of this size, a Parquet file by row groups up to this size."""
+LEAST_BYTES_PER_PART = 4 << 20
+PARTS_WANTED = 64
+"""The input is cut into this many parts, for that many workers to read it, unless they become too small or too large:
+a plain JSONL file into parts of one size, a Parquet file by row groups up to that size. A JSONL file of BYTES_PER_PART
+or less stays whole, as the later parts of a file do not know their line numbers."""
 
 _NAMES = re.compile(r"\.(?:(jsonl|ndjson|json)(?:\.(?:gz|zst|bz2))?|(parquet|pq))$", re.IGNORECASE)
 _PLAIN = re.compile(r"\.(?:jsonl|ndjson|json)$", re.IGNORECASE)
@@ -56,14 +60,18 @@ def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
     """
     found: dict[str, int] = {}
     for glob in globs:
-        for path, size in sorted(_match(glob, what)):
+        for path, size in sorted(match_glob(glob, what)):
             found.setdefault(path, size)
     return [
         SourceFile(side, number, path, size, _format(path, what)) for number, (path, size) in enumerate(found.items())
     ]
 
 
-def _match(glob: str, what: str) -> list[tuple[str, int]]:
+def match_glob(glob: str, what: str) -> list[tuple[str, int]]:
+    """Returns path and size of each file that matches; `what` names the input in errors.
+
+    Raises InputProblem where there is none, or the glob cannot be matched.
+    """
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:
@@ -85,26 +93,33 @@ def _format(path: str, what: str) -> Format:
     return "jsonl" if name.group(1) else "parquet"
 
 
-def split_file(file: SourceFile) -> Iterator[Part]:
-    """Yields the parts of a file, which together cover it.
+def part_size(files: Iterable[SourceFile]) -> int:
+    """Returns the bytes of a part for an input of these files; it depends on nothing else, such as the runner."""
+    wanted = sum(file.size for file in files) // PARTS_WANTED
+    return min(BYTES_PER_PART, max(LEAST_BYTES_PER_PART, wanted))
+
+
+def split_file(file: SourceFile, size: int) -> Iterator[Part]:
+    """Yields the parts of a file, of `size` bytes, which together cover it.
 
     Raises InputProblem where a Parquet footer cannot be read.
     """
     if file.format == "parquet":
-        yield from _split_parquet(file)
+        yield from _split_parquet(file, size)
     elif not _PLAIN.search(file.path):
         yield Part(file, 0, None)
     else:
-        for start in range(0, file.size, BYTES_PER_PART):
-            yield Part(file, start, min(start + BYTES_PER_PART, file.size))
+        step = size if file.size > BYTES_PER_PART else BYTES_PER_PART
+        for start in range(0, file.size, step):
+            yield Part(file, start, min(start + step, file.size))
 
 
-def _split_parquet(file: SourceFile) -> Iterator[Part]:
+def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[Part]:
     with open_parquet(file) as parquet:
         metadata = parquet.metadata
     start, first_row, row, size = 0, 0, 0, 0
     for group in range(metadata.num_row_groups):
-        if size and size + metadata.row_group(group).total_byte_size > BYTES_PER_PART:
+        if size and size + metadata.row_group(group).total_byte_size > part_bytes:
             yield Part(file, start, group, first_row)
             start, first_row, size = group, row, 0
         size += metadata.row_group(group).total_byte_size

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from apache_beam.metrics import Metrics
 
@@ -14,22 +20,72 @@ class Observed:
 
     read = Metrics.counter(NAMESPACE, "records_read")
     rejected = Metrics.counter(NAMESPACE, "records_rejected")
+    duplicate = Metrics.counter(NAMESPACE, "records_duplicate")
+    unmatched = Metrics.counter(NAMESPACE, "records_unmatched")
     scored = Metrics.counter(NAMESPACE, "samples_scored")
     missing = Metrics.counter(NAMESPACE, "samples_missing_prediction")
+    samples_rejected = Metrics.counter(NAMESPACE, "samples_rejected")
     batch_size = Metrics.distribution(NAMESPACE, "batch_size")
     sample_microseconds = Metrics.distribution(NAMESPACE, "sample_microseconds")
 
 
+def timing_name(timed: str) -> str:
+    """Returns the name of the distribution of one of a benchmark's `timed`, in microseconds a batch."""
+    return f"{timed}_microseconds"
+
+
+def timing(timed: str) -> Any:
+    """Returns the distribution of one of a benchmark's `timed`."""
+    return Metrics.distribution(NAMESPACE, timing_name(timed))
+
+
+def metric_names(timed: Sequence[str] = ()) -> set[str]:
+    """Returns the names of all metrics of an evaluation by a benchmark with these `timed`."""
+    metrics = [each for each in vars(Observed).values() if hasattr(each, "metric_name")]
+    return {each.metric_name.name for each in metrics} | {timing_name(each) for each in timed}
+
+
+PROGRESS_FOLDER = "BEAMSCORE_PROGRESS"
+"""The environment variable that names the folder through which the workers of one machine tell how far they are."""
+
+SECONDS_BETWEEN_NOTES = 0.25
+
+
 @dataclass
 class Progress:
-    """How far the workers of this process have come, for a progress line.
+    """How far the workers of this machine have come, for a progress line.
 
-    Only a hint for people: a retried bundle counts twice, and other processes are not seen.
+    Only a hint for people: a retried bundle counts twice.
     """
 
     records_read: int = 0
     truths_read: int = 0
     samples_scored: int = 0
+    _next_note: float = 0.0
+
+    def note(self) -> None:
+        """Leaves the counts of this process where another can read them, if one asked for them and it is time."""
+        now = time.monotonic()
+        if now < self._next_note:
+            return
+        self._next_note = now + SECONDS_BETWEEN_NOTES
+        folder = os.environ.get(PROGRESS_FOLDER)
+        if folder:
+            counts = f"{self.records_read} {self.truths_read} {self.samples_scored}\n"
+            with contextlib.suppress(OSError):
+                Path(folder, str(os.getpid())).write_text(counts)
+
+    def with_others(self) -> Progress:
+        """Returns the counts of this process and of all others that left theirs."""
+        total = Progress(self.records_read, self.truths_read, self.samples_scored)
+        folder = os.environ.get(PROGRESS_FOLDER)
+        for path in Path(folder).iterdir() if folder else ():
+            counts = path.read_text().split() if path.name != str(os.getpid()) else []
+            if len(counts) == 3:
+                total.records_read += int(counts[0])
+                total.truths_read += int(counts[1])
+                total.samples_scored += int(counts[2])
+        return total
 
 
 PROGRESS = Progress()

@@ -9,6 +9,7 @@ import msgspec
 from apache_beam.pvalue import TaggedOutput
 
 from metrics.sums import Sums
+from transforms.observe import Observed
 from transforms.read import side_name
 from transforms.records import GROUND_TRUTH, Framed, Origin, Quarantined, quarantined
 
@@ -78,12 +79,14 @@ class PickFirst(beam.DoFn):
         side = side_name(framed.origin.side, self._names)
         message = f"the sample_id stands at {kept.place} already; that record counts, this one does not"
         entry = quarantined(framed, side, sample_id, "pair", "duplicate", message)
+        Observed.duplicate.inc()
         yield from _aside(framed.origin.side, entry)
 
     def _unmatched(self, sample_id: str, framed: Framed) -> Iterator[TaggedOutput]:
         side = side_name(framed.origin.side, self._names)
         message = "no readable ground-truth record has this sample_id; check the ids of both sides"
         entry = quarantined(framed, side, sample_id, "pair", "unmatched", message)
+        Observed.unmatched.inc()
         yield from _aside(framed.origin.side, entry)
 
 

@@ -28,10 +28,12 @@ class Row(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-def read_rows(part: Part, columns: Collection[str], structured: Collection[str], depth_limit: int) -> Iterator[Row]:
+def read_rows(
+    part: Part, columns: Collection[str] | None, structured: Collection[str], depth_limit: int
+) -> Iterator[Row]:
     """Yields the rows of `part`.
 
-    columns: the columns that matter; others are not even read.
+    columns: the columns that matter; others are not even read. None: all of them.
     structured: the columns whose value is never plain text: where they hold text, it is JSON. Columns of
     Parquet's own JSON type are taken as JSON in any case.
     depth_limit: how deep such JSON may be nested.
@@ -42,7 +44,7 @@ def read_rows(part: Part, columns: Collection[str], structured: Collection[str],
         try:
             schema = parquet.schema_arrow
             check_columns(part.file, schema)
-            names = [name for name in schema.names if name in columns or name == "sample_id"]
+            names = [name for name in schema.names if columns is None or name in columns or name == "sample_id"]
             batches = parquet.iter_batches(
                 ROWS_PER_BATCH, row_groups=list(range(part.start, part.stop or 0)), columns=names
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import apache_beam as beam
@@ -11,7 +11,7 @@ from apache_beam.pvalue import TaggedOutput
 
 from metrics.sums import Sums
 from transforms import depth
-from transforms.files import Part, SourceFile, split_file
+from transforms.files import Part, SourceFile, part_size, split_file
 from transforms.jsonl import Line, read_lines
 from transforms.observe import PROGRESS, Observed
 from transforms.parquet import read_rows
@@ -35,18 +35,18 @@ class Limits:
     """The limits on one record: its bytes as they are read, and how deep it is nested."""
 
     record_bytes: int = 16 << 20
-    depth: int = 64
+    depth: int = 200
 
 
 @dataclass(frozen=True, slots=True)
 class SideColumns:
     """What the reader must know of the columns of one side.
 
-    wanted: the columns that matter; of a Parquet file no others are read.
+    wanted: the columns that matter; of a Parquet file no others are read. None: all of them.
     structured: those whose values are never plain text, so that a Parquet file may hold them as JSON.
     """
 
-    wanted: frozenset[str]
+    wanted: frozenset[str] | None
     structured: frozenset[str]
 
 
@@ -70,16 +70,25 @@ class ReadRecords(beam.PTransform):
 
     def expand(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Splits the files, spreads the parts over the workers, reads them."""
+        # The files are spread by a grouping: of two reshuffles without a grouping between them, Flink drops the second,
+        # and one worker would read all parts of a file.
         return (
             pipeline
-            | "Files" >> beam.Create(self._files, reshuffle=True)
-            | "Split" >> beam.FlatMap(split_file).with_output_types(Part)
+            | "Files"
+            >> beam.Create(list(enumerate(self._files)), reshuffle=False).with_output_types(tuple[int, SourceFile])
+            | "Each" >> beam.GroupByKey()
+            | "Split" >> beam.FlatMap(_split, part_size(self._files)).with_output_types(Part)
             | "Spread" >> beam.Reshuffle()
             | "ReadParts"
             >> beam.ParDo(self._read)
             .with_output_types(tuple[str, bytes])
             .with_outputs("quarantine", "tally", main="records")
         )
+
+
+def _split(numbered: tuple[int, Iterable[SourceFile]], size: int) -> Iterator[Part]:
+    for file in numbered[1]:
+        yield from split_file(file, size)
 
 
 def side_name(side: int, names: Sequence[str]) -> str:
@@ -101,6 +110,7 @@ class ReadPart(beam.DoFn):
         for found in self._read(part):
             read += 1
             PROGRESS.records_read += 1
+            PROGRESS.note()
             if isinstance(found, Quarantined):
                 rejected += 1
                 yield TaggedOutput("quarantine", (part.file.side, found))

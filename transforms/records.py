@@ -139,14 +139,14 @@ def quarantined(
 ) -> Quarantined:
     """Returns the quarantine entry of a record."""
     origin = framed.origin
-    source = _writable(origin.path)
+    source = writable(origin.path)
     text = framed.text()
     return Quarantined(
-        side, sample_id, source, origin.position, origin.line or None, stage, cause, _writable(error), text
+        side, sample_id, source, origin.position, origin.line or None, stage, cause, writable(error), text
     )
 
 
-def _writable(text: str) -> str:
+def writable(text: str) -> str:
     """Returns text that may hold a path that is not UTF-8 as text that can be written."""
     return text.encode("utf-8", "backslashreplace").decode()
 

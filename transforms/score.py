@@ -16,7 +16,8 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from metrics.benchmark import Benchmark, MissingTool, Pair, RejectedRecord, SampleScore
 from metrics.bootstrap import check_statistics
-from transforms.observe import PROGRESS, Observed
+from transforms.labels import MOST_SLICES_PER_SAMPLE, check_slice_count
+from transforms.observe import PROGRESS, Observed, timing
 from transforms.pair import PairedSample
 from transforms.read import side_name
 from transforms.records import Cause, Framed, InputProblem, Quarantined, explain, quarantined
@@ -50,7 +51,9 @@ class ScoredSample(msgspec.Struct, frozen=True):
 class ScoringPlan:
     """How to score: the benchmark, what a missing prediction means, and the columns that the run needs.
 
-    columns: the ground-truth columns to slice by. cluster: the column whose value the bootstrap draws, or None.
+    columns: the ground-truth columns to slice by. cluster: the column whose value the bootstrap draws, or None; a
+    sample where it is null or absent is a cluster of its own. slices: the columns of each slice, as indexes into
+    `columns`. slices_per_sample: a sample that belongs to more of them is rejected.
     """
 
     benchmark: Benchmark[Any, Any, Any]
@@ -58,6 +61,8 @@ class ScoringPlan:
     names: tuple[str, ...]
     columns: tuple[str, ...]
     cluster: str | None
+    slices: tuple[tuple[int, ...], ...] = ()
+    slices_per_sample: int = MOST_SLICES_PER_SAMPLE
 
 
 class ScoreSamples(beam.PTransform):
@@ -96,6 +101,7 @@ class ScoreBatch(beam.DoFn):
     def __init__(self, plan: ScoringPlan) -> None:
         self._plan = plan
         self._benchmark = plan.benchmark
+        self._timings = {name: timing(name) for name in plan.benchmark.timed}
         wanted = plan.columns if plan.cluster is None else (*plan.columns, plan.cluster)
         self._wanted = tuple(dict.fromkeys(wanted))
 
@@ -136,11 +142,12 @@ class ScoreBatch(beam.DoFn):
         try:
             truth = sample.truth.decode(self._benchmark.truth_type)
             cells = msgspec.structs.astuple(sample.truth.decode(self._columns_type)) if self._wanted else ()
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            check_slice_count(self._plan.columns, self._plan.slices, cells, self._plan.slices_per_sample)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             yield from self._reject_truth(sample, "invalid", explain(error))
             return
         columns = cells[: len(self._plan.columns)]
-        unit = sample.sample_id if self._plan.cluster is None else self._cluster(cells)
+        unit = sample.sample_id if self._plan.cluster is None else self._cluster(cells, sample.sample_id)
         for system, frame in enumerate(sample.predictions):
             job = _Job(sample.sample_id, system, unit, columns, sample.truth, frame, truth, None)
             if frame is not None:
@@ -154,8 +161,11 @@ class ScoreBatch(beam.DoFn):
             else:
                 self._jobs.append(job)
 
-    def _cluster(self, cells: Sequence[Any]) -> str:
+    def _cluster(self, cells: Sequence[Any], sample_id: str) -> str:
         value = cells[self._wanted.index(self._plan.cluster or "")]
+        if value is None:
+            # No JSON starts like this, so that no cluster is the same.
+            return f"sample:{sample_id}"
         # A string and a number that print alike are different clusters.
         return msgspec.json.encode(value, order="sorted").decode()
 
@@ -194,6 +204,8 @@ class ScoreBatch(beam.DoFn):
             return [result for job in jobs for result in self._score_batch([job])]
         Observed.batch_size.update(len(jobs))
         Observed.sample_microseconds.update((time.perf_counter_ns() - started) // 1000 // len(jobs))
+        for name, microseconds in self._benchmark.take_timings().items():
+            self._timings[name].update(microseconds)
         return [_checked(result) for result in results]
 
     def _settle(self, job: _Job, result: SampleScore | RejectedRecord) -> Iterator[ScoredSample | TaggedOutput]:
@@ -211,6 +223,7 @@ class ScoreBatch(beam.DoFn):
                 ledger = {"ground_truth.rejected": 1, "predictions.rejected": 1}
         else:
             ledger = {"ground_truth.rejected": 1, **_prediction_ledger(job)}
+        Observed.samples_rejected.inc()
         yield ScoredSample(job.sample_id, job.system, "rejected", job.unit, job.columns, {}, {}, b"null", ledger)
 
     def _reject_truth(self, sample: PairedSample, cause: Cause, message: str) -> Iterator[ScoredSample | TaggedOutput]:
@@ -221,12 +234,14 @@ class ScoreBatch(beam.DoFn):
             if frame is not None:
                 ledger["predictions.unmatched"] = 1
                 yield self._quarantine(frame, sample.sample_id, "unmatched", _TRUTH_REJECTED)
+            Observed.samples_rejected.inc()
             yield ScoredSample(sample.sample_id, system, "rejected", sample.sample_id, None, {}, {}, b"null", ledger)
 
     def _sample(self, job: _Job, score: SampleScore | None) -> ScoredSample:
         status: Status = "missing_prediction" if job.prediction is None else "scored"
         (Observed.missing if job.prediction is None else Observed.scored).inc()
         PROGRESS.samples_scored += 1
+        PROGRESS.note()
         ledger = {f"ground_truth.{status}": 1, **_prediction_ledger(job)}
         if score is None:
             return ScoredSample(job.sample_id, job.system, status, job.unit, job.columns, {}, {}, b"null", ledger)
@@ -250,7 +265,7 @@ class ScoreBatch(beam.DoFn):
         side = side_name(framed.origin.side, self._plan.names)
         if system is not None and len(self._plan.names) > 1:
             message = f"{message} (with the prediction of {self._plan.names[system]})"
-        Observed.rejected.inc()
+        (Observed.unmatched if cause == "unmatched" else Observed.rejected).inc()
         entry: Quarantined = quarantined(framed, side, sample_id, "score", cause, message)
         return TaggedOutput("quarantine", (framed.origin.side, entry))
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
-import msgspec
 
 from metrics.bootstrap import Bootstrap
+from transforms.labels import slice_labels
+from transforms.records import InputProblem
 from transforms.score import ScoredSample
 
-LONGEST_LABEL = 200
+MOST_SLICES = 10_000
 
 
 class Contribution(NamedTuple):
@@ -46,57 +44,93 @@ class SliceSamples(beam.PTransform):
     """Fans scored samples out to the corpus and to their slices.
 
     slices: the columns of each slice in the order of `columns`, as indexes into a sample's `columns`.
+    most: how many slices a run may have; more raise InputProblem, here or in `CheckSliceCount`.
 
     Input: ScoredSample. Output: pairs (encoded SliceKey, Contribution).
     """
 
-    def __init__(self, columns: Sequence[str], slices: Sequence[Sequence[int]], bootstrap: Bootstrap) -> None:
+    def __init__(
+        self, columns: Sequence[str], slices: Sequence[Sequence[int]], bootstrap: Bootstrap, most: int = MOST_SLICES
+    ) -> None:
         super().__init__()
         self._columns = tuple(columns)
         self._slices = tuple(tuple(each) for each in slices)
         self._bootstrap = bootstrap
+        self._most = most
 
     def expand(self, samples: beam.PCollection) -> beam.PCollection:
         """Yields one contribution for each slice of each sample."""
-        return samples | "FanOut" >> beam.FlatMap(self._fan_out).with_output_types(tuple[str, Contribution])
+        fan_out = FanOut(self._columns, self._slices, self._bootstrap, self._most)
+        return samples | "FanOut" >> beam.ParDo(fan_out).with_output_types(tuple[str, Contribution])
 
-    def _fan_out(self, sample: ScoredSample) -> Iterator[tuple[str, Contribution]]:
+
+class FanOut(beam.DoFn):
+    """Yields one contribution for each slice of each sample; see SliceSamples."""
+
+    def __init__(
+        self, columns: Sequence[str], slices: Sequence[Sequence[int]], bootstrap: Bootstrap, most: int
+    ) -> None:
+        self._columns = columns
+        self._slices = slices
+        self._bootstrap = bootstrap
+        self._most = most
+        self._seen: set[str] = set()
+
+    def process(self, sample: ScoredSample) -> Iterator[tuple[str, Contribution]]:
+        """Yields the contributions of a sample."""
         contribution = Contribution(self._bootstrap.unit_hash(sample.unit), sample.statistics, sample.coverage)
-        for label in ["", *slice_labels(self._columns, self._slices, sample.columns)]:
+        yield SliceKey(sample.system, "").encode(), contribution
+        for label in slice_labels(self._columns, self._slices, sample.columns):
+            if label not in self._seen:
+                self._see(label)
             yield SliceKey(sample.system, label).encode(), contribution
 
+    def _see(self, label: str) -> None:
+        """Counts the labels that this worker has seen, so that too many end the run before they fill its memory."""
+        self._seen.add(label)
+        if len(self._seen) > self._most:
+            raise too_many_slices(self._columns, self._most)
 
-def slice_labels(columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any] | None) -> list[str]:
-    """Returns the labels of the slices that a sample with these column values belongs to, each once.
 
-    A slice of one column is labelled `column=value`, a crossed one `first=x,second=y`. A list puts the sample
-    into the slice of each of its members, an empty list into none; a column that is absent or null has the value
-    `null`. No values at all (a ground truth that could not be read): no slices.
+class CheckSliceCount(beam.PTransform):
+    """Passes on pairs (encoded SliceKey, anything), one for each slice, once it is known that they are not too many.
+
+    Raises InputProblem where one system has more than `most` slices.
     """
-    if values is None:
-        return []
-    labels: dict[str, None] = {}
-    for slice_columns in slices:
-        choices = [_members(values[column]) for column in slice_columns]
-        for chosen in itertools.product(*choices):
-            parts = [f"{columns[column]}={value}" for column, value in zip(slice_columns, chosen, strict=True)]
-            labels[",".join(parts)] = None
-    return list(labels)
+
+    def __init__(self, columns: Sequence[str], most: int) -> None:
+        super().__init__()
+        self._columns = tuple(columns)
+        self._most = most
+
+    def expand(self, totals: beam.PCollection) -> beam.PCollection:
+        """Counts, checks, and then lets all through."""
+        counts = (
+            totals
+            | "Systems" >> beam.Map(_system_of_slice)
+            | "Count" >> beam.combiners.Count.PerElement()
+            | "Check" >> beam.Map(self._checked)
+        )
+        return totals | "Pass" >> beam.Map(_pass_on, beam.pvalue.AsList(counts))
+
+    def _checked(self, counted: tuple[int, int]) -> int:
+        # The corpus itself is one of them.
+        if counted[1] > self._most + 1:
+            raise too_many_slices(self._columns, self._most)
+        return counted[1]
 
 
-def _members(value: Any) -> list[str]:
-    if isinstance(value, list):
-        return list(dict.fromkeys(value_text(member) for member in value))
-    return [value_text(value)]
+def _system_of_slice(item: tuple[str, Any]) -> int:
+    return SliceKey.decode(item[0]).system
 
 
-def value_text(value: Any) -> str:
-    """Returns a column's value as text: a string as it is, anything else as JSON; long ones cut, with a hash."""
-    if isinstance(value, str):
-        text = value
-    else:
-        text = json.dumps(msgspec.to_builtins(value), sort_keys=True, ensure_ascii=False)
-    if len(text) > LONGEST_LABEL:
-        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-        return f"{text[:LONGEST_LABEL]}...{digest}"
-    return text
+def _pass_on(item: Any, checked: Sequence[int]) -> Any:
+    return item
+
+
+def too_many_slices(columns: Sequence[str], most: int) -> InputProblem:
+    """Returns the problem of a run with more slices than are allowed."""
+    return InputProblem(
+        f"slices by {', '.join(columns)}: there are more than {most}; slice by columns with fewer values, "
+        "or raise limits.slices"
+    )

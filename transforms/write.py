@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import posixpath
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, BinaryIO
 
 import apache_beam as beam
 import pyarrow as pa
-from apache_beam.io.filesystem import BeamIOError
-from apache_beam.io.filesystems import FileSystems
+import pyarrow.parquet as pq
 from apache_beam.transforms.window import GlobalWindow
 from apache_beam.utils.timestamp import MIN_TIMESTAMP
 from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms.records import Quarantined
 from transforms.score import ScoredSample
+from transforms.stage import StageBundles, delete_files, publish_folder, remove_staging, write_file
 
 ROWS_PER_TABLE = 2048
-STAGING = ".staging"
 
 
 def sample_schema(figures: Sequence[str]) -> Any:
@@ -31,7 +30,7 @@ def sample_schema(figures: Sequence[str]) -> Any:
 
 
 class WriteSamples(beam.PTransform):
-    """Writes ScoredSample as Parquet below `folder`; gives the paths of the files."""
+    """Writes ScoredSample as Parquet below the staging folder `folder`; gives the names of the files."""
 
     def __init__(self, folder: str, names: Sequence[str], figures: Sequence[str]) -> None:
         super().__init__()
@@ -41,17 +40,16 @@ class WriteSamples(beam.PTransform):
 
     def expand(self, samples: beam.PCollection) -> beam.PCollection:
         """Gathers rows into tables, and tables into files."""
+        writer = partial(_table_writer, self._figures)
         return (
             samples
             | "Tables" >> beam.ParDo(RowsToTables(self._names, self._figures))
-            | "WriteParquet"
-            >> beam.io.WriteToParquetBatched(
-                posixpath.join(self._folder, "samples"),
-                sample_schema(self._figures),
-                codec="zstd",
-                file_name_suffix=".parquet",
-            )
+            | "WriteParquet" >> beam.ParDo(StageBundles(self._folder, ".parquet", writer)).with_output_types(str)
         )
+
+
+def _table_writer(figures: tuple[str, ...], stream: BinaryIO) -> Any:
+    return pq.ParquetWriter(stream, sample_schema(figures), compression="zstd")
 
 
 class RowsToTables(beam.DoFn):
@@ -90,7 +88,7 @@ class RowsToTables(beam.DoFn):
 
 
 class WriteQuarantine(beam.PTransform):
-    """Writes Quarantined as JSON lines below `folder`; gives the paths of the files."""
+    """Writes Quarantined as JSON lines below the staging folder `folder`; gives the names of the files."""
 
     def __init__(self, folder: str) -> None:
         super().__init__()
@@ -101,11 +99,22 @@ class WriteQuarantine(beam.PTransform):
         return (
             entries
             | "Lines" >> beam.Map(Quarantined.to_bytes)
-            | "WriteLines"
-            >> beam.io.WriteToText(
-                posixpath.join(self._folder, "quarantine"), file_name_suffix=".jsonl", coder=beam.coders.BytesCoder()
-            )
+            | "WriteLines" >> beam.ParDo(StageBundles(self._folder, ".jsonl", LineWriter)).with_output_types(str)
         )
+
+
+class LineWriter:
+    """Writes lines to a stream."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, line: bytes) -> None:
+        """Writes one line, given without its end."""
+        self._stream.write(line + b"\n")
+
+    def close(self) -> None:
+        """Has nothing left to write."""
 
 
 class Publish(beam.PTransform):
@@ -114,9 +123,8 @@ class Publish(beam.PTransform):
     parts: named collections. make: from {name: list of elements} to {file name: content}. `last` names the file
     that is written after all others: where it stands, the result is whole.
 
-    Files in the staging folders are moved to the folders of the same names in `output`, from which the files of
-    earlier runs are removed. A second attempt of the same run finds its own files there and keeps them, since
-    they carry the run's id.
+    The files of each of `folders`, whose names are the part FOLDER_files, are moved from the run's staging folder to
+    the folder of the same name in `output`, from which the files of earlier runs and attempts are removed.
     """
 
     def __init__(
@@ -154,7 +162,7 @@ class Publish(beam.PTransform):
         files = self._make(parts)
         delete_files([posixpath.join(self._output, self._last)])
         for folder in self._folders:
-            move_folder(self._output, folder, self._run_id)
+            publish_folder(self._output, folder, self._run_id, parts[f"{folder}_files"])
         for name in sorted(files, key=lambda name: (name == self._last, name)):
             write_file(posixpath.join(self._output, name), files[name])
         remove_staging(self._output, self._run_id)
@@ -163,101 +171,6 @@ class Publish(beam.PTransform):
 
 def _named(element: Any, name: str) -> tuple[int, tuple[str, Any]]:
     return 0, (name, element)
-
-
-def new_run_id() -> str:
-    """Returns an id that no other run has."""
-    return uuid.uuid4().hex[:12]
-
-
-def staging_folder(output: str, run_id: str, folder: str) -> str:
-    """Returns where a run keeps the files of `folder` until they are all there."""
-    return posixpath.join(output, STAGING, run_id, folder)
-
-
-def move_folder(output: str, folder: str, run_id: str) -> None:
-    """Moves the staged files of a folder into place, then removes those of earlier runs."""
-    staged = _paths(posixpath.join(staging_folder(output, run_id, folder), "*"))
-    target = posixpath.join(output, folder)
-    if staged:
-        make_folder(target)
-        names = [path.rsplit("/", 1)[-1].replace(folder, f"{folder}-{run_id}", 1) for path in staged]
-        FileSystems.rename(staged, [posixpath.join(target, name) for name in names])
-    suffixes = (".parquet", ".jsonl")
-    old = [
-        path
-        for path in _paths(posixpath.join(target, f"{folder}-*"))
-        if f"{folder}-{run_id}-" not in path and path.endswith(suffixes)
-    ]
-    delete_files(old)
-
-
-def write_file(path: str, content: bytes) -> None:
-    """Writes a file under another name, then renames it, so that it is there as a whole or not at all."""
-    make_folder(posixpath.dirname(path))
-    temporary = f"{path}.{new_run_id()}.part"
-    try:
-        with FileSystems.create(temporary, compression_type="uncompressed") as stream:
-            stream.write(content)
-        _replace(temporary, path)
-    except BaseException:
-        delete_files([temporary])
-        raise
-
-
-def _replace(source: str, target: str) -> None:
-    """Renames a file; where the filesystem does not replace the target by itself, the target is removed first."""
-    try:
-        FileSystems.rename([source], [target])
-    except BeamIOError:
-        if not (FileSystems.exists(source) and FileSystems.exists(target)):
-            raise
-        FileSystems.delete([target])
-        FileSystems.rename([source], [target])
-
-
-def write_probe(folder: str) -> None:
-    """Writes and removes an empty file, to find out early that a folder cannot be written to."""
-    path = posixpath.join(folder, f".{new_run_id()}.probe")
-    with FileSystems.create(path, compression_type="uncompressed"):
-        pass
-    FileSystems.delete([path])
-
-
-def delete_files(paths: Sequence[str]) -> None:
-    """Removes the files that are there."""
-    found = [path for path in paths if FileSystems.exists(path)]
-    if found:
-        FileSystems.delete(found)
-
-
-def remove_staging(output: str, run_id: str) -> None:
-    """Removes the staging folder of a run, and the folder above it when it was the last."""
-    for folder in (posixpath.join(output, STAGING, run_id), posixpath.join(output, STAGING)):
-        try:
-            # An object store knows no folders: what is below one is not deleted with it.
-            found = _paths(posixpath.join(folder, "**"))
-            if folder.endswith(run_id) or not found:
-                FileSystems.delete([*found, folder])
-        except (BeamIOError, OSError):
-            return
-
-
-def make_folder(path: str) -> None:
-    """Makes a folder unless it is there, or its filesystem has none."""
-    try:
-        if path and not FileSystems.exists(path):
-            FileSystems.mkdirs(path)
-    except (BeamIOError, OSError):
-        if not FileSystems.exists(path):
-            raise
-
-
-def _paths(pattern: str) -> list[str]:
-    try:
-        return sorted(entry.path for entry in FileSystems.match([pattern])[0].metadata_list)
-    except BeamIOError:
-        return []
 
 
 def encode_json(document: Any) -> bytes:

@@ -26,10 +26,11 @@ class ChemistryConverter(Converter):
         "json_ssml_sd": "the same annotations; takes `ssml_sd`, SSML with angles in steps",
     }
 
-    def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
+    def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
         """Yields (sample_id, text as UTF-8) for each line, or for the one annotation of a file.
 
-        Raises UnreadableSource where a line has no tab, or an annotation is not JSON or lacks its field.
+        A line that is not UTF-8 or has no tab is yielded as an UnreadableSource. Raises UnreadableSource where an
+        annotation is not JSON or lacks its field.
         """
         if role in JSON_FIELDS:
             yield _sample_id(path), _field(JSON_FIELDS[role], path, stream.read()).encode()
@@ -49,7 +50,7 @@ class ChemistryConverter(Converter):
         yield {"sample_id": key, "text": parts[0].content.decode()}
 
 
-def _lines(path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
+def _lines(path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
     for number, line in enumerate(stream, start=1):
         if not line.strip():
             continue
@@ -57,10 +58,12 @@ def _lines(path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
         try:
             sample_id, string = _sample_id(image.decode().strip().removeprefix("\ufeff")), text.decode()
         except UnicodeDecodeError as error:
-            raise UnreadableSource(f"{path}, line {number}: not UTF-8 ({error.reason})") from None
+            yield UnreadableSource(f"{path}, line {number}: not UTF-8 ({error.reason})")
+            continue
         if not tab or not sample_id:
-            raise UnreadableSource(f"{path}, line {number}: expected image<TAB>string, found {line[:60]!r}")
-        yield sample_id, string.encode()
+            yield UnreadableSource(f"{path}, line {number}: expected image<TAB>string, found {line[:60].strip()!r}")
+        else:
+            yield sample_id, string.encode()
 
 
 def _field(field: str, path: str, content: bytes) -> str:

@@ -6,36 +6,40 @@ Matching", CVPR 2025, with its supplement and its released tool.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side, Table
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Table
 from metrics.formula.bleu import ORDER, BleuCounts, bleu
-from metrics.formula.draw import draw_pair
+from metrics.formula.documents.pairs import FormulaPair
+from metrics.formula.draw import draw_pairs
 from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
-from metrics.formula.scoring import PairScore, Reading, TooLarge, read, render, score_pair
+from metrics.formula.samples import formula_pairs
+from metrics.formula.scoring import Reading, read, render, score_pair
+from metrics.formula.totals import RANGES, range_label, sample_score
 from metrics.formula.typeset import Typesetter
-from metrics.ratios import mean, ratio
+from metrics.ratios import ratio
 from metrics.sums import Sums
 
-RANGES = 10
-"""The histogram of CDM has this many ranges of equal width below 1, and 1 itself."""
+GROUP = 400
+"""Formulas that are typeset together; the batch of documents that has more is scored in parts."""
 
-FormulaPair = Pair[FormulaTruth, FormulaPrediction]
+SamplePair = Pair[FormulaTruth, FormulaPrediction]
+Side = Literal["ground_truth", "prediction"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A sample as read: its pairs of formulas, and whether it has a prediction at all."""
+    """A sample as read: its pairs of formulas, as text and as read, and whether it is a document."""
 
-    pairs: tuple[tuple[Reading | None, Reading | None], ...]
-    predicted: bool
+    pairs: tuple[FormulaPair, ...]
+    readings: tuple[tuple[Reading | None, Reading | None], ...]
+    document: bool
 
 
 class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions]):
-    """Scores formulas and tables in LaTeX against ground truth by what they look like when typeset."""
+    """Scores formulas, tables and whole documents in LaTeX by what their formulas look like when typeset."""
 
     name: ClassVar[str] = "formula"
     summary: ClassVar[str] = "formula recognition: CDM and ExpRate@CDM, BLEU, edit distance, exact match"
@@ -43,7 +47,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     prediction_type = FormulaPrediction
     options_type = FormulaOptions
     value_meanings: ClassVar = {
-        "cdm": "mean over formulas of the F1 of matched tokens",
+        "cdm": "mean over formulas of the F1 of matched tokens; redundant predictions of documents count 0",
         "cdm_precision": "mean share of predicted tokens that are matched",
         "cdm_recall": "mean share of ground-truth tokens that are matched",
         "exp_rate_cdm": "share of formulas whose CDM is 1 to three decimals",
@@ -53,6 +57,9 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         "render_failure_rate": "share of predicted formulas that cannot be typeset; lower is better",
         "image_edit_distance": "column edit distance of the images over their columns; lower is better",
         "image_mse": "mean squared difference of the images' grey values; lower is better",
+        "document_cdm": "mean over documents of the mean CDM of their formulas",
+        "document_missing_rate": "share of the documents' formulas that no prediction answers; lower is better",
+        "document_redundant_rate": "share of the formulas predicted for documents that answer none; lower is better",
     }
     sample_columns: ClassVar = {
         "cdm": "F1 of matched tokens",
@@ -70,6 +77,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     ranking = ("cdm", "exp_rate_cdm")
     worst_by = "cdm"
     batch_size = 96
+    timed = ("tex",)
 
     def __init__(self, options: FormulaOptions) -> None:
         super().__init__(options)
@@ -81,7 +89,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     def setup(self) -> None:
         """Makes the scratch folder and TeX's format.
 
-        Raises metrics.formula.typeset.MissingTool where TeX, a package or a font is not on this machine.
+        Raises MissingTool where TeX, a package or a font is not on this machine.
         """
         if self._typesetter is None:
             typesetter = Typesetter(self.options.time_limit)
@@ -101,26 +109,41 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
             raise result
         return result
 
-    def score(self, pairs: Sequence[FormulaPair]) -> list[SampleScore | RejectedRecord]:
-        """Scores a batch; all its formulas are typeset together, equal ones once."""
-        samples: list[_Read | RejectedRecord] = []
+    def score(self, pairs: Sequence[SamplePair]) -> list[SampleScore | RejectedRecord]:
+        """Scores a batch; its formulas are typeset together, equal ones once."""
+        results: list[SampleScore | RejectedRecord] = []
+        group: list[_Read | RejectedRecord] = []
         readings: dict[str, Reading] = {}
         for pair in pairs:
             try:
-                samples.append(self._read(pair, readings))
+                group.append(self._read(pair, readings))
             except RejectedRecord as rejected:
-                samples.append(rejected)
+                group.append(rejected)
+            if len(readings) >= GROUP:
+                results += self._score_group(group, readings)
+                group, readings = [], {}
+        return results + self._score_group(group, readings)
+
+    def _score_group(
+        self, group: Sequence[_Read | RejectedRecord], readings: Mapping[str, Reading]
+    ) -> list[SampleScore | RejectedRecord]:
         typesetter = self._ready()
         renderings = render(readings.values(), typesetter)
         images = typesetter if self.options.images else None
         results: list[SampleScore | RejectedRecord] = []
-        for sample in samples:
+        for sample in group:
             if isinstance(sample, RejectedRecord):
                 results.append(sample)
             else:
-                scores = [score_pair(left, right, renderings, images) for left, right in sample.pairs]
-                results.append(_sample_score(sample, scores))
+                scores = [score_pair(left, right, renderings, images) for left, right in sample.readings]
+                results.append(sample_score(sample.pairs, scores, sample.document))
         return results
+
+    def take_timings(self) -> dict[str, int]:
+        """Returns the microseconds that TeX took since the last call."""
+        typesetter = self._ready()
+        microseconds, typesetter.nanoseconds = typesetter.nanoseconds // 1000, 0
+        return {"tex": microseconds}
 
     def _ready(self) -> Typesetter:
         self.setup()
@@ -128,29 +151,30 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
             raise RuntimeError("setup made no typesetter")
         return self._typesetter
 
-    def _read(self, pair: FormulaPair, readings: dict[str, Reading]) -> _Read:
-        texts = formula_pairs(pair.truth, pair.prediction)
-        read_pairs = tuple(
-            (self._reading(truth, "ground_truth", readings), self._reading(prediction, "prediction", readings))
-            for truth, prediction in texts
-        )
-        return _Read(read_pairs, pair.prediction is not None)
+    def _read(self, sample: SamplePair, readings: dict[str, Reading]) -> _Read:
+        pairs = formula_pairs(sample.truth, sample.prediction, self.options.max_formulas)
+        document = sample.truth.document is not None
+        read_pairs = []
+        for pair in pairs:
+            truth, prediction = self._reading(pair.truth, readings), self._reading(pair.prediction, readings)
+            if not document:
+                _refuse_too_large("ground_truth", truth)
+                _refuse_too_large("prediction", prediction)
+            read_pairs.append((truth, prediction))
+        return _Read(tuple(pairs), tuple(read_pairs), document)
 
-    def _reading(self, text: str | None, side: Side, readings: dict[str, Reading]) -> Reading | None:
+    def _reading(self, text: str | None, readings: dict[str, Reading]) -> Reading | None:
         if text is None:
             return None
         if text not in readings:
-            limit = self.options.max_characters
-            if len(text) > limit:
-                raise RejectedRecord(side, f"latex has {len(text)} characters; max_characters is {limit}")
-            try:
-                readings[text] = read(text, self.options.max_tokens)
-            except TooLarge as large:
-                raise RejectedRecord(side, str(large)) from None
+            readings[text] = read(text, self.options.max_characters, self.options.max_tokens)
         return readings[text]
 
     def values(self, sums: Sums) -> dict[str, float | None]:
-        """Returns the figures; those of CDM are over formulas whose ground truth can be typeset."""
+        """Returns the figures.
+
+        Those of CDM are over formulas whose ground truth can be typeset, and over redundant predictions, with CDM 0.
+        """
         rendered, formulas = sums["rendered"], sums["formulas"]
         counts = BleuCounts(
             tuple(sums[f"bleu_matches_{order}"] for order in range(1, ORDER + 1)),
@@ -169,6 +193,9 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
             "render_failure_rate": ratio(sums["render_failures"], sums["predicted"]),
             "image_edit_distance": ratio(sums["image_edits"], sums["image_columns"]),
             "image_mse": ratio(sums["image_squared_error"], sums["imaged"]),
+            "document_cdm": ratio(sums["document_cdm"], sums["documents"]),
+            "document_missing_rate": ratio(sums["document_missing"], sums["document_truths"]),
+            "document_redundant_rate": ratio(sums["document_redundant"], sums["document_predictions"]),
         }
 
     def tables(self, sums: Sums) -> list[Table]:
@@ -176,7 +203,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         rendered = sums["rendered"]
         rows = [
             (label, int(sums[f"cdm_range[{label}]"]), ratio(sums[f"cdm_range[{label}]"], rendered))
-            for label in map(_range_label, range(RANGES + 1))
+            for label in map(range_label, range(RANGES + 1))
         ]
         return [Table("Formulas by CDM", ("CDM", "formulas", "share"), rows)]
 
@@ -186,93 +213,9 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         sample = self._read(Pair("", truth, prediction), readings)
         typesetter = self._ready()
         renderings = render(readings.values(), typesetter)
-        return draw_pair(sample.pairs, renderings, typesetter)
+        return draw_pairs(sample.readings, renderings, typesetter)
 
 
-def formula_pairs(truth: FormulaTruth, prediction: FormulaPrediction | None) -> list[tuple[str | None, str | None]]:
-    """Returns the pairs of formulas of a sample: (ground truth or None, prediction or None).
-
-    Raises RejectedRecord where a record has neither a formula nor a document, or the two sides differ in kind.
-    """
-    if truth.document is not None:
-        raise RejectedRecord("ground_truth", "a record with `document` cannot be scored; give `latex`")
-    if truth.latex is None or not truth.latex.strip():
-        raise RejectedRecord("ground_truth", "the ground truth has no `latex`")
-    if prediction is None:
-        return [(truth.latex, None)]
-    if prediction.latex is None:
-        raise RejectedRecord("prediction", "the prediction has no `latex`")
-    return [(truth.latex, prediction.latex)]
-
-
-def _range_label(index: int) -> str:
-    if index == RANGES:
-        return "1"
-    return f"{index / RANGES:.1f} to {(index + 1) / RANGES:.1f}"
-
-
-def _sample_score(sample: _Read, scores: Sequence[PairScore]) -> SampleScore:
-    """Adds up the scores of a sample's formulas; its columns are their means."""
-    totals: Counter[str] = Counter()
-    columns: dict[str, list[float]] = {}
-    for (_, prediction), score in zip(sample.pairs, scores, strict=True):
-        _add(totals, columns, score, predicted=prediction is not None)
-    unrendered = sum(score.matches is None for score in scores)
-    return SampleScore(
-        {name: total for name, total in totals.items() if total},
-        {name: mean(values) for name, values in columns.items()},
-        details=[_details(score) for score in scores],
-        coverage={"ground_truth_not_rendered": unrendered} if unrendered else {},
-    )
-
-
-def _add(totals: Counter[str], columns: dict[str, list[float]], score: PairScore, predicted: bool) -> None:
-    def measure(name: str, value: float) -> None:
-        totals[name] += value  # type: ignore[assignment]
-        columns.setdefault(name, []).append(value)
-
-    totals["formulas"] += 1
-    measure("exp_rate", int(score.exact))
-    measure("edit_distance", score.edits / score.length if score.length else 0.0)
-    for order in range(ORDER):
-        totals[f"bleu_matches_{order + 1}"] += int(score.bleu.matches[order])
-        totals[f"bleu_totals_{order + 1}"] += int(score.bleu.totals[order])
-    totals["bleu_prediction_length"] += int(score.bleu.prediction_length)
-    totals["bleu_truth_length"] += int(score.bleu.truth_length)
-    columns.setdefault("bleu", []).append(bleu(score.bleu, every_order=False))
-    if predicted:
-        totals["predicted"] += 1
-        totals["render_failures"] += int(bool(score.prediction_problem))
-        columns.setdefault("render_failure", []).append(int(bool(score.prediction_problem)))
-    if score.matches is not None:
-        true, truth, prediction = len(score.matches.pairs), score.matches.truth_count, score.matches.prediction_count
-        cdm = 2 * true / (truth + prediction) if true else 0.0
-        totals["rendered"] += 1
-        totals[f"cdm_range[{_range_label(int(cdm * RANGES))}]"] += 1
-        measure("cdm", cdm)
-        measure("cdm_precision", true / prediction if true else 0.0)
-        measure("cdm_recall", true / truth if true else 0.0)
-        measure("exp_rate_cdm", int(round(cdm, 3) == 1))
-    if score.images is not None:
-        totals["imaged"] += 1
-        totals["image_edits"] += score.images.edits
-        totals["image_columns"] += score.images.columns
-        totals["image_squared_error"] += score.images.squared_error  # type: ignore[assignment]
-        columns.setdefault("image_edit_distance", []).append(score.images.edits / score.images.columns)
-        columns.setdefault("image_mse", []).append(score.images.squared_error)
-
-
-def _details(score: PairScore) -> dict[str, Any]:
-    """The counts of a pair and why a side could not be typeset."""
-    details: dict[str, Any] = {}
-    if score.matches is not None:
-        details["tokens"] = {
-            "ground_truth": score.matches.truth_count,
-            "prediction": score.matches.prediction_count,
-            "matched": len(score.matches.pairs),
-        }
-    if score.truth_problem:
-        details["ground_truth_problem"] = score.truth_problem
-    if score.prediction_problem:
-        details["prediction_problem"] = score.prediction_problem
-    return details
+def _refuse_too_large(side: Side, reading: Reading | None) -> None:
+    if reading is not None and reading.too_large:
+        raise RejectedRecord(side, reading.problem)

@@ -18,6 +18,7 @@ from metrics.formula.typeset import Typesetter
 
 SHARPNESS = 2
 """The formulas are drawn at this multiple of 200 dpi."""
+MOST_PAIRS = 40
 _GAP = 12
 _CAPTION = 18
 _LEAST_WIDTH = 320
@@ -25,28 +26,32 @@ _MATCHED = 'fill="none" stroke="#0a7d33" stroke-width="1.5" rx="3"'
 _UNMATCHED = 'fill="none" stroke="#c01616" stroke-width="1.5" stroke-dasharray="4 2"'
 
 
-def draw_pair(
+def draw_pairs(
     pairs: Sequence[tuple[Reading | None, Reading | None]],
     renderings: dict[Reading, Rendering],
     typesetter: Typesetter,
 ) -> str:
-    """Returns the pairs of a sample as one SVG document."""
+    """Returns the pairs of a sample as one SVG document; of a document with more than 40, the first 40."""
     parts: list[str] = []
     width, y = float(_LEAST_WIDTH), float(_GAP)
-    for truth, prediction in pairs:
+    for number, (truth, prediction) in enumerate(pairs[:MOST_PAIRS], start=1):
+        name = f"formula {number}: " if len(pairs) > 1 else ""
         left = renderings[truth] if truth else None
         right = renderings[prediction] if prediction else None
         matched: Sequence[tuple[int, int]] = ()
         if left and right and left.boxes is not None and right.boxes is not None:
             matched = match(left.boxes, right.boxes).pairs
         for caption, rendering, indices in (
-            ("ground truth", left, {pair[0] for pair in matched}),
-            ("prediction", right, {pair[1] for pair in matched}),
+            (f"{name}ground truth", left, {pair[0] for pair in matched}),
+            (f"{name}prediction", right, {pair[1] for pair in matched}),
         ):
             drawn, wide, high = _formula(caption, rendering, indices, typesetter, y)
             parts.append(drawn)
             width = max(width, wide)
             y += high + _GAP
+    if len(pairs) > MOST_PAIRS:
+        parts.append(_text(f"{len(pairs) - MOST_PAIRS} more formulas are not drawn", y))
+        y += _CAPTION + _GAP
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{y:.0f}" '
         f'viewBox="0 0 {width:.0f} {y:.0f}" font-family="sans-serif" font-size="12">'
@@ -60,8 +65,7 @@ def _formula(
     """One formula under its caption at height y: the SVG, its width and its height."""
     if rendering is None or rendering.boxes is None or rendering.typeset is None:
         reason = rendering.problem if rendering else "there is none"
-        text = escape(f"{caption}: not drawn, {reason}")
-        return f'<text x="8" y="{y + _CAPTION - 5:.0f}" fill="#444444">{text}</text>', _LEAST_WIDTH, _CAPTION
+        return _text(f"{caption}: not drawn, {reason}", y), _LEAST_WIDTH, _CAPTION
     wide, high = rendering.boxes.size
     image = draw_image(rendering.typeset, typesetter.outlines, DPI * SHARPNESS)
     buffer = io.BytesIO()
@@ -79,5 +83,8 @@ def _formula(
         f"{_MATCHED if index in matched else _UNMATCHED}><title>{escape(token)}</title></rect>"
         for index, (token, box) in enumerate(zip(rendering.boxes.tokens, rendering.boxes.boxes, strict=True))
     )
-    label = f'<text x="8" y="{y + _CAPTION - 5:.0f}" fill="#444444">{escape(caption)}</text>'
-    return label + picture + boxes, wide, high + _CAPTION
+    return _text(caption, y) + picture + boxes, wide, high + _CAPTION
+
+
+def _text(text: str, y: float) -> str:
+    return f'<text x="8" y="{y + _CAPTION - 5:.0f}" fill="#444444">{escape(text)}</text>'

@@ -30,6 +30,11 @@ class Matches:
     truth_count: int
     prediction_count: int
 
+    @property
+    def cdm(self) -> float:
+        """2 TP / (tokens of both); 0 where nothing matches."""
+        return 2 * len(self.pairs) / (self.truth_count + self.prediction_count) if self.pairs else 0.0
+
 
 def match(truth: Boxes, prediction: Boxes) -> Matches:
     """Returns the true matches between the tokens of two formulas; neither side empty gives none.
@@ -78,8 +83,13 @@ def _position_cost(truth: Boxes, prediction: Boxes) -> NDArray[np.float64]:
 
 
 def _order_cost(truth: int, prediction: int) -> NDArray[np.float64]:
-    """Absolute difference of the places in the reading order over the longer length: [G, P]."""
-    cost: NDArray[np.float64] = np.abs(np.arange(truth)[:, None] - np.arange(prediction)[None]) / max(truth, prediction)
+    """Absolute difference of the places in the reading order, as shares of the longer length: [G, P].
+
+    Assignments that cost the same are common where neighbours are swapped, and then rounding decides. The released
+    tool takes the difference of the rounded shares, and so does this.
+    """
+    shares = np.arange(max(truth, prediction)) / max(truth, prediction)
+    cost: NDArray[np.float64] = np.abs(shares[:truth, None] - shares[None, :prediction])
     return cost
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
-
-Dialect = Literal["latex", "mathpix", "gpt4o", "nougat"]
 
 
 class FormulaTruth(msgspec.Struct, frozen=True):
@@ -17,11 +15,14 @@ class FormulaTruth(msgspec.Struct, frozen=True):
 
 
 class FormulaPrediction(msgspec.Struct, frozen=True):
-    """What a system reads: one formula or table, or a whole document in its dialect (latex where none is given)."""
+    """What a system reads: one formula or table, or a whole document in its dialect.
+
+    dialect: latex (the same as None), mathpix, gpt4o or nougat; metrics.formula.samples refuses others by name.
+    """
 
     latex: str | None = None
     document: str | None = None
-    dialect: Dialect | None = None
+    dialect: str | None = None
 
 
 class FormulaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -30,8 +31,10 @@ class FormulaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     time_limit: Annotated[int, msgspec.Meta(ge=1, le=600)] = 5
     """Seconds of processor time that typesetting one formula may take."""
     max_characters: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 20_000
-    """A longer formula is rejected."""
+    """A longer formula is rejected; within a document it counts as one that cannot be typeset."""
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=5_000)] = 2_000
-    """A formula with more tokens is rejected."""
+    """A formula with more tokens is rejected; within a document it counts as one that cannot be typeset."""
+    max_formulas: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1_000
+    """A document with more displayed formulas is rejected."""
     images: bool = False
     """Whether to draw the formulas and measure image_edit_distance and image_mse."""

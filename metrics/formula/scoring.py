@@ -17,17 +17,17 @@ from metrics.formula.tokens import BLANK, plain_text, split
 from metrics.formula.typeset import Failure, Typeset, Typesetter
 
 
-class TooLarge(Exception):
-    """A formula beyond the limits of the run, with what is too large."""
-
-
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A formula as read: the tokens that texts are compared by, and its LaTeX with marks, or why there is none."""
+    """A formula as read: the tokens that texts are compared by, and its LaTeX with marks, or why there is none.
+
+    too_large: whether it is beyond the limits of the run; the problem says which, and its tokens are cut.
+    """
 
     tokens: tuple[str, ...]
     marked: Marked | None
     problem: str = ""
+    too_large: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +65,24 @@ class PairScore:
     images: ImageScores | None = None
 
 
-def read(text: str, max_tokens: int) -> Reading:
-    """Reads one formula.
-
-    Raises TooLarge where it has more than `max_tokens` tokens.
-    """
-    tokens = [token for token in split(plain_text(text)) if token != BLANK]
+def read(text: str, max_characters: int, max_tokens: int) -> Reading:
+    """Reads one formula; one that is too large is cut to the first tokens of its text, and not typeset."""
+    tokens = [token for token in split(plain_text(text[:max_characters])) if token != BLANK]
+    cut = tuple(tokens[: 2 * max_tokens])
+    if len(text) > max_characters:
+        problem = f"the formula has {len(text)} characters; max_characters is {max_characters}"
+        return Reading(cut, None, problem, too_large=True)
     if len(tokens) > 2 * max_tokens:
-        raise TooLarge(f"the formula has {len(tokens)} LaTeX tokens; max_tokens is {max_tokens}")
+        problem = f"the formula has {len(tokens)} LaTeX tokens; max_tokens is {max_tokens}"
+        return Reading(cut, None, problem, too_large=True)
     try:
         form = normal_form(text)
         source = marked(form)
-    except Unbalanced as problem:
-        return Reading(tuple(tokens), None, str(problem))
+    except Unbalanced as unbalanced:
+        return Reading(tuple(tokens), None, str(unbalanced))
     if len(source.labels) > max_tokens:
-        raise TooLarge(f"the formula has {len(source.labels)} tokens; max_tokens is {max_tokens}")
+        problem = f"the formula has {len(source.labels)} tokens; max_tokens is {max_tokens}"
+        return Reading(cut, None, problem, too_large=True)
     return Reading(form.tokens, source)
 
 

@@ -12,19 +12,18 @@ its own scratch folder alone, and is bounded in processor time, memory and file 
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import math
-import os
 import re
 import shutil
-import signal
-import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from metrics.benchmark import MissingTool
+from metrics.formula.allowed import allowed
 from metrics.formula.dvi import (
     POINTS_PER_INCH,
     UNITS_PER_POINT,
@@ -36,27 +35,15 @@ from metrics.formula.dvi import (
     read_pages,
 )
 from metrics.formula.marks import SWALLOWING_MARK, Marked
-from metrics.formula.vocabulary import COMMANDS, CONTROL_SYMBOLS, ENVIRONMENTS
-
-PACKAGES = ("geometry", "booktabs", "multirow", "amsmath", "upgreek", "amssymb", "CJK")
-CHINESE_FACE = "c70gkai.fd"
-INSTALL = (
-    "apt-get install --no-install-recommends texlive-latex-base texlive-latex-recommended texlive-latex-extra "
-    "latex-cjk-chinese latex-cjk-chinese-arphic-gkai00mp"
-)
+from metrics.formula.tex import INSTALL, find_file, require_tex, run_bounded, search_paths
 
 PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
 """(most marked tokens, paper, width in mm when it lies on its side)."""
 PRINTED_SHARE = 0.98
-MEMORY_KILOBYTES = 1 << 20
-FILE_BLOCKS = 1 << 17
-WALL_CLOCK_FACTOR = 12
+MOST_IN_A_RUN = 256
+"""Formulas in one run of TeX: what is lost when one breaks it is bounded."""
 
-_COMMAND = re.compile(r"\\(?:([a-zA-Z]+)|(.)|$)", re.DOTALL)
-_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)[^{}]*\}|\\(?:begin|end)(?![a-zA-Z])")
 _ENVIRONMENT_NAME = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)")
-_UNKNOWN = r"\unknowncommand "
-_MANY_COLUMNS = re.compile(r"\*\s*\{\s*\d{3,}\s*\}")
 
 _PREAMBLE = r"""\documentclass[12pt]{article}
 \usepackage[landscape]{geometry}
@@ -93,15 +80,13 @@ _PREAMBLE = r"""\documentclass[12pt]{article}
 \def\formula@start{\formula@level\currentgrouplevel\relax}
 \def\formula@origin{\hoffset-\oddsidemargin
   \voffset-\dimexpr\topmargin+\headheight+\headsep+\topskip\relax}
+\def\@input#1{}
 \makeatother
+\ExplSyntaxOn\sys_ensure_backend:\ExplSyntaxOff
 \setbox0\vbox{\[\mathrm{x}\mathbf{x}\mathbb{R}\mathfrak{g}\mathcal{L}\mathit{x}\mathsf{x}\mathtt{x}\boldsymbol{x}
   \upalpha\lesssim\sum^{\sum^{\mathrm{x}\mathbf{x}}}\text{x}\]}
 \dump
 """
-
-
-class MissingTool(Exception):
-    """A program or a file that the benchmark needs is not on this machine; the message says what to install."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +114,8 @@ class Failure:
 class Typesetter:
     """TeX with its scratch folder and its format; a context manager.
 
-    `seconds` is the processor time that one formula may take.
+    `seconds` is the processor time that one formula may take. `runs` and `nanoseconds` tell how often TeX ran on
+    formulas, and how long on the clock.
 
     Raises MissingTool on entry where TeX, a package or the Chinese face is missing.
     """
@@ -137,9 +123,11 @@ class Typesetter:
     def __init__(self, seconds: int = 5) -> None:
         self._seconds = seconds
         self._scratch: Path | None = None
+        self._paths: dict[str, str] = {}
         self._metrics: dict[str, Metrics] = {}
         self._outlines: dict[str, Path | None] = {}
         self.runs = 0
+        self.nanoseconds = 0
 
     def __enter__(self) -> Typesetter:
         self.open()
@@ -152,10 +140,11 @@ class Typesetter:
         """Makes the scratch folder and the format."""
         if self._scratch is not None:
             return
-        _require_tex()
+        require_tex()
         self._scratch = Path(tempfile.mkdtemp(prefix="beamscore-formula-"))
         try:
             self._make_format(self._scratch)
+            self._paths = search_paths(self._scratch)
         except BaseException:
             self.close()
             raise
@@ -174,7 +163,7 @@ class Typesetter:
             results[formula] = self._alone(formula)
         waiting = [formula for formula in waiting if formula not in results]
         while waiting:
-            done, blamed = self._batch(waiting)
+            done, blamed = self._batch(waiting[:MOST_IN_A_RUN])
             results |= done
             if blamed is not None:
                 results[blamed] = self._alone(blamed)
@@ -230,7 +219,11 @@ class Typesetter:
         folder = Path(tempfile.mkdtemp(dir=self._scratch))
         try:
             (folder / "formula.tex").write_text("\\pdfsetrandomseed1 " + source, "utf-8")
-            ended = _bounded(["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds)
+            started = time.perf_counter_ns()
+            ended = run_bounded(
+                ["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds, self._paths
+            )
+            self.nanoseconds += time.perf_counter_ns() - started
             begun = max((int(path.stem) for path in folder.glob("[0-9]*.tex")), default=0)
             output = folder / "formula.dvi"
             data = output.read_bytes() if output.exists() else b""
@@ -245,19 +238,19 @@ class Typesetter:
     def metrics(self, name: str) -> Metrics:
         """Returns the glyph sizes of a font; of a font that is not there, none."""
         if name not in self._metrics:
-            found = _find(f"{name}.tfm")
+            found = find_file(f"{name}.tfm")
             self._metrics[name] = read_metrics(found.read_bytes()) if found else Metrics({})
         return self._metrics[name]
 
     def outlines(self, name: str) -> Path | None:
         """Returns the file of a font's outlines (Type 1); None where there is none."""
         if name not in self._outlines:
-            self._outlines[name] = _find(f"{name}.pfb")
+            self._outlines[name] = find_file(f"{name}.pfb")
         return self._outlines[name]
 
     def _make_format(self, scratch: Path) -> None:
         (scratch / "formula.tex").write_text(_PREAMBLE, "utf-8")
-        _bounded(["latex", "-ini", *_FLAGS, "&latex", "formula.tex"], scratch, seconds=60)
+        run_bounded(["latex", "-ini", *_FLAGS, "&latex", "formula.tex"], scratch, seconds=60)
         path = scratch / "formula.fmt"
         if not path.exists():
             log = scratch / "formula.log"
@@ -275,24 +268,6 @@ _FLAGS = ["-interaction=batchmode", "-no-shell-escape", "-no-mktex=tfm", "-no-mk
 def _display(formula: Marked) -> str:
     body = f"\\begin{{displaymath}}\n{allowed(formula.source)}\n\\end{{displaymath}}"
     return f"\\begin{{CJK}}{{UTF8}}{{gkai}}{body}\\end{{CJK}}" if formula.chinese else body
-
-
-def allowed(source: str) -> str:
-    """Returns the LaTeX with every command and environment outside of the vocabulary made an unknown one.
-
-    A column that is repeated more than 99 times is repeated 99 times.
-    """
-
-    def command(found: re.Match[str]) -> str:
-        word, symbol = found.groups()
-        if word is None:
-            return found.group() if symbol and symbol in CONTROL_SYMBOLS else _UNKNOWN
-        return found.group() if word in COMMANDS else _UNKNOWN
-
-    def environment(found: re.Match[str]) -> str:
-        return found.group() if found[2] in ENVIRONMENTS else _UNKNOWN
-
-    return _MANY_COLUMNS.sub("*{99}", _ENVIRONMENT.sub(environment, _COMMAND.sub(command, source)))
 
 
 def _promising(source: str) -> bool:
@@ -324,62 +299,3 @@ def _on_paper(formula: Marked) -> tuple[int, int, int]:
     margin = 1 - PRINTED_SHARE
     fall = width / math.sqrt(2) * margin * 2 / 5 * unit + 12 * UNITS_PER_POINT
     return round(width * margin / 2 * unit), round(fall), round(width * unit)
-
-
-def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name == "PATH" or name.startswith("TEXMF")}
-    return kept | {
-        "HOME": "/nonexistent",
-        "LANG": "C",
-        "SOURCE_DATE_EPOCH": "0",
-        "FORCE_SOURCE_DATE": "1",
-        "openin_any": "p",
-        "openout_any": "p",
-        "shell_escape": "f",
-        "MKTEXTFM": "0",
-        "MKTEXPK": "0",
-        "MKTEXMF": "0",
-    }
-
-
-def _bounded(command: list[str], folder: Path, seconds: int) -> bool:
-    """Runs a command in a folder within bounds, and ends all that it started; returns whether it had to be ended.
-
-    The bound is on processor time, so that a busy machine changes no result; on the clock it is far wider.
-    """
-    limits = f"ulimit -c 0; ulimit -t {seconds}; ulimit -f {FILE_BLOCKS}; ulimit -v {MEMORY_KILOBYTES}"
-    with subprocess.Popen(
-        ["/bin/sh", "-c", f'{{ {limits}; }} 2>/dev/null; exec "$@"', "sh", *command],
-        cwd=folder,
-        env=_environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as process:
-        try:
-            # The end of the output tells the end of the process at once, where wait() would poll.
-            process.communicate(timeout=seconds * WALL_CLOCK_FACTOR)
-            return process.returncode < 0
-        except subprocess.TimeoutExpired:
-            return True
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-
-
-def _find(name: str) -> Path | None:
-    done = subprocess.run(["kpsewhich", name], env=_environment(), capture_output=True, text=True, check=False)
-    return Path(done.stdout.strip()) if done.stdout.strip() else None
-
-
-def _require_tex() -> None:
-    for program in ("latex", "kpsewhich"):
-        if shutil.which(program) is None:
-            raise MissingTool(f"the formula benchmark needs the program {program}: {INSTALL}")
-    files = [f"{package}.sty" for package in PACKAGES] + [CHINESE_FACE]
-    done = subprocess.run(["kpsewhich", *files], env=_environment(), capture_output=True, text=True, check=False)
-    found = {Path(line).name for line in done.stdout.splitlines()}
-    missing = [name for name in files if name not in found]
-    if missing:
-        raise MissingTool(f"LaTeX lacks {', '.join(missing)}: {INSTALL}")

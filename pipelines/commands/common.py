@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.options.pipeline_options import PipelineOptions
+
 from metrics.benchmark import MissingTool, benchmark_names
+from pipelines import launch
 from pipelines.errors import UsageError
+from pipelines.records import WriteRecords
 from pipelines.settings import Configuration
+from transforms.stage import delete_files
 
 DONE, FAILED, WRONG_USAGE, CRASHED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -51,6 +59,49 @@ def add_predictions(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_record_output(command: argparse.ArgumentParser) -> None:
+    """Adds the file of records that a command writes."""
+    command.add_argument("--output", metavar="FILE", help="ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
+    command.add_argument(
+        "--shards", metavar="N", type=int, default=1, help="write N files, numbered before the ending (default: 1)"
+    )
+
+
+def write_records(
+    options: PipelineOptions, build: Callable[[beam.Pipeline], Any], write: WriteRecords, rejected: WriteRecords | None
+) -> int:
+    """Runs a pipeline that writes records, and prints where they are; 1 where anything was rejected.
+
+    rejected: where the pipeline lists it; the list is removed where it is empty.
+    """
+    outputs = [write] if rejected is None else [write, rejected]
+    for output in outputs:
+        output.prepare()
+    try:
+        launch.run(options, build)
+    except BaseException:
+        for output in outputs:
+            output.remove_leftovers()
+        raise
+    write.remove_older()
+    for path in write.paths:
+        print(path)
+    if rejected is None:
+        return DONE
+    with FileSystems.open(rejected.path) as stream:
+        count = sum(1 for _ in stream)
+    if not count:
+        delete_files([rejected.path])
+        return DONE
+    print(f"beamscore: {count} records or sources were rejected; {rejected.path} says which and why", file=sys.stderr)
+    return FAILED
+
+
+def rejected_beside(write: WriteRecords) -> WriteRecords:
+    """Returns the list of what was rejected, beside the records."""
+    return WriteRecords(f"{write.path}.rejected.jsonl", {})
+
+
 def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
     """Returns the globs by system; a glob without a name belongs to the system `predictions`."""
     named: dict[str, list[str]] = {}
@@ -59,6 +110,13 @@ def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
         name, glob = (found.group(1), found.group(2)) if found else ("predictions", each)
         named.setdefault(name, []).append(glob)
     return named
+
+
+def positive(text: str) -> int:
+    """Returns a whole number of at least 1; raises ArgumentTypeError for anything else."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text}")
+    return int(text)
 
 
 def check_benchmark(name: str) -> None:

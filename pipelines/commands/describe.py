@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import json
+import posixpath
+import sys
 from typing import Any
 
+from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.describe import DESCRIPTIONS, description_of
 from pipelines import launch, settings
-from pipelines.commands.common import DONE, add_command, add_config, add_ground_truth
-from pipelines.describe import REPORT, build_description
+from pipelines.commands.common import DONE, FAILED, add_command, add_config, add_ground_truth
+from pipelines.describe import DOCUMENT, REPORT, build_description
 from pipelines.errors import UsageError
 from pipelines.evaluate import prepare_output
 from pipelines.inputs import find_inputs
-from transforms.write import new_run_id, remove_staging
+from transforms.stage import new_run_id, remove_staging
 
 
 def add(commands: Any) -> None:
@@ -27,7 +31,7 @@ def add(commands: Any) -> None:
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Describes."""
+    """Describes; 1 where more records were rejected than the configuration allows."""
     given = {"ground_truth": parsed.ground_truth, "output": parsed.output, "slices": parsed.slice}
     configuration = settings.load(parsed.config, parsed.set, given)
     name, output = configuration.benchmark.name, configuration.settings.output
@@ -43,5 +47,16 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     except BaseException:
         remove_staging(output, run_id)
         raise
-    print(f"report: {output}/{REPORT}")
-    return DONE
+    with FileSystems.open(posixpath.join(output, DOCUMENT)) as stream:
+        document = json.loads(stream.read())
+    print(f"report: {posixpath.join(output, REPORT)}")
+    rejected, read = document["rejected"], document["samples"] + document["rejected"] + document["duplicates"]
+    allowed = configuration.settings.max_rejected_fraction
+    if rejected <= allowed * read:
+        return DONE
+    print(
+        f"beamscore: {rejected} of {read} records were rejected, more than max_rejected_fraction {allowed:g} allows; "
+        "see quarantine/",
+        file=sys.stderr,
+    )
+    return FAILED

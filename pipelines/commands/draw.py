@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import posixpath
+import re
 from typing import Any
 
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import RejectedRecord
+from metrics.benchmark import Benchmark, RejectedRecord, benchmark_class, benchmark_names
 from pipelines import launch, settings
 from pipelines.commands.common import (
     DONE,
@@ -21,10 +23,11 @@ from pipelines.commands.common import (
     systems,
 )
 from pipelines.errors import UsageError
+from pipelines.evaluate import prepare_output
 from pipelines.inputs import Inputs, find_inputs
 from transforms.pair import PairBySample, PairedSample
-from transforms.records import InputProblem
-from transforms.write import delete_files, write_file
+from transforms.records import InputProblem, explain
+from transforms.stage import delete_files, new_run_id, write_file
 
 
 def add(commands: Any) -> None:
@@ -41,17 +44,28 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Draws the sample; of several systems, the first."""
     given = {"ground_truth": parsed.ground_truth, "predictions": systems(parsed.predictions)}
     configuration = settings.load(parsed.config, parsed.set, given)
-    try:
-        check_tools(configuration)
-    except NotImplementedError as error:
-        raise UsageError(str(error)) from error
+    name = configuration.benchmark.name
+    if not _can_draw(name):
+        drawn = [each for each in benchmark_names() if _can_draw(each)]
+        raise UsageError(f"{name} has no picture; there is one for {', '.join(drawn)}")
+    check_tools(configuration)
     inputs = find_inputs(configuration, ())
-    delete_files([parsed.output])
-    launch.run(options, lambda pipeline: _build(pipeline, inputs, parsed.sample, parsed.output))
-    if not FileSystems.exists(parsed.output):
-        raise UsageError(f"--sample {parsed.sample}: no ground-truth record has this sample_id")
+    prepare_output(posixpath.dirname(parsed.output) or ".")
+    staged = f"{parsed.output}.{new_run_id()}.part"
+    try:
+        launch.run(options, lambda pipeline: _build(pipeline, inputs, parsed.sample, staged))
+        if not FileSystems.exists(staged):
+            raise UsageError(f"--sample {parsed.sample}: no readable ground-truth record has this sample_id")
+        FileSystems.rename([staged], [parsed.output])
+    except BaseException:
+        delete_files([staged])
+        raise
     print(parsed.output)
     return DONE
+
+
+def _can_draw(name: str) -> bool:
+    return benchmark_class(name).draw is not Benchmark.draw
 
 
 def _build(pipeline: beam.Pipeline, inputs: Inputs, sample_id: str, output: str) -> None:
@@ -84,7 +98,11 @@ class DrawSample(beam.DoFn):
             truth = sample.truth.decode(self._benchmark.truth_type)
             prediction = None if frame is None else frame.decode(self._benchmark.prediction_type)
             picture = self._benchmark.draw(truth, prediction)
-        except (RejectedRecord, NotImplementedError, ValueError) as error:
-            message = error.message if isinstance(error, RejectedRecord) else str(error)
+        except Exception as error:
+            message = error.message if isinstance(error, RejectedRecord) else explain(error)
             raise InputProblem(f"--sample {sample.sample_id}: cannot be drawn: {message}") from error
-        write_file(self._output, picture.encode())
+        write_file(self._output, _NOT_XML.sub("\ufffd", picture).encode())
+
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no XML document may hold, such as control characters in the text of a prediction."""

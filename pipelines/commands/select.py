@@ -3,45 +3,76 @@
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Mapping
 from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines import launch, settings
-from pipelines.commands.common import DONE, add_command
+from metrics.benchmark import Benchmark
+from pipelines import settings
+from pipelines.columns import Columns, Kind
+from pipelines.commands.common import add_command, add_record_output, write_records
 from pipelines.errors import UsageError
-from pipelines.inputs import find_inputs
+from pipelines.inputs import Inputs, find_inputs
 from pipelines.records import WriteRecords
-from pipelines.select import Selection, build_selection, read_summary
+from pipelines.select import Selection, build_selection, read_summary, sample_files
+from transforms.files import match_glob
+from transforms.records import InputProblem
 
 
 def add(commands: Any) -> None:
     """Adds the command."""
     command = add_command(commands, "select", run, "write the samples of a finished run that score low")
     command.add_argument("run", metavar="DIR", help="the output folder of the run")
-    command.add_argument("--output", metavar="FILE", help="ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
+    add_record_output(command)
     command.add_argument("--value", metavar="NAME", help="the per-sample figure (default: that of the worst samples)")
     command.add_argument("--below", type=float, default=1.0, help="the threshold (default: 1)")
     command.add_argument("--system", metavar="NAME", help="the system (default: the best)")
+    command.add_argument(
+        "--ground-truth", metavar="GLOB", action="append", help="where it is now, if it has moved since the run"
+    )
+    command.add_argument(
+        "--predictions", metavar="GLOB", action="append", help="where those of the system are now, if they have moved"
+    )
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Selects; the inputs are those that the run's summary names."""
+    """Selects; the inputs are those that the run's summary names, unless they have moved."""
     summary = read_summary(parsed.run)
     if not parsed.output:
         raise UsageError("give --output FILE")
-    configuration = settings.check(dict(summary["config"]), parsed.run)
-    kind = type(configuration.benchmark)
+    if math.isnan(parsed.below):
+        raise UsageError("--below nan: must be a number")
+    kind = type(settings.check(dict(summary["config"]), parsed.run).benchmark)
     value, system = parsed.value or kind.worst_by, parsed.system or summary["ranking"][0]
     if value not in kind.sample_columns:
         raise UsageError(f"--value {value}: no such figure; there are {', '.join(kind.sample_columns)}")
     if system not in summary["systems"]:
         raise UsageError(f"--system {system}: not in this run; there are {', '.join(summary['systems'])}")
-    only = {**summary["config"], "predictions": {system: summary["config"]["predictions"][system]}, "slices": []}
-    inputs = find_inputs(settings.check(only, parsed.run), ())
-    columns = {"sample_id": True, "system": True, "status": True}
-    columns |= dict.fromkeys([*kind.sample_columns, "details", "ground_truth", "prediction"], False)
-    write = WriteRecords(parsed.output, columns)
+    inputs = _inputs(parsed, summary["config"], system)
+    write = WriteRecords(parsed.output, _columns(kind), parsed.shards)
     selection = Selection(parsed.run, system, value, parsed.below)
-    launch.run(options, lambda pipeline: build_selection(pipeline, inputs, selection, write))
-    return DONE
+    return write_records(options, lambda pipeline: build_selection(pipeline, inputs, selection, write), write, None)
+
+
+def _columns(kind: type[Benchmark[Any, Any, Any]]) -> Columns:
+    columns = dict.fromkeys(["sample_id", "system", "status"], Kind.TEXT)
+    columns |= dict.fromkeys(kind.sample_columns, Kind.NUMBER)
+    return columns | dict.fromkeys(["details", "ground_truth", "prediction"], Kind.JSON)
+
+
+def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) -> Inputs:
+    """Finds the rows of the run and the records that they came from."""
+    try:
+        match_glob(sample_files(parsed.run), "DIR")
+    except InputProblem as error:
+        raise UsageError(f"{parsed.run}: the rows of the run are not there: {error.message}") from error
+    predictions = parsed.predictions or config.get("predictions", {}).get(system)
+    changed = {"ground_truth": parsed.ground_truth or config.get("ground_truth"), "predictions": {system: predictions}}
+    configuration = settings.check({**config, **changed, "slices": []}, parsed.run)
+    try:
+        return find_inputs(configuration, (), whole=True)
+    except UsageError as error:
+        hint = "where the inputs of the run have moved, give --ground-truth and --predictions"
+        raise UsageError(f"{error}; {hint}") from error

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import re
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics import split as splits
-from pipelines import launch, settings
-from pipelines.commands.common import DONE, add_command, add_config, add_ground_truth
+from pipelines import settings
+from pipelines.commands.common import (
+    add_command,
+    add_config,
+    add_ground_truth,
+    add_record_output,
+    rejected_beside,
+    write_records,
+)
 from pipelines.errors import UsageError
 from pipelines.inputs import find_inputs
 from pipelines.records import WriteRecords, columns_of
-from pipelines.split import PublishedSplit, build_split
+from pipelines.split import PublishedSplit, SplitPlan, build_split
 
 DEFAULT_FRACTIONS = "training=0.2,validation=0.2,testing=0.6"
 
@@ -24,7 +33,7 @@ def add(commands: Any) -> None:
     command = add_command(commands, "split", run, "write the records with a column that splits them by group")
     add_config(command)
     add_ground_truth(command)
-    command.add_argument("--output", metavar="FILE", help="ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
+    add_record_output(command)
     command.add_argument("--group", metavar="COLUMN", help="samples with the same value, an article say, stay together")
     command.add_argument("--column", metavar="NAME", default="split", help="the column to write (default: split)")
     command.add_argument("--seed", type=int, default=0, help="another seed draws another split")
@@ -39,41 +48,54 @@ def add(commands: Any) -> None:
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Splits."""
+    """Splits; 1 where a record could not be read or stands twice, with the list of those in OUTPUT.rejected.jsonl."""
     configuration = settings.load(parsed.config, parsed.set, {"ground_truth": parsed.ground_truth})
     if not parsed.output:
         raise UsageError("give --output FILE")
-    rule = _rule(parsed)
-    columns = columns_of(configuration.benchmark.truth_type)
-    columns[parsed.column] = True
-    more = (parsed.group,) if parsed.group else ()
-    if parsed.group:
-        columns.setdefault(parsed.group, True)
-    inputs = find_inputs(configuration, more, predictions=False)
-    write = WriteRecords(parsed.output, columns)
-    launch.run(options, lambda pipeline: build_split(pipeline, inputs, parsed.group, parsed.column, rule, write))
-    return DONE
+    if parsed.column in ("sample_id", parsed.group):
+        raise UsageError(f"--column {parsed.column}: the split needs a column of its own")
+    plan = SplitPlan(parsed.group, parsed.column, _rule(parsed))
+    write = WriteRecords(parsed.output, columns_of(configuration.benchmark.truth_type), parsed.shards)
+    rejected = rejected_beside(write)
+    inputs = find_inputs(configuration, (parsed.group,) if parsed.group else (), predictions=False, whole=True)
+    return write_records(
+        options, lambda pipeline: build_split(pipeline, inputs, plan, write, rejected), write, rejected
+    )
 
 
 def _rule(parsed: argparse.Namespace) -> Any:
+    if parsed.published is not None:
+        sizes = re.fullmatch(r"\s*(\d{1,18})\s*,\s*(\d{1,18})\s*", parsed.published)
+        if not sizes:
+            raise UsageError(f"--published {parsed.published}: must be TRAINING,VALIDATION, such as 100,100")
+        return PublishedSplit(int(sizes[1]), int(sizes[2]), parsed.seed)
+    if parsed.folds is not None:
+        if parsed.folds < 2:
+            raise UsageError(f"--folds {parsed.folds}: cross validation needs at least 2")
+        return partial(_fold, parsed.folds, parsed.seed)
+    given = DEFAULT_FRACTIONS if parsed.fractions is None else parsed.fractions
     try:
-        if parsed.published:
-            training, validation = (int(number) for number in parsed.published.split(","))
-            return PublishedSplit(training, validation, parsed.seed)
-        if parsed.folds is not None:
-            splits.fold("", parsed.folds)
-            return partial(_fold, parsed.folds, parsed.seed)
-        pairs = [each.partition("=") for each in (parsed.fractions or DEFAULT_FRACTIONS).split(",")]
-        fractions = {name.strip(): float(number) for name, _, number in pairs}
-        splits.part("", fractions)
-        return partial(_part, fractions, parsed.seed)
-    except ValueError as error:
-        raise UsageError(f"split: {error}") from error
+        return partial(_part, _fractions(given), parsed.seed)
+    except (ValueError, ArithmeticError) as error:
+        raise UsageError(f"--fractions {given}: {error}; give NAME=FRACTION,... that add up to 1") from error
+
+
+def _fractions(given: str) -> dict[str, Fraction]:
+    fractions: dict[str, Fraction] = {}
+    for each in given.split(","):
+        name, _, number = (part.strip() for part in each.partition("="))
+        if not name or name in fractions:
+            raise ValueError(f"each part needs a name of its own, not {each!r}")
+        fractions[name] = Fraction(number)
+    if sum(fractions.values()) != 1:
+        raise ValueError(f"they add up to {float(sum(fractions.values())):g}")
+    splits.part("", fractions)
+    return fractions
 
 
 def _fold(folds: int, seed: int, group: str) -> str:
     return str(splits.fold(group, folds, seed))
 
 
-def _part(fractions: dict[str, float], seed: int, group: str) -> str:
+def _part(fractions: dict[str, Fraction], seed: int, group: str) -> str:
     return splits.part(group, fractions, seed)

@@ -12,10 +12,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Cost:
-    """Processor seconds of a process and its children, and the peak of its memory in MiB."""
+    """Processor seconds of a process and its children, and the peak of its memory in MiB.
+
+    scoring_seconds: the part of it that scoring functions took, where that was watched.
+    """
 
     seconds: float
     mebibytes: float
+    scoring_seconds: float = 0.0
 
     def microseconds(self, count: int) -> float:
         """Processor microseconds for each of `count` pieces of work."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import apache_beam as beam
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import Benchmark, Pair
+from metrics.benchmark import Benchmark, Pair, benchmark_class
 from pipelines import cli, launch
 from tests.bench.measure import Cost, cost_of
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records
@@ -52,10 +53,28 @@ def floor(benchmark: str, truth: str, predictions: str) -> Cost:
 
 
 def evaluate(benchmark: str, truth: str, predictions: str) -> Cost:
-    """The whole evaluation, with intervals, samples and report."""
+    """The whole evaluation, with intervals, samples and report; and what of it the scoring functions took."""
+    scoring = _watch_scoring(benchmark_class(benchmark))
     with tempfile.TemporaryDirectory() as output:
         arguments = ["evaluate", benchmark, "--ground-truth", truth, "--predictions", predictions, "--output", output]
-        return cost_of(lambda: cli.main([*arguments, "--quiet"]))
+        cost = cost_of(lambda: cli.main([*arguments, "--quiet", "--processes", "1"]))
+    return replace(cost, scoring_seconds=scoring[0])
+
+
+def _watch_scoring(kind: type[Benchmark[Any, Any, Any]]) -> list[float]:
+    """Adds up the processor time of `kind.score`, where it is called in this process; returns the running sum."""
+    total = [0.0]
+    score = kind.score
+
+    def watched(self: Benchmark[Any, Any, Any], pairs: Sequence[Pair[Any, Any]]) -> Any:
+        started = time.thread_time()
+        try:
+            return score(self, pairs)
+        finally:
+            total[0] += time.thread_time() - started
+
+    kind.score = watched  # type: ignore[method-assign]
+    return total
 
 
 def score(benchmark: str, truth: str, predictions: str) -> Cost:

@@ -19,7 +19,7 @@ from types import TracebackType
 
 from tests.flink.jars import class_path
 from tests.flink.rest import FlinkRest
-from tests.flink.workers import worker_python
+from tests.flink.workers import install_project, worker_python
 
 START_SECONDS = 120
 _PR_SET_PDEATHSIG = 1
@@ -113,10 +113,15 @@ class FlinkCluster:
     def start_task_manager(self) -> int:
         """Starts one more TaskManager and returns its number, from 0."""
         number = sum(process.name.startswith("taskmanager") for process in self._processes)
-        direct = ["-Xmx768m", "-XX:MaxDirectMemorySize=320m"]
+        direct = ["-Xmx768m", "-XX:MaxDirectMemorySize=832m"]
         self._run(f"taskmanager-{number}", direct, "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
                   "--configDir", str(self.folder / "conf"))  # fmt: skip
         return number
+
+    def running_task_managers(self) -> list[int]:
+        """Returns the numbers of the TaskManagers that have not ended."""
+        running = [process.name for process in self._processes if process.process.poll() is None]
+        return [int(name.partition("-")[2]) for name in running if name.startswith("taskmanager-")]
 
     def kill_task_manager(self, number: int) -> None:
         """Kills a TaskManager and its workers at once, as the loss of a machine would."""
@@ -155,10 +160,12 @@ class FlinkCluster:
         lines = [f"{name}: {value}\n" for name, value in self._settings.items()]
         (self.folder / "conf" / "config.yaml").write_text("".join(lines))
         (self.folder / "conf" / "log4j.properties").write_text(_LOG4J)
+        install_project(self.folder / "project")
         worker = self.folder / "worker"
         command = shlex.join([str(worker_python()), str(Path(__file__).with_name("boot.py"))])
         log = shlex.quote(str(self.logs))
-        worker.write_text(f'#!/bin/sh\nexec {command} "$@" >> {log}/worker-$$.log 2>&1\n')
+        path = f"PYTHONPATH={shlex.quote(str(self.folder / 'project'))}"
+        worker.write_text(f'#!/bin/sh\n{path} exec {command} "$@" >> {log}/worker-$$.log 2>&1\n')
         worker.chmod(0o755)
 
     def _run(self, name: str, memory: Sequence[str], main: str, *arguments: str) -> None:
@@ -209,7 +216,7 @@ def _settings(folder: Path, rest: int, rpc: int, blobs: int) -> dict[str, str | 
         "taskmanager.memory.framework.heap.size": "128m",
         "taskmanager.memory.task.heap.size": "640m",
         "taskmanager.memory.framework.off-heap.size": "128m",
-        "taskmanager.memory.task.off-heap.size": "0m",
+        "taskmanager.memory.task.off-heap.size": "512m",
         "taskmanager.memory.network.min": "192m",
         "taskmanager.memory.network.max": "192m",
         "taskmanager.memory.managed.size": "256m",

@@ -12,7 +12,7 @@ from typing import Any
 class Vertex:
     """One vertex of a job: a chain of operators that runs in `parallelism` subtasks.
 
-    records_read, records_written: between vertices, over all subtasks, of the latest attempt of each.
+    moved: by subtask, the records read from and written to other vertices, of the latest attempt of each.
     attempts: how often the subtask that was started most often was started.
     task_managers: the ids of those that its subtasks ran on; a task that is short may find the same slot free twice.
     """
@@ -20,10 +20,20 @@ class Vertex:
     name: str
     parallelism: int
     status: str
-    records_read: int
-    records_written: int
+    moved: tuple[tuple[int, int], ...]
     attempts: int
     task_managers: frozenset[str]
+
+    @property
+    def records(self) -> int:
+        """The records that it read or wrote, whichever is more."""
+        return max(sum(read for read, _ in self.moved), sum(written for _, written in self.moved))
+
+    def least_share(self) -> float:
+        """Returns the share of its records that the subtask with the fewest read or wrote."""
+        read, written = zip(*self.moved, strict=True)
+        more = max(read, written, key=sum)
+        return min(more) / sum(more) if sum(more) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +69,7 @@ class FlinkRest:
             vertex["name"],
             vertex["parallelism"],
             vertex["status"],
-            vertex["metrics"]["read-records"],
-            vertex["metrics"]["write-records"],
+            tuple((each["metrics"]["read-records"], each["metrics"]["write-records"]) for each in subtasks),
             1 + max(subtask["attempt"] for subtask in subtasks),
             frozenset(subtask["taskmanager-id"] for subtask in subtasks) - {"(unassigned)"},
         )

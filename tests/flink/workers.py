@@ -1,4 +1,4 @@
-"""The Python side: an environment of the workers' own, with the project installed as a user would install it."""
+"""The Python side: an environment of the workers' own, and the project installed as a user would install it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ _FILES = ("setup.py", "README.md", "LICENSE")
 
 
 def worker_python() -> Path:
-    """Returns the Python of an environment with the project as it is now, and with what it needs.
+    """Returns the Python of an environment with all that the project needs, which is kept for the next time.
 
-    Every package has the version that it has here, since what the pipeline pickles must unpickle there. The
-    environment is kept; the project is installed anew each time.
+    Every package has the version that it has here, since what the pipeline pickles must unpickle there.
     """
     versions = sorted({f"{found.name}=={found.version}" for found in importlib.metadata.distributions()})
     key = hashlib.sha256("\n".join([platform.python_version(), *versions]).encode())
     key.update(PROJECT.joinpath("setup.py").read_bytes())
     folder = made(cache() / f"workers-{key.hexdigest()[:12]}", lambda new: _install(new, versions))
-    python = folder / "bin" / "python"
+    return folder / "bin" / "python"
+
+
+def install_project(folder: Path) -> None:
+    """Installs the project as it is now into `folder`, for Python to find it there before any other."""
     with tempfile.TemporaryDirectory() as scratch:
         source = _source(Path(scratch))
-        run(python, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--force-reinstall", source)
-    return python
+        run(worker_python(), "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "-t", folder, source)
 
 
 def _install(folder: Path, versions: list[str]) -> None:

@@ -1,9 +1,11 @@
-"""Formulas and tables with readings that err in every way the formula benchmark tells apart."""
+"""Formulas, tables and documents with readings that err in every way the formula benchmark tells apart."""
 
 from __future__ import annotations
 
 import random
 from typing import Any
+
+from tests.generate.formula_documents import DIALECTS, document
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyz"
 _GREEK = ("\\alpha", "\\beta", "\\gamma", "\\delta", "\\lambda", "\\mu", "\\pi", "\\sigma", "\\phi", "\\omega")
@@ -13,6 +15,8 @@ _FUNCTIONS = ("\\sin", "\\cos", "\\log", "\\exp", "\\max")
 _WORDS = ("if", "for all", "otherwise", "where", "and")
 _CHINESE = ("面积", "速度", "当", "体积")
 _SOURCES = ("print", "print", "scan", "handwritten")
+_EVERY = 10
+"""One sample of so many is a document, in one dialect after another."""
 _SAME_LOOK = {"\\leq": "\\le", "\\geq": "\\ge", "\\to": "\\rightarrow", "\\neq": "\\ne", "\\dfrac": "\\frac"}
 
 
@@ -116,6 +120,8 @@ def _misread(rng: random.Random, tokens: list[str]) -> str:
 def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Returns the ground-truth record of a sample and a prediction for it, or None in one sample of forty."""
     rng = random.Random(f"{seed}:{index}")
+    if index % _EVERY == _EVERY - 1:
+        return _document(index, seed, rng)
     kind = rng.choices(tuple(_KINDS), weights=(12, 2, 2, 2, 1))[0]
     tokens = _KINDS[kind](rng)
     sample_id = f"formula-{seed}-{index}"
@@ -129,3 +135,16 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
     if rng.random() < 1 / 40:
         return truth, None
     return truth, {"sample_id": sample_id, "latex": _misread(rng, tokens)}
+
+
+def _document(index: int, seed: int, rng: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    source, predicted, dialect = document(index, seed, DIALECTS[index // _EVERY % len(DIALECTS)])
+    sample_id = f"document-{seed}-{index}"
+    truth = {
+        "sample_id": sample_id,
+        "document": source,
+        "source": rng.choice(_SOURCES),
+        "kind": "document",
+        "tags": ["long" if len(source) > 1200 else "short"],
+    }
+    return truth, {"sample_id": sample_id, "document": predicted, "dialect": dialect}

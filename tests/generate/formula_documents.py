@@ -45,13 +45,13 @@ _PREDICTED_DELIMITERS = {
 }
 
 
-def document(index: int, seed: int) -> tuple[str, str, str]:
-    """Returns a LaTeX source, the text predicted for it, and the dialect of that text.
+def document(index: int, seed: int, dialect: str | None = None) -> tuple[str, str, str]:
+    """Returns a LaTeX source, the text predicted for it, and the dialect of that text, drawn where none is given.
 
     Predictions are exact, slightly off, wrong, missing or redundant, and one in a while is never closed.
     """
     draw = random.Random(f"{seed}:{index}")
-    dialect = draw.choice(DIALECTS)
+    dialect = dialect or draw.choice(DIALECTS)
     source, predicted = [_PREAMBLE, "\\begin{document}\n"], []
     for number in range(draw.randint(1, 6)):
         letters = {"a": draw.choice("uvwxyz"), "b": draw.choice("pqrst"), "n": str(draw.randint(2, 9))}

@@ -64,13 +64,13 @@ def run(base: str, output: str, *more: str) -> None:
 def below(store: ObjectStore, folder: str) -> list[str]:
     """The paths below a folder, with what differs from run to run cut out."""
     names = [path.removeprefix(f"{folder}/") for path in store.FILES if path.startswith(f"{folder}/")]
-    return sorted(re.sub(r"-[0-9a-f]{12}-", "-RUN-", name) for name in names)
+    return sorted(re.sub(r"-[0-9a-f]{12}\.", "-BUNDLE.", name) for name in names)
 
 
 WHOLE = [
-    "quarantine/quarantine-RUN-00000-of-00001.jsonl",
+    "quarantine/quarantine-BUNDLE.jsonl",
     "report.md",
-    "samples/samples-RUN-00000-of-00001.parquet",
+    "samples/samples-BUNDLE.parquet",
     "summary.json",
     "sums.json",
 ]
@@ -139,7 +139,7 @@ def test_a_run_that_fails_leaves_the_earlier_result_and_nothing_of_its_own(
         assert any("/.staging/" in path for path in store.FILES), "the rows are there already"
         raise ZeroDivisionError("no luck")
 
-    monkeypatch.setattr(write, "move_folder", fail)
+    monkeypatch.setattr(write, "publish_folder", fail)
     assert command("evaluate", f"{base}/config.yaml", "--ground-truth", f"{base}/truth-*",
                    "--predictions", f"{base}/predictions.jsonl", "--output", output)[0] == 3  # fmt: skip
     left = {path: content for path, content in earlier.items() if path != f"{output}/summary.json"}

@@ -33,9 +33,10 @@ FLOORS = ("metrics", "transforms", "pipelines")
 STEPS = """
 AllQuarantined AllTallies Causes Causes/ByCause Causes/Count Causes/Counts Combine Combine/Combine Combine/GroupByKey
 Entries Entries/Values Figures Figures/Finalise Lowest Pair Pair/BySample Pair/Pick Publish Publish/Gather
-Publish/Namecauses Publish/Namefigures Publish/Namequarantine_files Publish/Namesample_files Publish/Nametally
-Publish/Nameworst Publish/Publish Publish/Start Publish/Together Read Read/Files Read/ReadParts Read/Split Read/Spread
-Score Score/Score Slice Slice/FanOut Tally Tally/Combine Tally/GroupByKey Worst Worst/TopPerKey(10) WriteQuarantine
+Publish/Namecauses Publish/Namefigures Publish/Namequarantine_files Publish/Namesamples_files Publish/Nametally
+Publish/Nameworst Publish/Publish Publish/Start Publish/Together Read Read/Each Read/Files Read/ReadParts Read/Split
+Read/Spread Score Score/Score Slice Slice/FanOut SliceCount SliceCount/Check SliceCount/Count SliceCount/Pass
+SliceCount/Systems Tally Tally/Combine Tally/GroupByKey Worst Worst/TopPerKey(10) WriteQuarantine
 WriteQuarantine/Lines WriteQuarantine/WriteLines WriteSamples WriteSamples/Tables WriteSamples/WriteParquet
 """
 """The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""

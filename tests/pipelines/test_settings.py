@@ -82,13 +82,40 @@ def test_the_command_line_wins_over_set_and_set_over_the_file(tmp_path: Path) ->
         ("bootstrap.replicates=3", "bootstrap", BootstrapSettings(3, 0.9, 8)),
         (" worst_samples =0", "worst_samples", 0),
         ("gates.exact_match.minimum=0.5", "gates", {"exact_match": Gate(0.5)}),
-        ("gates.task1.f1[pie].maximum=1", "gates", {"task1.f1[pie]": Gate(None, 1.0)}),
         ("predictions.ours=[x.jsonl]", "predictions", {"ours": ["x.jsonl"]}),
     ],
 )
 def test_set_takes_keys_values_and_nested_keys(tmp_path: Path, override: str, key: str, value: Any) -> None:
     text = "benchmark: toy\ncluster: page\nbootstrap: {confidence: 0.9, seed: 8}\n"
     assert getattr(read(tmp_path, text, override).settings, key) == value
+
+
+def test_a_gate_may_be_on_a_member_of_a_family(tmp_path: Path) -> None:
+    found = read(tmp_path, "benchmark: chart", "gates.task1.f1[pie].maximum=1").settings
+    assert found.gates == {"task1.f1[pie]": Gate(None, 1.0)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("exact_mach: {minimum: 1}", "gates.exact_mach: toy has no such figure (did you mean exact_match?)"),
+        ("xyz: {minimum: 1}", "gates.xyz: toy has no such figure; `beamscore benchmarks toy` lists them"),
+        ("'exact_match[a]': {}", "gates.exact_match[a]: toy has no such figure (did you mean exact_match?)"),
+        ("exact_match: {minimum: .nan}", "gates.exact_match.minimum: found nan; allowed: a finite number or null"),
+        ("exact_match: {maximum: -.inf}", "gates.exact_match.maximum: found -inf; allowed: a finite number or null"),
+        (
+            "exact_match: {minimum: 0.5, maximum: 0.4}",
+            "gates.exact_match: the minimum 0.5 is above the maximum 0.4",
+        ),
+    ],
+)
+def test_a_gate_that_says_nothing_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    assert refusal(tmp_path, f"benchmark: toy\ngates: {{{text}}}") == f"c.yaml: {message}"
+
+
+@pytest.mark.parametrize("figure", ["task1.f1[]", "task1.f1[pie", "task1.f1", "task1.f1[CLASS]x"])
+def test_a_family_is_matched_whole(tmp_path: Path, figure: str) -> None:
+    assert "chart has no such figure" in refusal(tmp_path, f"benchmark: chart\ngates: {{'{figure}': {{}}}}")
 
 
 def test_set_reaches_the_options_of_the_benchmark(tmp_path: Path) -> None:
@@ -227,7 +254,7 @@ def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_p
         "slices": [],
         "cluster": None,
         "bootstrap": {"replicates": 200, "confidence": 0.95, "seed": 0},
-        "limits": {"record_bytes": 16 << 20, "depth": 64},
+        "limits": {"record_bytes": 16 << 20, "depth": 200, "slices_per_sample": 1000, "slices": 10_000},
         "gates": {},
         "worst_samples": 10,
         "protocol": "published",

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from transforms import files
-from transforms.files import Part, match_files, split_file
+from transforms.files import Part, SourceFile, match_files, split_file
 from transforms.records import InputProblem
 
 
@@ -104,19 +104,39 @@ def test_compressed_files_are_read_in_one_part(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(files, "BYTES_PER_PART", 1)
     touch(tmp_path, "a.jsonl.zst")
     (file,) = match_files(0, [f"{tmp_path}/a.jsonl.zst"], "--x")
-    assert list(split_file(file)) == [Part(file, 0, None)]
+    assert list(split_file(file, files.part_size([file]))) == [Part(file, 0, None)]
+
+
+def test_parts_follow_from_the_size_of_the_input_alone(tmp_path: Path) -> None:
+    def size(*sizes: int) -> int:
+        return files.part_size([SourceFile(0, number, "a.jsonl", each, "jsonl") for number, each in enumerate(sizes)])
+
+    mebi = 1 << 20
+    assert size() == size(1) == size(100 * mebi, 156 * mebi) == 4 * mebi
+    assert size(256 * mebi, 256 * mebi) == 512 * mebi // 64
+    assert size(10_000 * mebi) == 32 * mebi
+
+
+def test_only_large_files_of_lines_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BYTES_PER_PART", 100)
+    small, large = (SourceFile(0, number, "a.jsonl", size, "jsonl") for number, size in enumerate((100, 101)))
+    assert list(split_file(small, 30)) == [Part(small, 0, 100)]
+    starts = (0, 30, 60, 90)
+    assert list(split_file(large, 30)) == [Part(large, start, min(start + 30, 101)) for start in starts]
 
 
 def test_parquet_is_cut_between_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"sample_id": [f"s{i}" for i in range(10)]}), path, row_group_size=3)
     (file,) = match_files(0, [str(path)], "--x")
-    assert list(split_file(file)) == [Part(file, 0, 4, 0)]
+    assert list(split_file(file, files.part_size([file]))) == [Part(file, 0, 4, 0)]
     monkeypatch.setattr(files, "BYTES_PER_PART", 1)
-    assert list(split_file(file)) == [Part(file, group, group + 1, 3 * group) for group in range(4)]
+    assert list(split_file(file, files.part_size([file]))) == [
+        Part(file, group, group + 1, 3 * group) for group in range(4)
+    ]
     size = pq.ParquetFile(path).metadata.row_group(0).total_byte_size
     monkeypatch.setattr(files, "BYTES_PER_PART", 2 * size)
-    assert list(split_file(file)) == [Part(file, 0, 2, 0), Part(file, 2, 4, 6)]
+    assert list(split_file(file, files.part_size([file]))) == [Part(file, 0, 2, 0), Part(file, 2, 4, 6)]
 
 
 def test_parquet_without_rows_has_at_most_an_empty_part(tmp_path: Path) -> None:
@@ -126,7 +146,7 @@ def test_parquet_without_rows_has_at_most_an_empty_part(tmp_path: Path) -> None:
     assert (
         sum(
             pq.ParquetFile(path).metadata.row_group(g).num_rows
-            for p in split_file(file)
+            for p in split_file(file, files.part_size([file]))
             for g in range(p.start, p.stop or 0)
         )
         == 0
@@ -139,5 +159,5 @@ def test_what_is_no_parquet_is_a_problem_of_the_input(tmp_path: Path, content: b
     path.write_bytes(content)
     (file,) = match_files(0, [str(path)], "--x")
     with pytest.raises(InputProblem, match=r"a\.parquet: cannot be read as parquet: ") as problem:
-        list(split_file(file))
+        list(split_file(file, files.part_size([file])))
     assert "\n" not in problem.value.message

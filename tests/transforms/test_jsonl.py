@@ -33,7 +33,9 @@ def source(path: Path) -> SourceFile:
 
 
 def lines_of(path: Path, limit: int = LIMIT) -> list[Line]:
-    return [line for part in split_file(source(path)) for line in read_lines(part, limit)]
+    return [
+        line for part in split_file(source(path), files.part_size([source(path)])) for line in read_lines(part, limit)
+    ]
 
 
 def expected_lines(content: bytes) -> list[tuple[int, bytes]]:
@@ -70,7 +72,7 @@ def test_parts_of_any_size_hold_each_line_exactly_once(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "BYTES_PER_PART", part_size)
         patch.setattr(jsonl, "READ_BYTES", read_size)
-        parts = list(split_file(source(path)))
+        parts = list(split_file(source(path), files.part_size([source(path)])))
         found = [line for part in parts for line in read_lines(part, LIMIT)]
     assert [(part.start, part.stop) for part in parts] == [
         (start, min(start + part_size, len(content))) for start in range(0, len(content), part_size)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from transforms import files
 from transforms.files import match_files, split_file
 from transforms.parquet import Row, read_rows
 from transforms.records import InputProblem
@@ -26,7 +27,9 @@ def write(path: Path, table: Any, **options: Any) -> Path:
 
 def rows_of(path: Path, columns: set[str], structured: set[str] = frozenset()) -> list[Row]:  # type: ignore[assignment]
     (file,) = match_files(0, [str(path)], "--predictions")
-    return [row for part in split_file(file) for row in read_rows(part, columns, structured, DEPTH)]
+    return [
+        row for part in split_file(file, files.part_size([file])) for row in read_rows(part, columns, structured, DEPTH)
+    ]
 
 
 def records_of(path: Path, columns: set[str], structured: set[str] = frozenset()) -> list[Any]:  # type: ignore[assignment]

@@ -34,7 +34,7 @@ def read(path: Path, side: int = 0) -> tuple[dict[str, Framed], list[Quarantined
     quarantine: list[Quarantined] = []
     tally = Sums()
     for file in match_files(side, [str(path)], "--predictions"):
-        for part in split_file(file):
+        for part in split_file(file, files.part_size([file])):
             for output in ReadPart(["ours"], COLUMNS, LIMITS).process(part):
                 if not isinstance(output, TaggedOutput):
                     records[output[0]] = Framed.from_bytes(output[1])

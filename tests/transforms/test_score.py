@@ -318,7 +318,8 @@ def test_the_unit_of_the_bootstrap_is_the_sample_or_its_cluster() -> None:
         "1",
         '"1"',
         "1.5",
-        "null",
+        # Without a cluster, a sample is one of its own.
+        "sample:s4",
         '{"a":2,"b":1}',
         '{"a":2,"b":1}',
         "true",
@@ -327,3 +328,27 @@ def test_the_unit_of_the_bootstrap_is_the_sample_or_its_cluster() -> None:
     # A cluster that is also sliced by is one column, not two.
     scored, _ = score(samples, cluster="page", columns=("page",))
     assert [each.columns for each in scored[:2]] == [("d1",), (1,)]
+
+
+def test_samples_without_a_cluster_are_clusters_of_their_own() -> None:
+    samples = [sample("a", {"text": "x"}, "x"), sample("b", {"text": "x", "page": None}, "x")]
+    scored, _ = score(samples, cluster="page")
+    assert [each.unit for each in scored] == ["sample:a", "sample:b"]
+
+
+def test_a_truth_of_too_many_slices_is_rejected_with_the_columns() -> None:
+    plan = ScoringPlan(RecordingBenchmark(Options()), "wrong", ("ours",), ("tags", "kinds"), None, ((0, 1),), 6)
+    do_fn = ScoreBatch(plan)
+    do_fn.setup()
+    do_fn.start_bundle()
+    tags = ["x", "y", "z"]
+    good = sample("a", {"text": "x", "tags": tags, "kinds": [1, 2]}, "x")
+    bad = sample("b", {"text": "x", "tags": tags, "kinds": [1, 2, 3]}, "x")
+    found = [*do_fn.process(good), *do_fn.process(bad)]
+    entries = [output.value[1] for output in found if isinstance(output, TaggedOutput)]
+    assert [(entry.side, entry.sample_id, entry.cause) for entry in entries] == [
+        ("ground_truth", "b", "invalid"),
+        ("ours", "b", "unmatched"),
+    ]
+    assert entries[0].error.startswith("the columns tags (3), kinds (3) put the sample into 9 slices, more than the 6")
+    assert [each.status for each in found if isinstance(each, ScoredSample)] == ["rejected"]

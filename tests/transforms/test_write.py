@@ -13,17 +13,16 @@ from apache_beam.io.filesystems import FileSystems
 
 from transforms import write
 from transforms.score import ScoredSample
-from transforms.write import (
-    RowsToTables,
+from transforms.stage import (
+    StageBundles,
     delete_files,
-    encode_json,
-    move_folder,
     new_run_id,
+    publish_folder,
     remove_staging,
-    sample_schema,
     staging_folder,
     write_file,
 )
+from transforms.write import LineWriter, RowsToTables, encode_json, sample_schema
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -60,31 +59,78 @@ def test_staged_files_move_into_place_and_those_of_earlier_runs_go(tmp_path: Pat
     put(
         tmp_path,
         {
-            ".staging/new/samples/samples-00000-of-00002.parquet": "n0",
-            ".staging/new/samples/samples-00001-of-00002.parquet": "n1",
-            "samples/samples-old-00000-of-00003.parquet": "o0",
+            ".staging/new/samples/samples-n0.parquet": "n0",
+            ".staging/new/samples/samples-n1.parquet": "n1",
+            "samples/samples-old.parquet": "o0",
             "samples/notes.txt": "mine",
             "samples/samples-notes.txt": "mine too",
-            "quarantine/quarantine-old-00000-of-00001.jsonl": "q",
+            "quarantine/quarantine-old.jsonl": "q",
         },
     )
-    move_folder(str(tmp_path), "samples", "new")
+    publish_folder(str(tmp_path), "samples", "new", ["samples-n0.parquet", "samples-n1.parquet"])
     remove_staging(str(tmp_path), "new")
     assert tree(tmp_path) == {
-        "samples/samples-new-00000-of-00002.parquet": "n0",
-        "samples/samples-new-00001-of-00002.parquet": "n1",
+        "samples/samples-n0.parquet": "n0",
+        "samples/samples-n1.parquet": "n1",
         "samples/notes.txt": "mine",
         "samples/samples-notes.txt": "mine too",
-        "quarantine/quarantine-old-00000-of-00001.jsonl": "q",
+        "quarantine/quarantine-old.jsonl": "q",
     }
     assert not (tmp_path / ".staging").exists()
 
 
 def test_a_second_attempt_keeps_what_the_first_one_moved(tmp_path: Path) -> None:
     put(tmp_path, {".staging/new/samples/samples-0.parquet": "n0", ".staging/new/samples/samples-1.parquet": "n1"})
-    move_folder(str(tmp_path), "samples", "new")
-    move_folder(str(tmp_path), "samples", "new")
-    assert tree(tmp_path) == {"samples/samples-new-0.parquet": "n0", "samples/samples-new-1.parquet": "n1"}
+    publish_folder(str(tmp_path), "samples", "new", ["samples-0.parquet"])
+    for _ in range(2):
+        publish_folder(str(tmp_path), "samples", "new", ["samples-0.parquet", "samples-1.parquet"])
+        assert tree(tmp_path) == {"samples/samples-0.parquet": "n0", "samples/samples-1.parquet": "n1"}
+
+
+def test_files_of_attempts_that_failed_are_never_published(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        {
+            ".staging/new/samples/samples-cut-off.parquet": "PAR1 but no more",
+            ".staging/new/samples/samples-second.parquet": "rows",
+            "samples/samples-first.parquet": "the same rows, from an attempt that broke off while it published",
+        },
+    )
+    publish_folder(str(tmp_path), "samples", "new", ["samples-second.parquet"])
+    remove_staging(str(tmp_path), "new")
+    assert tree(tmp_path) == {"samples/samples-second.parquet": "rows"}
+
+
+def test_a_result_without_one_of_its_files_is_not_published(tmp_path: Path) -> None:
+    put(tmp_path, {".staging/new/samples/samples-0.parquet": "n0", "samples/samples-old.parquet": "old"})
+    before = tree(tmp_path)
+    with pytest.raises(
+        FileNotFoundError, match=r"\.staging/new/samples/samples-1\.parquet: written by this run, but gone"
+    ):
+        publish_folder(str(tmp_path), "samples", "new", ["samples-0.parquet", "samples-1.parquet"])
+    assert tree(tmp_path) == before
+
+
+def staged(folder: Path, lines: list[bytes], fails: bool = False) -> list[str]:
+    """Writes lines as one bundle, which may fail before its end, and returns the names that it gives."""
+    do_fn = StageBundles(str(folder), ".jsonl", LineWriter)
+    do_fn.start_bundle()
+    for line in lines:
+        do_fn.process(line)
+    names = [] if fails else [each.value for each in do_fn.finish_bundle()]
+    do_fn.teardown()
+    return names
+
+
+def test_each_bundle_that_ends_gives_one_whole_file(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "quarantine"
+    assert staged(folder, []) == []
+    assert not folder.exists()
+    assert staged(folder, [b"a", b"b"], fails=True) == []
+    (first,), (second,) = staged(folder, [b"a", b"b"]), staged(folder, [b"c"])
+    assert first.startswith("quarantine-")
+    assert first.endswith(".jsonl")
+    assert ((folder / first).read_bytes(), (folder / second).read_bytes()) == (b"a\nb\n", b"c\n")
 
 
 def test_the_staging_of_another_run_stays(tmp_path: Path) -> None:

@@ -15,8 +15,13 @@ ANNOTATION = json.dumps({"chemfig": "\\chemfig{A-[2]B}", "ssml_normed": "\\chemf
 
 
 def parts(role: str, path: str, content: str | bytes) -> list[tuple[str, bytes]]:
-    stream = io.BytesIO(content.encode() if isinstance(content, str) else content)
-    return list(CONVERTER.parts(role, path, stream))
+    """Returns the parts, and raises the first of them that cannot be read."""
+    found = []
+    for part in CONVERTER.parts(role, path, io.BytesIO(content.encode() if isinstance(content, str) else content)):
+        if isinstance(part, UnreadableSource):
+            raise part
+        found.append(part)
+    return found
 
 
 def test_a_text_file_gives_one_sample_a_line() -> None:
@@ -25,6 +30,12 @@ def test_a_text_file_gives_one_sample_a_line() -> None:
         ("train_1", b"H _ { 2 } O"),
         ("train_2", "浓\ttab".encode()),
     ]
+
+
+def test_a_bad_line_does_not_take_the_others_with_it() -> None:
+    first, bad, last = CONVERTER.parts("lines", "x.txt", io.BytesIO(b"a\tH\nno tab\nb\tO\n"))
+    assert (first, last) == (("a", b"H"), ("b", b"O"))
+    assert isinstance(bad, UnreadableSource)
 
 
 @pytest.mark.parametrize(

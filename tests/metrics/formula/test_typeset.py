@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ from metrics.formula import typeset as module
 from metrics.formula.boxes import Boxes, token_boxes
 from metrics.formula.marks import MARK, UNMARK, Marked, marked
 from metrics.formula.normal_form import Unbalanced, normal_form
-from metrics.formula.typeset import Failure, MissingTool, Typeset, Typesetter, allowed
+from metrics.formula.typeset import Failure, Typeset, Typesetter
 
 NEIGHBOURS = (r"x^2+\frac{1}{2}", r"\alpha+\beta=\gamma", r"\sum_{i=1}^n \left( i \right)")
 
@@ -156,29 +155,3 @@ def test_equal_formulas_are_typeset_once(typesetter: Typesetter) -> None:
     assert typesetter.runs == before + 1
     assert first is second
     assert first is not third
-
-
-def test_whatever_is_not_in_the_vocabulary_is_an_unknown_command() -> None:
-    assert allowed(r"\frac\alpha\input\\\newline") == "\\frac\\alpha\\unknowncommand \\\\\\newline"
-    assert allowed(r"\begin{array}\begin{filecontents}") == "\\begin{array}\\unknowncommand "
-    assert "\\unknowncommand" in allowed("x\\")
-
-
-def test_a_machine_without_tex_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingTool, match=r"^the formula benchmark needs the program latex: apt-get install .*texlive"):
-        Typesetter().open()
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PACKAGES", ("amsmath", "nosuchpackage"))
-    with pytest.raises(MissingTool, match=r"^LaTeX lacks nosuchpackage\.sty: apt-get install"):
-        Typesetter().open()
-
-
-def test_the_environment_of_tex_is_bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("A_SECRET", "x")
-    environment = module._environment()
-    assert "A_SECRET" not in environment
-    assert environment["PATH"] == os.environ["PATH"]
-    assert environment["openin_any"] == environment["openout_any"] == "p"

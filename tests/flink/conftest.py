@@ -1,0 +1,37 @@
+"""One cluster for all tests of this folder, which run where BEAMSCORE_FLINK is set, and the corpora they evaluate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bench.corpus import Corpus, generated
+from tests.flink.cluster import FlinkCluster
+from tests.flink.workers import PROJECT
+
+FOLDER = Path(__file__).parent
+CORPORA = PROJECT / "out" / "bench"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips these tests unless they are asked for: they download Flink at first, and take minutes."""
+    for item in items:
+        if FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.filterwarnings("ignore"))
+            if not os.environ.get("BEAMSCORE_FLINK"):
+                item.add_marker(pytest.mark.skip(reason="set BEAMSCORE_FLINK=1 to run on Flink"))
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlinkCluster]:
+    """A cluster of two TaskManagers; a test that kills one starts another."""
+    with FlinkCluster(tmp_path_factory.mktemp("flink")) as running:
+        yield running
+
+
+def traffic_rules(count: int) -> Corpus:
+    """Returns a generated corpus of `count` samples, one file a side, that is kept for the next time."""
+    return generated("traffic_rules", count, CORPORA)

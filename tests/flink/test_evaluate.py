@@ -1,0 +1,102 @@
+"""Evaluations on Flink: the bits of the in-process runner, and the work on all TaskManagers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from metrics.benchmark import benchmark_names
+from tests.bench.corpus import Corpus
+from tests.flink.cluster import FlinkCluster
+from tests.flink.conftest import traffic_rules
+from tests.flink.rest import Vertex
+from tests.flink.workers import PROJECT
+from tests.runs import Run, evaluate
+
+COUNT = 200_000
+ROWS_PER_GROUP = 4000
+SHIPPED = [name for name in benchmark_names() if name != "toy"]
+SLICES = ("--slice", "source", "--slice", "tags")
+
+
+def evaluate_corpus(output: Path, corpus: Corpus, *more: str) -> Run:
+    run = evaluate(output, corpus.ground_truth, corpus.predictions, *SLICES, *more, config="traffic_rules")
+    assert (run.code, run.stderr) == (0, "")
+    return run
+
+
+def assert_work_was_shared(vertices: Iterable[Vertex]) -> None:
+    """Each vertex that moves more than a few records moves them in both of its subtasks."""
+    vertices = list(vertices)
+    assert {vertex.parallelism for vertex in vertices} == {2}
+    shares = {vertex.name: vertex.least_share() for vertex in vertices if vertex.records > COUNT // 100}
+    assert {name: share for name, share in shares.items() if share < 0.3} == {}
+    assert any("{Read," in name for name in shares), "reading is among them"
+    assert any("Score" in name for name in shares), "so is scoring"
+    assert not any("Read" in vertex.name and "Score" in vertex.name for vertex in vertices), "and not in one stage"
+
+
+def assert_each_sample_has_one_row(run: Run, count: int) -> None:
+    ids = [row["sample_id"] for row in run.samples]
+    assert (len(ids), len(set(ids))) == (count, count)
+
+
+@pytest.mark.parametrize("benchmark", SHIPPED)
+def test_sample_corpora_give_the_same_bytes(cluster: FlinkCluster, tmp_path: Path, benchmark: str) -> None:
+    corpus = PROJECT / "tests" / "corpora" / benchmark
+    here, there = (
+        evaluate(
+            tmp_path / name,
+            corpus / "ground_truth.jsonl",
+            corpus / "predictions.jsonl",
+            *("--slice", "source"),
+            *options,
+            config=benchmark,
+        )
+        for name, options in (("here", []), ("there", cluster.options()))
+    )
+    assert (there.code, there.stderr) == (here.code, here.stderr) == (0, "")
+    assert there.bytes() == here.bytes()
+    assert there.samples == here.samples
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The large corpus, evaluated in this process."""
+    return evaluate_corpus(tmp_path_factory.mktemp("here"), traffic_rules(COUNT))
+
+
+def test_a_large_corpus_in_one_file_is_shared_and_gives_the_same_bytes(
+    cluster: FlinkCluster, here: Run, tmp_path: Path
+) -> None:
+    there = evaluate_corpus(tmp_path, traffic_rules(COUNT), *cluster.options())
+    assert there.bytes() == here.bytes()
+    assert_each_sample_has_one_row(there, COUNT)
+    assert_work_was_shared(cluster.rest.vertices(next(iter(cluster.rest.jobs()))))
+
+
+def test_so_does_one_file_of_parquet(cluster: FlinkCluster, here: Run, tmp_path: Path) -> None:
+    corpus = traffic_rules(COUNT)
+    truth = to_parquet(corpus.ground_truth, tmp_path / "truth.parquet")
+    predictions = to_parquet(corpus.predictions, tmp_path / "predictions.parquet")
+    there = evaluate_corpus(tmp_path / "out", Corpus(COUNT, truth, predictions), *cluster.options())
+    assert there.sums["systems"] == here.sums["systems"]
+    assert there.summary["systems"] == here.summary["systems"]
+    assert_work_was_shared(cluster.rest.vertices(next(iter(cluster.rest.jobs()))))
+
+
+def to_parquet(lines: Path, path: Path) -> Path:
+    """Writes JSONL as one file of Parquet, the rules as JSON text."""
+    records = [json.loads(line) for line in lines.read_bytes().splitlines()]
+    columns = {
+        name: [json.dumps(record[name]) if name == "rules" else record[name] for record in records]
+        for name in records[0]
+    }
+    schema = pa.schema([(name, pa.list_(pa.string()) if name == "tags" else pa.string()) for name in columns])
+    pq.write_table(pa.table(columns, schema=schema), path, row_group_size=ROWS_PER_GROUP)
+    return path

@@ -1,0 +1,97 @@
+"""TaskManagers that are lost in the middle of an evaluation: the result is the same, with each sample once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.flink.cluster import FlinkCluster
+from tests.flink.conftest import traffic_rules
+from tests.flink.test_evaluate import SLICES, assert_each_sample_has_one_row, evaluate_corpus
+from tests.flink.workers import PROJECT
+from tests.runs import Run
+
+COUNT = 50_000
+EARLIER_FILES = 30_000
+STAGED = ".staging/*/samples/*.parquet"
+SECONDS = 240
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return evaluate_corpus(tmp_path_factory.mktemp("here"), traffic_rules(COUNT))
+
+
+def evaluate_with_a_fault(cluster: FlinkCluster, output: Path, moment: Callable[[], bool], victims: int) -> Run:
+    """Kills TaskManagers as soon as it is the `moment`, and starts as many new ones."""
+    corpus = traffic_rules(COUNT)
+    command = [
+        *(sys.executable, "-m", "pipelines.cli", "evaluate", "traffic_rules", *SLICES, "--output", str(output)),
+        *("--ground-truth", str(corpus.ground_truth), "--predictions", str(corpus.predictions), *cluster.options()),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=PROJECT, text=True) as process:
+        while not moment():
+            assert process.poll() is None, "it ended before the fault"
+        numbers = cluster.running_task_managers()[:victims]
+        for number in numbers:
+            cluster.kill_task_manager(number)
+        for _ in numbers:
+            cluster.start_task_manager()
+        printed, _ = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0, printed
+    return Run(0, printed, "", output)
+
+
+def assert_recovered(cluster: FlinkCluster, run: Run, here: Run) -> None:
+    job = next(iter(cluster.rest.jobs()))
+    assert cluster.rest.failures(job)
+    assert max(vertex.attempts for vertex in cluster.rest.vertices(job)) > 1
+    assert run.bytes() == here.bytes()
+    assert_each_sample_has_one_row(run, COUNT)
+    assert {path.name for path in run.output.iterdir()} == {
+        "summary.json",
+        "sums.json",
+        "report.md",
+        "samples",
+        "quarantine",
+    }
+
+
+def test_a_task_manager_is_lost_while_samples_are_scored_and_written(
+    cluster: FlinkCluster, here: Run, tmp_path: Path
+) -> None:
+    left_behind: set[str] = set()
+
+    def rows_are_being_written() -> bool:
+        time.sleep(0.2)
+        begun = [path for path in tmp_path.glob(STAGED) if path.stat().st_size > 100_000]
+        left_behind.update(path.name for path in begun)
+        return len(begun) == 2
+
+    run = evaluate_with_a_fault(cluster, tmp_path, rows_are_being_written, victims=1)
+    assert_recovered(cluster, run, here)
+    assert left_behind.isdisjoint(path.name for path in tmp_path.glob("samples/*"))
+
+
+def test_all_task_managers_are_lost_while_the_result_is_published(
+    cluster: FlinkCluster, here: Run, tmp_path: Path
+) -> None:
+    """Many files of an earlier run, which are removed after those of this run have moved, make the moment last."""
+    (tmp_path / "samples").mkdir()
+    for number in range(EARLIER_FILES):
+        (tmp_path / "samples" / f"samples-{number}.parquet").write_bytes(b"")
+    published: set[str] = set()
+
+    def samples_have_moved() -> bool:
+        time.sleep(0.01)
+        published.update(path.name for path in tmp_path.glob("samples/*") if path.stat().st_size)
+        return bool(published)
+
+    run = evaluate_with_a_fault(cluster, tmp_path, samples_have_moved, victims=2)
+    assert_recovered(cluster, run, here)
+    assert published.isdisjoint(path.name for path in tmp_path.glob("samples/*"))

@@ -1,0 +1,238 @@
+"""`beamscore convert`: every layout becomes records that can be scored, and nothing is lost on the way."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from backports import zstd
+
+from metrics.benchmark import benchmark_class, benchmark_names
+from metrics.chart.convert import ChartConverter
+from metrics.convert import Part
+from tests.pipelines.layouts import LAYOUTS, SAMPLES, chart, chemistry, figure_text
+from tests.plain_loop import make_benchmark, score_records, total
+from tests.runs import Run, command, evaluate
+
+
+def convert(benchmark: str, inputs: Sequence[str], output: Path, *more: str) -> tuple[int, str, str]:
+    flags = [flag for each in inputs for flag in ("--input", each)]
+    return command("convert", benchmark, *flags, "--output", output, *more)
+
+
+def records_of(path: Path) -> list[Any]:
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        content = gzip.decompress(content)
+    elif path.suffix == ".zst":
+        content = zstd.decompress(content)
+    return [json.loads(line) for line in content.splitlines()]
+
+
+def test_every_benchmark_with_a_converter_is_tested_here() -> None:
+    assert sorted(LAYOUTS) == [
+        name for name in benchmark_names() if name != "toy" and benchmark_class(name).converter is not None
+    ]
+
+
+@pytest.fixture(scope="module", params=sorted(LAYOUTS))
+def converted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """The name of a benchmark, and a folder with both sides as compressed JSONL and as Parquet."""
+    name: str = request.param
+    folder = tmp_path_factory.mktemp(name)
+    for side, inputs in LAYOUTS[name](folder / "layout").items():
+        for ending in {"truth": ("jsonl.zst", "parquet"), "predictions": ("jsonl.gz", "parquet")}[side]:
+            output = folder / f"{side}.{ending}"
+            assert convert(name, inputs, output) == (0, f"{output}\n", "")
+    return name, folder
+
+
+def test_both_formats_give_the_same_sums_to_the_last_bit(converted: tuple[str, Path]) -> None:
+    name, folder = converted
+    run = evaluate(folder / "run", folder / "truth.parquet", folder / "predictions.parquet", "--quiet", config=name)
+    assert (run.code, run.stderr) == (0, "")
+    truths, predictions = (
+        {record["sample_id"]: json.dumps(record).encode() for record in records_of(folder / file)}
+        for file in ("truth.jsonl.zst", "predictions.jsonl.gz")
+    )
+    expected = total(score_records(make_benchmark(name), truths, predictions).values()).units()
+    assert expected
+    assert run.sums["systems"]["predictions"]["sums"] == expected
+    counts = run.summary["systems"]["predictions"]["coverage"]
+    assert counts["ground_truth"]["scored"] == counts["predictions"]["scored"] == SAMPLES
+    figures = [value for value in run.summary["systems"]["predictions"]["values"].values() if value is not None]
+    assert 0.4 < max(figures) <= 1
+    assert min(figures) < 1
+
+
+def test_records_are_in_order_and_no_list_of_rejected_ones_is_left(converted: tuple[str, Path]) -> None:
+    _, folder = converted
+    for path in (folder / "truth.jsonl.zst", folder / "predictions.jsonl.gz"):
+        ids = [record["sample_id"] for record in records_of(path)]
+        assert ids == sorted(ids)
+        assert len(ids) == SAMPLES
+    assert not list(folder.glob("*.rejected.jsonl"))
+    assert not list(folder.glob("*.part"))
+
+
+def test_the_same_input_gives_the_same_bits(tmp_path: Path) -> None:
+    inputs = figure_text(tmp_path / "layout")["truth"]
+    for ending in ("jsonl.gz", "parquet"):
+        files = [tmp_path / f"{number}.{ending}" for number in range(2)]
+        convert("figure_text", inputs, files[0])
+        convert("figure_text", inputs, files[1], "--direct_num_workers=3", "--direct_running_mode=multi_threading")
+        assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_columns_that_no_metric_needs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    more = {"a": {"page": 3, "kind": "x", "tags": ["u"], "ratio": 0.5, "odd": 1}, "b": {"page": 4, "odd": "y"}}
+
+    def records(_: Any, key: str, parts: Sequence[Part]) -> list[Mapping[str, Any]]:
+        return [{**more[key], "sample_id": key, "task1": json.loads(parts[0].content)}]
+
+    monkeypatch.setattr(ChartConverter, "records", records)
+    for key in more:
+        (tmp_path / f"{key}.json").write_text('{"output": {"chart_type": "Pie"}}')
+    convert("chart", [f"{tmp_path}/*.json"], tmp_path / "t.parquet")
+    table = pq.read_table(tmp_path / "t.parquet")
+    types = {field.name: str(field.type) for field in table.schema}
+    assert types.pop("page") == "int64"
+    assert types.pop("kind") == "string"
+    assert types.pop("ratio") == "double"
+    assert {name for name, kind in types.items() if "json" in kind} >= {"tags", "odd", "task1"}
+    rows = table.select(["sample_id", "page", "kind", "tags", "odd"]).to_pylist()
+    assert rows == [
+        {"sample_id": "a", "page": 3, "kind": "x", "tags": '["u"]', "odd": "1"},
+        {"sample_id": "b", "page": 4, "kind": None, "tags": None, "odd": '"y"'},
+    ]
+    # And they can be sliced by.
+    run: Run = evaluate(
+        tmp_path / "run", tmp_path / "t.parquet", tmp_path / "t.parquet", "--slice", "odd", config="chart"
+    )
+    assert sorted(run.summary["systems"]["predictions"]["slices"]) == ["odd=1", "odd=y"]
+
+
+def test_sources_that_cannot_be_read_are_listed_and_the_others_converted(tmp_path: Path) -> None:
+    inputs = chart(tmp_path)["truth"]
+    bad = {
+        "truth/broken.json": b"{",
+        "truth/list.json": b"[]",
+        "truth/latin.json": b'{"a": "\xff"}',
+        "truth/deep.json": b'{"a":' * 100_000,
+        "images/none.png": b"no image",
+        "truth/chart 0.json.gz": gzip.compress(b"{}")[:-4],
+        "other/chart 1.json": b"{}",
+    }
+    for name, content in bad.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    more = [f"{tmp_path}/truth/*.gz", f"{tmp_path}/other/*.json"]
+    code, stdout, stderr = convert("chart", [*inputs, *more], tmp_path / "out" / "t.jsonl")
+    listed = tmp_path / "out" / "t.jsonl.rejected.jsonl"
+    assert (code, stdout) == (1, f"{tmp_path}/out/t.jsonl\n")
+    assert stderr == f"beamscore: 7 records or sources were rejected; {listed} says which and why\n"
+    errors = {Path(entry["source"]).name: entry["error"] for entry in records_of(listed)}
+    assert "not a JSON object" in errors["broken.json"]
+    assert "not a JSON object" in errors["list.json"]
+    assert "not a JSON object" in errors["latin.json"]
+    assert "nested deeper than can be read" in errors["deep.json"]
+    assert "not an image of the kinds" in errors["none.png"]
+    assert "Compressed file ended before the end-of-stream marker was reached" in errors["chart 0.json.gz"]
+    assert errors["chart 1.png"].startswith("two files are named 'chart 1'")
+    assert [record["sample_id"] for record in records_of(tmp_path / "out" / "t.jsonl")] == [
+        f"chart {index}" for index in (0, 2, 3, 4, 5)
+    ]
+    # The list of an earlier run does not outlive a run without fault.
+    assert convert("chart", inputs[1:], tmp_path / "out" / "t.jsonl")[0] == 1
+    (tmp_path / "images" / "none.png").unlink()
+    assert convert("chart", inputs[1:], tmp_path / "out" / "t.jsonl")[0] == 0
+    assert not listed.exists()
+
+
+def test_a_bad_line_is_listed_and_the_other_lines_converted(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"a\tH\nno tab\nb\tO\n\xff\tO\nc\tN\n")
+    code, _, stderr = convert("chemistry", [f"{tmp_path}/a.txt"], tmp_path / "t.jsonl")
+    assert (code, stderr.partition(";")[0]) == (1, "beamscore: 2 records or sources were rejected")
+    assert [record["sample_id"] for record in records_of(tmp_path / "t.jsonl")] == ["a", "b", "c"]
+    errors = [entry["error"].partition(", ")[2] for entry in records_of(tmp_path / "t.jsonl.rejected.jsonl")]
+    assert sorted(errors) == [
+        "line 2: expected image<TAB>string, found b'no tab'",
+        "line 4: not UTF-8 (invalid start byte)",
+    ]
+
+
+def test_an_unexpected_failure_of_a_converter_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def records(_: Any, key: str, parts: Sequence[Part]) -> list[Mapping[str, Any]]:
+        if key == "chart 2":
+            raise ZeroDivisionError("no luck")
+        return [{"sample_id": key, "x": "\ud800" if key == "chart 3" else ""}]
+
+    monkeypatch.setattr(ChartConverter, "records", records)
+    assert convert("chart", chart(tmp_path)["predictions"], tmp_path / "p.jsonl")[0] == 1
+    errors = {Path(each["source"]).stem: each["error"] for each in records_of(tmp_path / "p.jsonl.rejected.jsonl")}
+    assert errors["chart 2"] == "cannot be converted: ZeroDivisionError: no luck"
+    assert errors["chart 3"].startswith("cannot be converted: UnicodeEncodeError: ")
+    assert len(records_of(tmp_path / "p.jsonl")) == SAMPLES - 2
+
+
+def test_shards_hold_every_record_once_and_older_ones_go(tmp_path: Path) -> None:
+    inputs = chemistry(tmp_path)["truth"]
+    for shards in (3, 2):
+        code, stdout, _ = convert("chemistry", inputs, tmp_path / "t.jsonl", "--shards", str(shards))
+        names = [f"t-{number:05}-of-{shards:05}.jsonl" for number in range(shards)]
+        assert (code, stdout) == (0, "".join(f"{tmp_path}/{name}\n" for name in names))
+        assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == names
+        ids = [record["sample_id"] for name in names for record in records_of(tmp_path / name)]
+        assert sorted(ids) == [f"train_{index}" for index in range(SAMPLES)]
+
+
+def test_a_pattern_may_start_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chart(tmp_path)
+    monkeypatch.chdir(tmp_path / "truth")
+    assert command("convert", "chart", "--input", "*.json", "--output", "t.jsonl") == (0, "t.jsonl\n", "")
+
+
+def test_roles_are_listed() -> None:
+    code, stdout, _ = command("convert", "chart", "--input", "roles")
+    assert code == 0
+    assert stdout.splitlines()[1] == "images: the chart images, of which only the size is read"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tox"], "there is no benchmark tox; there are "),
+        (
+            ["formula", "--input", "x", "--output", "o.jsonl"],
+            "formula has no layout of its own to convert; there is one",
+        ),
+        (["chart"], "give --input [ROLE=]GLOB and --output FILE; `--input roles` lists the roles"),
+        (["chart", "--input", "a.json"], "give --input [ROLE=]GLOB and --output FILE"),
+        (
+            ["chart", "--input", "pictures=a.png", "--output", "o.jsonl"],
+            "--input pictures=a.png: there is no role pictures; the roles are json: ",
+        ),
+        (["chart", "--input", "no*.json", "--output", "o.jsonl"], "--input json= no*.json: no file matches; "),
+        (["chart", "--input", "a.json", "--output", "o.csv"], "--output o.csv: must end with .jsonl, .jsonl.gz, "),
+        (["chart", "--input", "a.json", "--output", ".parquet"], "--output .parquet: must end with .jsonl, "),
+        (["chart", "--input", "a.json", "--output", "folder.jsonl"], "--output folder.jsonl: this is a folder; "),
+        (["chart", "--input", "a.json", "--output", "a.json/o.jsonl"], "--output a.json: cannot be written: "),
+        (["chart", "--input", "a.json", "--output", "o.jsonl", "--shards", "0"], "--shards 0: must be from 1 to "),
+        (["chart", "--input", "a.json", "--output", "o.jsonl", "--shards", "x"], "argument --shards: invalid int"),
+    ],
+)
+def test_wrong_usage_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.json").write_text("{}")
+    (tmp_path / "folder.jsonl").mkdir()
+    code, stdout, stderr = command("convert", *arguments)
+    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
+    assert stderr.startswith(f"beamscore: {message}")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "folder.jsonl"]

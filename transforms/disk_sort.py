@@ -1,0 +1,48 @@
+"""Sorts more than fits into memory: sorted runs on the worker's disk, merged."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import struct
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+BYTES_IN_MEMORY = 64 << 20
+
+_LENGTHS = struct.Struct("<QQ")
+
+Item = tuple[bytes, bytes]
+
+
+@contextlib.contextmanager
+def sorted_on_disk(items: Iterable[Item], bytes_in_memory: int = BYTES_IN_MEMORY) -> Iterator[Iterator[Item]]:
+    """Gives the items in order; about `bytes_in_memory` of them are held at once, the others in temporary files."""
+    with contextlib.ExitStack() as files:
+        runs: list[IO[bytes]] = []
+        held: list[Item] = []
+        size = 0
+        for item in items:
+            held.append(item)
+            size += len(item[0]) + len(item[1])
+            if size > bytes_in_memory:
+                runs.append(_spilled(sorted(held), files.enter_context(tempfile.TemporaryFile())))
+                held, size = [], 0
+        held.sort()
+        yield heapq.merge(*map(_read_back, runs), held)
+
+
+def _spilled(items: list[Item], file: IO[bytes]) -> IO[bytes]:
+    for key, value in items:
+        file.write(_LENGTHS.pack(len(key), len(value)))
+        file.write(key)
+        file.write(value)
+    file.seek(0)
+    return file
+
+
+def _read_back(file: IO[bytes]) -> Iterator[Item]:
+    while lengths := file.read(_LENGTHS.size):
+        key, value = _LENGTHS.unpack(lengths)
+        yield file.read(key), file.read(value)
