@@ -252,6 +252,7 @@ def test_the_launcher_hands_the_job_over_and_does_not_wait(
         return SimpleNamespace(wait_until_finish=None)
 
     monkeypatch.setattr(beam.Pipeline, "run", run)
+    monkeypatch.setattr(GoogleCloudOptions, "validate", lambda *_: [])
     job = [option for option in JOB if not option.startswith("--template_location")]
     assert template.main([*job, flag, *corpus(tmp_path)]) == 0
     assert len(built) == 1
