@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.report import number
-from transforms.observe import PROGRESS
+from transforms.observe import PROGRESS, PROGRESS_FOLDER
 
 SECONDS_BETWEEN_LOOKS = 0.5
 
@@ -38,7 +40,7 @@ def progress_line(systems: int, quiet: bool) -> Iterator[None]:
         TimeRemainingColumn(),
     )
     stop = threading.Event()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with _notes_of_workers(), Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         watcher = threading.Thread(target=_watch, args=(progress, systems, stop), daemon=True)
         watcher.start()
         try:
@@ -48,14 +50,26 @@ def progress_line(systems: int, quiet: bool) -> Iterator[None]:
             watcher.join()
 
 
+@contextlib.contextmanager
+def _notes_of_workers() -> Iterator[None]:
+    """Asks the worker processes that this one will start to tell how far they are."""
+    with tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
+        os.environ[PROGRESS_FOLDER] = folder
+        try:
+            yield
+        finally:
+            del os.environ[PROGRESS_FOLDER]
+
+
 def _watch(progress: Progress, systems: int, stop: threading.Event) -> None:
     task = progress.add_task("reading", total=None, rate="")
     scoring = False
     while not stop.wait(SECONDS_BETWEEN_LOOKS):
-        if PROGRESS.samples_scored and not scoring:
+        seen = PROGRESS.with_others()
+        if seen.samples_scored and not scoring:
             scoring = True
-            progress.reset(task, description="scoring", total=PROGRESS.truths_read * systems)
-        done = PROGRESS.samples_scored if scoring else PROGRESS.records_read
+            progress.reset(task, description="scoring", total=seen.truths_read * systems)
+        done = seen.samples_scored if scoring else seen.records_read
         speed = progress.tasks[0].speed
         progress.update(task, completed=done, rate=f"{speed:,.0f}/s" if speed else "")
 

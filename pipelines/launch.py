@@ -6,11 +6,13 @@ import argparse
 import contextlib
 import difflib
 import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
+    DirectOptions,
     GoogleCloudOptions,
     PipelineOptions,
     SetupOptions,
@@ -22,6 +24,9 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner, fn_runner
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
 
 from pipelines.errors import UsageError, as_usage_error
+
+MANY_CORES = 4
+MUCH_INPUT = 64 << 20
 
 LOCAL_RUNNERS = (None, "DirectRunner", "FnApiRunner")
 
@@ -121,6 +126,23 @@ def counter(result: beam.runners.runner.PipelineResult, name: str) -> int:
     """Returns what the counter `name` stands at after a run."""
     found = result.metrics().query(beam.metrics.MetricsFilter().with_name(name))["counters"]
     return sum(each.result or 0 for each in found)
+
+
+def use_processes(options: PipelineOptions, processes: int | None, input_bytes: int) -> None:
+    """Makes a local run use several worker processes, unless the options of Beam say how to run it.
+
+    processes: how many; None takes one for each core where there is much input and there are many cores. With fewer,
+    starting processes and talking to them costs more than they bring.
+    """
+    direct = options.view_as(DirectOptions)
+    if not is_local(options) or direct.direct_running_mode != "in_memory" or direct.direct_num_workers != 1:
+        return
+    if processes is None:
+        cores = os.cpu_count() or 1
+        processes = cores if cores >= MANY_CORES and input_bytes >= MUCH_INPUT else 1
+    if processes > 1:
+        direct.direct_running_mode = "multi_processing"
+        direct.direct_num_workers = processes
 
 
 def _runner(options: PipelineOptions) -> Any:

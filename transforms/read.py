@@ -110,6 +110,7 @@ class ReadPart(beam.DoFn):
         for found in self._read(part):
             read += 1
             PROGRESS.records_read += 1
+            PROGRESS.note()
             if isinstance(found, Quarantined):
                 rejected += 1
                 yield TaggedOutput("quarantine", (part.file.side, found))

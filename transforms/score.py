@@ -241,6 +241,7 @@ class ScoreBatch(beam.DoFn):
         status: Status = "missing_prediction" if job.prediction is None else "scored"
         (Observed.missing if job.prediction is None else Observed.scored).inc()
         PROGRESS.samples_scored += 1
+        PROGRESS.note()
         ledger = {f"ground_truth.{status}": 1, **_prediction_ledger(job)}
         if score is None:
             return ScoredSample(job.sample_id, job.system, status, job.unit, job.columns, {}, {}, b"null", ledger)

@@ -35,7 +35,7 @@ from metrics.formula.dvi import (
     read_pages,
 )
 from metrics.formula.marks import SWALLOWING_MARK, Marked
-from metrics.formula.tex import INSTALL, find_file, require_tex, run_bounded
+from metrics.formula.tex import INSTALL, find_file, require_tex, run_bounded, search_paths
 
 PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
 """(most marked tokens, paper, width in mm when it lies on its side)."""
@@ -80,7 +80,9 @@ _PREAMBLE = r"""\documentclass[12pt]{article}
 \def\formula@start{\formula@level\currentgrouplevel\relax}
 \def\formula@origin{\hoffset-\oddsidemargin
   \voffset-\dimexpr\topmargin+\headheight+\headsep+\topskip\relax}
+\def\@input#1{}
 \makeatother
+\ExplSyntaxOn\sys_ensure_backend:\ExplSyntaxOff
 \setbox0\vbox{\[\mathrm{x}\mathbf{x}\mathbb{R}\mathfrak{g}\mathcal{L}\mathit{x}\mathsf{x}\mathtt{x}\boldsymbol{x}
   \upalpha\lesssim\sum^{\sum^{\mathrm{x}\mathbf{x}}}\text{x}\]}
 \dump
@@ -121,6 +123,7 @@ class Typesetter:
     def __init__(self, seconds: int = 5) -> None:
         self._seconds = seconds
         self._scratch: Path | None = None
+        self._paths: dict[str, str] = {}
         self._metrics: dict[str, Metrics] = {}
         self._outlines: dict[str, Path | None] = {}
         self.runs = 0
@@ -141,6 +144,7 @@ class Typesetter:
         self._scratch = Path(tempfile.mkdtemp(prefix="beamscore-formula-"))
         try:
             self._make_format(self._scratch)
+            self._paths = search_paths(self._scratch)
         except BaseException:
             self.close()
             raise
@@ -216,7 +220,9 @@ class Typesetter:
         try:
             (folder / "formula.tex").write_text("\\pdfsetrandomseed1 " + source, "utf-8")
             started = time.perf_counter_ns()
-            ended = run_bounded(["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds)
+            ended = run_bounded(
+                ["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds, self._paths
+            )
             self.nanoseconds += time.perf_counter_ns() - started
             begun = max((int(path.stem) for path in folder.glob("[0-9]*.tex")), default=0)
             output = folder / "formula.dvi"

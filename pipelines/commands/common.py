@@ -112,6 +112,13 @@ def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
     return named
 
 
+def positive(text: str) -> int:
+    """Returns a whole number of at least 1; raises ArgumentTypeError for anything else."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text}")
+    return int(text)
+
+
 def check_benchmark(name: str) -> None:
     """Raises UsageError where there is no benchmark of this name."""
     if name not in benchmark_names():

@@ -19,6 +19,7 @@ from pipelines.commands.common import (
     add_ground_truth,
     add_predictions,
     check_tools,
+    positive,
     systems,
 )
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation, summary_path
@@ -36,6 +37,9 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--slice", metavar="COLUMN[,COLUMN]", action="append", default=[], help="figures by column, or crossed columns"
     )
+    command.add_argument(
+        "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
+    )
     command.add_argument("--quiet", action="store_true", help="no progress and no figures on the console")
 
 
@@ -50,6 +54,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     configuration = settings.load(parsed.config, parsed.set, given)
     plan = plan_evaluation(configuration, new_run_id())
     local = launch.is_local(options)
+    launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if local:
         check_tools(configuration)
     if launch.leaves(options):

@@ -76,7 +76,7 @@ def _rule(parsed: argparse.Namespace) -> Any:
     given = DEFAULT_FRACTIONS if parsed.fractions is None else parsed.fractions
     try:
         return partial(_part, _fractions(given), parsed.seed)
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         raise UsageError(f"--fractions {given}: {error}; give NAME=FRACTION,... that add up to 1") from error
 
 

@@ -57,7 +57,7 @@ def evaluate(benchmark: str, truth: str, predictions: str) -> Cost:
     scoring = _watch_scoring(benchmark_class(benchmark))
     with tempfile.TemporaryDirectory() as output:
         arguments = ["evaluate", benchmark, "--ground-truth", truth, "--predictions", predictions, "--output", output]
-        cost = cost_of(lambda: cli.main([*arguments, "--quiet"]))
+        cost = cost_of(lambda: cli.main([*arguments, "--quiet", "--processes", "1"]))
     return replace(cost, scoring_seconds=scoring[0])
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import time
+from pathlib import Path
 
 import pytest
 
 from pipelines import console
-from transforms.observe import PROGRESS
+from transforms.observe import PROGRESS, PROGRESS_FOLDER, Progress
 
 COVERAGE = {
     "ground_truth": {"read": 1200, "scored": 10, "missing_prediction": 3, "rejected": 1, "duplicate": 2},
@@ -60,3 +61,14 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
     assert "reading" in shown["terminal"]
     assert "7/20" in shown["terminal"]  # 10 samples of 2 systems
     assert shown["file"] == shown["quiet"] == ""
+
+
+def test_the_counts_of_worker_processes_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROGRESS_FOLDER, str(tmp_path))
+    own = Progress(records_read=5, truths_read=2, samples_scored=1)
+    own.note()
+    (tmp_path / "1").write_text("10 4 3\n")
+    (tmp_path / "2").write_text("")  # just being written
+    # 5 + 10, 2 + 4, 1 + 3: what this process left itself is not counted twice.
+    seen = own.with_others()
+    assert (seen.records_read, seen.truths_read, seen.samples_scored) == (15, 6, 4)

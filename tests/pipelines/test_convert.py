@@ -16,6 +16,7 @@ from metrics.benchmark import benchmark_class, benchmark_names
 from metrics.chart.convert import ChartConverter
 from metrics.convert import Part
 from tests.pipelines.layouts import LAYOUTS, SAMPLES, chart, chemistry, figure_text
+from tests.plain_loop import make_benchmark, score_records, total
 from tests.runs import Run, command, evaluate
 
 
@@ -53,18 +54,18 @@ def converted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 def test_both_formats_give_the_same_sums_to_the_last_bit(converted: tuple[str, Path]) -> None:
     name, folder = converted
-    runs = [
-        evaluate(folder / f"run{number}", folder / truth, folder / predictions, "--quiet", config=name)
-        for number, (truth, predictions) in enumerate(
-            [("truth.jsonl.zst", "predictions.parquet"), ("truth.parquet", "predictions.jsonl.gz")]
-        )
-    ]
-    assert [(run.code, run.stderr) for run in runs] == [(0, "")] * 2
-    first, second = (json.dumps(run.sums["systems"]) for run in runs)
-    assert first == second
-    counts = runs[0].summary["systems"]["predictions"]["coverage"]
+    run = evaluate(folder / "run", folder / "truth.parquet", folder / "predictions.parquet", "--quiet", config=name)
+    assert (run.code, run.stderr) == (0, "")
+    truths, predictions = (
+        {record["sample_id"]: json.dumps(record).encode() for record in records_of(folder / file)}
+        for file in ("truth.jsonl.zst", "predictions.jsonl.gz")
+    )
+    expected = total(score_records(make_benchmark(name), truths, predictions).values()).units()
+    assert expected
+    assert run.sums["systems"]["predictions"]["sums"] == expected
+    counts = run.summary["systems"]["predictions"]["coverage"]
     assert counts["ground_truth"]["scored"] == counts["predictions"]["scored"] == SAMPLES
-    figures = [value for value in runs[0].summary["systems"]["predictions"]["values"].values() if value is not None]
+    figures = [value for value in run.summary["systems"]["predictions"]["values"].values() if value is not None]
     assert 0.4 < max(figures) <= 1
     assert min(figures) < 1
 
@@ -142,7 +143,7 @@ def test_sources_that_cannot_be_read_are_listed_and_the_others_converted(tmp_pat
     assert "nested deeper than can be read" in errors["deep.json"]
     assert "not an image of the kinds" in errors["none.png"]
     assert "Compressed file ended before the end-of-stream marker was reached" in errors["chart 0.json.gz"]
-    assert errors["chart 1.json"].startswith("two files are named 'chart 1'")
+    assert errors["chart 1.png"].startswith("two files are named 'chart 1'")
     assert [record["sample_id"] for record in records_of(tmp_path / "out" / "t.jsonl")] == [
         f"chart {index}" for index in (0, 2, 3, 4, 5)
     ]

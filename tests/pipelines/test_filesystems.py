@@ -64,13 +64,13 @@ def run(base: str, output: str, *more: str) -> None:
 def below(store: ObjectStore, folder: str) -> list[str]:
     """The paths below a folder, with what differs from run to run cut out."""
     names = [path.removeprefix(f"{folder}/") for path in store.FILES if path.startswith(f"{folder}/")]
-    return sorted(re.sub(r"-[0-9a-f]{12}\.", "-ID.", name) for name in names)
+    return sorted(re.sub(r"-[0-9a-f]{12}\.", "-BUNDLE.", name) for name in names)
 
 
 WHOLE = [
-    "quarantine/quarantine-ID.jsonl",
+    "quarantine/quarantine-BUNDLE.jsonl",
     "report.md",
-    "samples/samples-ID.parquet",
+    "samples/samples-BUNDLE.parquet",
     "summary.json",
     "sums.json",
 ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from types import SimpleNamespace
 from typing import Any
 
 import apache_beam as beam
 import pytest
-from apache_beam.options.pipeline_options import DirectOptions, WorkerOptions
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, WorkerOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineState
 
@@ -107,3 +108,34 @@ def test_a_job_that_is_interrupted_is_cancelled(monkeypatch: pytest.MonkeyPatch)
 )
 def test_a_job_is_left_where_it_is_asked_for_and_goes_on_elsewhere(flags: list[str], leaves: bool) -> None:
     assert launch.leaves(launch.beam_options(flags)) == leaves
+
+
+# Worker processes of a local run.
+
+
+@pytest.mark.parametrize(
+    ("flags", "processes", "cores", "megabytes", "expected"),
+    [
+        ([], None, 8, 100, ("multi_processing", 8)),
+        ([], None, 8, 1, ("in_memory", 1)),
+        ([], None, 2, 100, ("in_memory", 1)),
+        ([], 1, 8, 100, ("in_memory", 1)),
+        ([], 3, 2, 1, ("multi_processing", 3)),
+        (["--direct_running_mode=multi_threading"], 3, 8, 100, ("multi_threading", 1)),
+        (["--direct_num_workers=2"], None, 8, 100, ("in_memory", 2)),
+        (["--runner=FlinkRunner"], None, 8, 100, ("in_memory", 1)),
+    ],
+)
+def test_a_local_run_uses_a_process_for_each_core_where_that_pays(
+    flags: list[str],
+    processes: int | None,
+    cores: int,
+    megabytes: int,
+    expected: tuple[str, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    options = PipelineOptions(flags)
+    launch.use_processes(options, processes, megabytes << 20)
+    direct = options.view_as(DirectOptions)
+    assert (direct.direct_running_mode, direct.direct_num_workers) == expected

@@ -1,0 +1,91 @@
+"""`beamscore draw`: a picture that any browser can show, or one line that says why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from metrics.figure_text.benchmark import FigureTextBenchmark
+from tests.runs import command, write_lines
+
+MARKUP = '<script>alert(1)</script> & \x01\x1b[31m \ufffe "q" ]]> é'
+SAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "chemistry": ({"text": "\\chemfig { A -[:90] B } 浓"}, {"text": f"\\chemfig {{ A =[:90] C }} {MARKUP}"}),
+    "figure_text": (
+        {"regions": [{"box": [1, 1, 50, 20], "text": MARKUP}]},
+        {"regions": [{"points": [[1, 1], [50, 1], [50, 20], [1, 20]], "text": MARKUP}]},
+    ),
+    "formula": ({"latex": "x ^ 2 + \\frac { 1 } { 2 } < y"}, {"latex": "x ^ 3 + \\text{" + "<b>&" + "} < y"}),
+}
+
+
+def draw(folder: Path, benchmark: str, *flags: str) -> tuple[int, str, str]:
+    truth, prediction = SAMPLES[benchmark]
+    write_lines(folder / "t.jsonl", [{"sample_id": "a", **truth}, {"sample_id": "b", **truth}])
+    write_lines(folder / "p.jsonl", [{"sample_id": "a", **prediction}])
+    inputs = ("--ground-truth", folder / "t.jsonl", "--predictions", folder / "p.jsonl")
+    return command("draw", benchmark, *inputs, "--output", folder / "o.svg", *flags)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "sample"),
+    [("chemistry", "a"), ("chemistry", "b"), ("figure_text", "a"), ("figure_text", "b"), ("formula", "a")],
+)
+def test_a_sample_with_or_without_a_prediction_is_drawn(tmp_path: Path, benchmark: str, sample: str) -> None:
+    assert draw(tmp_path, benchmark, "--sample", sample) == (0, f"{tmp_path}/o.svg\n", "")
+    text = (tmp_path / "o.svg").read_text(encoding="utf-8")
+    root = ElementTree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert tags & {"polygon", "line", "image"}
+    assert "script" not in tags
+    assert "b" not in tags
+    assert "<script" not in text
+    assert "\x1b" not in text
+    if benchmark == "figure_text":
+        assert "<script>alert(1)</script> & " in "".join(root.itertext())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["o.svg", "p.jsonl", "t.jsonl"]
+
+
+@pytest.mark.parametrize("sample", ["A", "c", ""])
+def test_an_unknown_sample_is_told_and_an_old_picture_stays(tmp_path: Path, sample: str) -> None:
+    (tmp_path / "o.svg").write_text("old")
+    assert draw(tmp_path, "figure_text", "--sample", sample) == (
+        2,
+        "",
+        f"beamscore: --sample {sample}: no readable ground-truth record has this sample_id\n",
+    )
+    assert (tmp_path / "o.svg").read_text() == "old"
+
+
+def test_a_benchmark_without_a_picture_is_told() -> None:
+    flags = ("--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--sample", "a", "--output", "o.svg")
+    for benchmark in ("chart", "traffic_rules"):
+        assert command("draw", benchmark, *flags) == (
+            2,
+            "",
+            f"beamscore: {benchmark} has no picture; there is one for chemistry, figure_text, formula\n",
+        )
+
+
+def test_a_record_that_cannot_be_drawn_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SAMPLES, "figure_text", ({"regions": [{"text": "nowhere"}]}, {"regions": 3}))
+    code, _, stderr = draw(tmp_path, "figure_text", "--sample", "a")
+    assert (code, stderr) == (
+        2,
+        "beamscore: --sample a: cannot be drawn: Expected `array | null`, got `int` - at `$.regions`\n",
+    )
+    code, _, stderr = draw(tmp_path, "figure_text", "--sample", "b")
+    assert (code, stderr.count("\n")) == (2, 1)
+    assert stderr.startswith("beamscore: --sample b: cannot be drawn: ")
+
+    def fail(*_: object) -> str:
+        raise IndexError("no luck")
+
+    monkeypatch.setattr(FigureTextBenchmark, "draw", fail)
+    code, _, stderr = draw(tmp_path, "figure_text", "--sample", "b")
+    assert (code, stderr) == (2, "beamscore: --sample b: cannot be drawn: no luck\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.jsonl", "t.jsonl"]
