@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +24,7 @@ from apache_beam.runners.portability.portable_runner import JobServiceHandle
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 from pipelines.errors import UsageError, as_usage_error
+from pipelines.explain import nearest
 from pipelines.lifeline import lifeline
 
 MANY_CORES = 4
@@ -50,8 +50,7 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
         raise UsageError(f"{' '.join(flags)}: {error}") from error
     if unknown:
         known = [option for action in parser._actions for option in action.option_strings]
-        near = difflib.get_close_matches(unknown[0].partition("=")[0], [*known, *OWN_FLAGS], n=1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
+        hint = nearest(unknown[0].partition("=")[0], [*known, *OWN_FLAGS])
         raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")
     options = PipelineOptions(list(flags))
     setup = options.view_as(SetupOptions)
@@ -61,7 +60,7 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
     return options
 
 
-OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--quiet", "--help")
+OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--processes", "--quiet", "--help")
 
 
 def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:

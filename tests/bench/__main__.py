@@ -10,6 +10,7 @@ from tabulate import tabulate
 
 from tests.bench import scoring
 from tests.bench.corpus import Corpus, generated
+from tests.bench.formula import formula_rows
 from tests.bench.measure import Cost, cost_of_module
 
 Rows = list[list[str]]
@@ -90,6 +91,7 @@ SECTIONS: dict[str, Callable[[int, Path], None]] = {
     "chart": scoring_section(scoring.chart_tasks, "Scoring functions of chart, by task"),
     "chemistry": scoring_section(scoring.benchmark_row("chemistry"), "Scoring function of chemistry"),
     "figure_text": scoring_section(scoring.detectors, "Detection and end to end of figure_text, with all subsets"),
+    "formula": scoring_section(formula_rows, "CDM of the same 200 pairs of formulas"),
     "traffic_rules": scoring_section(scoring.benchmark_row("traffic_rules"), "Scoring function of traffic_rules"),
 }
 
