@@ -47,8 +47,8 @@ FormulaPair = Pair[FormulaTruth, FormulaPrediction]
 def formula_rows() -> list[Row]:
     """The whole of CDM in batches, its stages, and plain TeX with one formula a process; a row says its share.
 
-    All on the same 200 pairs, long and short, some broken. The stages are measured first, and so bear what a worker does
-    once, such as reading fonts; the whole is what it costs from then on.
+    All on the same 200 pairs, long and short, some broken. The stages are measured first, and so bear what a worker
+    does once, such as reading fonts; the whole is what it costs from then on.
     """
     pairs = formula_bench_pairs()
     texts = [text for pair in pairs for text in (pair.truth.latex, pair.prediction and pair.prediction.latex) if text]
