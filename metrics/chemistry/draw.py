@@ -18,6 +18,8 @@ BOND_PIXELS = 46.0
 COLUMN, MARGIN, TEXT_HEIGHT = 520.0, 30.0, 20.0
 LARGEST_HEIGHT = 900.0
 LONGEST_TEXT = 300
+HALO = {"stroke": "#ffffff", "stroke-width": "4", "stroke-linejoin": "round", "paint-order": "stroke"}
+"""Keeps labels readable where bonds run through them."""
 LINES_OF_BOND = {"=": (-2.5, 2.5), "~": (-4.0, 0.0, 4.0)}
 
 
@@ -26,6 +28,7 @@ def draw_lines(
 ) -> str:
     """Returns an SVG document; `pairs` are the regions of both sides in order, with their matches."""
     svg = ElementTree.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "font-family": "sans-serif"})
+    ElementTree.SubElement(svg, "rect", {"width": "100%", "height": "100%", "fill": "#ffffff"})
     y = TEXT_HEIGHT
     for title, line in (("ground truth", truth), ("prediction", prediction)):
         words = " ".join(line.tokens) if line is not None else "(no prediction)"
@@ -104,7 +107,7 @@ def _draw_bond(svg: ElementTree.Element, bond: Bond, points: Sequence[tuple[floa
         ElementTree.SubElement(svg, "line", ends | style)
     if bond.type not in ("-", "=", "~", "-:"):
         middle = {"x": f"{(x1 + x2) / 2:.1f}", "y": f"{(y1 + y2) / 2:.1f}", "font-size": "11", "fill": style["stroke"]}
-        ElementTree.SubElement(svg, "text", middle).text = bond.type
+        ElementTree.SubElement(svg, "text", middle | HALO).text = bond.type
 
 
 def _draw_atom(svg: ElementTree.Element, point: tuple[float, float], text: str, good: bool, is_circle: bool) -> None:
@@ -120,4 +123,4 @@ def _draw_atom(svg: ElementTree.Element, point: tuple[float, float], text: str, 
         ElementTree.SubElement(svg, "circle", ring)
     elif text:
         place = {"x": f"{x + 4:.1f}", "y": f"{y - 4:.1f}", "font-size": "13", "fill": colour}
-        ElementTree.SubElement(svg, "text", place).text = _printable(text[:60])
+        ElementTree.SubElement(svg, "text", place | HALO).text = _printable(text[:60])

@@ -42,7 +42,8 @@ def draw_regions(
     right, bottom = (max((corner[axis] for corner in corners), default=1.0) for axis in (0, 1))
     view = f"{left - 10:.6g} {top - 20:.6g} {right - left + 20:.6g} {bottom - top + 40:.6g}"
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" font-family="sans-serif" font-size="9">'
-    return "\n".join((head, *shapes, "</svg>"))
+    paper = f'<rect x="{left - 10:.6g}" y="{top - 20:.6g}" width="100%" height="100%" fill="#ffffff"/>'
+    return "\n".join((head, paper, *shapes, "</svg>"))
 
 
 def _outline(region: TruthRegion | PredictedRegion) -> list[Point]:

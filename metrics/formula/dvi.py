@@ -17,6 +17,8 @@ UNITS_PER_POINT = 65536
 NO_MARK = -1
 _RULE = -1
 
+Glyph = tuple[int, int, int, int]
+
 
 class UnreadableOutput(Exception):
     """The bytes are not DVI or TFM."""
@@ -45,25 +47,31 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Font:
-    """A font at a size: its name, the size in scaled points, and (width, height, depth) by character."""
+    """A font at a size: its name, the size in scaled points, and (width, height, depth, overhang) by character.
+
+    The overhang is TeX's italic correction: how far a slanted glyph reaches beyond its width.
+    """
 
     name: str
     size: int
-    glyphs: dict[int, tuple[int, int, int]]
+    glyphs: dict[int, Glyph]
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """(width, height, depth) of each character, in units of 2**-20 of the font's size."""
+    """(width, height, depth, overhang) of each character, in units of 2**-20 of the font's size."""
 
-    glyphs: dict[int, tuple[int, int, int]]
+    glyphs: dict[int, Glyph]
 
     def at(self, name: str, size: int) -> Font:
         """Returns the font at a size in scaled points."""
         return Font(
             name,
             size,
-            {code: (w * size >> 20, h * size >> 20, d * size >> 20) for code, (w, h, d) in self.glyphs.items()},
+            {
+                code: (w * size >> 20, h * size >> 20, d * size >> 20, o * size >> 20)
+                for code, (w, h, d, o) in self.glyphs.items()
+            },
         )
 
 
@@ -73,17 +81,18 @@ def read_metrics(data: bytes) -> Metrics:
     Raises UnreadableOutput where the bytes are not a TFM file.
     """
     try:
-        header, first, last, widths, heights, depths = struct.unpack_from(">6h", data, 2)
+        header, first, last, widths, heights, depths, overhangs = struct.unpack_from(">7h", data, 2)
         info = 24 + 4 * header
         tables = info + 4 * (last - first + 1)
         wide = struct.unpack_from(f">{widths}i", data, tables)
         high = struct.unpack_from(f">{heights}i", data, tables + 4 * widths)
         deep = struct.unpack_from(f">{depths}i", data, tables + 4 * (widths + heights))
+        over = struct.unpack_from(f">{overhangs}i", data, tables + 4 * (widths + heights + depths))
         glyphs = {}
         for code in range(first, last + 1):
-            width, height_depth = data[info], data[info + 1]
+            width, height_depth, overhang = data[info], data[info + 1], data[info + 2] >> 2
             if width:
-                glyphs[code] = (wide[width], high[height_depth >> 4], deep[height_depth & 15])
+                glyphs[code] = (wide[width], high[height_depth >> 4], deep[height_depth & 15], over[overhang])
             info += 4
     except (struct.error, IndexError) as error:
         raise UnreadableOutput(f"not a font metric file: {error}") from error
@@ -157,7 +166,7 @@ class _Reader:
         mark = NO_MARK
         h = v = w = x = y = z = 0
         stack: list[tuple[int, int, int, int, int, int]] = []
-        glyphs: dict[int, tuple[int, int, int]] = {}
+        glyphs: dict[int, Glyph] = {}
         font = 0
         while True:
             code = data[at]
@@ -169,8 +178,8 @@ class _Reader:
                     at += 1
                 size = glyphs.get(character)
                 if size:
-                    width, height, depth = size
-                    add(Ink(mark, h, v - height, h + width, v + depth, v, font, character))
+                    width, height, depth, overhang = size
+                    add(Ink(mark, h, v - height, h + width + overhang, v + depth, v, font, character))
                     if code != 133:
                         h += width
             elif code == 239:

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 
 from metrics.formula import commands
-from metrics.formula.parse import Unparsable, normal_tokens
+from metrics.formula.cursor import Unparsable
+from metrics.formula.parse import normal_tokens
 from metrics.formula.tokens import BLANK, clean_formula, is_table, plain_text, split, without_comment
 
 _ONE_ARGUMENT = commands.MARKS | commands.INVISIBLE

@@ -6,11 +6,11 @@ every environment of rows as an array. The parser prints while it reads; there i
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from metrics.formula import commands
 from metrics.formula.arrays import alignments, array
+from metrics.formula.cursor import END_OF_INPUT, TokenCursor, Unparsable
 from metrics.formula.tokens import BLANK, split
 from metrics.formula.vocabulary import COMMANDS
 
@@ -18,11 +18,6 @@ DEEPEST = 120
 """Groups and commands within each other; Python's own stack is not much deeper."""
 
 _ENDS = frozenset({"}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
-_END_OF_INPUT = ""
-
-
-class Unparsable(Exception):
-    """The text is not a formula of the grammar; the message says what was expected."""
 
 
 @dataclass(slots=True)
@@ -43,37 +38,16 @@ def normal_tokens(text: str) -> list[str]:
     """
     reader = _Reader(split(text))
     tokens = reader.expression()
-    if reader.peek() != _END_OF_INPUT:
+    if reader.peek() != END_OF_INPUT:
         raise Unparsable(f"unexpected {reader.peek()}")
     return tokens
 
 
-class _Reader:
+class _Reader(TokenCursor):
     def __init__(self, tokens: list[str]) -> None:
-        self._tokens = tokens
-        self._at = 0
+        super().__init__(tokens)
         self._depth = 0
-        self._in_text = False
         self._roman = False
-
-    def peek(self) -> str:
-        """The next token, white space skipped outside of text; empty at the end."""
-        tokens = self._tokens
-        while self._at < len(tokens):
-            token = tokens[self._at]
-            if token != BLANK or self._in_text:
-                return token
-            self._at += 1
-        return _END_OF_INPUT
-
-    def take(self) -> str:
-        token = self.peek()
-        self._at += 1
-        return token
-
-    def expect(self, wanted: str) -> None:
-        if self.take() != wanted:
-            raise Unparsable(f"expected {wanted}")
 
     def expression(self, closing: str = "") -> list[str]:
         """Reads up to what ends an expression, or up to `closing`, and leaves that unread."""
@@ -82,7 +56,7 @@ class _Reader:
         numerator: list[str] = []
         while True:
             token = self.peek()
-            if token in _ENDS or token in (_END_OF_INPUT, closing):
+            if token in _ENDS or token in (END_OF_INPUT, closing):
                 break
             if token in commands.INFIXES:
                 if infix is not None:
@@ -98,11 +72,11 @@ class _Reader:
     def _atom(self) -> list[str]:
         """A nucleus with its scripts."""
         token = self.peek()
-        if token in {"^", "_", "'"} and not self._in_text:
+        if token in {"^", "_", "'"} and not self.in_text:
             tokens: list[str] = []
         else:
             tokens = self._nucleus().tokens
-        return tokens if self._in_text else tokens + self._scripts()
+        return tokens if self.in_text else tokens + self._scripts()
 
     def _scripts(self) -> list[str]:
         upper: list[str] | None = None
@@ -135,7 +109,7 @@ class _Reader:
         token = self.peek()
         if token == "}":
             return _Piece([self.take()])
-        if token in _ENDS or token in {_END_OF_INPUT, "^", "_", "'"}:
+        if token in _ENDS or token in {END_OF_INPUT, "^", "_", "'"}:
             raise Unparsable("expected an argument")
         return self._nucleus()
 
@@ -199,7 +173,7 @@ class _Reader:
         if token == "\\begin":
             return _Piece(self._environment())
         if token in commands.SIZED:
-            return _Piece([token + self._delimiter()])
+            return _Piece([token + self.delimiter()])
         if token == "\\rm":
             return self._switch_to_roman()
         if self._roman and (token in commands.LETTERS or token[1:] not in COMMANDS) and token[1:].isalpha():
@@ -207,10 +181,10 @@ class _Reader:
         if token in commands.LIMIT_OPERATORS:
             return _Piece(["\\operatorname", "{", *token[1:], "}"])
         if token in commands.COLOURS:
-            self._colour()
+            self.skip_colour()
             return _Piece([])
         if token in commands.SKIPS or token in commands.KERNS:
-            return _Piece([self._length(token)] if self._has_length(token) else [token])
+            return _Piece([self.length(token)] if self.has_length(token) else [token])
         if token in {"\\[", "\\]", "\\(", "\\)"}:
             return _Piece([])
         return _Piece([token])
@@ -242,79 +216,31 @@ class _Reader:
     def _text(self) -> _Piece:
         """The argument of a text command, in which a blank is a blank."""
         self.peek()
-        outer, self._in_text = self._in_text, True
+        outer, self.in_text = self.in_text, True
         try:
             return self._argument()
         finally:
-            self._in_text = outer
-
-    def _delimiter(self) -> str:
-        token = self.take()
-        if token in {_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_"}:
-            raise Unparsable("expected a delimiter")
-        return token
+            self.in_text = outer
 
     def _left_right(self) -> list[str]:
-        tokens = ["\\left" + self._delimiter(), *self.expression()]
+        tokens = ["\\left" + self.delimiter(), *self.expression()]
         while self.peek() == "\\middle":
             self.take()
-            tokens += ["\\middle" + self._delimiter(), *self.expression()]
+            tokens += ["\\middle" + self.delimiter(), *self.expression()]
         self.expect("\\right")
-        return [*tokens, "\\right" + self._delimiter()]
-
-    def _raw_group(self) -> list[str]:
-        """The tokens of a group as they stand, without its braces and blanks."""
-        self.expect("{")
-        tokens: list[str] = []
-        depth = 1
-        while True:
-            token = self.take()
-            depth += (token == "{") - (token == "}")
-            if token == _END_OF_INPUT:
-                raise Unparsable("expected }")
-            if not depth:
-                return tokens
-            if token != BLANK:
-                tokens.append(token)
-
-    def _colour(self) -> None:
-        if self.peek() == "[":
-            while self.take() not in {"]", _END_OF_INPUT}:
-                pass
-        self._raw_group()
-
-    def _has_length(self, token: str) -> bool:
-        ahead = "".join(self._tokens[self._at : self._at + 40]).replace(BLANK, "")
-        braced = token in commands.SKIPS
-        return bool((_BRACED_LENGTH if braced else _BARE_LENGTH).match(ahead))
-
-    def _length(self, token: str) -> str:
-        """A command with its length as one token; `_has_length` has seen the length."""
-        if token in commands.SKIPS:
-            star = "*" if self.peek() == "*" and self.take() else ""
-            return f"{token}{star}{{{''.join(self._raw_group())}}}"
-        length = ""
-        while not _BARE_LENGTH.fullmatch(length):
-            length += self.take()
-        return f"{token} {length}"
+        return [*tokens, "\\right" + self.delimiter()]
 
     def _environment(self) -> list[str]:
-        name = "".join(self._raw_group()).removesuffix("*")
+        name = "".join(self.raw_group()).removesuffix("*")
         if name not in commands.ARRAYS and name not in commands.DELIMITED:
             raise Unparsable(f"no environment {name[:40]}")
-        self._optional_position()
-        columns = alignments(self._raw_group()) if name in commands.ARRAYS else None
+        self.skip_position()
+        columns = alignments(self.raw_group()) if name in commands.ARRAYS else None
         rows = self._rows()
         self.expect("\\end")
-        if "".join(self._raw_group()).removesuffix("*") != name:
+        if "".join(self.raw_group()).removesuffix("*") != name:
             raise Unparsable(f"expected \\end{{{name}}}")
         return array(name, columns, rows)
-
-    def _optional_position(self) -> None:
-        ahead = [token for token in self._tokens[self._at : self._at + 6] if token != BLANK][:3]
-        if len(ahead) == 3 and ahead[0] == "[" and ahead[1] in {"t", "b", "c"} and ahead[2] == "]":
-            while self.take() != "]":
-                pass
 
     def _rows(self) -> list[list[list[str]]]:
         rows: list[list[list[str]]] = [[]]
@@ -325,28 +251,12 @@ class _Reader:
                 self.take()
             elif token in {"\\\\", "\\cr"}:
                 self.take()
-                self._row_gap()
+                self.skip_row_gap()
                 rows.append([])
             elif token == "\\end":
                 return rows
             else:
                 raise Unparsable("expected & or \\\\ or \\end")
-
-    def _row_gap(self) -> None:
-        """Skips the star and the length after a line break."""
-        if self.peek() == "*":
-            self.take()
-        ahead = "".join(self._tokens[self._at : self._at + 20]).replace(BLANK, "")
-        if _ROW_GAP.match(ahead):
-            while self.take() != "]":
-                pass
-
-
-_UNIT = r"(?:true)?(?:em|ex|pt|pc|in|bp|cm|mm|dd|cc|sp|mu)"
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
-_BARE_LENGTH = re.compile(_NUMBER + _UNIT)
-_BRACED_LENGTH = re.compile(r"\*?\{" + _NUMBER + _UNIT + r"\}")
-_ROW_GAP = re.compile(r"\[" + _NUMBER + _UNIT + r"\]")
 
 
 def _grouped(tokens: list[str]) -> list[str]:

@@ -169,10 +169,12 @@ BROKEN = (
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_scores_do_not_depend_on_the_batch(benchmark_: Formula, rng: random.Random, cuts: list[int]) -> None:
     pairs = [Pair(f"broken-{i}", FormulaTruth("a+b"), FormulaPrediction(text)) for i, text in enumerate(BROKEN)]
-    for index in range(8):
+    # One of them is a document.
+    for index in range(3, 11):
         truth, prediction = sample(index, 11)
-        read = FormulaPrediction(prediction["latex"]) if prediction else None
-        pairs.append(Pair(truth["sample_id"], FormulaTruth(truth["latex"]), read))
+        read = msgspec.convert(prediction, FormulaPrediction) if prediction else None
+        pairs.append(Pair(truth["sample_id"], msgspec.convert(truth, FormulaTruth), read))
+    assert sum(pair.truth.document is not None for pair in pairs) == 1
     expected = {pair.sample_id: result for pair, result in zip(pairs, benchmark_.score(pairs), strict=True)}
     rng.shuffle(pairs)
     while pairs:

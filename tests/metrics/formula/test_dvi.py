@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from metrics.formula.dvi import Font, Ink, Metrics, Page, UnreadableOutput, read_metrics, read_pages
 
 PREAMBLE = b"\xf7\x02" + struct.pack(">3i", 25400000, 473628672, 1000) + b"\x00"
-# Character 65 is 1/2 of the size wide, 1/4 high and 1/8 deep.
-HALF = Metrics({65: (1 << 19, 1 << 18, 1 << 17)})
+# Character 65 is 1/2 of the size wide, 1/4 high and 1/8 deep; 66 leans 1/16 beyond its width besides.
+HALF = Metrics({65: (1 << 19, 1 << 18, 1 << 17, 0), 66: (1 << 19, 1 << 18, 1 << 17, 1 << 16)})
 
 
 def page(body: bytes, number: int = 1) -> bytes:
@@ -80,4 +80,11 @@ def test_any_bytes_end_in_pages_or_in_the_error(data: bytes) -> None:
 
 
 def test_metrics_at_a_size() -> None:
-    assert HALF.at("font", 2048) == Font("font", 2048, {65: (1024, 512, 256)})
+    assert HALF.at("font", 2048) == Font("font", 2048, {65: (1024, 512, 256, 0), 66: (1024, 512, 256, 128)})
+
+
+def test_ink_reaches_as_far_as_a_glyph_leans_and_the_next_starts_at_its_width() -> None:
+    ((_, (leaning, following)),) = [(one.number, one.inks) for one in pages(PREAMBLE + page(FONT + b"\x42\x41"))]
+    # At a size of 1024: 512 wide, 64 beyond.
+    assert (leaning.left, leaning.right) == (0, 512 + 64)
+    assert (following.left, following.right) == (512, 1024)

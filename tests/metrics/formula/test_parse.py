@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metrics.formula.commands import words
+from metrics.formula.cursor import Unparsable
 from metrics.formula.normal_form import Unbalanced, comparison_tokens, normal_form
-from metrics.formula.parse import Unparsable, normal_tokens
+from metrics.formula.parse import normal_tokens
 from metrics.formula.tokens import clean_formula
 
 
@@ -120,3 +122,26 @@ def test_any_text_has_tokens_and_the_normal_form_is_its_own(text: str) -> None:
     if form.parsed and not form.table:
         again = normal_form(" ".join(form.tokens))
         assert [token.strip() for token in again.tokens] == [token.strip() for token in form.tokens] or not again.parsed
+
+
+def test_a_length_within_text_may_have_blanks() -> None:
+    assert normal_tokens(r"\text{\kern 1 pt x}") == ["\\mathrm", "{", "\\kern 1pt", "~", "x", "}"]
+
+
+PIECES = sorted(
+    words(
+        r"\text{ \kern \hskip \mkern \hspace{ 1 . 5 e m pt } { [ ] \\ & ^ _ ' \left( \right) \left \right \middle "
+        r"\begin{array}{ \begin{array}{c} \end{array} \begin{cases} \end{cases} \begin \end \sqrt \frac \over \choose "
+        r"\color{ \color[ \rm \mathrm{ \operatorname \operatorname* \mathop \hat \big \limits * - + ~ \ x"
+    )
+)
+
+
+@given(st.lists(st.sampled_from([*PIECES, " "]), max_size=40))
+@settings(max_examples=400, deadline=2000)
+def test_any_pieces_of_formulas_come_to_an_end(pieces: list[str]) -> None:
+    try:
+        tokens = normal_form("".join(pieces)).tokens
+    except Unbalanced:
+        return
+    assert len(tokens) < 100 * (len(pieces) + 1)
