@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines import launch
+from pipelines import launch, lifeline
 from pipelines.commands import benchmarks, convert, describe, draw, evaluate, select, split
 from pipelines.commands.common import CRASHED, INTERRUPTED, WRONG_USAGE, Parser
 from pipelines.errors import UsageError
 
 EXAMPLE = """\
 example:
-  beamscore evaluate chart --ground-truth tests/corpora/chart/ground_truth.jsonl \\
-      --predictions tests/corpora/chart/predictions.jsonl --output out/chart
+  beamscore evaluate chart --output out/chart \\
+      --ground-truth tests/corpora/chart/ground_truth.jsonl \\
+      --predictions tests/corpora/chart/predictions.jsonl
 
 'beamscore COMMAND --help' tells the options of a command."""
 
@@ -28,38 +31,80 @@ COMMANDS = (evaluate, benchmarks, convert, describe, split, select, draw)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns the exit code: 0 done, 1 a gate failed, 2 wrong usage or input."""
-    signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        parsed, rest = parser().parse_known_args(arguments)
-        launch.quiet_logging(parsed.verbose)
-        options = launch.beam_options(rest)
-        launch.quiet_workers(options, parsed.verbose)
-        FileSystems.set_options(options)
-        command: Callable[[argparse.Namespace, PipelineOptions], int] = parsed.command
-        return command(parsed, options)
-    except UsageError as error:
-        print(f"beamscore: {error}", file=sys.stderr)
-        return WRONG_USAGE
-    except KeyboardInterrupt:
+    """Runs the command line and returns the exit code.
+
+    0 done; 1 a gate failed; 2 wrong usage or input; 3 a defect; 130 interrupted, by Ctrl-C or SIGTERM.
+    """
+    with _signals() as interrupted:
+        try:
+            return _run(arguments)
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - each is told, and told apart by the exit code
+            # A runner may wrap an interrupt into an error of its own.
+            return _failed(error, interrupted.is_set() or isinstance(error, KeyboardInterrupt))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    parsed, rest = parser().parse_known_args(arguments)
+    launch.quiet_logging(parsed.verbose)
+    options = launch.beam_options(rest)
+    launch.quiet_workers(options, parsed.verbose)
+    FileSystems.set_options(options)
+    command: Callable[[argparse.Namespace, PipelineOptions], int] = parsed.command
+    return command(parsed, options)
+
+
+def _failed(error: BaseException, interrupted: bool) -> int:
+    """Says what ended the command, and returns the exit code."""
+    if interrupted:
         print("beamscore: interrupted; the result of an earlier run, if any, is as it was", file=sys.stderr)
         return INTERRUPTED
-    except Exception:  # noqa: BLE001 - a defect is shown whole, and told apart from wrong usage by the exit code
-        traceback.print_exc()
-        return CRASHED
+    if isinstance(error, UsageError):
+        print(f"beamscore: {error}", file=sys.stderr)
+        return WRONG_USAGE
+    # A defect is shown whole, and told apart from wrong usage by the exit code.
+    traceback.print_exception(error)
+    return CRASHED
 
 
-def _interrupt(number: int, frame: object) -> NoReturn:
-    raise KeyboardInterrupt
+@contextlib.contextmanager
+def _signals() -> Iterator[threading.Event]:
+    """Makes Ctrl-C and SIGTERM raise KeyboardInterrupt, and tells whether one has come."""
+    interrupted = threading.Event()
+
+    def interrupt(number: int, frame: object) -> NoReturn:
+        interrupted.set()
+        lifeline.cut()
+        # The threads that talk to the workers are about to fail.
+        threading.excepthook = lambda _: None
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted
+        return
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield interrupted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        threading.excepthook = threading.__excepthook__
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Keeps each command on one line: argparse forgets that commands are indented twice when it makes room."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = max(map(len, (command.__name__.rpartition(".")[2] for command in COMMANDS))) + 4
 
 
 def parser() -> argparse.ArgumentParser:
     """Returns the parser of the command line; what it does not know is meant for Beam."""
     whole = Parser(
         prog="beamscore",
-        description="Scores machine predictions against ground truth, exactly as the benchmarks define it.",
+        description="Scores machine predictions against ground truth as the benchmarks define it.",
         epilog=EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)

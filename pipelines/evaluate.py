@@ -24,7 +24,7 @@ from transforms.quarantine import CountCauses
 from transforms.score import ScoredSample, ScoreSamples, ScoringPlan
 from transforms.slice import CheckSliceCount, SliceSamples
 from transforms.stage import make_folder, staging_folder, write_probe
-from transforms.write import Publish, WriteQuarantine, WriteSamples, encode_json
+from transforms.write import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         | "WriteSamples" >> WriteSamples(_staged(plan, "samples"), plan.systems, tuple(benchmark.sample_columns)),
         "quarantine_files": entries | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }
-    make = partial(make_result, plan.configuration, plan.systems)
+    make = partial(make_result, plan.configuration, plan.systems, plan.run_id)
     _ = parts | "Publish" >> Publish(plan.output, plan.run_id, PARTS, make, SUMMARY)
 
 
@@ -124,16 +124,24 @@ def _figure(sample: ScoredSample, column: str) -> list[tuple[int, tuple[float, s
     return [] if figure is None else [(sample.system, (figure, sample.sample_id, sample.status))]
 
 
-def make_result(configuration: Configuration, systems: Sequence[str], parts: dict[str, list[Any]]) -> dict[str, bytes]:
-    """Returns the files that stand at the top of the output folder, by name."""
+def make_result(
+    configuration: Configuration, systems: Sequence[str], run_id: str, parts: dict[str, list[Any]]
+) -> dict[str, bytes]:
+    """Returns the files that stand at the top of the output folder, by name.
+
+    A run without any sample gets a file of no rows too, so that whoever reads the samples finds their columns.
+    """
     result = RunResult.of(
         configuration, systems, parts["figures"], dict(parts["tally"]), dict(parts["worst"]), parts["causes"]
     )
-    return {
+    files = {
         SUMS: encode_json(sums_document(result)),
         REPORT: report(result).encode(),
         SUMMARY: encode_json(summary(result)),
     }
+    if not parts["samples_files"]:
+        files[f"samples/samples-{run_id}.parquet"] = no_samples(tuple(configuration.benchmark.sample_columns))
+    return files
 
 
 def summary_path(output: str) -> str:

@@ -22,8 +22,10 @@ from apache_beam.options.pipeline_options import (
 from apache_beam.portability.api import beam_provision_api_pb2
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner, fn_runner
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
+from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 from pipelines.errors import UsageError, as_usage_error
+from pipelines.lifeline import lifeline
 
 MANY_CORES = 4
 MUCH_INPUT = 64 << 20
@@ -105,8 +107,8 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
 
     Raises UsageError where an input turned out to be wrong on the way.
     """
-    with _in_words():
-        pipeline = beam.Pipeline(runner=_runner(options), options=options)
+    with _in_words(), _worker_environment(options) as environment:
+        pipeline = beam.Pipeline(runner=_runner(options, environment), options=options)
         build(pipeline)
         return pipeline.run()
 
@@ -145,7 +147,7 @@ def use_processes(options: PipelineOptions, processes: int | None, input_bytes: 
         direct.direct_num_workers = processes
 
 
-def _runner(options: PipelineOptions) -> Any:
+def _runner(options: PipelineOptions, environment: Any = None) -> Any:
     """Returns Beam's in-process runner for local runs, else None: the options name the runner.
 
     The DirectRunner of recent Beam first tries to download and start another program; a local run must not depend
@@ -155,7 +157,25 @@ def _runner(options: PipelineOptions) -> Any:
         return None
     encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
     info = fn_runner.ExtendedProvisionInfo(beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded))
-    return FnApiRunner(provision_info=info)
+    return FnApiRunner(default_environment=environment, provision_info=info)
+
+
+@contextlib.contextmanager
+def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
+    """Gives what starts a worker process of ours where the options ask for processes, else None.
+
+    The runner would start Beam's worker otherwise, so the option is taken away from it meanwhile.
+    """
+    direct = options.view_as(DirectOptions)
+    if not is_local(options) or direct.direct_running_mode != "multi_processing":
+        yield None
+        return
+    direct.direct_running_mode = None
+    try:
+        with lifeline() as command_line:
+            yield SubprocessSDKEnvironment.from_command_string(command_line)
+    finally:
+        direct.direct_running_mode = "multi_processing"
 
 
 def quiet_logging(verbose: bool) -> None:

@@ -23,12 +23,16 @@ from transforms.records import Framed, InputProblem
 
 @dataclass(frozen=True)
 class Selection:
-    """Which samples to take: those of `system` whose figure `column` is below `threshold`."""
+    """Which samples to take: those of `system` whose figure `column` is below `threshold`.
+
+    has_rows: whether the run has any rows; one without samples has no files of them.
+    """
 
     run: str
     system: str
     column: str
     threshold: float
+    has_rows: bool = True
 
 
 def read_summary(run: str) -> dict[str, Any]:
@@ -57,9 +61,10 @@ def sample_files(run: str) -> str:
 
 def build_selection(pipeline: beam.Pipeline, inputs: Inputs, selection: Selection, write: WriteRecords) -> None:
     """Wires the pipeline: the rows of the run are filtered, then joined with the records that they came from."""
+    tables = beam.io.ReadFromParquetBatched(sample_files(selection.run)) if selection.has_rows else beam.Create([])
     rows = (
         pipeline
-        | "Rows" >> beam.io.ReadFromParquetBatched(sample_files(selection.run))
+        | "Rows" >> tables
         | "Below" >> beam.FlatMap(_below, selection).with_output_types(tuple[str, dict[str, Any]])
     )
     read = inputs.read(pipeline)

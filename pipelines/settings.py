@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from msgspec import Meta
 
 from metrics.benchmark import Benchmark, benchmark_class, benchmark_names
 from pipelines.errors import UsageError, one_line
+from pipelines.explain import explain, nearest, shown
 from transforms.labels import MOST_SLICES_PER_SAMPLE
 from transforms.slice import MOST_SLICES
 
@@ -132,14 +132,14 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     name = raw.get("benchmark")
     if not isinstance(name, str) or name not in benchmark_names():
         known = ", ".join(benchmark_names())
-        found = "it is missing" if name is None else f"found {_shown(name)}{_nearest(name, benchmark_names())}"
+        found = "it is missing" if name is None else f"found {shown(name)}{nearest(name, benchmark_names())}"
         raise UsageError(f"{source}: benchmark: {found}; allowed: {known}")
     kind = benchmark_class(name)
     shared = {field.encode_name for field in msgspec.structs.fields(Settings)}
     own = {field.encode_name for field in msgspec.structs.fields(kind.options_type)}
     for key in raw:
         if key not in shared | own:
-            near = _nearest(key, sorted(shared | own))
+            near = nearest(key, sorted(shared | own))
             raise UsageError(
                 f"{source}: {key}: unknown key{near}; allowed for {name}: {', '.join(sorted(shared | own))}"
             )
@@ -161,7 +161,7 @@ def _check_gates(gates: Mapping[str, Gate], kind: type[Benchmark[Any, Any, Any]]
     for figure, gate in gates.items():
         if not any(_is_figure(figure, known) for known in kind.value_meanings):
             figures = list(kind.value_meanings)
-            near = _nearest(figure, figures) or f"; `beamscore benchmarks {kind.name}` lists them"
+            near = nearest(figure, figures) or f"; `beamscore benchmarks {kind.name}` lists them"
             raise UsageError(f"{source}: gates.{figure}: {kind.name} has no such figure{near}")
         for name, limit in (("minimum", gate.minimum), ("maximum", gate.maximum)):
             if limit is not None and not math.isfinite(limit):
@@ -239,88 +239,4 @@ def _convert(raw: dict[str, Any], kind: type[_Struct], source: str) -> _Struct:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{source}: {_explain(error, raw, kind)}") from error
-
-
-def _explain(error: msgspec.ValidationError, raw: Any, kind: type[msgspec.Struct]) -> str:
-    message, _, path = str(error).partition(" - at `")
-    in_key = path.startswith("key` in `")
-    keys = re.findall(r"\[(?:\.\.\.|\d+)\]|[^.\[\]`$]+", path.removeprefix("key` in `").rstrip("`"))
-    info: Any = msgspec.inspect.type_info(kind)
-    value = raw
-    walked: list[str] = []
-    for step in keys:
-        key = step if not step.startswith("[") else _failing_key(raw, walked, kind, str(error))
-        if key is None:
-            break
-        value = value.get(key) if isinstance(value, dict) else None
-        info = _field_type(info, key)
-        walked.append(key)
-    unknown = re.match(r"Object contains unknown field `(.*)`", message)
-    if unknown and isinstance(info, msgspec.inspect.StructType):
-        names = [field.encode_name for field in info.fields]
-        name = ".".join([*walked, unknown.group(1)])
-        return f"{name}: unknown key{_nearest(unknown.group(1), names)}; allowed: {', '.join(names)}"
-    if in_key and isinstance(info, msgspec.inspect.DictType):
-        found = _failing_key(raw, walked, kind, str(error))
-        return f"{'.'.join(walked)}: found the key {_shown(found)}; allowed: {_allowed(info.key_type)}"
-    allowed = f"; allowed: {_allowed(info)}" if info is not None else f"; {message}"
-    return f"{'.'.join(walked) or 'it'}: found {_shown(value)}{allowed}"
-
-
-def _failing_key(raw: Any, walked: Sequence[str], kind: type[msgspec.Struct], message: str) -> Any:
-    """Returns the key in the mapping at `walked` that causes the error `message`, which does not name it."""
-    mapping = raw
-    for key in walked:
-        mapping = mapping[key]
-    for key in mapping if isinstance(mapping, dict) else ():
-        alone: Any = {key: mapping[key]}
-        for outer in reversed(walked):
-            alone = {outer: alone}
-        try:
-            msgspec.convert({**raw, **alone}, kind)
-        except msgspec.ValidationError as error:
-            if str(error) == message:
-                return key
-    return None
-
-
-def _field_type(info: Any, key: str) -> Any:
-    if isinstance(info, msgspec.inspect.UnionType):
-        info = next((each for each in info.types if isinstance(each, msgspec.inspect.StructType)), None)
-    if isinstance(info, msgspec.inspect.StructType):
-        return next((field.type for field in info.fields if field.encode_name == key), None)
-    return info.value_type if isinstance(info, msgspec.inspect.DictType) else None
-
-
-def _allowed(info: Any) -> str:
-    """Says in words what a type allows."""
-    inspect = msgspec.inspect
-    if isinstance(info, inspect.UnionType):
-        return " or ".join(_allowed(each) for each in info.types)
-    if isinstance(info, inspect.LiteralType):
-        return ", ".join(str(each) for each in info.values)
-    if isinstance(info, (inspect.IntType, inspect.FloatType)):
-        kind = "an integer" if isinstance(info, inspect.IntType) else "a number"
-        bounds = [("at least", info.ge), ("above", info.gt), ("at most", info.le), ("below", info.lt)]
-        given = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
-        return f"{kind} {given}".strip()
-    if isinstance(info, inspect.StrType):
-        return f"text that matches {info.pattern}" if info.pattern else "text"
-    if isinstance(info, inspect.ListType):
-        return f"a list of {_allowed(info.item_type)}"
-    if isinstance(info, inspect.DictType):
-        return f"a mapping from {_allowed(info.key_type)} to {_allowed(info.value_type)}"
-    if isinstance(info, inspect.StructType):
-        return f"a group of keys: {', '.join(field.encode_name for field in info.fields)}"
-    return {inspect.BoolType: "true or false", inspect.NoneType: "null"}.get(type(info), type(info).__name__)
-
-
-def _nearest(name: str, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(str(name), names, n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+        raise UsageError(f"{source}: {explain(error, raw, kind)}") from error

@@ -29,6 +29,14 @@ def sample_schema(figures: Sequence[str]) -> Any:
     return pa.schema([*columns, pa.field("details", pa.string())])
 
 
+def no_samples(figures: Sequence[str]) -> bytes:
+    """Returns a Parquet file of samples without rows."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(sample_schema(figures).empty_table(), sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
 class WriteSamples(beam.PTransform):
     """Writes ScoredSample as Parquet below the staging folder `folder`; gives the names of the files."""
 

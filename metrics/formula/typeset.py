@@ -182,7 +182,7 @@ class Typesetter:
         )
         source = f"\\begin{{document}}\\csname formula@start\\endcsname\n{body}\n\\end{{document}}\n"
         fonts: dict[int, Font] = {}
-        pages, begun = self._run(source, fonts, self._seconds + len(formulas) // 20)
+        pages, begun = self._run(source, fonts, self._seconds + len(formulas) // 100)
         done: dict[Marked, Typeset | Failure] = {
             formulas[page.number]: Typeset((page,), fonts, *_on_paper(formulas[page.number]))
             for page in pages
@@ -238,7 +238,7 @@ class Typesetter:
     def metrics(self, name: str) -> Metrics:
         """Returns the glyph sizes of a font; of a font that is not there, none."""
         if name not in self._metrics:
-            found = find_file(f"{name}.tfm")
+            found = find_file(f"{name}.tfm", self._paths.get("TFMFONTS", ""))
             self._metrics[name] = read_metrics(found.read_bytes()) if found else Metrics({})
         return self._metrics[name]
 

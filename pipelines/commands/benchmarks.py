@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.benchmark import benchmark_class, benchmark_names
 from pipelines.commands.common import DONE, add_command, check_benchmark
+
+WIDTH = 100
 
 
 def add(commands: Any) -> None:
@@ -18,15 +21,20 @@ def add(commands: Any) -> None:
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Prints every benchmark, or the one that is named."""
+    """Prints every benchmark, or the one that is named, in at most 100 columns where the names allow it."""
     if parsed.name:
         check_benchmark(parsed.name)
     for name in [parsed.name] if parsed.name else benchmark_names():
         kind = benchmark_class(name)
-        print(f"{name}: {kind.summary}")
+        print(_wrapped(f"{name}: ", kind.summary))
         for title, meanings in [("values", kind.value_meanings), ("values of each sample", kind.sample_columns)]:
             print(f"  {title}:")
             width = max(len(value) for value in meanings)
             for value, meaning in meanings.items():
-                print(f"    {value:<{width}}  {meaning}")
+                print(_wrapped(f"    {value:<{width}}  ", meaning))
     return DONE
+
+
+def _wrapped(start: str, text: str) -> str:
+    """Returns `text` after `start`, further lines below its beginning."""
+    return textwrap.fill(text, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))

@@ -72,11 +72,15 @@ def write_records(
 ) -> int:
     """Runs a pipeline that writes records, and prints where they are; 1 where anything was rejected.
 
-    rejected: where the pipeline lists it; the list is removed where it is empty.
+    rejected: where the pipeline lists it; the list is removed where it is empty. Where the command leaves before the
+    job ends, the list stays, and tells by itself whether there is anything in it.
     """
     outputs = [write] if rejected is None else [write, rejected]
     for output in outputs:
         output.prepare()
+    if launch.leaves(options):
+        launch.submit(options, build)
+        return DONE
     try:
         launch.run(options, build)
     except BaseException:

@@ -52,7 +52,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError(f"--system {system}: not in this run; there are {', '.join(summary['systems'])}")
     inputs = _inputs(parsed, summary["config"], system)
     write = WriteRecords(parsed.output, _columns(kind), parsed.shards)
-    selection = Selection(parsed.run, system, value, parsed.below)
+    selection = Selection(parsed.run, system, value, parsed.below, _has_rows(parsed.run, summary["systems"][system]))
     return write_records(options, lambda pipeline: build_selection(pipeline, inputs, selection, write), write, None)
 
 
@@ -62,12 +62,19 @@ def _columns(kind: type[Benchmark[Any, Any, Any]]) -> Columns:
     return columns | dict.fromkeys(["details", "ground_truth", "prediction"], Kind.JSON)
 
 
-def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) -> Inputs:
-    """Finds the rows of the run and the records that they came from."""
+def _has_rows(run: str, system: Mapping[str, Any]) -> bool:
+    """Tells whether the run has any rows; raises UsageError where it should have, but they are not there."""
     try:
-        match_glob(sample_files(parsed.run), "DIR")
+        return bool(match_glob(sample_files(run), "DIR"))
     except InputProblem as error:
-        raise UsageError(f"{parsed.run}: the rows of the run are not there: {error.message}") from error
+        counts = system.get("coverage", {}).get("ground_truth", {})
+        if counts.get("scored") or counts.get("missing_prediction"):
+            raise UsageError(f"{run}: the rows of the run are not there: {error.message}") from error
+        return False
+
+
+def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) -> Inputs:
+    """Finds the records that the run scored."""
     predictions = parsed.predictions or config.get("predictions", {}).get(system)
     changed = {"ground_truth": parsed.ground_truth or config.get("ground_truth"), "predictions": {system: predictions}}
     configuration = settings.check({**config, **changed, "slices": []}, parsed.run)

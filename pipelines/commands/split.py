@@ -38,12 +38,14 @@ def add(commands: Any) -> None:
     command.add_argument("--column", metavar="NAME", default="split", help="the column to write (default: split)")
     command.add_argument("--seed", type=int, default=0, help="another seed draws another split")
     rule = command.add_mutually_exclusive_group()
-    rule.add_argument("--fractions", metavar="NAME=FRACTION,...", help=f"default: {DEFAULT_FRACTIONS}")
+    rule.add_argument(
+        "--fractions", metavar="NAME=X,...", help=f"fractions of the groups; default: {DEFAULT_FRACTIONS}"
+    )
     rule.add_argument("--folds", type=int, metavar="K", help="k-fold cross validation: 0 to K - 1")
     rule.add_argument(
         "--published",
-        metavar="TRAINING,VALIDATION",
-        help="the DeTEXT recipe: sizes of training (one sample a group) and validation (whole groups)",
+        metavar="T,V",
+        help="the DeTEXT recipe: T samples for training, one a group, and V for validation, in whole groups",
     )
 
 
@@ -67,7 +69,7 @@ def _rule(parsed: argparse.Namespace) -> Any:
     if parsed.published is not None:
         sizes = re.fullmatch(r"\s*(\d{1,18})\s*,\s*(\d{1,18})\s*", parsed.published)
         if not sizes:
-            raise UsageError(f"--published {parsed.published}: must be TRAINING,VALIDATION, such as 100,100")
+            raise UsageError(f"--published {parsed.published}: must be T,V, such as 100,100")
         return PublishedSplit(int(sizes[1]), int(sizes[2]), parsed.seed)
     if parsed.folds is not None:
         if parsed.folds < 2:
@@ -77,7 +79,7 @@ def _rule(parsed: argparse.Namespace) -> Any:
     try:
         return partial(_part, _fractions(given), parsed.seed)
     except (ValueError, ArithmeticError) as error:
-        raise UsageError(f"--fractions {given}: {error}; give NAME=FRACTION,... that add up to 1") from error
+        raise UsageError(f"--fractions {given}: {error}; give NAME=X,... that add up to 1") from error
 
 
 def _fractions(given: str) -> dict[str, Fraction]:

@@ -17,7 +17,7 @@ from tests.flink.workers import PROJECT
 from tests.runs import Run
 
 COUNT = 50_000
-EARLIER_FILES = 30_000
+EARLIER_FILES = 10_000
 STAGED = ".staging/*/samples/*.parquet"
 SECONDS = 240
 

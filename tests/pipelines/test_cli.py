@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from backports import zstd
 
-from metrics.benchmark import MissingTool
+from metrics.benchmark import MissingTool, benchmark_class, benchmark_names
 from pipelines import cli, launch
 from pipelines.commands import common
 from pipelines.commands import evaluate as evaluate_command
@@ -115,6 +115,76 @@ def test_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
         "list the benchmarks",
     ):
         assert text in shown
+
+
+def test_help_fits_a_screen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for arguments, lines in [(["--help"], 24), *(([name, "--help"], 36) for name in ("evaluate", "convert", "split"))]:
+        with pytest.raises(SystemExit):
+            cli.main(arguments)
+        shown = capsys.readouterr().out.splitlines()
+        assert len(shown) <= lines
+        assert max(map(len, shown)) <= 80
+
+
+def test_the_list_of_benchmarks_is_readable_and_whole() -> None:
+    code, stdout, _ = command("benchmarks")
+    assert code == 0
+    assert max(map(len, stdout.splitlines())) <= 100
+    words = " ".join(stdout.split())
+    for name in benchmark_names():
+        kind = benchmark_class(name)
+        for value, meaning in {**kind.value_meanings, **kind.sample_columns}.items():
+            assert f"{value} {' '.join(meaning.split())}" in words
+    assert command("benchmarks", "toy")[1].startswith("toy: Exact match of strings.\n  values:\n    exact_match  share")
+
+
+def test_empty_inputs_are_scored(corpus: Path) -> None:
+    for name in ("empty.jsonl", "empty.jsonl.gz"):
+        (corpus / name).write_bytes(b"")
+        found = evaluate(corpus / "out", name, "p.jsonl", "--quiet")
+        assert (found.code, found.stderr) == (0, "")
+        system = found.summary["systems"]["predictions"]
+        assert (system["coverage"]["ground_truth"]["read"], system["coverage"]["predictions"]["unmatched"]) == (0, 6)
+        assert system["values"] == {"exact_match": None, "similarity": None}
+        found = evaluate(corpus / "out", "t.jsonl", name, "--quiet")
+        assert (found.code, found.stderr) == (0, "")
+        system = found.summary["systems"]["predictions"]
+        assert system["coverage"]["ground_truth"]["missing_prediction"] == 6
+        assert system["values"]["exact_match"] == 0
+    (corpus / "empty.parquet").write_bytes(b"")
+    message = refused("evaluate", "toy", "--ground-truth", "empty.parquet", *INPUTS[2:])
+    assert message.startswith("empty.parquet: cannot be read as parquet: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("missing: wrong\n", "c.yaml: benchmark: it is missing; allowed: "),
+        ("benchmark:\n", "c.yaml: benchmark: it is missing; allowed: "),
+        ("benchmark: [toy]\n", "c.yaml: benchmark: found ['toy']"),
+        ("", "c.yaml: the configuration must be a mapping of keys to values, such as `benchmark: chart`"),
+    ],
+)
+def test_a_configuration_without_a_benchmark(corpus: Path, text: str, message: str) -> None:
+    (corpus / "c.yaml").write_text(text)
+    assert refused("evaluate", "c.yaml", *INPUTS).startswith(message)
+
+
+@pytest.mark.parametrize("output", ["t.jsonl", "t.jsonl/out", "/dev/null/out", "/proc/out"])
+def test_an_output_that_cannot_be_written(corpus: Path, output: str) -> None:
+    message = refused("evaluate", "toy", *INPUTS[:4], "--output", output)
+    assert message.startswith(f"--output {output}: cannot be written: ")
+    assert (corpus / "t.jsonl").stat().st_size > 0
+
+
+def test_too_many_slices_end_the_run_with_one_line(corpus: Path) -> None:
+    message = refused("evaluate", "toy", *INPUTS, "--slice", "sample_id", "--set", "limits.slices=5")
+    assert message == (
+        "slices by sample_id: there are more than 5; slice by columns with fewer values, or raise limits.slices"
+    )
+    assert not list((corpus / "out").iterdir())
+    assert evaluate(corpus / "out", "t.jsonl", "p.jsonl", "--slice", "sample_id", "--set", "limits.slices=6").code == 0
 
 
 # Inputs that turn out to be wrong when they are read.

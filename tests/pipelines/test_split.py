@@ -123,15 +123,15 @@ def test_what_is_rejected_or_stands_twice_is_listed(tmp_path: Path) -> None:
     [
         (
             ["--fractions", "a=0.5,b=0.4"],
-            "--fractions a=0.5,b=0.4: they add up to 0.9; give NAME=FRACTION,... that add",
+            "--fractions a=0.5,b=0.4: they add up to 0.9; give NAME=X,... that add",
         ),
         (["--fractions", "a=0.5,a=0.5"], "--fractions a=0.5,a=0.5: each part needs a name of its own, not 'a=0.5'; "),
-        (["--fractions", "a"], "--fractions a: Invalid literal for Fraction: ''; give NAME=FRACTION,..."),
+        (["--fractions", "a"], "--fractions a: Invalid literal for Fraction: ''; give NAME=X,..."),
         (["--fractions", "a=nan"], "--fractions a=nan: Invalid literal for Fraction: 'nan'; "),
         (["--fractions", "a=2,b=-1"], "--fractions a=2,b=-1: fractions must be between 0 and 1"),
         (["--fractions", "a=1/0"], "--fractions a=1/0: "),
         (["--folds", "1"], "--folds 1: cross validation needs at least 2"),
-        (["--published", "100"], "--published 100: must be TRAINING,VALIDATION, such as 100,100"),
+        (["--published", "100"], "--published 100: must be T,V, such as 100,100"),
         (["--published", "-1,5"], "argument --published: expected one argument"),
         (["--folds", "3", "--published", "1,1"], "argument --published: not allowed with argument --folds"),
         (["--column", "sample_id"], "--column sample_id: the split needs a column of its own"),

@@ -1,0 +1,208 @@
+"""Hostile formulas and documents through the benchmark's own batch scoring, as the pipeline calls it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from metrics.formula import scoring, typeset
+from metrics.formula.marks import Marked, marked
+from metrics.formula.normal_form import normal_form
+from metrics.formula.records import FormulaPrediction, FormulaTruth
+from tests.metrics.formula.test_typeset import HOSTILE
+from tests.plain_loop import make_benchmark
+
+Formula = Benchmark[Any, Any, Any]
+FormulaPair = Pair[FormulaTruth, FormulaPrediction]
+
+NEIGHBOURS = ((r"x^2+\frac{1}{2}", r"x^2+\frac{1}{3}"), (r"\alpha+\beta", r"\alpha+\beta"), (r"\sum_{i=1}^n i", r"i"))
+SECRET = "squeamish-ossifrage"
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Formula]:
+    """A benchmark with a short time limit, whose scratch folder is the only thing in a folder of its own."""
+    scratch = tmp_path_factory.mktemp("scratch")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(scratch))
+        benchmark = make_benchmark("formula", time_limit=1)
+        benchmark.setup()
+        yield benchmark
+        assert [path.is_dir() for folder in scratch.iterdir() for path in folder.iterdir()].count(True) == 0
+        benchmark.teardown()
+        assert list(scratch.iterdir()) == []
+        assert processes_of_tex(scratch) == []
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Hands a formula to TeX as it stands, past the normal form and the vocabulary: only TeX's own bounds are left."""
+
+    def bypass(text: str) -> None:
+        own = normal_form(text)
+        monkeypatch.setattr(typeset, "allowed", lambda source: source)
+        monkeypatch.setattr(scoring, "marked", lambda form: Marked(text, ("x",)) if form == own else marked(form))
+
+    return bypass
+
+
+def neighbours() -> list[FormulaPair]:
+    return [Pair(f"n{i}", FormulaTruth(left), FormulaPrediction(right)) for i, (left, right) in enumerate(NEIGHBOURS)]
+
+
+def processes_of_tex(folder: Path) -> list[str]:
+    """The processes of this machine that work below `folder`, and the children of this process that are TeX."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+            place, command = os.readlink(process / "cwd"), (process / "cmdline").read_text("utf-8", "replace")
+        except OSError:
+            continue
+        if place.startswith(str(folder)) or (parent == os.getpid() and "latex" in command):
+            found.append(f"{process.name}: {command}")
+    return found
+
+
+def told(results: list[SampleScore | RejectedRecord]) -> list[object]:
+    """Results in a form that compares by content."""
+    return [result if isinstance(result, SampleScore) else (result.side, result.message) for result in results]
+
+
+def scored_among_neighbours(worker: Formula, hostile: FormulaPair) -> SampleScore | RejectedRecord:
+    """Scores a hostile pair between its neighbours, whose scores must be those that they have without it."""
+    before, after = neighbours()[:2], neighbours()[2:]
+    results = worker.score([*before, hostile, *after])
+    assert [*results[:2], results[3]] == worker.score([*before, *after])
+    assert all(isinstance(result, SampleScore) for result in (*results[:2], results[3]))
+    return results[2]
+
+
+@pytest.mark.parametrize("side", ["prediction", "ground_truth"])
+def test_all_hostile_formulas_in_one_batch_leave_each_other_alone(
+    benchmark_: Formula, tmp_path: Path, side: str
+) -> None:
+    texts = [text.replace("SENTINEL", str(tmp_path / "sentinel.tex")) for text in HOSTILE.values()]
+    pairs = neighbours()
+    for index, text in enumerate(texts):
+        truth, prediction = (text, "x + y") if side == "ground_truth" else ("x + y", text)
+        pairs.insert(2 * index, Pair(f"h{index}", FormulaTruth(truth), FormulaPrediction(prediction)))
+    results = benchmark_.score(pairs)
+    assert told(results) == told([result for pair in pairs for result in benchmark_.score([pair])])
+    assert list(tmp_path.iterdir()) == []
+    assert processes_of_tex(Path(tempfile.gettempdir()) / "beamscore-formula-") == []
+
+
+FORBIDDEN = {
+    "reads a file": r"\input{SECRET} x",
+    "reads a file without braces": r"\input SECRET x",
+    "includes a file": r"\include{SECRET} x",
+    "reads verbatim": r"\verbatiminput{SECRET} \lstinputlisting{SECRET} \includegraphics{SECRET} x",
+    "opens a file": r"\newread\r \openin\r=SECRET \read\r to\z \z x",
+    "writes a file": r"\newwrite\w\immediate\openout\w=SENTINEL\immediate\write\w{x}\immediate\closeout\w x",
+    "writes a file by an environment": r"\begin{filecontents}{SENTINEL} x \end{filecontents} x",
+    "runs a shell": r"\immediate\write18{touch SENTINEL} x",
+    "pipes from a shell": r"\input{|touch SENTINEL} x",
+    "runs a shell by a special": r"\special{psfile=`touch SENTINEL} x",
+}
+
+
+@pytest.mark.parametrize("text", FORBIDDEN.values(), ids=FORBIDDEN.keys())
+@pytest.mark.parametrize("past_the_vocabulary", [False, True])
+def test_nothing_is_read_written_or_run(
+    text: str, past_the_vocabulary: bool, worker: Formula, bare: Callable[[str], None], tmp_path: Path
+) -> None:
+    secret, sentinel = tmp_path / "secret.tex", tmp_path / "sentinel.tex"
+    secret.write_text(SECRET)
+    text = text.replace("SECRET", str(secret)).replace("SENTINEL", str(sentinel))
+    if past_the_vocabulary:
+        bare(text)
+    # What it reads would match the ground truth.
+    truth = FormulaTruth(f"\\text{{{SECRET}}}")
+    result = scored_among_neighbours(worker, Pair("h", truth, FormulaPrediction(text)))
+    assert isinstance(result, SampleScore)
+    assert (result.columns["cdm"] or 0) < 0.9
+    assert [path.name for path in tmp_path.iterdir()] == ["secret.tex"]
+
+
+ENDLESS = {
+    "loops": r"\loop\iftrue\repeat",
+    "grows its memory": r"\def\a{xx}\loop\edef\a{\a\a}\iftrue\repeat",
+    "fills the disk": r"\immediate\openout3=full \loop\immediate\write3{" + "x" * 1000 + r"}\iftrue\repeat",
+    "makes pages": r"\loop\shipout\hbox{x}\iftrue\repeat",
+    "waits": r"\errorstopmode\read-1to\a",
+}
+
+
+@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS.keys())
+def test_what_has_no_end_is_ended_and_charged_to_its_formula(
+    text: str, worker: Formula, bare: Callable[[str], None]
+) -> None:
+    bare(text)
+    result = scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
+    assert isinstance(result, SampleScore)
+    assert result.columns["cdm"] == 0
+    assert result.columns["render_failure"] == 1
+    assert result.details[0]["prediction_problem"]
+    assert processes_of_tex(Path(tempfile.gettempdir())) == []
+
+
+COSTLY = {
+    "columns in columns": r"\begin{tabular}{*{99}{*{99}{*{99}{*{99}{c}}}}} x \end{tabular}",
+    "text in text": r"\text{\text{$\text{$" * 20 + "x" + "$}$}}" * 20,
+}
+
+
+@pytest.mark.parametrize("text", COSTLY.values(), ids=COSTLY.keys())
+def test_what_the_vocabulary_lets_through_is_bounded_too(text: str, worker: Formula) -> None:
+    result = scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
+    assert isinstance(result, SampleScore)
+    assert result.details[0]["prediction_problem"] == "TeX takes more than 1 seconds, or more memory than it may"
+    assert processes_of_tex(Path(tempfile.gettempdir())) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"\def\alpha{x}", r"\gdef\alpha{x}", r"\global\let\frac\sum", r"\global\catcode`\^=12 x", r"\global\mathcode`x=0"],
+)
+def test_a_definition_does_not_reach_the_next_formula(text: str, worker: Formula) -> None:
+    scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
+
+
+def test_a_formula_of_100_kb_is_rejected_with_its_length(worker: Formula) -> None:
+    result = scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction("\\alpha " * 14_629)))
+    assert isinstance(result, RejectedRecord)
+    assert (result.side, result.message) == ("prediction", "the formula has 102403 characters; max_characters is 20000")
+
+
+@pytest.mark.parametrize("plane", range(17))
+def test_every_unicode_plane_is_scored(benchmark_: Formula, plane: int) -> None:
+    text = "x" + "".join(chr(0x10000 * plane + code) for code in (0x41, 0x2200, 0x4E00, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF))
+    result = scored_among_neighbours(benchmark_, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
+    assert isinstance(result, SampleScore)
+    assert 0 < (result.columns["cdm"] or 0) <= 1
+
+
+@pytest.mark.parametrize("code", [*range(32), *range(127, 160), 0xD800, 0xDFFF, 0x2028, 0xFEFF])
+def test_control_characters_are_blanks(benchmark_: Formula, code: int) -> None:
+    result = benchmark_.score_sample(FormulaTruth("x + y"), FormulaPrediction(f"x +{chr(code)}y"))
+    assert result.columns["cdm"] == 1
+
+
+def test_hostile_documents_leave_their_neighbours_alone(worker: Formula, tmp_path: Path) -> None:
+    texts = [*HOSTILE.values(), *FORBIDDEN.values()]
+    document = "\n\n".join(f"\\[ {text.replace('SECRET', '/etc/passwd')} \\]" for text in texts)
+    pair: FormulaPair = Pair(
+        "h", FormulaTruth(document="\\[ a + b \\] \\[ x \\]"), FormulaPrediction(document=document, dialect="latex")
+    )
+    result = scored_among_neighbours(worker, pair)
+    assert isinstance(result, SampleScore)
+    assert processes_of_tex(Path(tempfile.gettempdir())) == []
