@@ -1,0 +1,99 @@
+"""The pages about Dataflow and schedules: what they tell people to type is what the code understands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pipelines import cli, launch, settings
+from pipelines.commands import common
+
+ROOT = Path(__file__).parents[1]
+DATAFLOW = (ROOT / "docs" / "dataflow.md").read_text(encoding="utf-8")
+SCHEDULE = (ROOT / "docs" / "schedule.md").read_text(encoding="utf-8")
+PARAMETERS = {
+    parameter["name"]: parameter
+    for parameter in json.loads((ROOT / "configs" / "dataflow" / "metadata.json").read_bytes())["parameters"]
+}
+
+
+def blocks(page: str) -> list[str]:
+    """Returns the indented blocks of a page, without their indent and with continued lines joined."""
+    found = re.findall(r"(?:^    .*\n|^\n(?=    ))+", page, flags=re.MULTILINE)
+    return [textwrap.dedent(block).strip("\n").replace("\\\n", " ") for block in found]
+
+
+def commands(page: str) -> list[str]:
+    """Returns every call of beamscore on a page, alone or within another command."""
+    lines = [line for block in blocks(page) for line in block.split("\n")]
+    calls = [re.search(r"(?:^|-c\|)(beamscore evaluate .*?)(?=\"?$)", line.strip()) for line in lines]
+    return [call.group(1) for call in calls if call]
+
+
+def understood(command: str) -> None:
+    plain = command.replace("\\$(date +%F)", "2026-01-31").replace("$(date +%F)", "2026-01-31")
+    parsed, rest = cli.parser().parse_known_args(shlex.split(plain)[1:])
+    assert parsed.config
+    assert parsed.output
+    launch.beam_options(rest)
+
+
+def test_commands_on_dataflow_are_understood() -> None:
+    calls = commands(DATAFLOW)
+    assert len(calls) == 2
+    for call in calls:
+        understood(call)
+        assert "--runner=DataflowRunner" in call
+        for option in ("project", "region", "temp_location", "sdk_container_image"):
+            assert f"--{option}=" in call
+
+
+def test_the_template_is_run_with_its_parameters() -> None:
+    (run,) = [block for block in blocks(DATAFLOW) if "flex-template run" in block]
+    given = dict(each.split("=", 1) for each in re.findall(r"--parameters (\S+)", run))
+    assert set(given) <= set(PARAMETERS)
+    assert {name for name, parameter in PARAMETERS.items() if not parameter.get("isOptional")} <= set(given)
+    for name, value in given.items():
+        plain = value.strip('"').replace("$IMAGE", "gcr.io/project/beamscore:1").replace("$BUCKET", "bucket")
+        assert all(re.fullmatch(pattern, plain) for pattern in PARAMETERS[name]["regexes"]), name
+
+
+def test_the_table_has_every_parameter() -> None:
+    assert re.findall(r"^\| `(\w+)` \|", DATAFLOW, flags=re.MULTILINE) == list(PARAMETERS)
+
+
+def test_files_that_are_named_are_there() -> None:
+    for page in (DATAFLOW, SCHEDULE):
+        for path in re.findall(
+            r"configs/[\w/]+\.\w+", page.replace("$BUCKET/configs/", "").replace("-bucket/configs/", "")
+        ):
+            assert (ROOT / path).exists(), path
+        for link in re.findall(r"\]\((?!http)([\w.]+)", page):
+            assert (ROOT / "docs" / link).exists(), link
+
+
+def test_the_nightly_configuration_is_valid() -> None:
+    (text,) = [block for block in blocks(SCHEDULE) if block.startswith("benchmark:")]
+    configuration = settings.check(yaml.safe_load(text), "schedule.md")
+    assert set(configuration.settings.gates) <= set(configuration.benchmark.value_meanings)
+
+
+def test_the_cron_job_runs_the_command_and_repeats_no_failed_gate() -> None:
+    (text,) = [block for block in blocks(SCHEDULE) if block.startswith("apiVersion:")]
+    job: Any = yaml.safe_load(text)["spec"]["jobTemplate"]["spec"]
+    (container,) = job["template"]["spec"]["containers"]
+    understood(container["args"][0])
+    (rule,) = job["podFailurePolicy"]["rules"]
+    assert rule["onExitCodes"] == {"containerName": container["name"], "operator": "In", "values": [1, 2]}
+    assert job["template"]["spec"]["restartPolicy"] == "Never", "the policy needs this"
+
+
+def test_every_exit_code_is_told() -> None:
+    codes = [int(code) for code in re.findall(r"^\| (\d+) \|", SCHEDULE, flags=re.MULTILINE)]
+    assert codes == [common.DONE, common.FAILED, common.WRONG_USAGE, common.CRASHED, common.INTERRUPTED]
