@@ -7,14 +7,18 @@ READY := $(VENV)/.ready
 BENCHMARKS := chart chemistry figure_text formula traffic_rules
 OUT ?= out
 
-.PHONY: demo test lint bench install-tex clean help
+.PHONY: demo test lint bench install-tex test-dist flink test-flink bench-flink clean help
 
 help:
-	@echo "make demo   evaluate the sample corpora of every benchmark; tells where the reports lie"
-	@echo "make test   run all tests"
-	@echo "make lint   check style and types"
-	@echo "make bench  measure what an evaluation costs (SECTIONS=\"pipeline chart\" for a part)"
-	@echo "make clean  remove the environment and all output"
+	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
+	@echo "make test         run all tests"
+	@echo "make lint         check style and types"
+	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" for a part)"
+	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
+	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
+	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
+	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key"
+	@echo "make clean        remove the environment and all output"
 
 $(READY): setup.py Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "beamscore needs Python 3.10 or newer; set PYTHON=..."; exit 1; }
@@ -45,6 +49,21 @@ lint: $(READY)
 
 bench: $(READY) install-tex
 	$(BIN)/python -m tests.bench $(SECTIONS)
+
+test-dist: $(READY) install-tex
+	BEAMSCORE_DIST=1 $(BIN)/python -m pytest tests/installed
+
+flink: $(READY)
+	$(BIN)/python -m tests.flink $(BIN)/beamscore evaluate configs/chart.yaml \
+		--ground-truth $(CURDIR)/tests/corpora/chart/ground_truth.jsonl \
+		--predictions $(CURDIR)/tests/corpora/chart/predictions.jsonl \
+		--slice source --output $(abspath $(OUT))/flink/chart
+
+test-flink: $(READY) install-tex
+	BEAMSCORE_FLINK=1 $(BIN)/python -m pytest tests/flink
+
+bench-flink: $(READY)
+	$(BIN)/python -m tests.flink.bench $(SECTIONS)
 
 clean:
 	rm -rf $(VENV) $(OUT) build *.egg-info
