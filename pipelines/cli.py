@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -16,7 +17,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines import launch, lifeline
 from pipelines.commands import benchmarks, convert, describe, draw, evaluate, select, split
-from pipelines.commands.common import CRASHED, INTERRUPTED, WRONG_USAGE, Parser
+from pipelines.commands.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
 from pipelines.errors import UsageError
 
 EXAMPLE = """\
@@ -61,6 +62,10 @@ def _failed(error: BaseException, interrupted: bool) -> int:
     if isinstance(error, UsageError):
         print(f"beamscore: {error}", file=sys.stderr)
         return WRONG_USAGE
+    if isinstance(error, BrokenPipeError):
+        # Whoever reads the output, `head` say, has seen enough; Python must not stumble over it again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
     # A defect is shown whole, and told apart from wrong usage by the exit code.
     traceback.print_exception(error)
     return CRASHED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,10 +12,13 @@ import msgspec
 
 from pipelines.errors import UsageError
 from pipelines.settings import Configuration
-from transforms.files import SourceFile, match_files, open_parquet
+from transforms.files import Part, SourceFile, match_files, open_parquet
+from transforms.jsonl import read_lines
 from transforms.parquet import check_columns
 from transforms.read import Limits, ReadRecords, SideColumns
 from transforms.records import GROUND_TRUTH, InputProblem
+
+RECORDS_LOOKED_AT = 1000
 
 
 @dataclass(frozen=True)
@@ -75,17 +80,33 @@ def find_inputs(
 
 
 def _check_first_files(inputs: Inputs) -> None:
+    """Looks into the first file of each side for the columns that the run needs."""
     seen: set[int] = set()
     for file in inputs.files:
-        if file.format != "parquet" or file.side in seen:
+        if file.side in seen:
             continue
         seen.add(file.side)
-        with open_parquet(file) as parquet:
-            schema = parquet.schema_arrow
-        check_columns(file, schema)
-        for column in inputs.more_columns if file.side == GROUND_TRUTH else ():
-            if column not in schema.names:
-                raise InputProblem(f"{file.path}: there is no column {column}, only {', '.join(schema.names)}")
+        needed = inputs.more_columns if file.side == GROUND_TRUTH else ()
+        if file.format == "parquet":
+            with open_parquet(file) as parquet:
+                schema = parquet.schema_arrow
+            check_columns(file, schema)
+            known = list(schema.names)
+        else:
+            known = _first_keys(inputs, file) if needed else []
+        for column in needed if known else ():
+            if column not in known:
+                raise InputProblem(f"{file.path}: there is no column {column}, only {', '.join(known)}")
+
+
+def _first_keys(inputs: Inputs, file: SourceFile) -> list[str]:
+    """Returns the keys of the first records of a JSONL file; a column that stands in none of them is mistyped."""
+    keys: dict[str, None] = {}
+    lines = read_lines(Part(file, 0, None), inputs.configuration.settings.limits.record_bytes)
+    for line in itertools.islice(lines, RECORDS_LOOKED_AT):
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            keys.update(dict.fromkeys(msgspec.json.decode(line.text, type=dict[str, msgspec.Raw])))
+    return list(keys)
 
 
 def record_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:

@@ -26,7 +26,7 @@ COUNT = 130
 SYSTEMS = ("ours", "theirs")
 BOOTSTRAP = Bootstrap(replicates=20, seed=5)
 SETTINGS = ("--set", "bootstrap.replicates=20", "--set", "bootstrap.seed=5", "--set", "cluster=page")
-SLICES = ("--slice", "kind", "--slice", "words", "--slice", "kind,words", "--slice", "missing")
+SLICES = ("--slice", "kind", "--slice", "words", "--slice", "kind,words")
 
 
 def truth_and_predictions(index: int) -> tuple[Record, list[Record | None]]:
@@ -81,7 +81,6 @@ def baseline(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def labels_of(truth: Record) -> Iterator[str]:
     yield ""
     yield f"kind={truth['kind']}"
-    yield "missing=null"
     for word in truth["words"]:
         yield f"words={word}"
         yield f"kind={truth['kind']},words={word}"

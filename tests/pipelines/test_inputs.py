@@ -30,6 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in ("b.jsonl", "a.jsonl", "p.jsonl.gz"):
         (tmp_path / name).write_bytes(b"")
+    (tmp_path / "keys.jsonl").write_text('no JSON\n{"sample_id": "a", "text": "x"}\n{"sample_id": "b", "page": 1}\n')
     for name, columns in {
         "t.parquet": ["sample_id", "text", "page"],
         "late.parquet": ["sample_id"],
@@ -40,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_files_are_numbered_by_side_in_order_of_globs_and_paths(folder: Path) -> None:
-    inputs = found(["[ab].jsonl", "*.jsonl"], {"one": ["p.jsonl.gz"], "two": ["a.jsonl"]})
+    inputs = found(["[ab].jsonl", "[a-d].jsonl"], {"one": ["p.jsonl.gz"], "two": ["a.jsonl"]})
     assert inputs.systems == ("one", "two")
     assert [(file.side, file.number, file.path) for file in inputs.files] == [
         (GROUND_TRUTH, 0, "a.jsonl"),
@@ -74,6 +75,7 @@ def test_columns_that_are_read_of_parquet(folder: Path) -> None:
         (["x.jsonl"], ["a.jsonl"], (), "--ground-truth x.jsonl: no file matches; check the path and quote the pattern"),
         (["a.jsonl"], ["."], (), "--predictions ours= ."),
         (["id.parquet"], ["a.jsonl"], (), "id.parquet: there is no column sample_id, only id"),
+        (["keys.jsonl"], ["a.jsonl"], ("pages",), "keys.jsonl: there is no column pages, only sample_id, text, page"),
         (["t.parquet"], ["a.jsonl"], ("pages",), "t.parquet: there is no column pages, only sample_id, text, page"),
         # Ground truth alone needs the columns to slice by.
         (["t.parquet"], ["id.parquet"], ("page",), "id.parquet: there is no column sample_id, only id"),
