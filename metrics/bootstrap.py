@@ -13,7 +13,7 @@ import hashlib
 import itertools
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any
@@ -131,11 +131,11 @@ class BootstrapSums:
 
     def sums(self, replicate: int = 0) -> Sums:
         """Returns the sums of replicate 1..R, or, by default, of the samples themselves."""
-        return self.all_sums()[replicate] if replicate else self._row(0)
+        return self._rows([replicate])[0]
 
     def all_sums(self) -> list[Sums]:
         """Returns the sums of the samples themselves, then those of each replicate."""
-        return [self._row(replicate) for replicate in range(self.bootstrap.replicates + 1)]
+        return self._rows(range(self.bootstrap.replicates + 1))
 
     def to_arrays(self) -> tuple[list[str], IntArray, IntArray]:
         """Returns the names in order, the whole parts [1 + R, N] and the parts in units of 2**-52 [1 + R, N].
@@ -181,10 +181,13 @@ class BootstrapSums:
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.bootstrap, self._pending, self._names, self._wholes, self._fractions = state
 
-    def _row(self, replicate: int) -> Sums:
+    def _rows(self, replicates: Iterable[int]) -> list[Sums]:
         names, wholes, fractions = self.to_arrays()
-        whole, fraction = wholes[replicate].tolist(), fractions[replicate].tolist()
-        return Sums({name: (whole[i] << FRACTION_BITS) + fraction[i] for i, name in enumerate(names)})
+        rows = []
+        for replicate in replicates:
+            cells = zip(names, wholes[replicate].tolist(), fractions[replicate].tolist(), strict=True)
+            rows.append(Sums({name: (whole << FRACTION_BITS) + fraction for name, whole, fraction in cells}))
+        return rows
 
     def _columns(self, names: Mapping[str, Any]) -> list[int]:
         """Returns the columns of `names`, and makes those that were not there."""
