@@ -20,7 +20,7 @@ from transforms.combine import AddUp
 from transforms.labels import check_slice_count, slice_labels
 from transforms.pair import PairBySample, PairedSample
 from transforms.quarantine import CauseCount, CountCauses
-from transforms.records import explain, quarantined
+from transforms.records import columns_type, explain, quarantined
 from transforms.slice import CheckSliceCount, Contribution, SliceKey
 from transforms.stage import staging_folder
 from transforms.write import Publish, WriteQuarantine, encode_json
@@ -71,8 +71,7 @@ class DescribeSamples(beam.DoFn):
 
     def setup(self) -> None:
         """Makes the type that the columns are decoded into."""
-        names = {f"column_{i}": name for i, name in enumerate(self._columns)}
-        self._columns_type = msgspec.defstruct("Columns", [(field, Any, None) for field in names], rename=names)
+        self._columns_type = columns_type(self._columns)
 
     def process(self, sample: PairedSample) -> Iterator[tuple[str, Contribution] | TaggedOutput]:
         """Yields one contribution for each slice."""

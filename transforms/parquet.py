@@ -11,7 +11,7 @@ from apache_beam.io.filesystem import BeamIOError
 
 from transforms.depth import deeper_than
 from transforms.files import Part, SourceFile, open_parquet, unreadable
-from transforms.records import InputProblem
+from transforms.records import InputProblem, columns_type
 
 ROWS_PER_BATCH = 256
 
@@ -77,7 +77,7 @@ def _rows(batch: Any, first: int, structured: Collection[str], depth_limit: int)
         else:
             yield _undecodable_row(batch, first)
         return
-    record = _record_type(names)
+    record = columns_type(names)
     id_column = names.index("sample_id")
     for offset, cells in enumerate(zip(*values, strict=True)):
         row = list(cells)
@@ -119,10 +119,3 @@ def _parsed(name: str, text: str, depth_limit: int) -> Any:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"column {name} holds no JSON: {error}") from error
-
-
-def _record_type(names: list[str]) -> type[msgspec.Struct]:
-    """Returns a struct with a field for each column, which is written without the columns that are null."""
-    fields = [(f"column_{i}", Any, None) for i in range(len(names))]
-    rename = {f"column_{i}": name for i, name in enumerate(names)}
-    return msgspec.defstruct("Record", fields, rename=rename, omit_defaults=True)

@@ -7,7 +7,8 @@ it is decoded once, where it is scored.
 from __future__ import annotations
 
 import struct
-from typing import Literal, TypeVar
+from collections.abc import Sequence
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -92,6 +93,16 @@ class Framed(msgspec.Struct, frozen=True):
         if self.encoding == MSGPACK:
             payload = msgspec.json.encode(msgspec.msgpack.decode(payload))
         return shortened(payload)
+
+
+def columns_type(names: Sequence[str]) -> type[msgspec.Struct]:
+    """Returns a struct with a field of any type for each column, in order; an absent one is null.
+
+    It is written without the columns that are null. Fields have names of their own, since a column may be called
+    anything.
+    """
+    rename = {f"column_{i}": name for i, name in enumerate(names)}
+    return msgspec.defstruct("Columns", [(field, Any, None) for field in rename], rename=rename, omit_defaults=True)
 
 
 def shortened(text: bytes) -> str:

@@ -20,7 +20,7 @@ from transforms.labels import MOST_SLICES_PER_SAMPLE, check_slice_count
 from transforms.observe import PROGRESS, Observed, timing
 from transforms.pair import PairedSample
 from transforms.read import side_name
-from transforms.records import Cause, Framed, InputProblem, Quarantined, explain, quarantined
+from transforms.records import Cause, Framed, InputProblem, Quarantined, columns_type, explain, quarantined
 from transforms.threads import one_blas_thread
 
 Status = Literal["scored", "missing_prediction", "rejected"]
@@ -108,9 +108,7 @@ class ScoreBatch(beam.DoFn):
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker."""
         one_blas_thread()
-        fields = [(f"column_{i}", Any, None) for i in range(len(self._wanted))]
-        rename = {f"column_{i}": name for i, name in enumerate(self._wanted)}
-        self._columns_type = msgspec.defstruct("Columns", fields, rename=rename)
+        self._columns_type = columns_type(self._wanted)
         try:
             self._benchmark.setup()
         except MissingTool as error:
