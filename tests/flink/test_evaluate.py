@@ -16,7 +16,9 @@ from tests.flink.cluster import FlinkCluster
 from tests.flink.conftest import traffic_rules
 from tests.flink.rest import Vertex
 from tests.flink.workers import PROJECT
+from tests.pipelines.test_metrics import metrics_of
 from tests.runs import Run, evaluate
+from transforms.observe import metric_names
 
 COUNT = 200_000
 ROWS_PER_GROUP = 4000
@@ -63,6 +65,16 @@ def test_sample_corpora_give_the_same_bytes(cluster: FlinkCluster, tmp_path: Pat
     assert (there.code, there.stderr) == (here.code, here.stderr) == (0, "")
     assert there.bytes() == here.bytes()
     assert there.samples == here.samples
+
+
+def test_the_metrics_are_reported_there_too(cluster: FlinkCluster, tmp_path: Path) -> None:
+    corpus = PROJECT / "tests" / "corpora" / "formula"
+    truths, predictions = corpus / "ground_truth.jsonl", corpus / "predictions.jsonl"
+    metrics = metrics_of("formula", truths, predictions, tmp_path, *cluster.options())
+    lines = [line for path in (truths, predictions) for line in path.read_bytes().splitlines()]
+    assert metrics["records_read"] == len(lines)
+    assert metrics["tex_microseconds"].sum > 0
+    assert {"samples_scored", "batch_size", "sample_microseconds"} <= set(metrics) <= metric_names(["tex"])
 
 
 @pytest.fixture(scope="module")

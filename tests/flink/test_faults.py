@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from tests.flink.cluster import FlinkCluster
 from tests.flink.conftest import traffic_rules
 from tests.flink.test_evaluate import SLICES, assert_each_sample_has_one_row, evaluate_corpus
 from tests.flink.workers import PROJECT
-from tests.runs import Run
+from tests.runs import Run, evaluate
 
 COUNT = 50_000
 EARLIER_FILES = 10_000
@@ -76,6 +77,18 @@ def test_a_task_manager_is_lost_while_samples_are_scored_and_written(
     run = evaluate_with_a_fault(cluster, tmp_path, rows_are_being_written, victims=1)
     assert_recovered(cluster, run, here)
     assert left_behind.isdisjoint(path.name for path in tmp_path.glob("samples/*"))
+
+
+def test_an_input_that_cannot_be_read_is_told_in_one_line(cluster: FlinkCluster, tmp_path: Path) -> None:
+    """Flink tries again first, as it cannot tell such a fault from others."""
+    broken = tmp_path / "truth.jsonl.gz"
+    broken.write_bytes(gzip.compress(b'{"sample_id": "a"}\n' * 1000)[:-20])
+    predictions = PROJECT / "tests" / "corpora" / "traffic_rules" / "predictions.jsonl"
+    run = evaluate(tmp_path / "out", broken, predictions, *cluster.options(), config="traffic_rules")
+    assert (run.code, run.stdout) == (2, "")
+    assert run.stderr.startswith(f"beamscore: {broken}: cannot be read as jsonl: ")
+    assert run.stderr.count("\n") == 1
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_all_task_managers_are_lost_while_the_result_is_published(

@@ -29,11 +29,11 @@ class TimedBenchmark(ToyBenchmark):
         return {"tool": 7}
 
 
-def metrics_of(config: str, truths: Path, predictions: Path, output: Path) -> dict[str, Any]:
-    """Evaluates in this process and returns the value of each metric by name."""
+def metrics_of(config: str, truths: Path, predictions: Path, output: Path, *flags: str) -> dict[str, Any]:
+    """Evaluates where the flags say, here by default, and returns the value of each metric by name."""
     given = {"ground_truth": [str(truths)], "predictions": {"ours": [str(predictions)]}, "output": str(output)}
     plan = plan_evaluation(settings.load(config, [], given), "run")
-    result = launch.run(PipelineOptions([]), lambda pipeline: build_evaluation(pipeline, plan))
+    result = launch.run(PipelineOptions(list(flags)), lambda pipeline: build_evaluation(pipeline, plan))
     found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))
     values: dict[str, Any] = {}
     for each in [*found["counters"], *found["distributions"]]:
