@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-import numpy as np
 
+from metrics.bootstrap import Bootstrap, BootstrapSums
+from metrics.replicates import PackedReplicates
 from metrics.sums import FRACTION_BITS, Sums
 from pipelines.settings import Configuration, Settings
 from transforms.figures import SliceFigures
@@ -81,7 +81,8 @@ class RunResult:
 
 
 def _no_samples(system: int, values: dict[str, float | None]) -> SliceFigures:
-    return SliceFigures(SliceKey(system, ""), {}, values, dict.fromkeys(values), [], Sums(), [])
+    none = PackedReplicates.of(BootstrapSums(Bootstrap(replicates=0)))
+    return SliceFigures(SliceKey(system, ""), {}, values, dict.fromkeys(values), [], Sums(), none)
 
 
 def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
@@ -159,8 +160,7 @@ def _system_summary(system: SystemResult) -> dict[str, Any]:
 def sums_document(result: RunResult) -> dict[str, Any]:
     """Returns the document of sums.json: exact integers in units of 2**-unit_bits, with their replicates.
 
-    The replicates of a slice are its names' sums, one 128-bit little-endian integer for each replicate and name
-    in the order of `names`, compressed with zlib and written in base64.
+    The replicates of a slice are those of `metrics.replicates.PackedReplicates`, with the data in base64.
     """
     bootstrap = result.configuration.settings.bootstrap
     return {
@@ -181,14 +181,13 @@ def sums_document(result: RunResult) -> dict[str, Any]:
 
 
 def _sums(figures: SliceFigures) -> dict[str, Any]:
-    replicates = [sums.units() for sums in figures.replicates]
-    names = sorted({name for units in replicates for name in units})
-    numbers = [units.get(name, 0) for units in replicates for name in names]
-    packed = b"".join(number.to_bytes(16, "little", signed=True) for number in numbers)
     return {
         "sums": figures.sums.units(),
         "counts": {name: figures.coverage[name] for name in sorted(figures.coverage)},
-        "replicates": {"names": names, "data": base64.b64encode(zlib.compress(packed, 6)).decode()},
+        "replicates": {
+            "names": list(figures.replicates.names),
+            "data": base64.b64encode(figures.replicates.data).decode(),
+        },
     }
 
 
@@ -197,18 +196,7 @@ def unpack_replicates(document: Mapping[str, Any], count: int) -> list[Sums]:
 
     Raises ValueError where the data do not fit the names.
     """
-    names = document["names"]
-    try:
-        raw = zlib.decompress(base64.b64decode(document["data"]))
-    except zlib.error as error:
-        raise ValueError(f"the replicates cannot be uncompressed: {error}") from error
-    rows = np.frombuffer(raw, dtype="V16").reshape(count, len(names))
-    return [
-        Sums(
-            {name: int.from_bytes(cell.tobytes(), "little", signed=True) for name, cell in zip(names, row, strict=True)}
-        )
-        for row in rows
-    ]
+    return PackedReplicates(tuple(document["names"]), base64.b64decode(document["data"])).unpack(count)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import apache_beam as beam
 
 from metrics.benchmark import Benchmark, Table
 from metrics.intervals import percentile_intervals
+from metrics.replicates import PackedReplicates
 from metrics.sums import Sums
 from transforms.combine import SliceTotals
 from transforms.slice import SliceKey
@@ -18,7 +19,7 @@ from transforms.slice import SliceKey
 class SliceFigures:
     """All that the result says of one slice of one system.
 
-    replicates: the sums of each bootstrap replicate, in order.
+    replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice.
     """
 
     key: SliceKey
@@ -27,7 +28,7 @@ class SliceFigures:
     intervals: dict[str, tuple[float, float] | None]
     tables: list[Table]
     sums: Sums
-    replicates: list[Sums]
+    replicates: PackedReplicates
 
 
 class ComputeFigures(beam.PTransform):
@@ -59,5 +60,5 @@ def slice_figures(
         percentile_intervals(benchmark.values, replicates, confidence) if replicates else {},
         benchmark.tables(sums) if not slice_key.label else [],
         sums,
-        replicates,
+        PackedReplicates.of(totals.sums),
     )

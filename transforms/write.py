@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -151,22 +151,15 @@ class Publish(beam.PTransform):
         self._last = last
 
     def expand(self, parts: dict[str, beam.PCollection]) -> beam.PCollection:
-        """Gathers the parts under one key."""
-        pipeline = next(iter(parts.values())).pipeline
-        start = pipeline | "Start" >> beam.Create([(0, ("", None))])
-        named = [part | f"Name{name}" >> beam.Map(_named, name) for name, part in parts.items()]
-        return (
-            (start, *named)
-            | "Together" >> beam.Flatten()
-            | "Gather" >> beam.GroupByKey()
-            | "Publish" >> beam.Map(self._publish, tuple(parts))
-        )
+        """Runs once, with each part as a side input.
 
-    def _publish(self, gathered: tuple[int, Iterable[tuple[str, Any]]], names: tuple[str, ...]) -> str:
-        parts: dict[str, list[Any]] = {name: [] for name in names}
-        for name, element in gathered[1]:
-            if name:
-                parts[name].append(element)
+        Grouped under one key, all parts would be one element, and a shuffle holds elements of some 10 MB only.
+        """
+        pipeline = next(iter(parts.values())).pipeline
+        gathered = {name: beam.pvalue.AsList(part) for name, part in parts.items()}
+        return pipeline | "Start" >> beam.Create([None]) | "Publish" >> beam.Map(self._publish, **gathered)
+
+    def _publish(self, _: None, **parts: list[Any]) -> str:
         files = self._make(parts)
         delete_files([posixpath.join(self._output, self._last)])
         for folder in self._folders:
@@ -175,10 +168,6 @@ class Publish(beam.PTransform):
             write_file(posixpath.join(self._output, name), files[name])
         remove_staging(self._output, self._run_id)
         return posixpath.join(self._output, self._last)
-
-
-def _named(element: Any, name: str) -> tuple[int, tuple[str, Any]]:
-    return 0, (name, element)
 
 
 def encode_json(document: Any) -> bytes:

@@ -32,12 +32,11 @@ FLOORS = ("metrics", "transforms", "pipelines")
 
 STEPS = """
 AllQuarantined AllTallies Causes Causes/ByCause Causes/Count Causes/Counts Combine Combine/Combine Combine/GroupByKey
-Entries Entries/Values Figures Figures/Finalise Lowest Pair Pair/BySample Pair/Pick Publish Publish/Gather
-Publish/Namecauses Publish/Namefigures Publish/Namequarantine_files Publish/Namesamples_files Publish/Nametally
-Publish/Nameworst Publish/Publish Publish/Start Publish/Together Read Read/Each Read/Files Read/ReadParts Read/Split
-Read/Spread Score Score/Score Slice Slice/FanOut SliceCount SliceCount/Check SliceCount/Count SliceCount/Pass
-SliceCount/Systems Tally Tally/Combine Tally/GroupByKey Worst Worst/TopPerKey(10) WriteQuarantine
-WriteQuarantine/Lines WriteQuarantine/WriteLines WriteSamples WriteSamples/Tables WriteSamples/WriteParquet
+Entries Entries/Values Figures Figures/Finalise Lowest Pair Pair/BySample Pair/Pick Publish Publish/Publish
+Publish/Start Read Read/Each Read/Files Read/ReadParts Read/Split Read/Spread Score Score/Score Slice Slice/FanOut
+SliceCount SliceCount/Check SliceCount/Count SliceCount/Pass SliceCount/Systems Tally Tally/Combine Tally/GroupByKey
+Worst Worst/TopPerKey(10) WriteQuarantine WriteQuarantine/Lines WriteQuarantine/WriteLines WriteSamples
+WriteSamples/Tables WriteSamples/WriteParquet
 """
 """The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""
 
@@ -146,7 +145,7 @@ def test_keys_are_coded_one_way(submitted: list[Any]) -> None:
             coder = context.coders.get_by_id(graph.components.pcollections[source].coder_id)
             groups[step.unique_name] = coder.key_coder()
     assert {name for name, coder in groups.items() if not coder.is_deterministic()} == set()
-    assert {"Pair/BySample", "Combine/GroupByKey", "Tally/GroupByKey", "Publish/Gather"} <= set(groups)
+    assert {"Pair/BySample", "Combine/GroupByKey", "Tally/GroupByKey"} <= set(groups)
     assert isinstance(groups["Pair/BySample"], coders.StrUtf8Coder)
     assert isinstance(groups["Combine/GroupByKey"], coders.StrUtf8Coder)
 
