@@ -19,6 +19,7 @@ from pipelines import launch, lifeline
 from pipelines.commands import benchmarks, convert, describe, draw, evaluate, select, split
 from pipelines.commands.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
 from pipelines.errors import UsageError
+from transforms.stage import new_run_id
 
 EXAMPLE = """\
 example:
@@ -51,6 +52,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     launch.quiet_workers(options, parsed.verbose)
     FileSystems.set_options(options)
     command: Callable[[argparse.Namespace, PipelineOptions], int] = parsed.command
+    launch.name_job(options, f"beamscore-{command.__module__.rpartition('.')[2]}-{new_run_id()}")
     return command(parsed, options)
 
 

@@ -23,6 +23,7 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner, fn_runner
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
+from pipelines import flink
 from pipelines.errors import UsageError, as_usage_error
 from pipelines.explain import nearest
 from pipelines.lifeline import lifeline
@@ -74,6 +75,13 @@ def is_local(options: PipelineOptions) -> bool:
     return options.view_as(StandardOptions).runner in LOCAL_RUNNERS
 
 
+def name_job(options: PipelineOptions, name: str) -> None:
+    """Names the job of a cluster, unless the options do: by the name people find it, and `run` cancels it."""
+    cloud = options.view_as(GoogleCloudOptions)
+    if not is_local(options) and not cloud.job_name:
+        cloud.job_name = name
+
+
 def leaves(options: PipelineOptions) -> bool:
     """Tells whether the command hands its job over and ends before the job does.
 
@@ -84,18 +92,26 @@ def leaves(options: PipelineOptions) -> bool:
     return not is_local(options) and bool(handed_over or options.view_as(StandardOptions).no_wait_until_finish)
 
 
-def run(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> beam.runners.runner.PipelineResult:
+def run(
+    options: PipelineOptions, build: Callable[[beam.Pipeline], Any], give_up: Callable[[], None] = lambda: None
+) -> beam.runners.runner.PipelineResult:
     """Builds and runs a pipeline, and waits for its end; a job that is interrupted is cancelled.
+
+    give_up: called before the job is cancelled, which may take its time elsewhere, or fail.
 
     Raises UsageError where an input turned out to be wrong on the way.
     """
-    result = submit(options, build)
-    with _in_words():
-        try:
+    result = None
+    try:
+        result = submit(options, build)
+        with _in_words():
             state = result.wait_until_finish()
-        except KeyboardInterrupt:
+    except KeyboardInterrupt:
+        give_up()
+        if result is not None:
             result.cancel()
-            raise
+        flink.cancel_job(options)
+        raise
     if state is not None and state != beam.runners.runner.PipelineState.DONE:
         raise RuntimeError(f"the pipeline ended in the state {state}; see the runner's log")
     return result

@@ -16,6 +16,7 @@ from apache_beam.utils.timestamp import MIN_TIMESTAMP
 from apache_beam.utils.windowed_value import WindowedValue
 
 STAGING = ".staging"
+_GIVEN_UP = "given-up"
 
 
 class Writer(Protocol):
@@ -151,6 +152,17 @@ def delete_files(paths: Sequence[str]) -> None:
     found = [path for path in paths if FileSystems.exists(path)]
     if found:
         FileSystems.delete(found)
+
+
+def give_up(output: str, run_id: str) -> None:
+    """Forbids a run to publish that may go on elsewhere; what it has staged so far is removed."""
+    remove_staging(output, run_id)
+    write_file(posixpath.join(output, STAGING, run_id, _GIVEN_UP), b"")
+
+
+def is_given_up(output: str, run_id: str) -> bool:
+    """Tells whether a run must not publish."""
+    return bool(FileSystems.exists(posixpath.join(output, STAGING, run_id, _GIVEN_UP)))
 
 
 def remove_staging(output: str, run_id: str) -> None:

@@ -17,7 +17,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms.records import Quarantined
 from transforms.score import ScoredSample
-from transforms.stage import StageBundles, delete_files, publish_folder, remove_staging, write_file
+from transforms.stage import StageBundles, delete_files, is_given_up, publish_folder, remove_staging, write_file
 
 ROWS_PER_TABLE = 2048
 
@@ -128,6 +128,8 @@ class LineWriter:
 class Publish(beam.PTransform):
     """Waits for all parts of the result, makes the last files of them, and moves everything into place.
 
+    A run that was given up meanwhile ends without a result.
+
     parts: named collections. make: from {name: list of elements} to {file name: content}. `last` names the file
     that is written after all others: where it stands, the result is whole.
 
@@ -160,6 +162,8 @@ class Publish(beam.PTransform):
         return pipeline | "Start" >> beam.Create([None]) | "Publish" >> beam.Map(self._publish, **gathered)
 
     def _publish(self, _: None, **parts: list[Any]) -> str:
+        if is_given_up(self._output, self._run_id):
+            return ""
         files = self._make(parts)
         delete_files([posixpath.join(self._output, self._last)])
         for folder in self._folders:

@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import apache_beam as beam
@@ -17,7 +18,7 @@ from pipelines import launch
 from pipelines.errors import UsageError
 from pipelines.records import WriteRecords
 from pipelines.settings import Configuration
-from transforms.stage import delete_files
+from transforms.stage import delete_files, give_up, remove_staging
 
 DONE, FAILED, WRONG_USAGE, CRASHED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -57,6 +58,20 @@ def add_predictions(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--predictions", metavar="[NAME=]GLOB", action="append", default=[], help="a system; several are ranked"
     )
+
+
+def run_and_publish(options: PipelineOptions, build: Callable[[beam.Pipeline], Any], output: str, run_id: str) -> None:
+    """Runs a pipeline that publishes to the folder `output`; of a run that fails, nothing stays there.
+
+    A job that goes on after an interrupt, until its runner has cancelled it, must not publish; the mark that forbids
+    it stays.
+    """
+    try:
+        launch.run(options, build, partial(give_up, output, run_id))
+    except BaseException as error:
+        if launch.is_local(options) or not isinstance(error, KeyboardInterrupt):
+            remove_staging(output, run_id)
+        raise
 
 
 def add_record_output(command: argparse.ArgumentParser) -> None:

@@ -6,19 +6,20 @@ import argparse
 import json
 import posixpath
 import sys
+from functools import partial
 from typing import Any
 
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.describe import DESCRIPTIONS, description_of
-from pipelines import launch, settings
-from pipelines.commands.common import DONE, FAILED, add_command, add_config, add_ground_truth
+from pipelines import settings
+from pipelines.commands.common import DONE, FAILED, add_command, add_config, add_ground_truth, run_and_publish
 from pipelines.describe import DOCUMENT, REPORT, build_description
 from pipelines.errors import UsageError
 from pipelines.evaluate import prepare_output
 from pipelines.inputs import find_inputs
-from transforms.stage import new_run_id, remove_staging
+from transforms.stage import new_run_id
 
 
 def add(commands: Any) -> None:
@@ -42,11 +43,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     inputs = find_inputs(configuration, configuration.columns(), predictions=False)
     prepare_output(output)
     run_id = new_run_id()
-    try:
-        launch.run(options, lambda p: build_description(p, inputs, description_of(name), output, run_id))
-    except BaseException:
-        remove_staging(output, run_id)
-        raise
+    build = partial(build_description, inputs=inputs, description=description_of(name), output=output, run_id=run_id)
+    run_and_publish(options, build, output, run_id)
     with FileSystems.open(posixpath.join(output, DOCUMENT)) as stream:
         document = json.loads(stream.read())
     print(f"report: {posixpath.join(output, REPORT)}")

@@ -20,11 +20,12 @@ from pipelines.commands.common import (
     add_predictions,
     check_tools,
     positive,
+    run_and_publish,
     systems,
 )
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation, summary_path
 from pipelines.result import REPORT, SUMMARY, verdict
-from transforms.stage import new_run_id, remove_staging
+from transforms.stage import new_run_id
 
 
 def add(commands: Any) -> None:
@@ -59,12 +60,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         check_tools(configuration)
     if launch.leaves(options):
         return _leave(options, plan)
-    try:
-        with console.progress_line(len(plan.systems), parsed.quiet or not local):
-            launch.run(options, lambda pipeline: build_evaluation(pipeline, plan))
-    except BaseException:
-        remove_staging(plan.output, plan.run_id)
-        raise
+    with console.progress_line(len(plan.systems), parsed.quiet or not local):
+        run_and_publish(options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id)
     with FileSystems.open(summary_path(plan.output)) as stream:
         document = json.loads(stream.read())
     if not parsed.quiet:

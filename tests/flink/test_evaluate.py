@@ -12,6 +12,7 @@ import pytest
 
 from metrics.benchmark import benchmark_names
 from tests.bench.corpus import Corpus
+from tests.flink.bench import MANY, with_columns
 from tests.flink.cluster import FlinkCluster
 from tests.flink.conftest import traffic_rules
 from tests.flink.rest import Vertex
@@ -21,6 +22,7 @@ from tests.runs import Run, evaluate
 from transforms.observe import metric_names
 
 COUNT = 200_000
+COUNT_OF_SLICED = 10_000
 ROWS_PER_GROUP = 4000
 SHIPPED = [name for name in benchmark_names() if name != "toy"]
 SLICES = ("--slice", "source", "--slice", "tags")
@@ -75,6 +77,27 @@ def test_the_metrics_are_reported_there_too(cluster: FlinkCluster, tmp_path: Pat
     assert metrics["records_read"] == len(lines)
     assert metrics["tex_microseconds"].sum > 0
     assert {"samples_scored", "batch_size", "sample_microseconds"} <= set(metrics) <= metric_names(["tex"])
+
+
+def test_the_figures_of_many_slices_are_more_than_a_shuffle_sorts_at_once(
+    cluster: FlinkCluster, tmp_path: Path
+) -> None:
+    """A thousand slices with 200 replicates each: under one key they would be one record of Flink's, too large."""
+    corpus = with_columns(traffic_rules(COUNT_OF_SLICED))
+    here, there = (
+        evaluate(
+            tmp_path / name,
+            corpus.ground_truth,
+            corpus.predictions,
+            *("--slice", "many"),
+            *options,
+            config="traffic_rules",
+        )
+        for name, options in (("here", []), ("there", cluster.options()))
+    )
+    assert (there.code, there.stderr) == (here.code, here.stderr) == (0, "")
+    assert there.bytes() == here.bytes()
+    assert len(there.summary["systems"]["predictions"]["slices"]) == MANY
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import signal
 import subprocess
 import sys
 import time
@@ -28,13 +29,18 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return evaluate_corpus(tmp_path_factory.mktemp("here"), traffic_rules(COUNT))
 
 
-def evaluate_with_a_fault(cluster: FlinkCluster, output: Path, moment: Callable[[], bool], victims: int) -> Run:
-    """Kills TaskManagers as soon as it is the `moment`, and starts as many new ones."""
+def evaluation(cluster: FlinkCluster, output: Path) -> list[str]:
+    """Returns the command that evaluates the corpus on the cluster."""
     corpus = traffic_rules(COUNT)
-    command = [
+    return [
         *(sys.executable, "-m", "pipelines.cli", "evaluate", "traffic_rules", *SLICES, "--output", str(output)),
         *("--ground-truth", str(corpus.ground_truth), "--predictions", str(corpus.predictions), *cluster.options()),
     ]
+
+
+def evaluate_with_a_fault(cluster: FlinkCluster, output: Path, moment: Callable[[], bool], victims: int) -> Run:
+    """Kills TaskManagers as soon as it is the `moment`, and starts as many new ones."""
+    command = evaluation(cluster, output)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=PROJECT, text=True) as process:
         while not moment():
             assert process.poll() is None, "it ended before the fault"
@@ -77,6 +83,33 @@ def test_a_task_manager_is_lost_while_samples_are_scored_and_written(
     run = evaluate_with_a_fault(cluster, tmp_path, rows_are_being_written, victims=1)
     assert_recovered(cluster, run, here)
     assert left_behind.isdisjoint(path.name for path in tmp_path.glob("samples/*"))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_an_evaluation_that_is_interrupted_publishes_nothing(
+    cluster: FlinkCluster, tmp_path: Path, known: bool
+) -> None:
+    """Where the command knows the cluster, it cancels the job there too."""
+    earlier = set(cluster.rest.jobs())
+
+    def state() -> str:
+        return next((state for job, state in cluster.rest.jobs().items() if job not in earlier), "")
+
+    command = [*evaluation(cluster, tmp_path), *([f"--flink_master={cluster.master}"] if known else [])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=PROJECT, text=True) as process:
+        while state() != "RUNNING":
+            assert process.poll() is None
+            time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=SECONDS)
+    assert (process.returncode, stdout) == (130, "")
+    assert stderr == "beamscore: interrupted; the result of an earlier run, if any, is as it was\n"
+    deadline = time.monotonic() + SECONDS
+    while state() not in ("CANCELED", "FINISHED", "FAILED"):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert state() == ("CANCELED" if known else "FINISHED")
+    assert [path.name for path in tmp_path.iterdir()] == [".staging"]
 
 
 def test_an_input_that_cannot_be_read_is_told_in_one_line(cluster: FlinkCluster, tmp_path: Path) -> None:

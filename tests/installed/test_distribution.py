@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from metrics.benchmark import benchmark_names
-from tests.installed.cluster import bare_environment, portable_cluster
+from tests.installed.cluster import portable_cluster
 from tests.installed.install import PROJECT, build_source, install
 from tests.runs import evaluate
+from tests.worker_pool import bare_environment
 
 pytestmark = pytest.mark.skipif(not os.environ.get("BEAMSCORE_DIST"), reason="set BEAMSCORE_DIST=1 to install and run")
 

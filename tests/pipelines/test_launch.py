@@ -8,7 +8,7 @@ from typing import Any
 
 import apache_beam as beam
 import pytest
-from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, WorkerOptions
+from apache_beam.options.pipeline_options import DirectOptions, GoogleCloudOptions, PipelineOptions, WorkerOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineState
 
@@ -82,7 +82,7 @@ def test_a_run_that_does_not_end_well_is_an_error(state: str, monkeypatch: pytes
 
 
 def test_a_job_that_is_interrupted_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise it would go on, and publish a result whose staged files the command has removed."""
+    """Otherwise it would go on. It is given up first, since it may publish before it is cancelled."""
     told: list[str] = []
 
     def wait() -> str:
@@ -92,8 +92,24 @@ def test_a_job_that_is_interrupted_is_cancelled(monkeypatch: pytest.MonkeyPatch)
     job = SimpleNamespace(wait_until_finish=wait, cancel=lambda: told.append("cancelled"))
     monkeypatch.setattr(beam.Pipeline, "run", lambda _: job)
     with pytest.raises(KeyboardInterrupt):
-        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]))
-    assert told == ["waited", "cancelled"]
+        launch.run(
+            launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]), lambda: told.append("given up")
+        )
+    assert told == ["waited", "given up", "cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "name"),
+    [
+        ([], None),
+        (["--runner=FlinkRunner"], "beamscore-evaluate-1"),
+        (["--runner=DataflowRunner", "--job_name=nightly"], "nightly"),
+    ],
+)
+def test_a_job_elsewhere_has_a_name(flags: list[str], name: str | None) -> None:
+    options = launch.beam_options(flags)
+    launch.name_job(options, "beamscore-evaluate-1")
+    assert options.view_as(GoogleCloudOptions).job_name == name
 
 
 @pytest.mark.parametrize(

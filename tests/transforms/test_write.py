@@ -7,22 +7,25 @@ import math
 from pathlib import Path
 from typing import Any
 
+import apache_beam as beam
 import pyarrow as pa
 import pytest
 from apache_beam.io.filesystems import FileSystems
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from transforms import write
 from transforms.score import ScoredSample
 from transforms.stage import (
     StageBundles,
     delete_files,
+    give_up,
     new_run_id,
     publish_folder,
     remove_staging,
     staging_folder,
     write_file,
 )
-from transforms.write import LineWriter, RowsToTables, encode_json, sample_schema
+from transforms.write import LineWriter, Publish, RowsToTables, encode_json, sample_schema
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -207,3 +210,37 @@ def test_json_documents_are_for_people_and_programs() -> None:
     assert encode_json(document).startswith(b'{\n "b": {\n  "\xc3\xa9"')
     with pytest.raises(ValueError, match="JSON"):
         encode_json({"a": math.nan})
+
+
+def publish(output: Path, run_id: str) -> None:
+    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
+        parts = {
+            "numbers": pipeline | "Numbers" >> beam.Create([1, 2, 3]),
+            "samples_files": pipeline | "Names" >> beam.Create(["samples-a.parquet"]),
+            "none": pipeline | "None" >> beam.Create([]),
+        }
+        _ = parts | Publish(str(output), run_id, ("samples",), counted, "last.json")
+
+
+def counted(parts: dict[str, list[Any]]) -> dict[str, bytes]:
+    counts = {name: len(part) for name, part in parts.items()}
+    return {"last.json": json.dumps(counts, sort_keys=True).encode(), "first.json": b"{}"}
+
+
+def test_parts_are_gathered_and_published(tmp_path: Path) -> None:
+    put(tmp_path, {".staging/run/samples/samples-a.parquet": "rows"})
+    publish(tmp_path, "run")
+    assert tree(tmp_path) == {
+        "first.json": "{}",
+        "last.json": '{"none": 0, "numbers": 3, "samples_files": 1}',
+        "samples/samples-a.parquet": "rows",
+    }
+
+
+def test_a_run_that_was_given_up_publishes_nothing(tmp_path: Path) -> None:
+    put(tmp_path, {".staging/run/samples/samples-a.parquet": "rows", "last.json": "earlier"})
+    give_up(str(tmp_path), "run")
+    put(tmp_path, {".staging/run/samples/samples-a.parquet": "rows that were still on their way"})
+    publish(tmp_path, "run")
+    assert (tmp_path / "last.json").read_text() == "earlier"
+    assert not (tmp_path / "samples").exists()

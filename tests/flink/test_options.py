@@ -1,0 +1,76 @@
+"""The options that docs/flink.md gives for clusters that stand already: the runner, the pool of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.flink.cluster import FlinkCluster
+from tests.flink.job_server_jar import write_job_server_jar
+from tests.flink.workers import PROJECT, worker_python
+from tests.runs import Run, evaluate
+from tests.worker_pool import worker_pool
+
+SLOTS = 2
+KEPT = ("--environment_cache_millis=10000", f"--sdk_worker_parallelism={SLOTS}", f"--parallelism={SLOTS}")
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlinkCluster]:
+    """A cluster of one TaskManager, as a pool of workers serves one."""
+    with FlinkCluster(tmp_path_factory.mktemp("machine"), task_managers=1, slots=SLOTS) as running:
+        yield running
+
+
+def evaluate_chart(output: Path, *options: str) -> Run:
+    corpus = PROJECT / "tests" / "corpora" / "chart"
+    run = evaluate(
+        output,
+        corpus / "ground_truth.jsonl",
+        corpus / "predictions.jsonl",
+        *("--slice", "source"),
+        *options,
+        config="chart",
+    )
+    assert (run.code, run.stderr) == (0, "")
+    return run
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return evaluate_chart(tmp_path_factory.mktemp("here"))
+
+
+def started_workers(folder: Path) -> int:
+    return (folder / "pool.log").read_text().count("Starting worker with command")
+
+
+def test_the_runner_that_brings_its_job_server_with_a_pool_of_workers(
+    machine: FlinkCluster, here: Run, tmp_path: Path
+) -> None:
+    write_job_server_jar(tmp_path / "job-server.jar")
+    runner = ("--runner=FlinkRunner", f"--flink_master={machine.master}", "--flink_version=1.19")
+    jar = f"--flink_job_server_jar={tmp_path / 'job-server.jar'}"
+    with worker_pool(worker_python(), tmp_path, {"PYTHONPATH": str(machine.project)}) as pool:
+        there = evaluate_chart(tmp_path / "out", *runner, jar, *KEPT, *pool)
+    assert there.bytes() == here.bytes()
+    assert started_workers(tmp_path) == SLOTS, "one for each slot, kept from stage to stage"
+
+
+def test_a_job_server_that_runs_already_with_a_pool_of_workers_in_containers(
+    machine: FlinkCluster, here: Run, tmp_path: Path
+) -> None:
+    server = [option for option in machine.options() if "endpoint" in option]
+    nothing_staged = "--experiments=disable_logging_submission_environment"
+    staged_before = staged_files(machine)
+    with worker_pool(worker_python(), tmp_path, executable=machine.worker) as pool:
+        there = evaluate_chart(tmp_path / "out", "--runner=PortableRunner", *server, nothing_staged, *KEPT, *pool)
+    assert there.bytes() == here.bytes()
+    assert started_workers(tmp_path) == SLOTS
+    assert staged_files(machine) == staged_before, "nothing that a TaskManager elsewhere would look for in vain"
+
+
+def staged_files(machine: FlinkCluster) -> set[Path]:
+    return {path for path in (machine.folder / "artifacts").rglob("*") if path.is_file()}

@@ -1,0 +1,106 @@
+"""Servers of a test, as processes that end with it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SECONDS_TO_END = 10
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(slots=True)
+class Server:
+    """A process with a name, a log, and a group of its own for whatever it starts."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def signal(self, number: signal.Signals) -> None:
+        """Signals the process and all that it started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
+
+    @property
+    def runs(self) -> bool:
+        """Whether the process has not ended."""
+        return self.process.poll() is None
+
+
+def start_server(
+    name: str, command: Sequence[str | Path], logs: Path, folder: Path, environment: Mapping[str, str] | None = None
+) -> Server:
+    """Starts a server in `folder`, with the log `logs`/NAME.log; it ends with the thread that started it, at last."""
+    log = logs / f"{name}.log"
+    with open(log, "wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=_end_with_parent,
+        )
+    return Server(name, process, log)
+
+
+def end_servers(servers: Sequence[Server]) -> None:
+    """Ends servers, the last first; those that do not end by themselves within 10 s are killed."""
+    for server in reversed(servers):
+        server.signal(signal.SIGTERM)
+    deadline = time.monotonic() + SECONDS_TO_END
+    for server in servers:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.process.wait(max(0.1, deadline - time.monotonic()))
+        server.signal(signal.SIGKILL)
+        server.process.wait()
+
+
+def await_servers(what: str, ready: Callable[[], bool], servers: Iterable[Server], seconds: float) -> None:
+    """Waits until `ready`, where an OSError stands for no.
+
+    Raises RuntimeError where a server ends meanwhile, or after so many seconds.
+    """
+    servers = list(servers)
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(OSError):
+            if ready():
+                return
+        ended = next((server for server in servers if not server.runs), None)
+        if ended:
+            raise RuntimeError(f"{ended.name} ended while {what} came up; see {ended.log}")
+        if time.monotonic() > deadline:
+            logs = ", ".join(str(server.log) for server in servers)
+            raise RuntimeError(f"{what} did not come up within {seconds} s; see {logs}")
+        time.sleep(0.1)
+
+
+def free_ports(count: int) -> list[int]:
+    """Returns ports that nothing listened to just now."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("localhost", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def listens(port: int) -> bool:
+    """Tells that something listens; raises OSError where nothing does."""
+    with socket.create_connection(("localhost", port), timeout=1):
+        return True
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
