@@ -1,4 +1,4 @@
-"""The pages about Dataflow and schedules: what they tell people to type is what the code understands."""
+"""The pages about clusters and schedules, and their files: what they tell people to type, the code understands."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ import yaml
 
 from pipelines import cli, launch, settings
 from pipelines.commands import common
+from tests.flink.cluster import NETWORK_MIB, OFF_HEAP_MIB
 
 ROOT = Path(__file__).parents[1]
 DATAFLOW = (ROOT / "docs" / "dataflow.md").read_text(encoding="utf-8")
+FLINK = (ROOT / "docs" / "flink.md").read_text(encoding="utf-8")
 SCHEDULE = (ROOT / "docs" / "schedule.md").read_text(encoding="utf-8")
 PARAMETERS = {
     parameter["name"]: parameter
@@ -54,6 +56,41 @@ def test_commands_on_dataflow_are_understood() -> None:
             assert f"--{option}=" in call
 
 
+def test_commands_on_flink_are_understood() -> None:
+    (call,) = commands(FLINK)
+    understood(call)
+
+
+def on_kubernetes(name: str) -> Any:
+    return yaml.safe_load((ROOT / "configs" / "flink" / name).read_text(encoding="utf-8"))["spec"]
+
+
+def test_the_job_on_kubernetes_fits_its_cluster() -> None:
+    cluster, job = on_kubernetes("cluster.yaml"), on_kubernetes("job.yaml")["template"]["spec"]
+    (command,) = job["containers"]
+    understood(shlex.join([*command["command"], *command["args"]]))
+    given = dict(argument.removeprefix("--").split("=", 1) for argument in command["args"] if "=" in argument)
+    slots = int(cluster["flinkConfiguration"]["taskmanager.numberOfTaskSlots"])
+    assert int(given["sdk_worker_parallelism"]) == slots
+    assert int(given["parallelism"]) == slots * cluster["taskManager"]["replicas"]
+    (server,) = job["initContainers"]
+    assert server["args"] == [f"--flink-master={given['flink_master']}"]
+    assert server["startupProbe"]["tcpSocket"]["port"] == int(given["job_endpoint"].partition(":")[2])
+    _, workers = cluster["taskManager"]["podTemplate"]["spec"]["containers"]
+    assert (workers["image"], workers["args"]) == (command["image"], ["--worker_pool"])
+    assert workers["volumeMounts"] == command["volumeMounts"]
+
+
+def test_every_slot_has_the_memory_that_the_tests_on_flink_give_it() -> None:
+    (page,) = [yaml.safe_load(block) for block in blocks(FLINK.replace("\n   ", "\n")) if "numberOfTaskSlots" in block]
+    for configured in (page, on_kubernetes("cluster.yaml")["flinkConfiguration"]):
+        slots = int(configured["taskmanager.numberOfTaskSlots"])
+        for end in ("min", "max"):
+            assert configured[f"taskmanager.memory.network.{end}"] == f"{slots * NETWORK_MIB}m"
+        assert configured["taskmanager.memory.task.off-heap.size"] == f"{slots * OFF_HEAP_MIB // 1024}g"
+        assert configured["restart-strategy.type"] == "fixed-delay"
+
+
 def test_the_template_is_run_with_its_parameters() -> None:
     (run,) = [block for block in blocks(DATAFLOW) if "flex-template run" in block]
     given = dict(each.split("=", 1) for each in re.findall(r"--parameters (\S+)", run))
@@ -69,7 +106,7 @@ def test_the_table_has_every_parameter() -> None:
 
 
 def test_files_that_are_named_are_there() -> None:
-    for page in (DATAFLOW, SCHEDULE):
+    for page in (DATAFLOW, FLINK, SCHEDULE):
         for path in re.findall(
             r"configs/[\w/]+\.\w+", page.replace("$BUCKET/configs/", "").replace("-bucket/configs/", "")
         ):

@@ -64,6 +64,10 @@ def setup_list(name: str) -> list[Requirement]:
     raise AssertionError(f"setup.py has no {name}")
 
 
+def environment() -> dict[str, str]:
+    return dict(each.arguments[0].split("=") for each in found("ENV", LAST))
+
+
 def test_known_instructions_alone() -> None:
     assert {each.word for each in INSTRUCTIONS} == {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "ENTRYPOINT"}
 
@@ -115,9 +119,8 @@ def test_the_source_has_all_that_the_distribution_is_made_of() -> None:
 
 
 def test_the_smoke_check_runs_the_launchers_file_on_every_benchmark() -> None:
-    (environment,) = found("ENV")
-    name, path = environment.arguments[0].split("=")
-    assert name == "FLEX_TEMPLATE_PYTHON_PY_FILE"
+    name = "FLEX_TEMPLATE_PYTHON_PY_FILE"
+    path = environment()[name]
     assert ["configs/dataflow/launch.py", path] in [copy.arguments for copy in found("COPY", LAST)]
     smoke = " ".join(found("RUN", LAST)[-1].arguments)
     assert f'"${name}" --config=' in smoke
@@ -133,7 +136,8 @@ def test_tex_is_installed_by_the_projects_script() -> None:
     assert os.access(ROOT / ".ci" / "install-tex", os.X_OK)
 
 
-def test_workers_are_started_by_beam() -> None:
+def test_workers_are_started_by_beam_in_the_environment_of_the_image() -> None:
+    assert environment()["RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT"] == "1"
     (entry,) = found("ENTRYPOINT")
     assert entry.arguments == ['["/opt/apache/beam/boot"]']
     assert entry.stage == LAST

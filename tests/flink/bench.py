@@ -48,24 +48,32 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=100_000, help="size of the smaller corpus")
     parsed = parser.parse_args()
     for name in parsed.sections or SECTIONS:
-        with FlinkCluster() as cluster:
-            SECTIONS[name](cluster, parsed.samples)
+        SECTIONS[name](parsed.samples)
 
 
-def slots(cluster: FlinkCluster, samples: int) -> None:
-    """One and two slots on the same corpus."""
-    corpus = _corpus(samples)
-    runs = {count: evaluate(cluster, corpus, count) for count in (1, 2)}
-    rows = [
-        [str(count), f"{run.seconds:.1f}", f"{run.rate:.0f}", f"{run.rate / runs[1].rate:.2f}"]
-        for count, run in runs.items()
-    ]
-    _print(f"{samples} samples", ["slots", "s", "samples a second", "of one slot"], rows)
+def slots(samples: int) -> None:
+    """One and two slots on the same corpora, where a slot has one processor for its TaskManager and its worker."""
+    rows = []
+    with FlinkCluster(own_processors=True) as cluster:
+        for corpus in (_corpus(samples), _corpus(4 * samples)):
+            runs = {count: evaluate(cluster, corpus, count) for count in (1, 2)}
+            rows += [
+                [
+                    str(run.samples),
+                    str(count),
+                    f"{run.seconds:.1f}",
+                    f"{run.rate:.0f}",
+                    f"{run.rate / runs[1].rate:.2f}",
+                ]
+                for count, run in runs.items()
+            ]
+    _print("Slots, with one processor each", ["samples", "slots", "s", "samples a second", "of one slot"], rows)
 
 
-def growth(cluster: FlinkCluster, samples: int) -> None:
+def growth(samples: int) -> None:
     """A corpus and one four times as large."""
-    runs = [evaluate(cluster, _corpus(count), 2) for count in (samples, 4 * samples)]
+    with FlinkCluster() as cluster:
+        runs = [evaluate(cluster, _corpus(count), 2) for count in (samples, 4 * samples)]
     rows = [
         [
             str(run.samples),
@@ -81,13 +89,14 @@ def growth(cluster: FlinkCluster, samples: int) -> None:
     _print("Growth, on two slots", header, rows)
 
 
-def hot_key(cluster: FlinkCluster, samples: int) -> None:
+def hot_key(samples: int) -> None:
     """One slice that holds all samples, and as many slice memberships over many slices."""
     corpus = with_columns(_corpus(samples))
-    runs = {
-        name: evaluate(cluster, corpus, 2, "--slice", column)
-        for name, column in (("1 slice", "one"), (f"{MANY} slices", "many"))
-    }
+    with FlinkCluster() as cluster:
+        runs = {
+            name: evaluate(cluster, corpus, 2, "--slice", column)
+            for name, column in (("1 slice", "one"), (f"{MANY} slices", "many"))
+        }
     rows = []
     for name, run in runs.items():
         (grouped,) = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import tempfile
@@ -60,10 +61,13 @@ class FlinkCluster:
     may hold functions of the project, of `__main__` and local ones, but none of the test modules.
     """
 
-    def __init__(self, folder: Path | None = None, task_managers: int = 2, slots: int = 1) -> None:
+    def __init__(
+        self, folder: Path | None = None, task_managers: int = 2, slots: int = 1, own_processors: bool = False
+    ) -> None:
         """Prepares a cluster that keeps its files in `folder`; without one, in a new folder that is kept.
 
-        slots: of each TaskManager.
+        slots: of each TaskManager. own_processors: each TaskManager, with its workers, runs on one processor alone,
+        another one for each as long as there are more.
         """
         self.folder = Path(folder or tempfile.mkdtemp(prefix="beamscore-flink-")).resolve()
         self.logs = self.folder / "logs"
@@ -72,6 +76,7 @@ class FlinkCluster:
         rest, rpc, blobs, self._job_port, self._artifact_port = free_ports(5)
         self.rest = FlinkRest(f"http://localhost:{rest}")
         self._slots = slots
+        self._processors = sorted(os.sched_getaffinity(0)) if own_processors else []
         self._settings = _settings(self.folder, rest, rpc, blobs, slots)
 
     def __enter__(self) -> FlinkCluster:
@@ -122,7 +127,7 @@ class FlinkCluster:
             f"-XX:MaxDirectMemorySize={FRAMEWORK_MIB + self._slots * (OFF_HEAP_MIB + NETWORK_MIB)}m",
         ]
         self._run(f"taskmanager-{number}", memory, "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
-                  "--configDir", str(self.folder / "conf"))  # fmt: skip
+                  "--configDir", str(self.folder / "conf"), prefix=self._bound(number))  # fmt: skip
         return number
 
     def running_task_managers(self) -> list[int]:
@@ -135,6 +140,12 @@ class FlinkCluster:
         victim = next(server for server in self._servers if server.name == f"taskmanager-{number}")
         victim.signal(signal.SIGKILL)
         victim.process.wait()
+
+    def _bound(self, number: int) -> list[str]:
+        """Returns what binds a command to the processor of a TaskManager, if each has its own."""
+        if not self._processors:
+            return []
+        return ["taskset", "--cpu-list", str(self._processors[number % len(self._processors)])]
 
     def stop(self) -> None:
         """Ends every process."""
@@ -167,10 +178,10 @@ class FlinkCluster:
         self.worker.write_text(f'#!/bin/sh\n{path} exec {command} "$@" >> {log}/worker-$$.log 2>&1\n')
         self.worker.chmod(0o755)
 
-    def _run(self, name: str, memory: Sequence[str], main: str, *arguments: str) -> None:
+    def _run(self, name: str, memory: Sequence[str], main: str, *arguments: str, prefix: Sequence[str] = ()) -> None:
         log4j = f"-Dlog4j.configurationFile={self.folder / 'conf' / 'log4j.properties'}"
         scratch = f"-Djava.io.tmpdir={self.folder / 'tmp'}"
-        command = [*_JAVA, *memory, log4j, scratch, "-cp", class_path(), main, *arguments]
+        command = [*prefix, *_JAVA, *memory, log4j, scratch, "-cp", class_path(), main, *arguments]
         self._servers.append(start_server(name, command, self.logs, self.folder))
 
     def _await(self, what: str, ready: Callable[[], bool]) -> None:
