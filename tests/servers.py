@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SECONDS_TO_END = 10
+LOWEST_PORT = 10_000
 _PR_SET_PDEATHSIG = 1
 
 
@@ -88,12 +90,18 @@ def await_servers(what: str, ready: Callable[[], bool], servers: Iterable[Server
 
 
 def free_ports(count: int) -> list[int]:
-    """Returns ports that nothing listened to just now."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("localhost", 0))
-        return [each.getsockname()[1] for each in sockets]
+    """Returns ports that nothing listened to just now.
+
+    They lie below those that Linux gives to whoever does not care, so that nobody comes upon them meanwhile.
+    """
+    lowest_given = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    found: set[int] = set()
+    while len(found) < count:
+        port = random.randrange(LOWEST_PORT, lowest_given)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("", port))
+            found.add(port)
+    return list(found)
 
 
 def listens(port: int) -> bool:

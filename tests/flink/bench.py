@@ -35,11 +35,6 @@ class Measured:
     worker_mebibytes: float
     vertices: list[Vertex]
 
-    @property
-    def rate(self) -> float:
-        """Samples a second."""
-        return self.samples / self.seconds
-
 
 def main() -> None:
     """Runs the sections that are asked for, all by default, each on a fresh cluster."""
@@ -52,21 +47,19 @@ def main() -> None:
 
 
 def slots(samples: int) -> None:
-    """One and two slots on the same corpora, where a slot has one processor for its TaskManager and its worker."""
-    rows = []
+    """One and two slots on two corpora, where a slot has one processor for its TaskManager and its worker.
+
+    The last lines are the difference of the corpora: without what starting a job takes.
+    """
     with FlinkCluster(own_processors=True) as cluster:
-        for corpus in (_corpus(samples), _corpus(4 * samples)):
-            runs = {count: evaluate(cluster, corpus, count) for count in (1, 2)}
-            rows += [
-                [
-                    str(run.samples),
-                    str(count),
-                    f"{run.seconds:.1f}",
-                    f"{run.rate:.0f}",
-                    f"{run.rate / runs[1].rate:.2f}",
-                ]
-                for count, run in runs.items()
-            ]
+        runs = [[evaluate(cluster, _corpus(count), slots) for slots in (1, 2)] for count in (samples, 4 * samples)]
+    measured = [[(run.samples, run.seconds) for run in pair] for pair in runs]
+    more = [(large.samples - small.samples, large.seconds - small.seconds) for small, large in zip(*runs, strict=True)]
+    rows = []
+    for pair in [*measured, more]:
+        rates = [count / seconds for count, seconds in pair]
+        for slots, (count, seconds), rate in zip((1, 2), pair, rates, strict=True):
+            rows.append([str(count), str(slots), f"{seconds:.1f}", f"{rate:.0f}", f"{rate / rates[0]:.2f}"])
     _print("Slots, with one processor each", ["samples", "slots", "s", "samples a second", "of one slot"], rows)
 
 
