@@ -10,8 +10,10 @@ from dataclasses import dataclass
 import apache_beam as beam
 import msgspec
 
+from pipelines import launch
 from pipelines.errors import UsageError
 from pipelines.settings import Configuration
+from transforms.blocks import BYTES_PER_BUNDLE
 from transforms.files import Part, SourceFile, match_files, open_parquet
 from transforms.jsonl import read_lines
 from transforms.parquet import check_columns
@@ -36,10 +38,14 @@ class Inputs:
     whole: bool = False
 
     def read(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
-        """Reads all files; see ReadRecords."""
+        """Reads all files; see ReadRecords. In this process, nothing is gained by deferring what is read."""
         limits = self.configuration.settings.limits
         return pipeline | "Read" >> ReadRecords(
-            self.files, self.systems, self._side_columns(), Limits(limits.record_bytes, limits.depth)
+            self.files,
+            self.systems,
+            self._side_columns(),
+            Limits(limits.record_bytes, limits.depth),
+            None if launch.is_local(pipeline.options) else BYTES_PER_BUNDLE,
         )
 
     def _side_columns(self) -> dict[int, SideColumns]:

@@ -29,9 +29,9 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def read_rows(
-    part: Part, columns: Collection[str] | None, structured: Collection[str], depth_limit: int
+    part: Part, columns: Collection[str] | None, structured: Collection[str], depth_limit: int, skip: int = 0
 ) -> Iterator[Row]:
-    """Yields the rows of `part`.
+    """Yields the rows of `part` but the first `skip`.
 
     columns: the columns that matter; others are not even read. None: all of them.
     structured: the columns whose value is never plain text: where they hold text, it is JSON. Columns of
@@ -48,9 +48,11 @@ def read_rows(
             batches = parquet.iter_batches(
                 ROWS_PER_BATCH, row_groups=list(range(part.start, part.stop or 0)), columns=names
             )
-            number = part.first_row
+            number, start = part.first_row, part.first_row + skip
             for batch in batches:
-                yield from _rows(batch, number, structured, depth_limit)
+                skipped = min(max(0, start - number), batch.num_rows)
+                if skipped < batch.num_rows:
+                    yield from _rows(batch.slice(skipped), number + skipped, structured, depth_limit)
                 number += batch.num_rows
         except (OSError, ValueError, pa.ArrowException, BeamIOError) as error:
             raise unreadable(part.file, error) from error

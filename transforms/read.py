@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
 from metrics.sums import Sums
-from transforms import depth
+from transforms import blocks, depth
 from transforms.files import Part, SourceFile, part_size, split_file
 from transforms.jsonl import Line, read_lines
 from transforms.observe import PROGRESS, Observed
@@ -28,6 +30,7 @@ from transforms.records import (
 )
 
 LONGEST_SAMPLE_ID = 1024
+BLOCKS = beam.DoFn.RestrictionParam(blocks.BlocksOfPart())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +62,21 @@ class ReadRecords(beam.PTransform):
 
     Input: nothing (a pipeline). Output, by tag: `records`, pairs (sample_id, framed record); `quarantine`, pairs
     (side, Quarantined); `tally`, pairs (side, Sums) that count what was read and what was rejected.
+
+    bundle_bytes: a bundle that has given as much defers the rest; None: it reads on to the end.
     """
 
     def __init__(
-        self, files: Sequence[SourceFile], names: Sequence[str], columns: dict[int, SideColumns], limits: Limits
+        self,
+        files: Sequence[SourceFile],
+        names: Sequence[str],
+        columns: dict[int, SideColumns],
+        limits: Limits,
+        bundle_bytes: int | None = None,
     ) -> None:
         super().__init__()
         self._files = list(files)
-        self._read = ReadPart(list(names), columns, limits)
+        self._read = ReadPart(list(names), columns, limits, bundle_bytes)
 
     def expand(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Splits the files, spreads the parts over the workers, reads them."""
@@ -96,36 +106,75 @@ def side_name(side: int, names: Sequence[str]) -> str:
     return "ground_truth" if side == GROUND_TRUTH else names[side]
 
 
+@dataclass(slots=True)
+class _Count:
+    read: int = 0
+    rejected: int = 0
+
+
 class ReadPart(beam.DoFn):
     """Reads one part of a file; see ReadRecords for what it gives."""
 
-    def __init__(self, names: list[str], columns: dict[int, SideColumns], limits: Limits) -> None:
+    def __init__(
+        self, names: list[str], columns: dict[int, SideColumns], limits: Limits, bundle_bytes: int | None = None
+    ) -> None:
         self._names = names
         self._columns = columns
         self._limits = limits
+        self._bundle_bytes = bundle_bytes
 
-    def process(self, part: Part) -> Iterator[tuple[str, bytes] | TaggedOutput]:
-        """Yields the records of `part`, what was rejected of it, and one tally."""
-        read = rejected = 0
-        for found in self._read(part):
-            read += 1
+    def start_bundle(self) -> None:
+        """Starts with nothing given."""
+        self._given_bytes = 0
+
+    def process(self, part: Part, tracker: Any = BLOCKS) -> Iterator[tuple[str, bytes] | TaggedOutput]:
+        """Yields the records of `part`, what was rejected of it, and a tally, until the bundle has given enough."""
+        if self._is_full():
+            tracker.defer_remainder()
+            return
+        remaining = tracker.current_restriction()
+        found = self._read(part, remaining.start * blocks.RECORDS_PER_BLOCK)
+        count = _Count()
+        for number in range(remaining.start, remaining.stop):
+            if not tracker.try_claim(number):
+                break
+            before = count.read
+            yield from self._give(part.file.side, islice(found, blocks.RECORDS_PER_BLOCK), count)
+            if count.read < before + blocks.RECORDS_PER_BLOCK:
+                # The part ends here, and so do the blocks.
+                tracker.try_claim(remaining.stop)
+                break
+            if self._is_full():
+                tracker.defer_remainder()
+                break
+        Observed.read.inc(count.read)
+        Observed.rejected.inc(count.rejected)
+        yield TaggedOutput("tally", (part.file.side, Sums.of({"read": count.read, "rejected": count.rejected})))
+
+    def _is_full(self) -> bool:
+        return self._bundle_bytes is not None and self._given_bytes >= self._bundle_bytes
+
+    def _give(
+        self, side: int, found: Iterable[tuple[str, bytes] | Quarantined], count: _Count
+    ) -> Iterator[tuple[str, bytes] | TaggedOutput]:
+        for record in found:
+            count.read += 1
             PROGRESS.records_read += 1
             PROGRESS.note()
-            if isinstance(found, Quarantined):
-                rejected += 1
-                yield TaggedOutput("quarantine", (part.file.side, found))
+            if isinstance(record, Quarantined):
+                count.rejected += 1
+                yield TaggedOutput("quarantine", (side, record))
             else:
-                PROGRESS.truths_read += part.file.side == GROUND_TRUTH
-                yield found
-        Observed.read.inc(read)
-        Observed.rejected.inc(rejected)
-        yield TaggedOutput("tally", (part.file.side, Sums.of({"read": read, "rejected": rejected})))
+                PROGRESS.truths_read += side == GROUND_TRUTH
+                self._given_bytes += len(record[1])
+                yield record
 
-    def _read(self, part: Part) -> Iterator[tuple[str, bytes] | Quarantined]:
+    def _read(self, part: Part, skip: int) -> Iterator[tuple[str, bytes] | Quarantined]:
+        """Yields what becomes of each record of a part but the first ones."""
         if part.file.format == "parquet":
-            yield from self._read_parquet(part)
+            yield from self._read_parquet(part, skip)
         else:
-            for line in read_lines(part, self._limits.record_bytes):
+            for line in islice(read_lines(part, self._limits.record_bytes), skip, None):
                 yield self._line(part.file, line)
 
     def _line(self, file: SourceFile, line: Line) -> tuple[str, bytes] | Quarantined:
@@ -143,9 +192,9 @@ class ReadPart(beam.DoFn):
             return self._rejected(framed, "unreadable", _about_json(line.text, error))
         return self._keyed(framed, sample_id)
 
-    def _read_parquet(self, part: Part) -> Iterator[tuple[str, bytes] | Quarantined]:
+    def _read_parquet(self, part: Part, skip: int) -> Iterator[tuple[str, bytes] | Quarantined]:
         file, columns = part.file, self._columns[part.file.side]
-        for row in read_rows(part, columns.wanted, columns.structured, self._limits.depth):
+        for row in read_rows(part, columns.wanted, columns.structured, self._limits.depth, skip):
             framed = Framed(Origin(file.side, file.number, row.number, row.number + 1, file.path), MSGPACK, row.payload)
             if row.error is not None:
                 sample_id = row.sample_id if isinstance(row.sample_id, str) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,17 @@ import pyarrow.parquet as pq
 import pytest
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
 from apache_beam.testing.util import assert_that, equal_to
+from hypothesis import given as for_any
+from hypothesis import strategies as st
 
 from metrics.sums import Sums
-from transforms import files
+from tests.runs import write_lines
+from transforms import blocks, files
+from transforms.blocks import BlocksOfPart
 from transforms.combine import MergeSums
-from transforms.files import match_files, split_file
+from transforms.files import Part, match_files, split_file
 from transforms.read import LONGEST_SAMPLE_ID, Limits, ReadPart, ReadRecords, SideColumns, side_name
 from transforms.records import GROUND_TRUTH, Framed, Quarantined
 
@@ -28,14 +34,32 @@ COLUMNS = {
 LIMITS = Limits(record_bytes=2500, depth=6)
 
 
+def bundles_of(parts: list[Part], bundle_bytes: int | None = None) -> Iterator[list[Any]]:
+    """Yields what each bundle gives when a runner that knows no more than to defer reads the parts."""
+    do_fn = ReadPart(["ours"], COLUMNS, LIMITS, bundle_bytes)
+    waiting = [(part, BlocksOfPart().initial_restriction(part)) for part in parts]
+    while waiting:
+        taken, waiting = waiting, []
+        do_fn.start_bundle()
+        given: list[Any] = []
+        for part, restriction in taken:
+            tracker = ThreadsafeRestrictionTracker(BlocksOfPart().create_tracker(restriction))
+            given += do_fn.process(part, RestrictionTrackerView(tracker))
+            tracker.check_done()
+            deferred = tracker.deferred_status()
+            if deferred is not None:
+                waiting.append((part, deferred[0]))
+        yield given
+
+
 def read(path: Path, side: int = 0) -> tuple[dict[str, Framed], list[Quarantined], Sums]:
     """Returns the records by sample_id, the quarantine and the tally of one file."""
     records: dict[str, Framed] = {}
     quarantine: list[Quarantined] = []
     tally = Sums()
     for file in match_files(side, [str(path)], "--predictions"):
-        for part in split_file(file, files.part_size([file])):
-            for output in ReadPart(["ours"], COLUMNS, LIMITS).process(part):
+        for given in bundles_of(list(split_file(file, files.part_size([file])))):
+            for output in given:
                 if not isinstance(output, TaggedOutput):
                     records[output[0]] = Framed.from_bytes(output[1])
                 elif output.tag == "tally":
@@ -189,3 +213,48 @@ def test_the_transform_reads_all_files_of_all_sides_once(tmp_path: Path, monkeyp
         assert_that(causes, equal_to([(-1, "unreadable"), (-1, "unreadable"), (0, "unreadable")]), label="quarantine")
         counts = [(-1, Sums.of({"read": 6, "rejected": 2}).units()), (0, Sums.of({"read": 5, "rejected": 1}).units())]
         assert_that(tally, equal_to(counts), label="tally")
+
+
+@for_any(
+    sizes=st.lists(st.integers(0, 60), max_size=30),
+    per_block=st.integers(1, 7),
+    per_bundle=st.integers(1, 300),
+    ending=st.sampled_from(["jsonl", "jsonl.gz", "parquet"]),
+)
+def test_bundles_that_defer_the_rest_give_every_record_once(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], per_block: int, per_bundle: int, ending: str
+) -> None:
+    records = [{"sample_id": str(number), "text": "x" * size} for number, size in enumerate(sizes)]
+    path = tmp_path_factory.mktemp("deferred") / f"records.{ending}"
+    if ending == "parquet":
+        schema = pa.schema([("sample_id", pa.string()), ("text", pa.string())])
+        pq.write_table(pa.Table.from_pylist(records, schema=schema), path, row_group_size=5)
+    else:
+        write_lines(path, records)
+    (file,) = match_files(0, [str(path)], "--predictions")
+    parts = list(split_file(file, 200))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(blocks, "RECORDS_PER_BLOCK", per_block)
+        bundles = list(bundles_of(parts, per_bundle))
+    found = [output for given in bundles for output in given if not isinstance(output, TaggedOutput)]
+    assert sorted(int(sample_id) for sample_id, _ in found) == list(range(len(records)))
+    assert {int(sample_id): Framed.from_bytes(frame).origin.line for sample_id, frame in found} == {
+        number: number + 1 for number in range(len(records))
+    }
+    for given in bundles:
+        sizes_given = [len(output[1]) for output in given if not isinstance(output, TaggedOutput)]
+        assert sum(sizes_given[: -per_block or None]) < per_bundle, "no more than a block beyond the limit"
+    read = [output.value[1]["read"] for given in bundles for output in given if isinstance(output, TaggedOutput)]
+    assert sum(read) == len(records)
+
+
+def test_the_runner_reads_on_what_bundles_deferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "RECORDS_PER_BLOCK", 3)
+    ids = [str(number) for number in range(100)]
+    write_lines(tmp_path / "t.jsonl.gz", [{"sample_id": each} for each in ids])
+    given = match_files(GROUND_TRUTH, [f"{tmp_path}/t.jsonl.gz"], "")
+    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
+        outputs = pipeline | ReadRecords(given, ["ours"], COLUMNS, LIMITS, bundle_bytes=200)
+        assert_that(outputs.records | beam.Keys(), equal_to(ids), label="records")
+        tally = outputs.tally | beam.MapTuple(lambda _, sums: sums["read"]) | beam.CombineGlobally(sum)
+        assert_that(tally, equal_to([100.0]), label="tally")
