@@ -33,6 +33,11 @@ def worker_pool(
         end_servers([pool])
 
 
+def started_workers(folder: Path) -> int:
+    """Returns how many workers the pool in `folder` has started."""
+    return (folder / "pool.log").read_text().count("Starting worker with command")
+
+
 def bare_environment(python: Path) -> dict[str, str]:
     """Returns the environment variables of a process that knows nothing of the checkout, and finds `python` first.
 

@@ -11,7 +11,7 @@ from tests.flink.cluster import FlinkCluster
 from tests.flink.job_server_jar import write_job_server_jar
 from tests.flink.workers import PROJECT, worker_python
 from tests.runs import Run, evaluate
-from tests.worker_pool import worker_pool
+from tests.worker_pool import started_workers, worker_pool
 
 SLOTS = 2
 KEPT = ("--environment_cache_millis=10000", f"--sdk_worker_parallelism={SLOTS}", f"--parallelism={SLOTS}")
@@ -41,10 +41,6 @@ def evaluate_chart(output: Path, *options: str) -> Run:
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return evaluate_chart(tmp_path_factory.mktemp("here"))
-
-
-def started_workers(folder: Path) -> int:
-    return (folder / "pool.log").read_text().count("Starting worker with command")
 
 
 def test_the_runner_that_brings_its_job_server_with_a_pool_of_workers(

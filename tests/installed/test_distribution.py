@@ -16,7 +16,7 @@ from metrics.benchmark import benchmark_names
 from tests.installed.cluster import portable_cluster
 from tests.installed.install import PROJECT, build_source, install
 from tests.runs import evaluate
-from tests.worker_pool import bare_environment
+from tests.worker_pool import bare_environment, started_workers
 
 pytestmark = pytest.mark.skipif(not os.environ.get("BEAMSCORE_DIST"), reason="set BEAMSCORE_DIST=1 to install and run")
 
@@ -32,10 +32,6 @@ class Installed:
     folder: Path
     cluster: list[str]
     logs: Path
-
-    def workers_started(self) -> int:
-        """Returns how many workers the pool has started."""
-        return sum(log.read_text().count("Starting worker") for log in self.logs.glob("server-*.log"))
 
     def run(self, *command: str | Path) -> subprocess.CompletedProcess[str]:
         """Runs a program of the environment, in the folder."""
@@ -92,10 +88,10 @@ def test_a_pool_of_workers_gives_the_bytes_of_a_local_run(installed: Installed, 
         str(installed.folder / benchmark / f"{side}.jsonl") for side in ("ground_truth", "predictions")
     )
     inputs = ["--ground-truth", truths, "--predictions", predictions, "--slice", "source"]
-    workers = installed.workers_started()
+    workers = started_workers(installed.logs)
     done = installed.run("beamscore", "evaluate", benchmark, *inputs, "--output", tmp_path / "pool", *installed.cluster)
     assert done.returncode == 0, done.stderr
-    assert installed.workers_started() > workers, "the job did not run in the pool"
+    assert started_workers(installed.logs) > workers, "the job did not run in the pool"
     local = evaluate(tmp_path / "local", truths, predictions, "--slice", "source", config=benchmark)
     assert local.code == 0, local.stderr
     for name, content in local.bytes().items():
