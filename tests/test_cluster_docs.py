@@ -89,6 +89,7 @@ def test_every_slot_has_the_memory_that_the_tests_on_flink_give_it() -> None:
             assert configured[f"taskmanager.memory.network.{end}"] == f"{slots * NETWORK_MIB}m"
         assert configured["taskmanager.memory.task.off-heap.size"] == f"{slots * OFF_HEAP_MIB // 1024}g"
         assert configured["restart-strategy.type"] == "fixed-delay"
+        assert configured["cluster.uncaught-exception-handling"] == "FAIL"
 
 
 def test_the_template_is_run_with_its_parameters() -> None:

@@ -217,6 +217,8 @@ def _settings(folder: Path, rest: int, rpc: int, blobs: int, slots: int) -> dict
         "heartbeat.timeout": 10_000,
         # The delay lets a lost TaskManager be noticed first: an attempt that still counts on it fails at once.
         "classloader.resolve-order": "parent-first",
+        # A TaskManager whose memory is not enough ends, where it would hang otherwise.
+        "cluster.uncaught-exception-handling": "FAIL",
         "restart-strategy.type": "fixed-delay",
         "restart-strategy.fixed-delay.attempts": 4,
         "restart-strategy.fixed-delay.delay": "4 s",
