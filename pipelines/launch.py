@@ -75,6 +75,11 @@ def is_local(options: PipelineOptions) -> bool:
     return options.view_as(StandardOptions).runner in LOCAL_RUNNERS
 
 
+def path_for_workers(options: PipelineOptions, path: str) -> str:
+    """Returns a path as the workers know it: those of a cluster have another current folder."""
+    return path if is_local(options) or "://" in path else os.path.abspath(path)
+
+
 def name_job(options: PipelineOptions, name: str) -> None:
     """Names the job of a cluster, unless the options do: by the name people find it, and `run` cancels it."""
     cloud = options.view_as(GoogleCloudOptions)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.benchmark import benchmark_class, benchmark_names
+from pipelines import launch
 from pipelines.commands.common import (
     DONE,
     add_command,
@@ -45,8 +47,13 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         return DONE
     if not parsed.input or not parsed.output:
         raise UsageError("give --input [ROLE=]GLOB and --output FILE; `--input roles` lists the roles")
-    files = find_role_files(converter, parsed.input)
-    write = WriteRecords(parsed.output, columns_of(kind.truth_type, kind.prediction_type), parsed.shards)
+    found = find_role_files(converter, parsed.input)
+    files = [replace(file, path=launch.path_for_workers(options, file.path)) for file in found]
+    write = WriteRecords(
+        launch.path_for_workers(options, parsed.output),
+        columns_of(kind.truth_type, kind.prediction_type),
+        parsed.shards,
+    )
     rejected = rejected_beside(write)
     return write_records(
         options, lambda pipeline: build_conversion(pipeline, converter, files, write, rejected), write, rejected

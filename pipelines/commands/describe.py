@@ -13,7 +13,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.describe import DESCRIPTIONS, description_of
-from pipelines import settings
+from pipelines import launch, settings
 from pipelines.commands.common import DONE, FAILED, add_command, add_config, add_ground_truth, run_and_publish
 from pipelines.describe import DOCUMENT, REPORT, build_description
 from pipelines.errors import UsageError
@@ -42,6 +42,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
     inputs = find_inputs(configuration, configuration.columns(), predictions=False)
     prepare_output(output)
+    output = launch.path_for_workers(options, output)
     run_id = new_run_id()
     build = partial(build_description, inputs=inputs, description=description_of(name), output=output, run_id=run_id)
     run_and_publish(options, build, output, run_id)

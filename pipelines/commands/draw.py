@@ -51,7 +51,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     check_tools(configuration)
     inputs = find_inputs(configuration, ())
     prepare_output(posixpath.dirname(parsed.output) or ".")
-    staged = f"{parsed.output}.{new_run_id()}.part"
+    staged = launch.path_for_workers(options, f"{parsed.output}.{new_run_id()}.part")
     try:
         launch.run(options, lambda pipeline: _build(pipeline, inputs, parsed.sample, staged))
         if not FileSystems.exists(staged):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
 from apache_beam.io.filesystems import FileSystems
@@ -54,6 +55,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     }
     configuration = settings.load(parsed.config, parsed.set, given)
     plan = plan_evaluation(configuration, new_run_id())
+    plan = replace(plan, output=launch.path_for_workers(options, plan.output))
     local = launch.is_local(options)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if local:

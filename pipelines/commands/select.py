@@ -10,7 +10,7 @@ from typing import Any
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.benchmark import Benchmark
-from pipelines import settings
+from pipelines import launch, settings
 from pipelines.columns import Columns, Kind
 from pipelines.commands.common import add_command, add_record_output, write_records
 from pipelines.errors import UsageError
@@ -51,8 +51,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if system not in summary["systems"]:
         raise UsageError(f"--system {system}: not in this run; there are {', '.join(summary['systems'])}")
     inputs = _inputs(parsed, summary["config"], system)
-    write = WriteRecords(parsed.output, _columns(kind), parsed.shards)
-    selection = Selection(parsed.run, system, value, parsed.below, _has_rows(parsed.run, summary["systems"][system]))
+    write = WriteRecords(launch.path_for_workers(options, parsed.output), _columns(kind), parsed.shards)
+    run_folder = launch.path_for_workers(options, parsed.run)
+    selection = Selection(run_folder, system, value, parsed.below, _has_rows(parsed.run, summary["systems"][system]))
     return write_records(options, lambda pipeline: build_selection(pipeline, inputs, selection, write), write, None)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics import split as splits
-from pipelines import settings
+from pipelines import launch, settings
 from pipelines.commands.common import (
     add_command,
     add_config,
@@ -57,7 +57,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if parsed.column in ("sample_id", parsed.group):
         raise UsageError(f"--column {parsed.column}: the split needs a column of its own")
     plan = SplitPlan(parsed.group, parsed.column, _rule(parsed))
-    write = WriteRecords(parsed.output, columns_of(configuration.benchmark.truth_type), parsed.shards)
+    write = WriteRecords(
+        launch.path_for_workers(options, parsed.output), columns_of(configuration.benchmark.truth_type), parsed.shards
+    )
     rejected = rejected_beside(write)
     inputs = find_inputs(configuration, (parsed.group,) if parsed.group else (), predictions=False, whole=True)
     return write_records(

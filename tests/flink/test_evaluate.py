@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -51,11 +52,15 @@ def assert_each_sample_has_one_row(run: Run, count: int) -> None:
 
 
 @pytest.mark.parametrize("benchmark", SHIPPED)
-def test_sample_corpora_give_the_same_bytes(cluster: FlinkCluster, tmp_path: Path, benchmark: str) -> None:
-    corpus = PROJECT / "tests" / "corpora" / benchmark
+def test_sample_corpora_give_the_same_bytes(
+    cluster: FlinkCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: str
+) -> None:
+    """The paths are given from the current folder, which is not that of the workers."""
+    monkeypatch.chdir(tmp_path)
+    corpus = Path(os.path.relpath(PROJECT / "tests" / "corpora" / benchmark))
     here, there = (
         evaluate(
-            tmp_path / name,
+            Path(name),
             corpus / "ground_truth.jsonl",
             corpus / "predictions.jsonl",
             *("--slice", "source"),

@@ -45,6 +45,23 @@ def test_options_that_beam_does_not_know_are_refused(flags: list[str]) -> None:
         launch.beam_options(flags)
 
 
+@pytest.mark.parametrize(
+    ("flags", "path", "known"),
+    [
+        ([], "out/a", "out/a"),
+        (["--runner=FlinkRunner"], "out/a", "/here/out/a"),
+        (["--runner=FlinkRunner"], "../*.jsonl", "/*.jsonl"),
+        (["--runner=FlinkRunner"], "/data/a", "/data/a"),
+        (["--runner=DataflowRunner"], "gs://bucket/a", "gs://bucket/a"),
+    ],
+)
+def test_a_path_is_the_same_for_workers_elsewhere(
+    flags: list[str], path: str, known: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.getcwd", lambda: "/here")
+    assert launch.path_for_workers(launch.beam_options(flags), path) == known
+
+
 def test_workers_are_quiet_unless_asked() -> None:
     for flags, verbose, level in [
         ([], False, "CRITICAL"),
