@@ -52,6 +52,7 @@ def poisson_thresholds() -> npt.NDArray[np.uint64]:
 
 
 _THRESHOLDS = poisson_thresholds()
+_TYPES = (np.int8, np.int16, np.int32, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +177,11 @@ class BootstrapSums:
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.bootstrap, self._pending, self._names, self._wholes, self._fractions
+        return self.bootstrap, self._pending, self._names, _narrow(self._wholes), _narrow(self._fractions)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.bootstrap, self._pending, self._names, self._wholes, self._fractions = state
+        self.bootstrap, self._pending, self._names, wholes, fractions = state
+        self._wholes, self._fractions = _widened(wholes), _widened(fractions)
 
     def _rows(self, replicates: Iterable[int]) -> list[Sums]:
         names, wholes, fractions = self.to_arrays()
@@ -238,6 +240,25 @@ class BootstrapSums:
     def _carry(self) -> None:
         self._wholes += self._fractions >> FRACTION_BITS
         self._fractions &= (1 << FRACTION_BITS) - 1
+
+
+def _narrow(array: IntArray) -> tuple[tuple[int, int], IntArray, npt.NDArray[Any]]:
+    """Returns the shape, the columns that hold anything, and those in the smallest type of integers that holds them.
+
+    Most statistics are small counts, without fractions: they travel in a half to an eighth of the bytes.
+    """
+    columns = np.flatnonzero(array.any(axis=0))
+    kept = array[:, columns]
+    lowest, highest = (int(kept.min()), int(kept.max())) if kept.size else (0, 0)
+    fitting = (each for each in _TYPES if np.iinfo(each).min <= lowest and highest <= np.iinfo(each).max)
+    return (array.shape[0], array.shape[1]), columns, kept.astype(next(fitting))
+
+
+def _widened(narrow: tuple[tuple[int, int], IntArray, npt.NDArray[Any]]) -> IntArray:
+    shape, columns, kept = narrow
+    array = np.zeros(shape, dtype=np.int64)
+    array[:, columns] = kept
+    return array
 
 
 def check_statistics(statistics: Mapping[str, float]) -> None:

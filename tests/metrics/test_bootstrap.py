@@ -267,6 +267,27 @@ def test_pickling_keeps_everything(count: int) -> None:
     assert back == added([*samples, *samples])
 
 
+EDGES = [sign * (2**bits + step) for bits in (7, 8, 15, 16, 31, 32, 62) for sign in (1, -1) for step in (-1, 0, 1)]
+
+
+@given(st.lists(st.tuples(st.just(0) | st.sampled_from(EDGES), st.integers(0, 2**52 - 1)), max_size=5))
+def test_pickling_keeps_numbers_of_every_size(cells: list[tuple[int, int]]) -> None:
+    names = [str(index) for index in range(len(cells))]
+    shape = (BOOTSTRAP.replicates + 1, len(cells))
+    wholes, fractions = (np.zeros(shape, dtype=np.int64) for _ in range(2))
+    for column, (whole, fraction) in enumerate(cells):
+        wholes[column % 3, column], fractions[column % 2, column] = whole, fraction
+    sums = BootstrapSums.from_arrays(BOOTSTRAP, names, wholes, fractions)
+    assert pickle.loads(pickle.dumps(sums)) == sums
+
+
+def test_small_counts_travel_in_few_bytes() -> None:
+    sums = added([(unit, {"a": 1, "b": 0, "c": 2}) for unit in range(1000)], Bootstrap(200))
+    arrays = sum(array.nbytes for array in sums.to_arrays()[1:])
+    assert arrays == 201 * 2 * 2 * 8  # two names with a sum, wholes and fractions, 8 bytes each
+    assert len(pickle.dumps(sums)) < arrays / 4  # 2 bytes each, no fractions, and what every pickle holds
+
+
 def test_without_replicates_there_are_the_plain_sums_alone() -> None:
     samples = many_samples(300, seed=2)
     found = added(samples, Bootstrap(replicates=0)).all_sums()
