@@ -84,9 +84,9 @@ def _reads_lines(cluster: FlinkCluster, job: str) -> bool:
 def test_every_process_ends_with_the_cluster(tmp_path: Path) -> None:
     with FlinkCluster(tmp_path / "flink") as cluster:
         count_words(cluster, tmp_path, 0.15)
-        await_true(lambda: any(_reads_lines(cluster, job) for job in cluster.rest.jobs()), 60)
+        await_true(lambda: any(_reads_lines(cluster, job) for job in cluster.rest.jobs()), 180)
         assert _processes(cluster) == 4 + 2, "JobManager, two TaskManagers, job server, and two workers"
-    await_true(lambda: _processes(cluster) == 0, 15)
+    await_true(lambda: _processes(cluster) == 0, 60)
 
 
 def _processes(cluster: FlinkCluster) -> int:
