@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +16,6 @@ from pathlib import Path
 
 SECONDS_TO_END = 10
 LOWEST_PORT = 10_000
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(slots=True)
@@ -41,18 +40,21 @@ class Server:
 def start_server(
     name: str, command: Sequence[str | Path], logs: Path, folder: Path, environment: Mapping[str, str] | None = None
 ) -> Server:
-    """Starts a server in `folder`, with the log `logs`/NAME.log; it ends with the thread that started it, at last."""
+    """Starts a server in `folder`, with the log `logs`/NAME.log; on Linux, it ends with this thread at last.
+
+    Another program asks for that: Python itself would have to fork, which the threads of gRPC do not survive.
+    """
     log = logs / f"{name}.log"
+    with_parent = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
     with open(log, "wb") as output:
         process = subprocess.Popen(
-            command,
+            [*with_parent, *command],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=folder,
             env=environment,
             start_new_session=True,
-            preexec_fn=_end_with_parent,
         )
     return Server(name, process, log)
 
@@ -104,11 +106,7 @@ def free_ports(count: int) -> list[int]:
     return list(found)
 
 
-def listens(port: int) -> bool:
+def listens(port: int, host: str = "localhost") -> bool:
     """Tells that something listens; raises OSError where nothing does."""
-    with socket.create_connection(("localhost", port), timeout=1):
+    with socket.create_connection((host, port), timeout=1):
         return True
-
-
-def _end_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -7,27 +7,35 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tests.machines import Machine
 from tests.servers import await_servers, end_servers, free_ports, listens, start_server
 
 START_SECONDS = 60
+PORT = 50_000
+"""The port of a pool on a machine of its own, as each machine of a cluster has to have it at the same one."""
 
 
 @contextlib.contextmanager
 def worker_pool(
-    python: Path, folder: Path, more: Mapping[str, str] | None = None, executable: Path | None = None
+    python: Path,
+    folder: Path,
+    more: Mapping[str, str] | None = None,
+    executable: Path | None = None,
+    machine: Machine | None = None,
 ) -> Iterator[list[str]]:
     """Runs a pool in the environment of `python`, in `folder`; gives the pipeline options that use it.
 
     more: variables of the environment. executable: what starts a worker by the contract of Beam's containers, as the
-    pool in an image has it; without one, the pool starts workers itself.
+    pool in an image has it; without one, the pool starts workers itself. machine: where it runs, by default here.
     """
-    (port,) = free_ports(1)
-    command = [str(python), "-m", "apache_beam.runners.worker.worker_pool_main", f"--service_port={port}"]
+    (port,) = [PORT] if machine else free_ports(1)
+    prefix, host = (machine.prefix, machine.address) if machine else ([], "localhost")
+    command = [*prefix, str(python), "-m", "apache_beam.runners.worker.worker_pool_main", f"--service_port={port}"]
     if executable:
         command.append(f"--container_executable={executable}")
     pool = start_server("pool", command, folder, folder, {**bare_environment(python), **(more or {})})
     try:
-        await_servers("the pool", lambda: listens(port), [pool], START_SECONDS)
+        await_servers("the pool", lambda: listens(port, host), [pool], START_SECONDS)
         yield ["--environment_type=EXTERNAL", f"--environment_config=localhost:{port}"]
     finally:
         end_servers([pool])

@@ -6,6 +6,7 @@ python -m tests.flink.bench [SECTION ...]
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -51,7 +52,8 @@ def slots(samples: int) -> None:
 
     The last lines are the difference of the corpora: without what starting a job takes.
     """
-    with FlinkCluster(own_processors=True) as cluster:
+    processors = [["taskset", "--cpu-list", str(number)] for number in sorted(os.sched_getaffinity(0))]
+    with FlinkCluster(prefixes=processors) as cluster:
         runs = [[evaluate(cluster, _corpus(count), slots) for slots in (1, 2)] for count in (samples, 4 * samples)]
     measured = [[(run.samples, run.seconds) for run in pair] for pair in runs]
     more = [(large.samples - small.samples, large.seconds - small.seconds) for small, large in zip(*runs, strict=True)]

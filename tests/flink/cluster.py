@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import signal
 import tempfile
@@ -62,22 +61,27 @@ class FlinkCluster:
     """
 
     def __init__(
-        self, folder: Path | None = None, task_managers: int = 2, slots: int = 1, own_processors: bool = False
+        self,
+        folder: Path | None = None,
+        task_managers: int = 2,
+        slots: int = 1,
+        address: str = "localhost",
+        prefixes: Sequence[Sequence[str]] = ((),),
     ) -> None:
         """Prepares a cluster that keeps its files in `folder`; without one, in a new folder that is kept.
 
-        slots: of each TaskManager. own_processors: each TaskManager, with its workers, runs on one processor alone,
-        another one for each as long as there are more.
+        slots: of each TaskManager. address: where the TaskManagers find all else. prefixes: what stands before the
+        command of the first TaskManager, the second and so on, over again where there are more.
         """
         self.folder = Path(folder or tempfile.mkdtemp(prefix="beamscore-flink-")).resolve()
         self.logs = self.folder / "logs"
         self._wanted = task_managers
         self._servers: list[Server] = []
         rest, rpc, blobs, self._job_port, self._artifact_port = free_ports(5)
-        self.rest = FlinkRest(f"http://localhost:{rest}")
+        self.rest = FlinkRest(f"http://{address}:{rest}")
         self._slots = slots
-        self._processors = sorted(os.sched_getaffinity(0)) if own_processors else []
-        self._settings = _settings(self.folder, rest, rpc, blobs, slots)
+        self._prefixes = prefixes
+        self._settings = _settings(self.folder, address, rest, rpc, blobs, slots)
 
     def __enter__(self) -> FlinkCluster:
         try:
@@ -127,7 +131,8 @@ class FlinkCluster:
             f"-XX:MaxDirectMemorySize={FRAMEWORK_MIB + self._slots * (OFF_HEAP_MIB + NETWORK_MIB)}m",
         ]
         self._run(f"taskmanager-{number}", memory, "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
-                  "--configDir", str(self.folder / "conf"), prefix=self._bound(number))  # fmt: skip
+                  "--configDir", str(self.folder / "conf"),
+                  prefix=self._prefixes[number % len(self._prefixes)])  # fmt: skip
         return number
 
     def running_task_managers(self) -> list[int]:
@@ -140,12 +145,6 @@ class FlinkCluster:
         victim = next(server for server in self._servers if server.name == f"taskmanager-{number}")
         victim.signal(signal.SIGKILL)
         victim.process.wait()
-
-    def _bound(self, number: int) -> list[str]:
-        """Returns what binds a command to the processor of a TaskManager, if each has its own."""
-        if not self._processors:
-            return []
-        return ["taskset", "--cpu-list", str(self._processors[number % len(self._processors)])]
 
     def stop(self) -> None:
         """Ends every process."""
@@ -188,18 +187,15 @@ class FlinkCluster:
         await_servers(what, ready, self._servers, START_SECONDS)
 
 
-def _settings(folder: Path, rest: int, rpc: int, blobs: int, slots: int) -> dict[str, str | int | float]:
+def _settings(folder: Path, address: str, rest: int, rpc: int, blobs: int, slots: int) -> dict[str, str | int | float]:
     """Returns Flink's configuration; memory is named in full, as the processes are started without Flink's scripts."""
     return {
-        "jobmanager.rpc.address": "localhost",
+        "jobmanager.rpc.address": address,
         "jobmanager.rpc.port": rpc,
-        "jobmanager.bind-host": "localhost",
         "blob.server.port": blobs,
-        "rest.address": "localhost",
-        "rest.bind-address": "localhost",
+        "rest.address": address,
         "rest.port": rest,
-        "taskmanager.host": "localhost",
-        "taskmanager.bind-host": "localhost",
+        **_bound(address),
         "taskmanager.numberOfTaskSlots": slots,
         "taskmanager.cpu.cores": float(slots),
         "taskmanager.memory.framework.heap.size": f"{FRAMEWORK_MIB}m",
@@ -223,3 +219,12 @@ def _settings(folder: Path, rest: int, rpc: int, blobs: int, slots: int) -> dict
         "restart-strategy.fixed-delay.attempts": 4,
         "restart-strategy.fixed-delay.delay": "4 s",
     }
+
+
+def _bound(address: str) -> dict[str, str]:
+    """Returns where the processes listen, and how a TaskManager knows its own address: by the way to the others."""
+    if address == "localhost":
+        own, listen = {"taskmanager.host": address}, address
+    else:
+        own, listen = {"taskmanager.network.bind-policy": "ip"}, "0.0.0.0"
+    return {**own, **dict.fromkeys(("jobmanager.bind-host", "rest.bind-address", "taskmanager.bind-host"), listen)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from tests.flink.cluster import FlinkCluster
 from tests.flink.job_server_jar import write_job_server_jar
 from tests.flink.workers import PROJECT, worker_python
+from tests.machines import HERE, machines
 from tests.runs import Run, evaluate
 from tests.worker_pool import started_workers, worker_pool
 
@@ -18,9 +20,9 @@ KEPT = ("--environment_cache_millis=10000", f"--sdk_worker_parallelism={SLOTS}",
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlinkCluster]:
+def single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlinkCluster]:
     """A cluster of one TaskManager, as a pool of workers serves one."""
-    with FlinkCluster(tmp_path_factory.mktemp("machine"), task_managers=1, slots=SLOTS) as running:
+    with FlinkCluster(tmp_path_factory.mktemp("flink"), task_managers=1, slots=SLOTS) as running:
         yield running
 
 
@@ -34,7 +36,7 @@ def evaluate_chart(output: Path, *options: str) -> Run:
         *options,
         config="chart",
     )
-    assert (run.code, run.stderr) == (0, "")
+    assert (run.code, run.stderr) == (0, ""), run.stderr
     return run
 
 
@@ -44,29 +46,51 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_the_runner_that_brings_its_job_server_with_a_pool_of_workers(
-    machine: FlinkCluster, here: Run, tmp_path: Path
+    single: FlinkCluster, here: Run, tmp_path: Path
 ) -> None:
     write_job_server_jar(tmp_path / "job-server.jar")
-    runner = ("--runner=FlinkRunner", f"--flink_master={machine.master}", "--flink_version=1.19")
+    runner = ("--runner=FlinkRunner", f"--flink_master={single.master}", "--flink_version=1.19")
     jar = f"--flink_job_server_jar={tmp_path / 'job-server.jar'}"
-    with worker_pool(worker_python(), tmp_path, {"PYTHONPATH": str(machine.project)}) as pool:
+    with worker_pool(worker_python(), tmp_path, {"PYTHONPATH": str(single.project)}) as pool:
         there = evaluate_chart(tmp_path / "out", *runner, jar, *KEPT, *pool)
     assert there.bytes() == here.bytes()
     assert started_workers(tmp_path) == SLOTS, "one for each slot, kept from stage to stage"
 
 
+def test_machines_that_have_a_pool_each(here: Run, tmp_path: Path) -> None:
+    """Each TaskManager finds the workers beside it, under an address that is the same for all."""
+    with contextlib.ExitStack() as stack:
+        try:
+            made = stack.enter_context(machines(2))
+        except OSError as error:
+            pytest.skip(f"machines cannot be made here: {error}")
+        prefixes = [machine.prefix for machine in made]
+        cluster = stack.enter_context(FlinkCluster(tmp_path / "flink", address=HERE, prefixes=prefixes))
+        pool: list[str] = []
+        for machine in made:
+            (tmp_path / machine.name).mkdir()
+            path = {"PYTHONPATH": str(cluster.project)}
+            pool = stack.enter_context(worker_pool(worker_python(), tmp_path / machine.name, path, machine=machine))
+        write_job_server_jar(tmp_path / "job-server.jar")
+        runner = ("--runner=FlinkRunner", f"--flink_master={cluster.master}", "--flink_version=1.19")
+        jar = f"--flink_job_server_jar={tmp_path / 'job-server.jar'}"
+        there = evaluate_chart(tmp_path / "out", *runner, jar, *KEPT, *pool)
+        assert there.bytes() == here.bytes()
+        assert all(started_workers(tmp_path / machine.name) for machine in made)
+
+
 def test_a_job_server_that_runs_already_with_a_pool_of_workers_in_containers(
-    machine: FlinkCluster, here: Run, tmp_path: Path
+    single: FlinkCluster, here: Run, tmp_path: Path
 ) -> None:
-    server = [option for option in machine.options() if "endpoint" in option]
+    server = [option for option in single.options() if "endpoint" in option]
     nothing_staged = "--experiments=disable_logging_submission_environment"
-    staged_before = staged_files(machine)
-    with worker_pool(worker_python(), tmp_path, executable=machine.worker) as pool:
+    staged_before = staged_files(single)
+    with worker_pool(worker_python(), tmp_path, executable=single.worker) as pool:
         there = evaluate_chart(tmp_path / "out", "--runner=PortableRunner", *server, nothing_staged, *KEPT, *pool)
     assert there.bytes() == here.bytes()
     assert started_workers(tmp_path) == SLOTS
-    assert staged_files(machine) == staged_before, "nothing that a TaskManager elsewhere would look for in vain"
+    assert staged_files(single) == staged_before, "nothing that a TaskManager elsewhere would look for in vain"
 
 
-def staged_files(machine: FlinkCluster) -> set[Path]:
-    return {path for path in (machine.folder / "artifacts").rglob("*") if path.is_file()}
+def staged_files(single: FlinkCluster) -> set[Path]:
+    return {path for path in (single.folder / "artifacts").rglob("*") if path.is_file()}
