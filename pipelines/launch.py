@@ -112,10 +112,12 @@ def run(
         with _in_words():
             state = result.wait_until_finish()
     except KeyboardInterrupt:
-        give_up()
-        if result is not None:
-            result.cancel()
-        flink.cancel_job(options)
+        # The last one is called first, and each of them whatever becomes of the others.
+        with contextlib.ExitStack() as stack:
+            stack.callback(flink.cancel_job, options)
+            if result is not None:
+                stack.callback(result.cancel)
+            stack.callback(give_up)
         raise
     if state is not None and state != beam.runners.runner.PipelineState.DONE:
         raise RuntimeError(f"the pipeline ended in the state {state}; see the runner's log")

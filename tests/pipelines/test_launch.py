@@ -115,6 +115,22 @@ def test_a_job_that_is_interrupted_is_cancelled(monkeypatch: pytest.MonkeyPatch)
     assert told == ["waited", "given up", "cancelled"]
 
 
+def test_a_job_is_cancelled_even_where_it_cannot_be_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    def fail() -> None:
+        raise OSError("the output is gone")
+
+    job = SimpleNamespace(wait_until_finish=interrupted, cancel=lambda: told.append("cancelled"))
+    monkeypatch.setattr(beam.Pipeline, "run", lambda _: job)
+    with pytest.raises(OSError, match="gone"):
+        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]), fail)
+    assert told == ["cancelled"]
+
+
 @pytest.mark.parametrize(
     ("flags", "name"),
     [
