@@ -1,16 +1,45 @@
-"""What Beam's own interface leaves to do on a Flink cluster."""
+"""What Beam's own interface leaves to do where a job server or a Flink cluster runs the job."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import re
+import socket
 import urllib.request
 from typing import Any
 
-from apache_beam.options.pipeline_options import FlinkRunnerOptions, GoogleCloudOptions, PipelineOptions
+from apache_beam.options.pipeline_options import (
+    FlinkRunnerOptions,
+    GoogleCloudOptions,
+    PipelineOptions,
+    PortableOptions,
+    StandardOptions,
+)
+
+from pipelines.errors import UsageError
 
 _NO_ADDRESS = ("[auto]", "[local]", "[collection]")
 _SECONDS = 10
+
+
+def check_addresses(options: PipelineOptions) -> None:
+    """Makes sure that something answers where the options say the job server, or the cluster, is.
+
+    Raises UsageError where nothing does: Beam would wait for minutes without a word.
+    """
+    portable = options.view_as(PortableOptions)
+    addresses = {"--job_endpoint": portable.job_endpoint, "--artifact_endpoint": portable.artifact_endpoint}
+    if options.view_as(StandardOptions).runner == "FlinkRunner":
+        # Its job server runs here; another one may know the cluster by a name that is unknown here.
+        addresses["--flink_master"] = options.view_as(FlinkRunnerOptions).flink_master
+    for flag, address in addresses.items():
+        found = re.fullmatch(r"(?:https?://)?([^:/\[\]]+):(\d{1,5})/?", address or "")
+        if found:
+            try:
+                socket.create_connection((found[1], int(found[2])), timeout=_SECONDS).close()
+            except (OSError, OverflowError) as error:
+                raise UsageError(f"{flag} {address}: nothing answers there: {error}") from error
 
 
 def cancel_job(options: PipelineOptions) -> None:

@@ -127,8 +127,11 @@ def run(
 def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> beam.runners.runner.PipelineResult:
     """Builds a pipeline and starts it; a local run has ended then, another goes on.
 
-    Raises UsageError where an input turned out to be wrong on the way.
+    Raises UsageError where nothing answers at an address that the options give, or an input turned out to be wrong
+    on the way.
     """
+    if not is_local(options):
+        flink.check_addresses(options)
     with _in_words(), _worker_environment(options) as environment:
         pipeline = beam.Pipeline(runner=_runner(options, environment), options=options)
         build(pipeline)

@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.flink import cancel_job
+from pipelines.errors import UsageError
+from pipelines.flink import cancel_job, check_addresses
 
 JOBS = {"a0": "mine", "b1": "another", "c2": "mine"}
 
@@ -68,3 +69,34 @@ def test_a_job_without_a_name_is_left_alone(cluster: Cluster) -> None:
 @pytest.mark.parametrize("master", ["[auto]", "[local]", "localhost:1", "http://"])
 def test_a_cluster_that_cannot_be_asked_is_left_alone(master: str) -> None:
     cancel_job(options(master, "--job_name=mine"))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--runner=PortableRunner", "--job_endpoint={0}"],
+        ["--runner=PortableRunner", "--job_endpoint={0}", "--artifact_endpoint={0}"],
+        ["--runner=FlinkRunner", "--flink_master={0}"],
+        ["--runner=FlinkRunner", "--flink_master=http://{0}"],
+    ],
+)
+def test_something_must_answer_at_an_address(cluster: Cluster, flags: list[str]) -> None:
+    check_addresses(PipelineOptions([flag.format(cluster.address) for flag in flags]))
+    *_, last = flags
+    with pytest.raises(UsageError, match=rf"^{last.partition('=')[0]} .*localhost:1: nothing answers there: "):
+        check_addresses(
+            PipelineOptions([*(flag.format(cluster.address) for flag in flags[:-1]), last.format("localhost:1")])
+        )
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--runner=DataflowRunner"],
+        ["--runner=PortableRunner", "--job_endpoint=embed"],
+        ["--runner=PortableRunner", "--flink_master=known-there-alone:8081"],
+        ["--runner=FlinkRunner", "--flink_master=[local]"],
+    ],
+)
+def test_what_is_no_address_of_this_network_is_not_asked(flags: list[str]) -> None:
+    check_addresses(PipelineOptions(flags))
