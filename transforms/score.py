@@ -10,8 +10,7 @@ from typing import Any, Literal
 import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
-from apache_beam.transforms.window import GlobalWindow
-from apache_beam.utils.timestamp import MIN_TIMESTAMP
+from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from metrics.benchmark import Benchmark, MissingTool, Pair, RejectedRecord, SampleScore
@@ -132,9 +131,9 @@ class ScoreBatch(beam.DoFn):
         """Scores what is left."""
         for output in self._flush():
             if isinstance(output, TaggedOutput):
-                yield TaggedOutput(output.tag, WindowedValue(output.value, MIN_TIMESTAMP, (GlobalWindow(),)))
+                yield TaggedOutput(output.tag, GlobalWindows.windowed_value(output.value))
             else:
-                yield WindowedValue(output, MIN_TIMESTAMP, (GlobalWindow(),))
+                yield GlobalWindows.windowed_value(output)
 
     def _decode(self, sample: PairedSample) -> Iterator[ScoredSample | TaggedOutput]:
         try:

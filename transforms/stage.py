@@ -11,8 +11,7 @@ from typing import Any, BinaryIO, Protocol
 import apache_beam as beam
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
-from apache_beam.transforms.window import GlobalWindow
-from apache_beam.utils.timestamp import MIN_TIMESTAMP
+from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 STAGING = ".staging"
@@ -63,7 +62,7 @@ class StageBundles(beam.DoFn):
             self._writer.close()
             self._stream.close()
             name, self._name = self._name, ""
-            yield WindowedValue(name, MIN_TIMESTAMP, (GlobalWindow(),))
+            yield GlobalWindows.windowed_value(name)
 
     def _open(self) -> None:
         make_folder(self._folder)

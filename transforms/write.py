@@ -11,8 +11,7 @@ from typing import Any, BinaryIO
 import apache_beam as beam
 import pyarrow as pa
 import pyarrow.parquet as pq
-from apache_beam.transforms.window import GlobalWindow
-from apache_beam.utils.timestamp import MIN_TIMESTAMP
+from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms.records import Quarantined
@@ -80,7 +79,7 @@ class RowsToTables(beam.DoFn):
     def finish_bundle(self) -> Iterator[WindowedValue]:
         """Yields what is left."""
         if self._rows:
-            yield WindowedValue(self._table(), MIN_TIMESTAMP, (GlobalWindow(),))
+            yield GlobalWindows.windowed_value(self._table())
 
     def _table(self) -> Any:
         rows, self._rows = self._rows, []
