@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Table
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side, Table
 from metrics.formula.bleu import ORDER, BleuCounts, bleu
 from metrics.formula.documents.pairs import FormulaPair
 from metrics.formula.draw import draw_pairs
@@ -26,7 +26,6 @@ GROUP = 400
 """Formulas that are typeset together; the batch of documents that has more is scored in parts."""
 
 SamplePair = Pair[FormulaTruth, FormulaPrediction]
-Side = Literal["ground_truth", "prediction"]
 
 
 @dataclass(frozen=True, slots=True)
