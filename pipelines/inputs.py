@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import apache_beam as beam
 import msgspec
@@ -40,9 +40,8 @@ class Inputs:
     def read(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Reads all files; see ReadRecords. In this process, nothing is gained by deferring what is read."""
         limits = self.configuration.settings.limits
-        files = [replace(file, path=launch.path_for_workers(pipeline.options, file.path)) for file in self.files]
         return pipeline | "Read" >> ReadRecords(
-            files,
+            launch.files_for_workers(pipeline.options, self.files),
             self.systems,
             self._side_columns(),
             Limits(limits.record_bytes, limits.depth),

@@ -6,8 +6,9 @@ import argparse
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
@@ -32,6 +33,18 @@ MANY_CORES = 4
 MUCH_INPUT = 64 << 20
 
 LOCAL_RUNNERS = (None, "DirectRunner", "FnApiRunner")
+
+
+class _File(Protocol):
+    """A dataclass with a path."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def path(self) -> str: ...
+
+
+FileT = TypeVar("FileT", bound=_File)
 
 
 def beam_options(flags: Sequence[str]) -> PipelineOptions:
@@ -77,7 +90,18 @@ def is_local(options: PipelineOptions) -> bool:
 
 def path_for_workers(options: PipelineOptions, path: str) -> str:
     """Returns a path as the workers know it: those of a cluster have another current folder."""
-    return path if is_local(options) or "://" in path else os.path.abspath(path)
+    return path if is_local(options) else _from_root(path)
+
+
+def files_for_workers(options: PipelineOptions, files: Iterable[FileT]) -> list[FileT]:
+    """Returns files with their paths as the workers know them; the options, slow to ask, are asked once for all."""
+    if is_local(options):
+        return list(files)
+    return [replace(file, path=_from_root(file.path)) for file in files]
+
+
+def _from_root(path: str) -> str:
+    return path if "://" in path else os.path.abspath(path)
 
 
 def name_job(options: PipelineOptions, name: str) -> None:

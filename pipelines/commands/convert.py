@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -47,8 +46,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         return DONE
     if not parsed.input or not parsed.output:
         raise UsageError("give --input [ROLE=]GLOB and --output FILE; `--input roles` lists the roles")
-    found = find_role_files(converter, parsed.input)
-    files = [replace(file, path=launch.path_for_workers(options, file.path)) for file in found]
+    files = launch.files_for_workers(options, find_role_files(converter, parsed.input))
     write = WriteRecords(
         launch.path_for_workers(options, parsed.output),
         columns_of(kind.truth_type, kind.prediction_type),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ from apache_beam.runners.runner import PipelineState
 
 from pipelines import launch
 from pipelines.errors import UsageError
+from transforms.files import SourceFile
 from transforms.records import InputProblem
 
 
@@ -59,7 +61,10 @@ def test_a_path_is_the_same_for_workers_elsewhere(
     flags: list[str], path: str, known: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.getcwd", lambda: "/here")
-    assert launch.path_for_workers(launch.beam_options(flags), path) == known
+    options = launch.beam_options(flags)
+    assert launch.path_for_workers(options, path) == known
+    file = SourceFile(0, 3, path, 7, "jsonl")
+    assert launch.files_for_workers(options, (file, file)) == [replace(file, path=known)] * 2
 
 
 def test_workers_are_quiet_unless_asked() -> None:
