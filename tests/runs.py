@@ -23,6 +23,9 @@ from pipelines import cli
 
 Record = dict[str, Any]
 
+RESULT_NAMES = {"summary.json", "sums.json", "report.md", "samples", "quarantine"}
+"""All that stands in the output folder of a run that is done."""
+
 
 @dataclass(frozen=True)
 class Run:

@@ -16,7 +16,7 @@ from tests.flink.cluster import FlinkCluster
 from tests.flink.conftest import traffic_rules
 from tests.flink.test_evaluate import SLICES, assert_each_sample_has_one_row, evaluate_corpus
 from tests.flink.workers import PROJECT
-from tests.runs import Run, evaluate
+from tests.runs import RESULT_NAMES, Run, evaluate
 
 COUNT = 50_000
 EARLIER_FILES = 10_000
@@ -60,13 +60,7 @@ def assert_recovered(cluster: FlinkCluster, run: Run, here: Run) -> None:
     assert max(vertex.attempts for vertex in cluster.rest.vertices(job)) > 1
     assert run.bytes() == here.bytes()
     assert_each_sample_has_one_row(run, COUNT)
-    assert {path.name for path in run.output.iterdir()} == {
-        "summary.json",
-        "sums.json",
-        "report.md",
-        "samples",
-        "quarantine",
-    }
+    assert {path.name for path in run.output.iterdir()} == RESULT_NAMES
 
 
 def test_a_task_manager_is_lost_while_samples_are_scored_and_written(

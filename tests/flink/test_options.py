@@ -45,14 +45,19 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return evaluate_chart(tmp_path_factory.mktemp("here"))
 
 
+def flink_runner(cluster: FlinkCluster, folder: Path) -> list[str]:
+    """Returns the options of the runner that starts a job server of its own, from a jar in the folder."""
+    jar = folder / "job-server.jar"
+    write_job_server_jar(jar)
+    master = f"--flink_master={cluster.master}"
+    return ["--runner=FlinkRunner", master, "--flink_version=1.19", f"--flink_job_server_jar={jar}"]
+
+
 def test_the_runner_that_brings_its_job_server_with_a_pool_of_workers(
     single: FlinkCluster, here: Run, tmp_path: Path
 ) -> None:
-    write_job_server_jar(tmp_path / "job-server.jar")
-    runner = ("--runner=FlinkRunner", f"--flink_master={single.master}", "--flink_version=1.19")
-    jar = f"--flink_job_server_jar={tmp_path / 'job-server.jar'}"
     with worker_pool(worker_python(), tmp_path, {"PYTHONPATH": str(single.project)}) as pool:
-        there = evaluate_chart(tmp_path / "out", *runner, jar, *KEPT, *pool)
+        there = evaluate_chart(tmp_path / "out", *flink_runner(single, tmp_path), *KEPT, *pool)
     assert there.bytes() == here.bytes()
     assert started_workers(tmp_path) == SLOTS, "one for each slot, kept from stage to stage"
 
@@ -71,10 +76,7 @@ def test_machines_that_have_a_pool_each(here: Run, tmp_path: Path) -> None:
             (tmp_path / machine.name).mkdir()
             path = {"PYTHONPATH": str(cluster.project)}
             pool = stack.enter_context(worker_pool(worker_python(), tmp_path / machine.name, path, machine=machine))
-        write_job_server_jar(tmp_path / "job-server.jar")
-        runner = ("--runner=FlinkRunner", f"--flink_master={cluster.master}", "--flink_version=1.19")
-        jar = f"--flink_job_server_jar={tmp_path / 'job-server.jar'}"
-        there = evaluate_chart(tmp_path / "out", *runner, jar, *KEPT, *pool)
+        there = evaluate_chart(tmp_path / "out", *flink_runner(cluster, tmp_path), *KEPT, *pool)
         assert there.bytes() == here.bytes()
         assert all(started_workers(tmp_path / machine.name) for machine in made)
 

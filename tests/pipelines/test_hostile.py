@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests import toy
-from tests.runs import Record, Run, evaluate, write_lines
+from tests.runs import RESULT_NAMES, Record, Run, evaluate, write_lines
 
 RECORD_BYTES = 6_000_000
 TRUTH, PREDICTION = "ground_truth", "ours"
@@ -163,13 +163,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_the_run_fails_because_of_what_was_rejected_and_has_written_everything(hostile: Run, clean: Run) -> None:
     assert clean.code == 0
     assert hostile.code == 1
-    assert sorted(path.name for path in hostile.output.iterdir()) == [
-        "quarantine",
-        "report.md",
-        "samples",
-        "summary.json",
-        "sums.json",
-    ]
+    assert {path.name for path in hostile.output.iterdir()} == RESULT_NAMES
     counts = hostile.summary["systems"]["ours"]["coverage"]
     assert hostile.stderr.splitlines() == [
         f"beamscore: ours: {counts[side]['rejected']} of {counts[side]['read']} {name} records were rejected, "

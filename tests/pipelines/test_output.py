@@ -17,7 +17,7 @@ from pipelines import evaluate as evaluation
 from pipelines.result import unpack_replicates
 from tests import toy
 from tests.plain_loop import make_benchmark
-from tests.runs import Run, evaluate, write_lines
+from tests.runs import RESULT_NAMES, Run, evaluate, write_lines
 
 COUNT = 40
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
@@ -55,13 +55,7 @@ def run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_a_run_that_is_done(run: Run) -> None:
     assert (run.code, run.stderr) == (0, "")
-    assert {path.name for path in run.output.iterdir()} == {
-        "summary.json",
-        "sums.json",
-        "report.md",
-        "samples",
-        "quarantine",
-    }
+    assert {path.name for path in run.output.iterdir()} == RESULT_NAMES
     assert not (run.output / ".staging").exists()
     assert [name for name in tree(run.output) if ".part" in name] == []
 
