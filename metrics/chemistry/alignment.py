@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from metrics.chemistry.budget import Budget
+from metrics.budget import Budget
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.surroundings import Neighbour, turn
 

@@ -10,7 +10,7 @@ import msgspec
 from rapidfuzz.distance import Levenshtein
 
 from metrics.benchmark import Benchmark, RejectedRecord, SampleScore, Side
-from metrics.chemistry.budget import Budget, OutOfBudget
+from metrics.budget import Budget
 from metrics.chemistry.convert import ChemistryConverter
 from metrics.chemistry.draw import draw_lines
 from metrics.chemistry.latex_text import tokenize
@@ -29,7 +29,6 @@ class ChemistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
     max_angle_deviation: Annotated[float, msgspec.Meta(ge=0, le=180)] | None = None
     max_steps: Annotated[int, msgspec.Meta(ge=1)] = 4_000_000
-    time_limit_seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] | None = None
     tokens: Literal["blanks", "latex"] = "blanks"
     max_characters: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 100_000
 
@@ -147,13 +146,10 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         self, truth: ChemistryTruth, prediction: ChemistryPrediction | None
     ) -> tuple[Line, Line | None, list[PairOfRegions]]:
         """Reads both lines and compares their regions, within the budget of one sample."""
-        budget = Budget(self.options.max_steps, self.options.time_limit_seconds)
-        try:
-            truth_line = self.read_truth(truth, budget)
-            predicted_line = None if prediction is None else self.read("prediction", prediction.text, budget)
-            return truth_line, predicted_line, self.pairs(truth_line, predicted_line, budget)
-        except OutOfBudget as out:
-            raise RejectedRecord("sample", str(out)) from None
+        budget = Budget(self.options.max_steps)
+        truth_line = self.read_truth(truth, budget)
+        predicted_line = None if prediction is None else self.read("prediction", prediction.text, budget)
+        return truth_line, predicted_line, self.pairs(truth_line, predicted_line, budget)
 
     def read_truth(self, truth: ChemistryTruth, budget: Budget) -> Line:
         """Reads the truth's line; raises RejectedRecord where one of its molecules cannot be read."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from metrics.chemistry.budget import Budget
+from metrics.budget import Budget
 from metrics.chemistry.chemfig_source import ChemfigSource, Submolecule
 from metrics.chemistry.fields import LARGEST_ANGLE, read_length, read_number
 from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND, Molecule

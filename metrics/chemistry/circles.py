@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from metrics.chemistry.budget import Budget
+from metrics.budget import Budget
 from metrics.chemistry.molecule import CIRCLE_BOND, Atom, Bond, Molecule
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from metrics.chemistry.budget import Budget
+from metrics.budget import Budget
 from metrics.chemistry.chemfig import read_chemfig
 from metrics.chemistry.chemfig_source import CLOSING, Submolecule, end_of_enclosed
 from metrics.chemistry.fields import read_number

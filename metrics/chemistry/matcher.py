@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from metrics.budget import Budget
 from metrics.chemistry.alignment import aligned, unlikeness
-from metrics.chemistry.budget import Budget
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.surroundings import Neighbour, surroundings, turn
 

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from metrics.chemistry.budget import Budget
+from metrics.budget import Budget
 from metrics.chemistry.circles import tie_circles
 from metrics.chemistry.latex_text import normalize, tokenize
 from metrics.chemistry.molecule import CIRCLE_BOND, Atom, Bond, Molecule

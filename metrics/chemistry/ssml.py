@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from metrics.chemistry.budget import Budget
+from metrics.budget import Budget
 from metrics.chemistry.fields import LARGEST_ANGLE, read_length, read_number
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.sketch import Hook, Sketch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metrics.chemistry.budget import Budget
+from metrics.budget import Budget
 from metrics.chemistry.line import Line, read_line
 from metrics.chemistry.matcher import Match, match_molecules
 from metrics.chemistry.molecule import Molecule

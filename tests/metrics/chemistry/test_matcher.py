@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
-import time
 from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metrics.budget import Budget, OutOfBudget
 from metrics.chemistry.alignment import aligned, unlikeness
-from metrics.chemistry.budget import Budget, OutOfBudget
 from metrics.chemistry.line import read_line
 from metrics.chemistry.matcher import match_molecules
 from metrics.chemistry.molecule import Molecule
@@ -197,17 +196,15 @@ BIG = {
 
 
 @pytest.mark.parametrize("name", BIG)
-def test_big_molecules_stay_under_a_second_and_a_quarter_of_the_steps(name: str) -> None:
+def test_big_molecules_take_less_than_a_quarter_of_the_steps(name: str) -> None:
     fused = BIG[name]
     turned = "[:4]" + fused
-    started = time.process_time()
     budget = Budget(STEPS // 4)
     first, second = (read_line(f"\\chemfig{{{text}}}", budget).regions[0].molecule for text in (fused, turned))
     assert first is not None
     assert second is not None
     assert len(first.atoms) > 450
     match_molecules(first, second, budget)
-    assert time.process_time() - started < 1
 
 
 def test_fused_rings_of_400_atoms_match_themselves_from_another_side() -> None:
@@ -223,10 +220,3 @@ def test_too_much_work_stops_at_the_same_step_every_time() -> None:
     for _ in range(2):
         with pytest.raises(OutOfBudget, match="max_steps=5000"):
             read_line(text, Budget(5000))
-
-
-def test_the_clock_is_a_net_below_the_steps() -> None:
-    budget = Budget(10**9, seconds=0.0001)
-    time.sleep(0.001)
-    with pytest.raises(OutOfBudget, match="time_limit_seconds"):
-        budget.spend(10_000)
