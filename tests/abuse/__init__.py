@@ -1,0 +1,1 @@
+"""Worst-case samples, and what each costs."""
