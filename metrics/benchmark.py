@@ -1,13 +1,13 @@
-"""What a benchmark is, and the registry of benchmarks by name.
+"""What a benchmark is.
 
-A benchmark is two pure functions, `score_sample` (truth, prediction -> named numbers that add up) and `values`
-(sums -> the figures that people read), and the types of its records. It knows nothing of how samples travel.
+A benchmark is two pure functions, `score_sample` (truth, prediction -> named statistics that add up) and `values`
+(sums -> the metrics that people read), and the types of its records. It knows nothing of how samples travel.
 """
 
 from __future__ import annotations
 
 import abc
-import importlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
@@ -15,13 +15,16 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import msgspec
 
 from metrics.convert import Converter
+from metrics.describe import Description
 from metrics.sums import Sums
+from metrics.table import Table
 
 TruthT = TypeVar("TruthT", bound=msgspec.Struct)
 PredictionT = TypeVar("PredictionT", bound=msgspec.Struct)
 OptionsT = TypeVar("OptionsT", bound=msgspec.Struct)
 
 Side = Literal["ground_truth", "prediction", "sample"]
+Ability = Literal["convert", "describe", "draw"]
 
 
 class MissingTool(Exception):
@@ -51,11 +54,43 @@ class Pair(Generic[TruthT, PredictionT]):
 
 
 @dataclass(frozen=True, slots=True)
+class MetricSpec:
+    """One metric of a benchmark: its name, its meaning in one line, and what rankings, reports and gates read of it.
+
+    name: as in `Benchmark.values` or `SampleScore.columns`; a family is declared once, such as `task1.f1[CLASS]`.
+    higher_is_better: the direction in which the metric improves.
+    bounds: the lowest and the highest possible value; None where there is no bound.
+    main: its place, from 1, among the metrics that a person reads first; None: not one of them. Of the per-sample
+    metrics exactly one is: the report lists the worst samples by it.
+    rank: its place, from 1, among the metrics by which systems are ranked; None: not ranked by it.
+    """
+
+    name: str
+    meaning: str
+    higher_is_better: bool = True
+    bounds: tuple[float | None, float | None] = (0.0, 1.0)
+    main: int | None = None
+    rank: int | None = None
+
+    def goodness(self, value: float) -> float:
+        """Returns a number that is higher the better the value is: `value`, or `-value` where lower is better."""
+        return value if self.higher_is_better else -value
+
+    def covers(self, name: str) -> bool:
+        """Tells whether `name` is this metric, or a member of this family, such as `task1.f1[pie]`."""
+        parts = map(re.escape, _PLACEHOLDER.split(self.name))
+        return re.fullmatch(r"\[.+\]".join(parts), name, re.DOTALL) is not None
+
+
+_PLACEHOLDER = re.compile(r"\[[A-Z_]+\]")
+
+
+@dataclass(frozen=True, slots=True)
 class SampleScore:
     """What is known of one scored sample.
 
     statistics: numbers that add up over samples, by name; finite, at most 2**32 in magnitude.
-    columns: the per-sample figures, by the names in `Benchmark.sample_columns`; None or absent: not measured.
+    columns: the per-sample figures, by the names in `Benchmark.sample_metrics`; None or absent: not measured.
     details: what matched what, anything that msgspec can write as JSON.
     coverage: extra counts for the coverage of the run, such as {"ground_truth_not_rendered": 1}.
     """
@@ -64,15 +99,6 @@ class SampleScore:
     columns: Mapping[str, float | None]
     details: Any = None
     coverage: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table for the report and the summary, such as a confusion matrix."""
-
-    title: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str | float | None]]
 
 
 class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
@@ -91,22 +117,19 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     truth_type: ClassVar[type[msgspec.Struct]]
     prediction_type: ClassVar[type[msgspec.Struct]]
     options_type: ClassVar[type[msgspec.Struct]]
-    value_meanings: ClassVar[Mapping[str, str]]
-    """Every figure of `values` with its meaning; a family is written once, as `task1.f1[CLASS]`."""
-    sample_columns: ClassVar[Mapping[str, str]]
-    """Every per-sample figure with its meaning."""
-    headline: ClassVar[tuple[str, ...]]
-    """The main figures, in the order in which a person reads them."""
-    ranking: ClassVar[tuple[str, ...]]
-    """Systems are ranked by the first of these figures, then by the next, higher first."""
-    worst_by: ClassVar[str]
-    """The per-sample column by which the report lists the worst samples, lowest first."""
+    metrics: ClassVar[tuple[MetricSpec, ...]]
+    """Every metric of `values`."""
+    sample_metrics: ClassVar[tuple[MetricSpec, ...]]
+    """Every per-sample metric; exactly one of them is `main`."""
     batch_size: ClassVar[int] = 1
     """How many pairs `score` likes to get at once."""
     timed: ClassVar[tuple[str, ...]] = ()
     """What `take_timings` tells of, such as a program that scoring runs; a distribution NAME_microseconds of each."""
     converter: ClassVar[Converter | None] = None
     """Reads the benchmark's own layout; None where it has none."""
+
+    description: ClassVar[Description[Any] | None] = None
+    """Counts what a data set of the benchmark holds; None where it does not."""
 
     def __init__(self, options: OptionsT) -> None:
         self.options = options
@@ -143,7 +166,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
     @abc.abstractmethod
     def values(self, sums: Sums) -> dict[str, float | None]:
-        """Returns the figures of a set of samples from their sums; None where there is nothing to measure.
+        """Returns the metrics of a set of samples from their sums; None where there is nothing to measure.
 
         It is called for the corpus, for each slice and for each bootstrap replicate, where sums are weighted.
         """
@@ -152,33 +175,46 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
         """Returns further tables of a set of samples, such as confusion matrices."""
         return []
 
+    @classmethod
+    def main_metrics(cls) -> list[str]:
+        """Returns the names of the metrics that a person reads first, in order."""
+        places = {spec.name: spec.main for spec in cls.metrics if spec.main is not None}
+        return sorted(places, key=places.__getitem__)
+
+    @classmethod
+    def ranking_metrics(cls) -> list[MetricSpec]:
+        """Returns the metrics by which systems are ranked: by the first, then by the next."""
+        ranked = [spec for spec in cls.metrics if spec.rank is not None]
+        return sorted(ranked, key=lambda spec: spec.rank or 0)
+
+    @classmethod
+    def sample_metric_names(cls) -> tuple[str, ...]:
+        """Returns the names of the per-sample metrics, in the order of their columns."""
+        return tuple(spec.name for spec in cls.sample_metrics)
+
+    @classmethod
+    def main_sample_metric(cls) -> MetricSpec:
+        """Returns the per-sample metric by which samples are listed, worst first."""
+        return next(spec for spec in cls.sample_metrics if spec.main is not None)
+
+    @classmethod
+    def spec_of(cls, name: str) -> MetricSpec | None:
+        """Returns the declaration of a metric of `values`, or of its family; None where there is none."""
+        return next((spec for spec in cls.metrics if spec.covers(name)), None)
+
+    @classmethod
+    def abilities(cls) -> list[Ability]:
+        """Returns what the benchmark offers beside scoring, sorted: the commands that accept it."""
+        offered: dict[Ability, bool] = {
+            "convert": cls.converter is not None,
+            "describe": cls.description is not None,
+            "draw": cls.draw is not Benchmark.draw,
+        }
+        return [ability for ability, there in offered.items() if there]
+
     def draw(self, truth: TruthT, prediction: PredictionT | None) -> str:
         """Returns a picture of one sample as an SVG document.
 
-        Raises NotImplementedError where the benchmark has no picture.
+        Raises RejectedRecord where a record cannot be scored, NotImplementedError where the benchmark has no picture.
         """
         raise NotImplementedError(f"{self.name} has no picture")
-
-
-REGISTRY: dict[str, str] = {
-    "chart": "metrics.chart.benchmark:ChartBenchmark",
-    "chemistry": "metrics.chemistry.benchmark:ChemistryBenchmark",
-    "figure_text": "metrics.figure_text.benchmark:FigureTextBenchmark",
-    "formula": "metrics.formula.benchmark:FormulaBenchmark",
-    "traffic_rules": "metrics.traffic_rules.benchmark:TrafficRulesBenchmark",
-}
-
-
-def benchmark_names() -> list[str]:
-    """The names of all benchmarks, in order."""
-    return sorted(REGISTRY)
-
-
-def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
-    """Returns the benchmark called `name`.
-
-    Raises KeyError where there is none.
-    """
-    module, _, attribute = REGISTRY[name].partition(":")
-    loaded: type[Benchmark[Any, Any, Any]] = getattr(importlib.import_module(module), attribute)
-    return loaded

@@ -12,14 +12,13 @@ Sums with distinct counts in them cannot be merged with those of other samples: 
 from __future__ import annotations
 
 import abc
-import importlib
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 
-from metrics.benchmark import Table
 from metrics.sums import Sums
+from metrics.table import Table
 
 TruthT = TypeVar("TruthT", bound=msgspec.Struct)
 
@@ -47,21 +46,6 @@ class Description(abc.ABC, Generic[TruthT]):
     def side_by_side(self, slices: Mapping[str, Sums]) -> list[Table]:
         """Returns the tables that compare sets of samples, such as splits, each under its label, in the given order."""
         return []
-
-
-DESCRIPTIONS: dict[str, str] = {
-    "figure_text": "metrics.figure_text.describe:FigureTextDescription",
-}
-
-
-def description_of(name: str) -> Description[Any]:
-    """Returns the description of the benchmark called `name`.
-
-    Raises KeyError where it has none.
-    """
-    module, _, attribute = DESCRIPTIONS[name].partition(":")
-    made: Description[Any] = getattr(importlib.import_module(module), attribute)()
-    return made
 
 
 def sums_of(description: Description[TruthT], truths: Iterable[TruthT]) -> Sums:

@@ -10,10 +10,10 @@ import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
-from metrics.benchmark import Table
 from metrics.bootstrap import Bootstrap
 from metrics.describe import Description
 from metrics.sums import Sums
+from metrics.table import Table
 from pipelines.inputs import Inputs
 from pipelines.report import cell, data_table
 from transforms.combine import AddUp

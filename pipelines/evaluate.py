@@ -11,11 +11,12 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.io.filesystem import BeamIOError
 
+from metrics.benchmark import Benchmark
 from metrics.bootstrap import Bootstrap
 from pipelines.errors import UsageError, one_line
 from pipelines.inputs import Inputs, find_inputs
 from pipelines.report import report
-from pipelines.result import PARTS, REPORT, SUMMARY, SUMS, RunResult, summary, sums_document
+from pipelines.result import PARTS, REPORT, SUMMARY, SUMS, RunResult, summary, sums_document, worst_first
 from pipelines.settings import Configuration
 from transforms.combine import AddUp, MergeSums
 from transforms.figures import ComputeFigures
@@ -96,10 +97,10 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         "tally": (read.tally, paired.tally)
         | "AllTallies" >> beam.Flatten()
         | "Tally" >> beam.CombinePerKey(MergeSums()),
-        "worst": _worst(scored.samples, benchmark.worst_by, settings.worst_samples),
+        "worst": _worst(scored.samples, benchmark, settings.worst_samples),
         "causes": entries | "Causes" >> CountCauses(),
         "samples_files": scored.samples
-        | "WriteSamples" >> WriteSamples(_staged(plan, "samples"), plan.systems, tuple(benchmark.sample_columns)),
+        | "WriteSamples" >> WriteSamples(_staged(plan, "samples"), plan.systems, benchmark.sample_metric_names()),
         "quarantine_files": entries | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }
     make = partial(make_result, plan.configuration, plan.systems, plan.run_id)
@@ -110,12 +111,12 @@ def _staged(plan: EvaluationPlan, folder: str) -> str:
     return staging_folder(plan.output, plan.run_id, folder)
 
 
-def _worst(samples: beam.PCollection, column: str, count: int) -> beam.PCollection:
-    """Returns pairs (system, the `count` samples with the lowest figure, ties by sample_id)."""
+def _worst(samples: beam.PCollection, benchmark: Benchmark[Any, Any, Any], count: int) -> beam.PCollection:
+    """Returns pairs (system, the `count` samples that are worst by the main per-sample metric, ties by sample_id)."""
     return (
         samples
-        | "Lowest" >> beam.FlatMap(_figure, column)
-        | "Worst" >> beam.combiners.Top.SmallestPerKey(max(1, count))
+        | "Lowest" >> beam.FlatMap(_figure, benchmark.main_sample_metric().name)
+        | "Worst" >> beam.combiners.Top.PerKey(max(1, count), key=worst_first(benchmark), reverse=True)
     )
 
 
@@ -140,7 +141,7 @@ def make_result(
         SUMMARY: encode_json(summary(result)),
     }
     if not parts["samples_files"]:
-        files[f"samples/samples-{run_id}.parquet"] = no_samples(tuple(configuration.benchmark.sample_columns))
+        files[f"samples/samples-{run_id}.parquet"] = no_samples(configuration.benchmark.sample_metric_names())
     return files
 
 

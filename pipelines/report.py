@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
 
-from metrics.benchmark import Table
+from metrics.table import Table
 from pipelines.result import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult
 from transforms.figures import SliceFigures
 from transforms.quarantine import CauseCount
@@ -28,7 +28,7 @@ def report(result: RunResult) -> str:
     if settings.gates:
         sections += ["## Gates", _gates(result)]
     for system in result.systems.values():
-        sections += _details(system, benchmark.headline)
+        sections += _details(system, benchmark.main_metrics())
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
@@ -49,7 +49,7 @@ def _setting(result: RunResult) -> str:
 
 
 def _ranking(result: RunResult) -> str:
-    figures = result.configuration.benchmark.headline
+    figures = result.configuration.benchmark.main_metrics()
     rows = [
         [place, name, *(figure_text(result.systems[name].overall, figure) for figure in figures)]
         for place, name in enumerate(result.ranking, start=1)
@@ -59,12 +59,13 @@ def _ranking(result: RunResult) -> str:
 
 def _system(system: SystemResult, result: RunResult) -> list[str]:
     benchmark = result.configuration.benchmark
-    sections = ["### Coverage", _coverage(system), "### Main figures", _figures(system, benchmark.headline)]
+    sections = ["### Coverage", _coverage(system), "### Main figures", _figures(system, benchmark.main_metrics())]
     if system.slices:
-        sections += ["### Slices", _slices(system, benchmark.headline)]
+        sections += ["### Slices", _slices(system, benchmark.main_metrics())]
     if system.worst:
         rows = [[cell(sample_id), number(value), status] for value, sample_id, status in system.worst]
-        sections += [f"### Worst samples by `{benchmark.worst_by}`", table(["sample_id", "value", "status"], rows)]
+        sections.append(f"### Worst samples by `{benchmark.main_sample_metric().name}`")
+        sections.append(table(["sample_id", "value", "status"], rows))
     return sections
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
 
+from metrics.benchmark import Benchmark, MetricSpec
 from metrics.bootstrap import Bootstrap, BootstrapSums
 from metrics.replicates import PackedReplicates
 from metrics.sums import FRACTION_BITS, Sums
@@ -74,10 +76,20 @@ class RunResult:
                 overall,
                 {label: by_key[SliceKey(system, label)] for label in labels},
                 _ledger(overall.coverage, tally.get(GROUND_TRUTH, Sums()), tally.get(system, Sums())),
-                sorted(worst.get(system, []))[: settings.worst_samples],
+                sorted(worst.get(system, []), key=worst_first(benchmark))[: settings.worst_samples],
             )
-        ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking)
+        ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
         return cls(configuration, systems, ranking, sorted(causes, key=_cause_order))
+
+
+def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[tuple[float, str, str]], tuple[float, str, str]]:
+    """Returns the key that sorts (value, sample_id, status) by the main per-sample metric, the worst first."""
+    return partial(_order_of, benchmark.main_sample_metric())
+
+
+def _order_of(spec: MetricSpec, sample: tuple[float, str, str]) -> tuple[float, str, str]:
+    value, sample_id, status = sample
+    return spec.goodness(value), sample_id, status
 
 
 def _no_samples(system: int, values: dict[str, float | None]) -> SliceFigures:
@@ -117,15 +129,15 @@ def slice_ledger(counted: Mapping[str, int]) -> Ledger:
     return {**sides, **_extra(counted)}
 
 
-def rank(values: Mapping[str, Mapping[str, float | None]], ranking: Sequence[str]) -> list[str]:
-    """Returns the systems from best to worst: by the first figure of `ranking`, then by the next, higher first.
+def rank(values: Mapping[str, Mapping[str, float | None]], ranking: Sequence[MetricSpec]) -> list[str]:
+    """Returns the systems from best to worst: by the first metric of `ranking` in its direction, then by the next.
 
-    A figure that was not measured ranks last; full ties keep the order of the names.
+    A metric that was not measured ranks last; full ties keep the order of the names.
     """
 
     def order(name: str) -> tuple[Any, ...]:
-        figures = [values[name].get(figure) for figure in ranking]
-        return (*((figure is None, -(figure or 0.0)) for figure in figures), name)
+        measured = [(spec, values[name].get(spec.name)) for spec in ranking]
+        return (*((value is None, -spec.goodness(value or 0.0)) for spec, value in measured), name)
 
     return sorted(values, key=order)
 

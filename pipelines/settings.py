@@ -14,7 +14,8 @@ from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 from msgspec import Meta
 
-from metrics.benchmark import Benchmark, benchmark_class, benchmark_names
+from metrics.benchmark import Benchmark
+from metrics.registry import benchmark_class, benchmark_names
 from pipelines.errors import UsageError, one_line
 from pipelines.explain import explain, nearest, shown
 from transforms.labels import MOST_SLICES_PER_SAMPLE
@@ -159,8 +160,8 @@ def _check_slices(settings: Settings, source: str) -> None:
 def _check_gates(gates: Mapping[str, Gate], kind: type[Benchmark[Any, Any, Any]], source: str) -> None:
     """Refuses a gate that could never pass or never fail: of a figure that nobody knows, or with limits like NaN."""
     for figure, gate in gates.items():
-        if not any(_is_figure(figure, known) for known in kind.value_meanings):
-            figures = list(kind.value_meanings)
+        if kind.spec_of(figure) is None:
+            figures = [spec.name for spec in kind.metrics]
             near = nearest(figure, figures) or f"; `beamscore benchmarks {kind.name}` lists them"
             raise UsageError(f"{source}: gates.{figure}: {kind.name} has no such figure{near}")
         for name, limit in (("minimum", gate.minimum), ("maximum", gate.maximum)):
@@ -170,12 +171,6 @@ def _check_gates(gates: Mapping[str, Gate], kind: type[Benchmark[Any, Any, Any]]
             raise UsageError(
                 f"{source}: gates.{figure}: the minimum {gate.minimum:g} is above the maximum {gate.maximum:g}"
             )
-
-
-def _is_figure(name: str, known: str) -> bool:
-    """Tells whether `name` is the figure `known`, or of the family `known`, such as task1.f1[CLASS]."""
-    family = re.split(r"\[[A-Z_]+\]", known)
-    return re.fullmatch(r"\[.+\]".join(map(re.escape, family)), name, re.DOTALL) is not None
 
 
 def _read_yaml(path: str) -> dict[str, Any]:

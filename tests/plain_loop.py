@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, benchmark_class
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from metrics.registry import benchmark_class
 from metrics.sums import Sums
 
 

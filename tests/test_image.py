@@ -15,7 +15,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
-from metrics.benchmark import benchmark_names
+from metrics.registry import benchmark_names
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "configs" / "dataflow"

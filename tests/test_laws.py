@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, benchmark_class, benchmark_names
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.bootstrap import Bootstrap, BootstrapSums, check_statistics
+from metrics.registry import BUILT_IN, benchmark_class, benchmark_names
 from metrics.sums import Sums
 from tests import toy
 from tests.plain_loop import make_benchmark
@@ -24,6 +25,16 @@ BOOTSTRAP = Bootstrap(replicates=5, seed=1)
 Result = SampleScore | RejectedRecord
 
 
+def generator(name: str) -> Callable[[int, int], tuple[Any, Any]]:
+    """Returns what makes sample records: that of tests/generate for our benchmarks, else the one beside it."""
+    if name == "toy":
+        return toy.sample
+    package = "tests" if name in BUILT_IN else benchmark_class(name).__module__.rpartition(".")[0]
+    module = f"{package}.generate.{name}" if name in BUILT_IN else f"{package}.generate"
+    sample: Callable[[int, int], tuple[Any, Any]] = importlib.import_module(module).sample
+    return sample
+
+
 class Scored:
     """A benchmark that is set up, its pairs, and the results of scoring each pair alone."""
 
@@ -31,7 +42,7 @@ class Scored:
         self.name = name
         self.benchmark = make_benchmark(name)
         self.benchmark.setup()
-        generate = toy.sample if name == "toy" else importlib.import_module(f"tests.generate.{name}").sample
+        generate = generator(name)
         self.records = [generate(index, 3) for index in range(COUNT)]
         self.pairs = [self.pair(*each) for each in self.records]
         self.alone = [result for pair in self.pairs for result in self.benchmark.score([pair])]
@@ -72,11 +83,11 @@ def test_the_corpus_says_something(scored: Scored) -> None:
     assert any(pair.prediction is None for pair in scored.pairs) or scored.name != "toy"
     assert len({comparable(score) for score in scored.scores}) > 3
     figures = figures_of(scored.benchmark, scored.scores)
-    assert all(figures.get(name) is not None for name in scored.benchmark.ranking)
+    assert all(figures.get(spec.name) is not None for spec in scored.benchmark.ranking_metrics())
 
 
 def test_samples_are_a_function_of_index_and_seed(scored: Scored) -> None:
-    generate = toy.sample if scored.name == "toy" else importlib.import_module(f"tests.generate.{scored.name}").sample
+    generate = generator(scored.name)
     again = [generate(index, 3) for index in reversed(range(COUNT))][::-1]
     assert msgspec.json.encode(again) == msgspec.json.encode(scored.records)
 
@@ -84,7 +95,7 @@ def test_samples_are_a_function_of_index_and_seed(scored: Scored) -> None:
 def test_statistics_can_be_summed_and_columns_are_the_declared_ones(scored: Scored) -> None:
     for score in scored.scores:
         check_statistics(score.statistics)
-        assert set(score.columns) <= set(scored.benchmark.sample_columns)
+        assert set(score.columns) <= set(scored.benchmark.sample_metric_names())
         msgspec.json.encode(score.details)
 
 
@@ -169,8 +180,10 @@ def test_predictions_score_better_than_none(scored: Scored) -> None:
     ]
     without = figures_of(scored.benchmark, missing)
     given = figures_of(scored.benchmark, scored.scores)
-    for name in scored.benchmark.ranking:
-        assert (without[name] or 0) < (given[name] or 0)
+    for spec in scored.benchmark.ranking_metrics():
+        worse, better = without[spec.name], given[spec.name]
+        assert better is not None
+        assert worse is None or spec.goodness(worse) < spec.goodness(better)
 
 
 def figures_of(benchmark: Benchmark[Any, Any, Any], results: Sequence[Result]) -> dict[str, float | None]:
@@ -180,11 +193,32 @@ def figures_of(benchmark: Benchmark[Any, Any, Any], results: Sequence[Result]) -
 
 
 def test_every_figure_is_declared_with_its_meaning(scored: Scored) -> None:
-    declared = {name.partition("[")[0] for name in scored.benchmark.value_meanings}
-    values = figures_of(scored.benchmark, scored.scores)
-    assert {name.partition("[")[0] for name in values} <= declared
-    assert set(scored.benchmark.headline) | set(scored.benchmark.ranking) <= set(values)
-    assert scored.benchmark.worst_by in scored.benchmark.sample_columns
+    kind = scored.benchmark
+    values = figures_of(kind, scored.scores)
+    for name in values:
+        assert kind.spec_of(name) is not None, name
+    assert set(kind.main_metrics()) | {spec.name for spec in kind.ranking_metrics()} <= set(values)
+    for specs in (kind.metrics, kind.sample_metrics):
+        assert len({spec.name for spec in specs}) == len(specs)
+        assert all(spec.meaning for spec in specs)
+    for place in ("main", "rank"):
+        places = sorted(getattr(spec, place) for spec in kind.metrics if getattr(spec, place) is not None)
+        assert places == list(range(1, len(places) + 1))
+        assert places
+    assert [spec.main for spec in kind.sample_metrics if spec.main is not None] == [1]
+
+
+def test_metrics_stay_within_their_bounds(scored: Scored) -> None:
+    specs = {spec.name: spec for spec in scored.benchmark.sample_metrics}
+    measured = [(specs[name], value) for score in scored.scores for name, value in score.columns.items()]
+    for name, value in figures_of(scored.benchmark, scored.scores).items():
+        spec = scored.benchmark.spec_of(name)
+        assert spec is not None
+        measured.append((spec, value))
+    for spec, value in measured:
+        lowest, highest = spec.bounds
+        assert value is None or lowest is None or value >= lowest, spec.name
+        assert value is None or highest is None or value <= highest, spec.name
 
 
 def test_figures_are_numbers_or_none(scored: Scored) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import msgspec
 
-from metrics.benchmark import REGISTRY, Benchmark, Pair, RejectedRecord, SampleScore, Table
+from metrics.benchmark import Benchmark, MetricSpec, Pair, RejectedRecord, SampleScore
 from metrics.ratios import ratio
+from metrics.registry import BUILT_IN
 from metrics.sums import Sums
+from metrics.table import Table
 
 
 class Truth(msgspec.Struct, frozen=True):
@@ -37,14 +39,11 @@ class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
     truth_type = Truth
     prediction_type = Prediction
     options_type = Options
-    value_meanings: ClassVar[dict[str, str]] = {
-        "exact_match": "share of equal strings",
-        "similarity": "mean similarity",
-    }
-    sample_columns: ClassVar[dict[str, str]] = {"exact_match": "1 where equal", "similarity": "similarity"}
-    headline = ("exact_match", "similarity")
-    ranking = ("exact_match", "similarity")
-    worst_by = "similarity"
+    metrics = (
+        MetricSpec("exact_match", "share of equal strings", main=1, rank=1),
+        MetricSpec("similarity", "mean similarity", main=2, rank=2),
+    )
+    sample_metrics = (MetricSpec("exact_match", "1 where equal"), MetricSpec("similarity", "similarity", main=1))
     batch_size = 3
 
     def score(self, pairs: Sequence[Pair[Truth, Prediction]]) -> list[SampleScore | RejectedRecord]:
@@ -80,7 +79,7 @@ class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
 
 
 def register() -> None:
-    REGISTRY["toy"] = "tests.toy:ToyBenchmark"
+    BUILT_IN["toy"] = "tests.toy:ToyBenchmark"
 
 
 def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import apache_beam as beam
 
-from metrics.benchmark import Benchmark, Table
+from metrics.benchmark import Benchmark
 from metrics.intervals import percentile_intervals
 from metrics.replicates import PackedReplicates
 from metrics.sums import Sums
+from metrics.table import Table
 from transforms.combine import SliceTotals
 from transforms.slice import SliceKey
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from metrics.benchmark import Benchmark, RejectedRecord, SampleScore, Table
+from metrics.benchmark import Benchmark, RejectedRecord, SampleScore
 from metrics.chart.axes import score_axes
 from metrics.chart.classes import chart_class, class_values, confusion_table, score_chart_class, score_text_roles
 from metrics.chart.convert import ChartConverter
 from metrics.chart.elements import score_elements
 from metrics.chart.legend import score_legend
 from metrics.chart.limits import check_size
+from metrics.chart.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.chart.options import ChartOptions, TaskName
 from metrics.chart.records import ChartData, ChartPrediction, ChartTruth, ImageSize, output_of
 from metrics.chart.series import score_series
@@ -18,6 +19,7 @@ from metrics.chart.task_score import TaskScore
 from metrics.chart.text_blocks import score_text_blocks
 from metrics.ratios import f_measure, mean, ratio
 from metrics.sums import Sums
+from metrics.table import Table
 
 # The classes of charts that tasks 6a, 6b and 7 have a measure for, by a word of their name.
 DATA_CLASSES = ("bar", "box", "line", "scatter")
@@ -37,56 +39,8 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     prediction_type = ChartPrediction
     options_type = ChartOptions
     converter = ChartConverter()
-    value_meanings: ClassVar[dict[str, str]] = {
-        "task1.macro_f1": "chart class: mean over classes of F",
-        "task1.macro_precision": "chart class: mean over classes of precision",
-        "task1.macro_recall": "chart class: mean over classes of recall",
-        "task1.f1[CLASS]": "chart class: F of one class",
-        "task1.precision[CLASS]": "chart class: precision of one class",
-        "task1.recall[CLASS]": "chart class: recall of one class",
-        "task2.detection": "text blocks: mean over charts of the IoU score",
-        "task2.recognition": "text blocks: mean over charts of 1 - character error rate",
-        "task2.hmean": "text blocks: harmonic mean of detection and recognition",
-        "task3.macro_f1": "text roles: mean over roles of F",
-        "task3.macro_precision": "text roles: mean over roles of precision",
-        "task3.macro_recall": "text roles: mean over roles of recall",
-        "task3.f1[CLASS]": "text roles: F of one role",
-        "task3.precision[CLASS]": "text roles: precision of one role",
-        "task3.recall[CLASS]": "text roles: recall of one role",
-        "task4.precision": "ticks: mean over axes of precision",
-        "task4.recall": "ticks: mean over axes of recall",
-        "task4.f1": "ticks: mean over axes of F (released: F of the two means)",
-        "task5.score": "legend: mean over charts of the IoU score",
-        "task6a.score": "plot elements: mean over charts",
-        "task6b.score": "data series, given the true outputs of tasks 1 to 5: mean over charts",
-        "task7.score": "data series from the image alone: mean over charts",
-    }
-    sample_columns: ClassVar[dict[str, str]] = {
-        "score": "mean over the tasks attempted: task1.correct, F of task 2, task3.accuracy, task4.f1, the others",
-        "task1.correct": "1 where the class is right, else 0",
-        "task2.detection": "IoU score of the text blocks",
-        "task2.recognition": "1 - character error rate of the text blocks",
-        "task3.accuracy": "share of text blocks with the right role",
-        "task4.precision": "mean of the precision of both axes",
-        "task4.recall": "mean of the recall of both axes",
-        "task4.f1": "mean of the F of both axes (released: F of the two means)",
-        "task5.score": "IoU score of the legend",
-        "task6a.score": "score of the plot elements",
-        "task6b.score": "score of the data series of task 6",
-        "task7.score": "score of the data series of task 7",
-    }
-    headline = (
-        "task1.macro_f1",
-        "task2.hmean",
-        "task3.macro_f1",
-        "task4.f1",
-        "task5.score",
-        "task6a.score",
-        "task6b.score",
-        "task7.score",
-    )
-    ranking = ("task7.score", "task6b.score", "task6a.score", "task2.hmean", "task1.macro_f1")
-    worst_by = "score"
+    metrics = METRICS
+    sample_metrics = SAMPLE_METRICS
 
     def score_sample(self, truth: ChartTruth, prediction: ChartPrediction | None) -> SampleScore:
         """Scores the tasks that one chart has.
@@ -153,7 +107,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         return score_elements(data.visual_elements, elements, name, _image(truth, task), self.options)
 
     def values(self, sums: Sums) -> dict[str, float | None]:
-        """Returns the figures of `value_meanings`.
+        """Returns the metrics of `METRICS`.
 
         None for a task that no chart has, and for one that no prediction attempts though there are predictions.
         """

@@ -12,7 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from metrics.benchmark import Table
 from metrics.chart.options import TEXT_ROLES, ChartOptions
 from metrics.chart.records import (
     ChartClass,
@@ -26,6 +25,7 @@ from metrics.chart.records import (
 from metrics.chart.task_score import TaskScore, listed, shortened
 from metrics.ratios import f_measure, mean, ratio
 from metrics.sums import Sums
+from metrics.table import Table
 
 NONE = "(none)"
 OTHER = "(other)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -16,6 +15,7 @@ from metrics.chemistry.draw import draw_lines
 from metrics.chemistry.latex_text import tokenize
 from metrics.chemistry.line import Line, Region, read_line
 from metrics.chemistry.matcher import Match, match_molecules
+from metrics.chemistry.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
 from metrics.convert import Converter
 from metrics.ratios import ratio
@@ -72,19 +72,8 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
     truth_type: ClassVar[type[msgspec.Struct]] = ChemistryTruth
     prediction_type: ClassVar[type[msgspec.Struct]] = ChemistryPrediction
     options_type: ClassVar[type[msgspec.Struct]] = ChemistryOptions
-    value_meanings: ClassVar[Mapping[str, str]] = {
-        "exact_match": "share of samples whose molecules and text are right",
-        "structure_exact_match": "share of samples whose molecules are right; a sample without any is right",
-        "token_accuracy": "1 - (deletions + substitutions + insertions) / label tokens, over the corpus",
-    }
-    sample_columns: ClassVar[Mapping[str, str]] = {
-        "exact_match": "1 where the molecules and the text are right, else 0",
-        "structure_exact_match": "1 where the molecules are right, else 0",
-        "token_accuracy": "1 - (deletions + substitutions + insertions) / label tokens",
-    }
-    headline: ClassVar[tuple[str, ...]] = ("exact_match", "structure_exact_match", "token_accuracy")
-    ranking: ClassVar[tuple[str, ...]] = ("exact_match", "structure_exact_match")
-    worst_by: ClassVar[str] = "token_accuracy"
+    metrics = METRICS
+    sample_metrics = SAMPLE_METRICS
     converter: ClassVar[Converter | None] = ChemistryConverter()
 
     def score_sample(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None) -> SampleScore:

@@ -12,13 +12,16 @@ from typing import ClassVar
 import numpy as np
 import shapely
 
-from metrics.benchmark import Benchmark, RejectedRecord, SampleScore, Table
+from metrics.benchmark import Benchmark, RejectedRecord, SampleScore
 from metrics.convert import Converter
+from metrics.describe import Description
 from metrics.figure_text.convert import FigureTextConverter
+from metrics.figure_text.describe import FigureTextDescription
 from metrics.figure_text.details import describe_matches
 from metrics.figure_text.deteval import Matching, Rules, match
 from metrics.figure_text.draw import draw_regions
 from metrics.figure_text.figure import Figure, equal_text, subsets, understand
+from metrics.figure_text.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.figure_text.options import FigureTextOptions
 from metrics.figure_text.overlaps import Overlaps, TooManyOverlaps, measure
 from metrics.figure_text.records import FigurePrediction, FigureTruth
@@ -27,6 +30,7 @@ from metrics.figure_text.spotting import PairList, agree, spot, text_numbers
 from metrics.figure_text.tables import match_table, subset_names, subset_table
 from metrics.figure_text.values import headline_values, subset_values
 from metrics.sums import Sums
+from metrics.table import Table
 
 ALL_REGIONS = ""
 NO_REGIONS = "(none)"
@@ -40,33 +44,10 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     truth_type = FigureTruth
     prediction_type = FigurePrediction
     options_type = FigureTextOptions
-    value_meanings: ClassVar[Mapping[str, str]] = {
-        "detection.precision": "score of the detections that match (DetEval) / detections",
-        "detection.recall": "score of the regions that are matched (DetEval) / annotated regions",
-        "detection.f1": "harmonic mean of detection precision and recall",
-        "detection.precision[SUBSET]": "detection precision with all regions outside the subset as don't-care",
-        "detection.recall[SUBSET]": "detection recall over the regions of the subset",
-        "detection.f1[SUBSET]": "harmonic mean of both over the subset",
-        "end_to_end.precision": "detections in the right place with the right text / detections",
-        "end_to_end.recall": "regions found in the right place with the right text / annotated regions",
-        "end_to_end.f1": "harmonic mean of end-to-end precision and recall",
-        "end_to_end.precision[SUBSET]": "end-to-end precision with all regions outside the subset as don't-care",
-        "end_to_end.recall[SUBSET]": "end-to-end recall over the regions of the subset",
-        "end_to_end.f1[SUBSET]": "harmonic mean of both over the subset",
-        "word_recognition.accuracy": "words read right / words, each given by its id",
-        "word_recognition.accuracy[SUBSET]": "words read right / words, over the subset",
-        "agreement.location": "regions in the same place in both annotations / regions of the reference annotation",
-        "agreement.text": "regions in the same place with the same text / regions of the reference annotation",
-        "agreement.location_max": "regions in the same place / regions of the larger annotation",
-        "agreement.text_max": "regions in the same place with the same text / regions of the larger annotation",
-    }
-    sample_columns: ClassVar[Mapping[str, str]] = {
-        name: meaning for name, meaning in value_meanings.items() if "[" not in name
-    }
-    headline = ("detection.precision", "detection.recall", "detection.f1", "end_to_end.f1", "word_recognition.accuracy")
-    ranking = ("detection.f1", "end_to_end.f1", "word_recognition.accuracy")
-    worst_by = "detection.f1"
+    metrics = METRICS
+    sample_metrics = SAMPLE_METRICS
     converter: ClassVar[Converter | None] = FigureTextConverter()
+    description: ClassVar[Description[FigureTruth] | None] = FigureTextDescription()
 
     def __init__(self, options: FigureTextOptions) -> None:
         super().__init__(options)

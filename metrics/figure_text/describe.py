@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from metrics.benchmark import Table
 from metrics.describe import Description
 from metrics.figure_text.records import DIFFICULTIES, FigureTruth, TruthRegion
 from metrics.ratios import ratio
 from metrics.sums import Sums
+from metrics.table import Table
 
 FIGURE_TYPES = ("Gel-image", "Image-of-thing", "Graph", "Model", "Mix")
 ORIENTATIONS = ("horizontal", "oriented")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from metrics.benchmark import Table
 from metrics.figure_text.values import detections
 from metrics.sums import Sums
+from metrics.table import Table
 
 _FAMILIES = ("detection.regions[", "word_recognition.words[")
 

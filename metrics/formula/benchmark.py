@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side, Table
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side
 from metrics.formula.bleu import ORDER, BleuCounts, bleu
 from metrics.formula.documents.pairs import FormulaPair
 from metrics.formula.draw import draw_pairs
+from metrics.formula.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
 from metrics.formula.samples import formula_pairs
 from metrics.formula.scoring import Reading, read, render, score_pair
@@ -21,6 +22,7 @@ from metrics.formula.totals import RANGES, range_label, sample_score
 from metrics.formula.typeset import Typesetter
 from metrics.ratios import ratio
 from metrics.sums import Sums
+from metrics.table import Table
 
 GROUP = 400
 """Formulas that are typeset together; the batch of documents that has more is scored in parts."""
@@ -45,36 +47,8 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     truth_type = FormulaTruth
     prediction_type = FormulaPrediction
     options_type = FormulaOptions
-    value_meanings: ClassVar = {
-        "cdm": "mean over formulas of the F1 of matched tokens; redundant predictions of documents count 0",
-        "cdm_precision": "mean share of predicted tokens that are matched",
-        "cdm_recall": "mean share of ground-truth tokens that are matched",
-        "exp_rate_cdm": "share of formulas whose CDM is 1 to three decimals",
-        "exp_rate": "share of formulas with the same normal form as the ground truth",
-        "bleu": "corpus BLEU over the tokens of the normal form, in [0, 1]",
-        "edit_distance": "mean edit distance of the tokens of the normal form over the longer length; lower is better",
-        "render_failure_rate": "share of predicted formulas that cannot be typeset; lower is better",
-        "image_edit_distance": "column edit distance of the images over their columns; lower is better",
-        "image_mse": "mean squared difference of the images' grey values; lower is better",
-        "document_cdm": "mean over documents of the mean CDM of their formulas",
-        "document_missing_rate": "share of the documents' formulas that no prediction answers; lower is better",
-        "document_redundant_rate": "share of the formulas predicted for documents that answer none; lower is better",
-    }
-    sample_columns: ClassVar = {
-        "cdm": "F1 of matched tokens",
-        "cdm_precision": "share of predicted tokens that are matched",
-        "cdm_recall": "share of ground-truth tokens that are matched",
-        "exp_rate_cdm": "1 where CDM is 1 to three decimals",
-        "exp_rate": "1 where the normal forms are equal",
-        "bleu": "BLEU of this sample, over the orders that the prediction is long enough for",
-        "edit_distance": "edit distance of the tokens over the longer length",
-        "render_failure": "1 where the prediction cannot be typeset",
-        "image_edit_distance": "column edit distance of the images over their columns",
-        "image_mse": "mean squared difference of the images' grey values",
-    }
-    headline = ("cdm", "exp_rate_cdm", "exp_rate", "bleu", "edit_distance", "render_failure_rate")
-    ranking = ("cdm", "exp_rate_cdm")
-    worst_by = "cdm"
+    metrics = METRICS
+    sample_metrics = SAMPLE_METRICS
     batch_size = 96
     timed = ("tex",)
 

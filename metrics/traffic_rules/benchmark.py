@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from metrics.benchmark import Benchmark, SampleScore, Table
+from metrics.benchmark import Benchmark, SampleScore
 from metrics.convert import Converter
 from metrics.ratios import f_measure, ratio
 from metrics.sums import Sums
+from metrics.table import Table
 from metrics.traffic_rules.converter import LabelConverter
+from metrics.traffic_rules.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.traffic_rules.pairing import pair_rules
 from metrics.traffic_rules.properties import WrongProperty, property_statistics, wrong_properties
 from metrics.traffic_rules.records import GroundTruth, Options, Prediction
@@ -21,18 +23,6 @@ from metrics.traffic_rules.rules import Rule, predicted_rules, true_rules
 from metrics.traffic_rules.tasks import TASKS, distinct_edges
 
 _EDGES_IN_DETAILS = 200
-
-_MEANINGS = {
-    "rule_extraction": "rules with all properties right",
-    "correspondence": "edges between a rule and a centerline, a rule standing for the one that it matches",
-    "overall": "pairs of a rule with all properties right and a centerline",
-}
-_OF = {
-    "precision": "right {} / predicted ones",
-    "recall": "right {} / true ones",
-    "f1": "harmonic mean of precision and recall of {}",
-}
-_FIGURES = {f"{task}.{kind}": text.format(what) for task, what in _MEANINGS.items() for kind, text in _OF.items()}
 
 
 class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
@@ -43,19 +33,8 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
     truth_type = GroundTruth
     prediction_type = Prediction
     options_type = Options
-    value_meanings: ClassVar[Mapping[str, str]] = {
-        **_FIGURES,
-        "property_accuracy[NAME]": "true rules whose paired prediction has the property NAME right / "
-        "true rules that have the property",
-    }
-    sample_columns: ClassVar[Mapping[str, str]] = {
-        **_FIGURES,
-        "wrong_properties": "properties that are different, absent or extra in the predictions paired with true rules",
-        "unpaired_rules": "true rules that are paired with no prediction, as there were too few",
-    }
-    headline: ClassVar[tuple[str, ...]] = ("overall.f1", "rule_extraction.f1", "correspondence.f1")
-    ranking: ClassVar[tuple[str, ...]] = ("overall.f1",)
-    worst_by: ClassVar[str] = "overall.f1"
+    metrics = METRICS
+    sample_metrics = SAMPLE_METRICS
     converter: ClassVar[Converter | None] = LabelConverter()
 
     def score_sample(self, truth: GroundTruth, prediction: Prediction | None) -> SampleScore:

@@ -8,7 +8,8 @@ from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import benchmark_class, benchmark_names
+from metrics.benchmark import MetricSpec
+from metrics.registry import benchmark_class, benchmark_names
 from pipelines.commands.common import DONE, add_command, check_benchmark
 
 WIDTH = 100
@@ -27,12 +28,16 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     for name in [parsed.name] if parsed.name else benchmark_names():
         kind = benchmark_class(name)
         print(_wrapped(f"{name}: ", kind.summary))
-        for title, meanings in [("values", kind.value_meanings), ("values of each sample", kind.sample_columns)]:
+        for title, specs in [("metrics", kind.metrics), ("metrics of each sample", kind.sample_metrics)]:
             print(f"  {title}:")
-            width = max(len(value) for value in meanings)
-            for value, meaning in meanings.items():
-                print(_wrapped(f"    {value:<{width}}  ", meaning))
+            width = max(len(spec.name) for spec in specs)
+            for spec in specs:
+                print(_wrapped(f"    {spec.name:<{width}}  ", _meaning(spec)))
     return DONE
+
+
+def _meaning(spec: MetricSpec) -> str:
+    return spec.meaning if spec.higher_is_better else f"{spec.meaning}; lower is better"
 
 
 def _wrapped(start: str, text: str) -> str:

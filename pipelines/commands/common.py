@@ -13,7 +13,8 @@ import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import MissingTool, benchmark_names
+from metrics.benchmark import Ability, MissingTool
+from metrics.registry import benchmark_class, benchmark_names
 from pipelines import launch
 from pipelines.errors import UsageError
 from pipelines.records import WriteRecords
@@ -142,6 +143,12 @@ def check_benchmark(name: str) -> None:
     """Raises UsageError where there is no benchmark of this name."""
     if name not in benchmark_names():
         raise UsageError(f"there is no benchmark {name}; there are {', '.join(benchmark_names())}")
+
+
+def unsupported(ability: Ability, name: str) -> UsageError:
+    """Returns the error of a command that needs an ability which the benchmark called `name` lacks."""
+    having = [each for each in benchmark_names() if ability in benchmark_class(each).abilities()]
+    return UsageError(f"{ability} does not support the benchmark {name}, only {', '.join(having)}")
 
 
 def check_tools(configuration: Configuration) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import benchmark_class, benchmark_names
+from metrics.registry import benchmark_class
 from pipelines import launch
 from pipelines.commands.common import (
     DONE,
@@ -15,6 +15,7 @@ from pipelines.commands.common import (
     add_record_output,
     check_benchmark,
     rejected_beside,
+    unsupported,
     write_records,
 )
 from pipelines.convert import build_conversion, find_role_files
@@ -38,8 +39,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     kind = benchmark_class(parsed.benchmark)
     converter = kind.converter
     if converter is None:
-        having = [name for name in benchmark_names() if benchmark_class(name).converter is not None]
-        raise UsageError(f"{parsed.benchmark} has no layout of its own to convert; there is one of {', '.join(having)}")
+        raise unsupported("convert", parsed.benchmark)
     if parsed.input == ["roles"]:
         for role, meaning in converter.roles.items():
             print(f"{role}: {meaning}")

@@ -12,9 +12,16 @@ from typing import Any
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.describe import DESCRIPTIONS, description_of
 from pipelines import launch, settings
-from pipelines.commands.common import DONE, FAILED, add_command, add_config, add_ground_truth, run_and_publish
+from pipelines.commands.common import (
+    DONE,
+    FAILED,
+    add_command,
+    add_config,
+    add_ground_truth,
+    run_and_publish,
+    unsupported,
+)
 from pipelines.describe import DOCUMENT, REPORT, build_description
 from pipelines.errors import UsageError
 from pipelines.evaluate import prepare_output
@@ -35,16 +42,16 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Describes; 1 where more records were rejected than the configuration allows."""
     given = {"ground_truth": parsed.ground_truth, "output": parsed.output, "slices": parsed.slice}
     configuration = settings.load(parsed.config, parsed.set, given)
-    name, output = configuration.benchmark.name, configuration.settings.output
-    if name not in DESCRIPTIONS:
-        raise UsageError(f"{name} has no description; there is one for {', '.join(sorted(DESCRIPTIONS))}")
+    description, output = configuration.benchmark.description, configuration.settings.output
+    if description is None:
+        raise unsupported("describe", configuration.benchmark.name)
     if not output:
         raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
     inputs = find_inputs(configuration, configuration.columns(), predictions=False)
     prepare_output(output)
     output = launch.path_for_workers(options, output)
     run_id = new_run_id()
-    build = partial(build_description, inputs=inputs, description=description_of(name), output=output, run_id=run_id)
+    build = partial(build_description, inputs=inputs, description=description, output=output, run_id=run_id)
     run_and_publish(options, build, output, run_id)
     with FileSystems.open(posixpath.join(output, DOCUMENT)) as stream:
         document = json.loads(stream.read())

@@ -11,7 +11,7 @@ import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import Benchmark, RejectedRecord, benchmark_class, benchmark_names
+from metrics.benchmark import RejectedRecord
 from pipelines import launch, settings
 from pipelines.commands.common import (
     DONE,
@@ -21,6 +21,7 @@ from pipelines.commands.common import (
     add_predictions,
     check_tools,
     systems,
+    unsupported,
 )
 from pipelines.errors import UsageError
 from pipelines.evaluate import prepare_output
@@ -44,10 +45,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Draws the sample; of several systems, the first."""
     given = {"ground_truth": parsed.ground_truth, "predictions": systems(parsed.predictions)}
     configuration = settings.load(parsed.config, parsed.set, given)
-    name = configuration.benchmark.name
-    if not _can_draw(name):
-        drawn = [each for each in benchmark_names() if _can_draw(each)]
-        raise UsageError(f"{name} has no picture; there is one for {', '.join(drawn)}")
+    if "draw" not in configuration.benchmark.abilities():
+        raise unsupported("draw", configuration.benchmark.name)
     check_tools(configuration)
     inputs = find_inputs(configuration, ())
     prepare_output(posixpath.dirname(parsed.output) or ".")
@@ -62,10 +61,6 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise
     print(parsed.output)
     return DONE
-
-
-def _can_draw(name: str) -> bool:
-    return benchmark_class(name).draw is not Benchmark.draw
 
 
 def _build(pipeline: beam.Pipeline, inputs: Inputs, sample_id: str, output: str) -> None:

@@ -68,7 +68,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         document = json.loads(stream.read())
     if not parsed.quiet:
         report = summary_path(plan.output).removesuffix(SUMMARY) + REPORT
-        console.print_figures(document, configuration.benchmark.headline, report)
+        console.print_figures(document, configuration.benchmark.main_metrics(), report)
     failures = verdict(document, configuration.settings).failures
     for failure in failures:
         print(f"beamscore: {failure}", file=sys.stderr)

@@ -45,9 +45,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if math.isnan(parsed.below):
         raise UsageError("--below nan: must be a number")
     kind = type(settings.check(dict(summary["config"]), parsed.run).benchmark)
-    value, system = parsed.value or kind.worst_by, parsed.system or summary["ranking"][0]
-    if value not in kind.sample_columns:
-        raise UsageError(f"--value {value}: no such figure; there are {', '.join(kind.sample_columns)}")
+    value, system = parsed.value or kind.main_sample_metric().name, parsed.system or summary["ranking"][0]
+    if value not in kind.sample_metric_names():
+        raise UsageError(f"--value {value}: no such figure; there are {', '.join(kind.sample_metric_names())}")
     if system not in summary["systems"]:
         raise UsageError(f"--system {system}: not in this run; there are {', '.join(summary['systems'])}")
     inputs = _inputs(parsed, summary["config"], system)
@@ -59,7 +59,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 
 def _columns(kind: type[Benchmark[Any, Any, Any]]) -> Columns:
     columns = dict.fromkeys(["sample_id", "system", "status"], Kind.TEXT)
-    columns |= dict.fromkeys(kind.sample_columns, Kind.NUMBER)
+    columns |= dict.fromkeys(kind.sample_metric_names(), Kind.NUMBER)
     return columns | dict.fromkeys(["details", "ground_truth", "prediction"], Kind.JSON)
 
 

@@ -15,7 +15,8 @@ import apache_beam as beam
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import Benchmark, Pair, benchmark_class
+from metrics.benchmark import Benchmark, Pair
+from metrics.registry import benchmark_class
 from pipelines import cli, launch
 from tests.bench.measure import Cost, cost_of
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metrics.benchmark import benchmark_names
+from metrics.registry import benchmark_names
 from tests.bench.corpus import Corpus
 from tests.flink.bench import MANY, with_columns
 from tests.flink.cluster import FlinkCluster

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from metrics.benchmark import benchmark_names
+from metrics.registry import benchmark_names
 from tests.installed.cluster import portable_cluster
 from tests.installed.install import PROJECT, build_source, install
 from tests.runs import evaluate

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from backports import zstd
 
-from metrics.benchmark import MissingTool, benchmark_class, benchmark_names
+from metrics.benchmark import MissingTool
+from metrics.registry import benchmark_class, benchmark_names
 from pipelines import cli, launch
 from pipelines.commands import common
 from pipelines.commands import evaluate as evaluate_command
@@ -134,9 +135,11 @@ def test_the_list_of_benchmarks_is_readable_and_whole() -> None:
     words = " ".join(stdout.split())
     for name in benchmark_names():
         kind = benchmark_class(name)
-        for value, meaning in {**kind.value_meanings, **kind.sample_columns}.items():
+        for value, meaning in [(spec.name, spec.meaning) for spec in (*kind.metrics, *kind.sample_metrics)]:
             assert f"{value} {' '.join(meaning.split())}" in words
-    assert command("benchmarks", "toy")[1].startswith("toy: Exact match of strings.\n  values:\n    exact_match  share")
+    assert command("benchmarks", "toy")[1].startswith(
+        "toy: Exact match of strings.\n  metrics:\n    exact_match  share"
+    )
 
 
 def test_empty_inputs_are_scored(corpus: Path) -> None:

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from backports import zstd
 
-from metrics.benchmark import benchmark_class, benchmark_names
 from metrics.chart.convert import ChartConverter
 from metrics.convert import Part
+from metrics.registry import benchmark_class, benchmark_names
 from tests.pipelines.layouts import LAYOUTS, SAMPLES, chart, chemistry, figure_text
 from tests.plain_loop import make_benchmark, score_records, total
 from tests.runs import Run, command, evaluate
@@ -209,7 +209,7 @@ def test_roles_are_listed() -> None:
         (["tox"], "there is no benchmark tox; there are "),
         (
             ["formula", "--input", "x", "--output", "o.jsonl"],
-            "formula has no layout of its own to convert; there is one",
+            "convert does not support the benchmark formula, only chart",
         ),
         (["chart"], "give --input [ROLE=]GLOB and --output FILE; `--input roles` lists the roles"),
         (["chart", "--input", "a.json"], "give --input [ROLE=]GLOB and --output FILE"),

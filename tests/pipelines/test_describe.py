@@ -9,12 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from metrics.describe import description_of, sums_of
+from metrics.describe import sums_of
+from metrics.figure_text.describe import FigureTextDescription
 from metrics.figure_text.records import FigureTruth
 from tests.runs import Run, command, write_lines
 
 CORPUS = Path(__file__).parents[1] / "corpora" / "figure_text" / "ground_truth.jsonl"
-DESCRIPTION = description_of("figure_text")
+DESCRIPTION = FigureTextDescription()
 BAD = [
     b"{broken",
     b'{"sample_id": "invalid", "regions": 3}',
@@ -117,7 +118,7 @@ def test_a_hostile_slice_is_escaped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["chart"], "chart has no description; there is one for figure_text"),
+        (["chart"], "describe does not support the benchmark chart, only figure_text"),
         (["figure_text"], "output: nothing is given; give --output DIR, or output in the configuration"),
         (["figure_text", "--output", "out"], "ground_truth: nothing is given; give --ground-truth GLOB, or "),
         (

@@ -67,7 +67,7 @@ def test_a_benchmark_without_a_picture_is_told() -> None:
         assert command("draw", benchmark, *flags) == (
             2,
             "",
-            f"beamscore: {benchmark} has no picture; there is one for chemistry, figure_text, formula\n",
+            f"beamscore: draw does not support the benchmark {benchmark}, only chemistry, figure_text, formula\n",
         )
 
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metrics.benchmark import benchmark_names
 from metrics.bootstrap import Bootstrap
+from metrics.registry import benchmark_names
 from pipelines.result import unpack_replicates
 from tests import toy
 from tests.plain_loop import make_benchmark

@@ -22,7 +22,7 @@ from apache_beam.options.pipeline_options import GoogleCloudOptions, WorkerOptio
 from apache_beam.portability.api import beam_runner_api_pb2 as protos
 from apache_beam.runners.pipeline_context import PipelineContext
 
-from metrics.benchmark import benchmark_names
+from metrics.registry import benchmark_names
 from pipelines import template
 from tests.memory_files import ObjectStore
 from tests.pipelines.test_template import IMAGE, JOB
@@ -35,7 +35,7 @@ AllQuarantined AllTallies Causes Causes/ByCause Causes/Count Causes/Counts Combi
 Entries Entries/Values Figures Figures/Finalise Lowest Pair Pair/BySample Pair/Pick Publish Publish/Publish
 Publish/Start Read Read/Each Read/Files Read/ReadParts Read/Split Read/Spread Score Score/Score Slice Slice/FanOut
 SliceCount SliceCount/Check SliceCount/Count SliceCount/Pass SliceCount/Systems Tally Tally/Combine Tally/GroupByKey
-Worst Worst/TopPerKey(10) WriteQuarantine WriteQuarantine/Lines WriteQuarantine/WriteLines WriteSamples
+Worst Worst/CombinePerKey(TopCombineFn) WriteQuarantine WriteQuarantine/Lines WriteQuarantine/WriteLines WriteSamples
 WriteSamples/Tables WriteSamples/WriteParquet
 """
 """The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metrics.benchmark import benchmark_class
+from metrics.registry import benchmark_class
 from pipelines import settings
 from pipelines.errors import UsageError
 from pipelines.inputs import Inputs, find_inputs, record_fields

@@ -10,7 +10,7 @@ import pytest
 from apache_beam.metrics import MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import REGISTRY, benchmark_class
+from metrics.registry import BUILT_IN, benchmark_class
 from pipelines import launch, settings
 from pipelines.evaluate import build_evaluation, plan_evaluation
 from tests.runs import write_lines
@@ -43,7 +43,7 @@ def metrics_of(config: str, truths: Path, predictions: Path, output: Path, *flag
 
 
 def test_a_run_reports_each_metric_under_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(REGISTRY, "timed", f"{__name__}:TimedBenchmark")
+    monkeypatch.setitem(BUILT_IN, "timed", f"{__name__}:TimedBenchmark")
     truths = write_lines(
         tmp_path / "t.jsonl",
         [*({"sample_id": each, "text": "x"} for each in ("a", "b", "b", "c")), {"sample_id": "d", "text": 4}, b"bad"],
@@ -74,6 +74,6 @@ def test_a_run_reports_each_metric_under_its_name(tmp_path: Path, monkeypatch: p
 
 
 def test_the_documented_names_are_those_of_all_benchmarks() -> None:
-    timed = [name for benchmark in REGISTRY for name in benchmark_class(benchmark).timed]
+    timed = [name for benchmark in BUILT_IN for name in benchmark_class(benchmark).timed]
     documented = re.findall(r"^\| `(\w+)` \|", DOCUMENTED.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(documented) == sorted(metric_names(timed))

@@ -17,7 +17,7 @@ from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.benchmark import benchmark_class
+from metrics.registry import benchmark_class
 from pipelines.columns import FindColumns, Kind, kind_of, schema_of, table_of
 from pipelines.errors import UsageError
 from pipelines.records import WriteRecords, columns_of, encoded

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.benchmark import Table
+from metrics.table import Table
 from pipelines.report import LONGEST_CELL, cell, code, data_table, number
 
 

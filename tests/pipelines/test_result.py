@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metrics.benchmark import MetricSpec
 from metrics.sums import Sums
 from pipelines.result import RunResult, rank, slice_ledger, verdict
 from pipelines.settings import Gate, Settings, load
@@ -69,7 +70,14 @@ def test_ranking_by_hand() -> None:
         "absent": {"second": 0.3},
         "half": {"first": 0.5, "second": None},
     }
-    assert rank(values, ("first", "second")) == ["c", "a", "b", "half", "worst", "none", "absent"]
+    ranking = [MetricSpec("first", ""), MetricSpec("second", "")]
+    assert rank(values, ranking) == ["c", "a", "b", "half", "worst", "none", "absent"]
+
+
+def test_ranking_follows_the_direction_of_each_metric() -> None:
+    values: dict[str, dict[str, float | None]] = {"a": {"errors": 3}, "b": {"errors": 1}, "c": {"errors": None}}
+    assert rank(values, [MetricSpec("errors", "", higher_is_better=False)]) == ["b", "a", "c"]
+    assert rank(values, [MetricSpec("errors", "")]) == ["a", "b", "c"]
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(FIGURES, FIGURES)), st.randoms(use_true_random=False))
@@ -79,7 +87,7 @@ def test_ranking_does_not_depend_on_the_order_and_never_puts_a_lower_figure_firs
     values = {name: dict(zip(("x", "y"), each, strict=True)) for name, each in figures.items()}
     names = list(values)
     rng.shuffle(names)
-    ranked = rank({name: values[name] for name in names}, ("x", "y"))
+    ranked = rank({name: values[name] for name in names}, [MetricSpec("x", ""), MetricSpec("y", "")])
     assert sorted(ranked) == sorted(values)
     lowest = -1.0
     keys = [tuple(lowest if each is None else each for each in figures[name]) for name in ranked]

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import yaml
 
-from metrics.benchmark import benchmark_class
+from metrics.registry import benchmark_class
 from pipelines.errors import UsageError
 from pipelines.settings import BootstrapSettings, Configuration, Gate, Settings, load
 

@@ -16,7 +16,7 @@ import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, WorkerOptions
 
-from metrics.benchmark import benchmark_names
+from metrics.registry import benchmark_names
 from pipelines import cli, template
 from pipelines.commands import evaluate as evaluate_command
 from pipelines.settings import Configuration

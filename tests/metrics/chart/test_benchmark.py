@@ -51,7 +51,7 @@ WHOLE: dict[str, Any] = {
 
 def test_a_perfect_prediction_scores_1_in_every_task() -> None:
     found = columns(WHOLE, {**WHOLE, "task7": WHOLE["task6"]})
-    assert set(found) == set(ChartBenchmark.sample_columns)
+    assert set(found) == set(ChartBenchmark.sample_metric_names())
     assert set(found.values()) == {1.0}
 
 
@@ -70,7 +70,7 @@ def test_a_task_that_no_prediction_attempts_has_no_figure_and_one_that_some_atte
 
 def test_a_missing_prediction_scores_0_in_every_task_of_the_ground_truth() -> None:
     found = columns(WHOLE, None)
-    assert set(found) == set(ChartBenchmark.sample_columns)
+    assert set(found) == set(ChartBenchmark.sample_metric_names())
     assert set(found.values()) == {0.0}
 
 
@@ -100,7 +100,7 @@ def test_a_task_that_the_ground_truth_lacks_is_not_scored(task: str, absent: Any
 
 
 def test_pie_and_donut_charts_have_no_data_tasks() -> None:
-    assert set(columns({**WHOLE, "task1": chart_type("Pie")}, WHOLE)) == set(ChartBenchmark.sample_columns) - {
+    assert set(columns({**WHOLE, "task1": chart_type("Pie")}, WHOLE)) == set(ChartBenchmark.sample_metric_names()) - {
         "task6a.score",
         "task6b.score",
         "task7.score",
@@ -211,7 +211,7 @@ def test_nothing_is_measured_in_nothing() -> None:
     for protocol in ("published", "released"):
         scorer = benchmark(protocol=protocol)
         values = scorer.values(Sums())
-        assert set(values) == {name for name in ChartBenchmark.value_meanings if "[" not in name}
+        assert set(values) == {spec.name for spec in ChartBenchmark.metrics if "[" not in spec.name}
         assert set(values.values()) == {None}
         assert scorer.tables(Sums()) == []
 
@@ -225,18 +225,16 @@ def test_the_corpus_is_scored_whole(protocol: str) -> None:
     kinds = set()
     for score in scores.values():
         assert isinstance(score, SampleScore)
-        assert set(score.columns) <= set(ChartBenchmark.sample_columns)
+        assert set(score.columns) <= set(ChartBenchmark.sample_metric_names())
         assert all(value is None or 0 <= value <= 1 for value in score.columns.values())
         json.loads(msgspec.json.encode(score.details))
         kinds |= {entry["kind"] for entry in score.details.get("task2", {}).get("matched", [])}
     assert kinds == ({"pair", "split", "merge"} if protocol == "published" else {"pair"})
     values = scorer.values(total(scores.values()))
     families = {name.partition("[")[0] for name in values}
-    assert families == {name.partition("[")[0] for name in ChartBenchmark.value_meanings}
+    assert families == {spec.name.partition("[")[0] for spec in ChartBenchmark.metrics}
     assert all(value is not None and 0 < value <= 1 for value in values.values())
-    assert all(values[name] != 1 for name in ChartBenchmark.headline)
-    assert set(ChartBenchmark.headline) | set(ChartBenchmark.ranking) <= set(values)
-    assert ChartBenchmark.worst_by in ChartBenchmark.sample_columns
+    assert all(values[name] != 1 for name in ChartBenchmark.main_metrics())
 
 
 def test_the_corpus_is_what_the_generator_makes() -> None:

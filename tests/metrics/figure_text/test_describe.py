@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Table
-from metrics.describe import description_of, sums_of
+from metrics.describe import sums_of
+from metrics.figure_text.describe import FigureTextDescription
 from metrics.figure_text.records import FigureTruth
 from metrics.sums import Sums
+from metrics.table import Table
 
-DESCRIPTION = description_of("figure_text")
+DESCRIPTION = FigureTextDescription()
 
 
 def figure(*labels: Any, **columns: Any) -> FigureTruth:

@@ -287,7 +287,6 @@ def test_the_project_corpus_has_every_kind_of_error() -> None:
 def test_every_value_and_column_has_its_meaning() -> None:
     scored = score([{"id": "a", "properties": BUS}], [{"properties": BUS}])
     for name in values(scored):
-        family = name.split("[")[0] + "[NAME]" if "[" in name else name
-        assert TrafficRulesBenchmark.value_meanings[family]
-    assert set(scored.columns) == set(TrafficRulesBenchmark.sample_columns)
-    assert set(TrafficRulesBenchmark.headline) <= set(FIGURES)
+        assert TrafficRulesBenchmark.spec_of(name)
+    assert set(scored.columns) == set(TrafficRulesBenchmark.sample_metric_names())
+    assert set(TrafficRulesBenchmark.main_metrics()) <= set(FIGURES)
