@@ -4,7 +4,6 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-BENCHMARKS := chart chemistry figure_text formula traffic_rules
 OUT ?= out
 
 .PHONY: demo test lint bench install-tex test-dist flink test-flink bench-flink clean help
@@ -31,7 +30,7 @@ install-tex:
 	@sh .ci/install-tex || echo "TeX could not be installed: the formula benchmark will not run; all else does" >&2
 
 demo: $(READY) install-tex
-	@set -e; for benchmark in $(BENCHMARKS); do \
+	@set -e; for benchmark in $$($(BIN)/beamscore benchmarks --names); do \
 		echo "== $$benchmark"; \
 		$(BIN)/beamscore evaluate configs/$$benchmark.yaml \
 			--ground-truth tests/corpora/$$benchmark/ground_truth.jsonl \

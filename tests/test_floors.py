@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from metrics.registry import benchmark_names
+
 ROOT = Path(__file__).parents[1]
 FLOORS = ("metrics", "transforms", "pipelines")
-BENCHMARK_NAMES = re.compile(r"chart|chemistry|figure_?text|formula|traffic", re.IGNORECASE)
+BENCHMARK_NAMES = re.compile(
+    "|".join(re.escape(name).replace("_", "_?") for name in benchmark_names() if name != "toy"), re.IGNORECASE
+)
 
 
 def files(folder: str) -> list[Path]:

@@ -19,13 +19,18 @@ def add(commands: Any) -> None:
     """Adds the command."""
     command = add_command(commands, "benchmarks", run, "list the benchmarks and what their figures mean")
     command.add_argument("name", nargs="?", metavar="NAME", help="one benchmark alone")
+    command.add_argument("--names", action="store_true", help="the names alone, one a line")
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Prints every benchmark, or the one that is named, in at most 100 columns where the names allow it."""
     if parsed.name:
         check_benchmark(parsed.name)
-    for name in [parsed.name] if parsed.name else benchmark_names():
+    names = [parsed.name] if parsed.name else benchmark_names()
+    if parsed.names:
+        print("\n".join(names))
+        return DONE
+    for name in names:
         kind = benchmark_class(name)
         print(_wrapped(f"{name}: ", kind.summary))
         for title, specs in [("metrics", kind.metrics), ("metrics of each sample", kind.sample_metrics)]:

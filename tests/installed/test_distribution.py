@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -32,6 +33,11 @@ class Installed:
     folder: Path
     cluster: list[str]
     logs: Path
+
+    @property
+    def constraints(self) -> Path:
+        """The versions that the environment was installed with."""
+        return self.python.parents[1].with_suffix(".txt")
 
     def run(self, *command: str | Path) -> subprocess.CompletedProcess[str]:
         """Runs a program of the environment, in the folder."""
@@ -104,3 +110,56 @@ def test_the_launcher_of_the_template_runs_without_the_checkout(installed: Insta
     done = installed.run("python", tmp_path / "launch.py", "--config=chart", *parameters, "--output=out/launched")
     assert done.returncode == 0, done.stderr
     assert (installed.folder / "out" / "launched" / "summary.json").exists()
+
+
+@pytest.fixture(scope="module")
+def plugin(installed: Installed) -> str:
+    """Installs the package of tests/plugin beside beamscore; returns the name of its benchmark."""
+    source = installed.folder.parent / "plugin"
+    shutil.copytree(PROJECT / "tests" / "plugin", source)
+    pip = ("python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", str(installed.constraints))
+    for arguments in (("--no-deps", str(source)), ("pytest", "hypothesis")):
+        done = installed.run(*pip, *arguments)
+        assert done.returncode == 0, done.stderr
+    return "word_error_rate"
+
+
+def test_a_benchmark_of_another_package_is_listed_and_configured(
+    installed: Installed, plugin: str, tmp_path: Path
+) -> None:
+    done = installed.run("beamscore", "benchmarks", plugin)
+    assert done.stdout.startswith(f"{plugin}: transcripts: word edits over the words of the reference\n")
+    assert "word edits / words of the references; lower is better" in done.stdout
+    (tmp_path / "config.yaml").write_text(f"benchmark: {plugin}\ncase_sensitve: true\n")
+    done = installed.run("beamscore", "evaluate", tmp_path / "config.yaml")
+    assert (done.returncode, "did you mean case_sensitive?" in done.stderr) == (2, True), done.stderr
+
+
+def test_a_benchmark_of_another_package_runs_on_a_pool_of_workers(
+    installed: Installed, plugin: str, tmp_path: Path
+) -> None:
+    (tmp_path / "ground-truth.jsonl").write_text(
+        '{"sample_id": "a", "text": "keep right here", "source": "phone"}\n{"sample_id": "b", "text": "lane closed"}\n'
+    )
+    (tmp_path / "predictions.jsonl").write_text('{"sample_id": "a", "text": "Keep left"}\n')
+    inputs = [f"--{side}={tmp_path}/{side}.jsonl" for side in ("ground-truth", "predictions")]
+    local: list[str] = []
+    for name, options in (("local", local), ("pool", installed.cluster)):
+        output = f"--output={tmp_path / name}"
+        done = installed.run("beamscore", "evaluate", plugin, *inputs, "--slice", "source", output, *options)
+        assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "local" / "summary.json").read_text())
+    # a: one substitution and one deletion of 3 words; b has no prediction: 2 deletions of 2 words.
+    assert summary["systems"]["predictions"]["values"] == {"word_error_rate": 4 / 5, "exact_match": 0.0}
+    report = (tmp_path / "local" / "report.md").read_text()
+    assert report.index("| b ") < report.index("| a "), "lower is better: the highest rate is the worst sample"
+    for name in ("summary.json", "sums.json", "report.md"):
+        assert (tmp_path / "local" / name).read_bytes() == (tmp_path / "pool" / name).read_bytes()
+
+
+def test_the_laws_hold_for_a_benchmark_of_another_package(installed: Installed, plugin: str) -> None:
+    done = installed.run(
+        "python", "-m", "pytest", "-p", "no:cacheprovider", PROJECT / "tests" / "test_laws.py", "-k", plugin
+    )
+    assert done.returncode == 0, done.stdout
+    assert "failed" not in done.stdout

@@ -48,10 +48,11 @@ IMAGE = "europe-west1-docker.pkg.dev/a-project/images/beamscore:0.1.0"
 
 EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
     "config": (
-        ["chart", "figure_text", "gs://bucket/configs/formula.yaml", "gs://bucket/a.yml"],
+        ["chart", "word_error_rate", "gs://bucket/configs/formula.yaml", "gs://bucket/a.yml"],
         [
             "",
-            "charts",
+            "Chart",
+            "a chart",
             "configs/chart.yaml",
             "gs://bucket",
             "gs://bucket/a.json",
