@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT ?= out
 
-.PHONY: demo test lint bench install-tex test-dist flink test-flink bench-flink clean help
+.PHONY: demo test coverage lint bench install-tex test-dist flink test-flink bench-flink clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
 	@echo "make test         run all tests"
 	@echo "make lint         check style and types"
 	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" for a part)"
+	@echo "make coverage     run all tests and tell which lines none of them runs"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
@@ -49,8 +50,11 @@ lint: $(READY)
 bench: $(READY) install-tex
 	$(BIN)/python -m tests.bench $(SECTIONS)
 
+coverage: $(READY) install-tex
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html
+
 test-dist: $(READY) install-tex
-	BEAMSCORE_DIST=1 $(BIN)/python -m pytest tests/installed
+	$(BIN)/python -m pytest -m dist tests/installed
 
 flink: $(READY)
 	$(BIN)/python -m tests.flink $(BIN)/beamscore evaluate configs/chart.yaml \
@@ -59,7 +63,7 @@ flink: $(READY)
 		--slice source --output $(abspath $(OUT))/flink/chart
 
 test-flink: $(READY) install-tex
-	BEAMSCORE_FLINK=1 $(BIN)/python -m pytest tests/flink
+	$(BIN)/python -m pytest -m flink tests/flink
 
 bench-flink: $(READY)
 	$(BIN)/python -m tests.flink.bench $(SECTIONS)

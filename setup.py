@@ -4,6 +4,9 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 
+# Read, not imported: the metadata must be known before anything is installed.
+VERSION = Path(__file__).with_name("metrics").joinpath("version.py").read_text(encoding="utf-8").split('"')[-2]
+
 REQUIREMENTS = [
     "apache-beam>=2.60,<3",
     "backports.zstd>=1.0,<2; python_version<'3.14'",
@@ -16,6 +19,7 @@ REQUIREMENTS = [
     "rich>=13,<17",
     "scipy>=1.11,<2",
     "shapely>=2.0.4,<3",
+    "shtab>=1.7,<2",
     "tabulate>=0.9,<1",
     "threadpoolctl>=3.2,<4",
     "unicodeit>=0.7.5,<1",
@@ -28,6 +32,8 @@ DEVELOPMENT = [
     "hypothesis>=6.100,<7",
     "mypy>=1.13,<3",
     "pytest>=8,<10",
+    "pytest-cov>=6,<8",
+    "pytest-timeout>=2.3,<3",
     "pytest-xdist>=3.5,<4",
     "ruff>=0.9,<1",
     "sacrebleu>=2.4,<3",
@@ -38,7 +44,7 @@ DEVELOPMENT = [
 
 setup(
     name="beamscore",
-    version="0.1.0",
+    version=VERSION,
     description="Scores machine predictions against ground truth on Apache Beam, as published benchmarks define it",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",

@@ -12,9 +12,11 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
+import shtab
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from metrics.version import VERSION
 from pipelines import launch, lifeline
 from pipelines.commands import benchmarks, convert, describe, draw, evaluate, select, split
 from pipelines.commands.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
@@ -114,6 +116,8 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=_Help,
         allow_abbrev=False,
     )
+    whole.add_argument("--version", action="version", version=f"beamscore {VERSION}")
+    shtab.add_argument_to(whole, "--print-completion", help=argparse.SUPPRESS)
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add(commands)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 import apache_beam as beam
+import shtab
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
@@ -43,7 +44,8 @@ def add_command(commands: Any, name: str, run: Callable[..., int], text: str) ->
 
 def add_config(command: argparse.ArgumentParser) -> None:
     """Adds the configuration and what overrides it."""
-    command.add_argument("config", metavar="CONFIG", help="a YAML file, or a benchmark's name for its defaults")
+    config = command.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a benchmark")
+    config.complete = shtab.FILE  # type: ignore[attr-defined]
     command.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="set a key of the config")
 
 

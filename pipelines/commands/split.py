@@ -30,7 +30,7 @@ DEFAULT_FRACTIONS = "training=0.2,validation=0.2,testing=0.6"
 
 def add(commands: Any) -> None:
     """Adds the command."""
-    command = add_command(commands, "split", run, "write the records with a column that splits them by group")
+    command = add_command(commands, "split", run, "write the records with a column of splits by group")
     add_config(command)
     add_ground_truth(command)
     add_record_output(command)

@@ -1,8 +1,7 @@
-"""One cluster for all tests of this folder, which run where BEAMSCORE_FLINK is set, and the corpora they evaluate."""
+"""One cluster for all tests of this folder, and the corpora they evaluate."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,12 +16,11 @@ CORPORA = PROJECT / "out" / "bench"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips these tests unless they are asked for: they download Flink at first, and take minutes."""
+    """Marks these tests, which run only where they are asked for: they download Flink at first, and take minutes."""
     for item in items:
         if FOLDER in item.path.parents:
             item.add_marker(pytest.mark.filterwarnings("ignore"))
-            if not os.environ.get("BEAMSCORE_FLINK"):
-                item.add_marker(pytest.mark.skip(reason="set BEAMSCORE_FLINK=1 to run on Flink"))
+            item.add_marker(pytest.mark.flink)
 
 
 @pytest.fixture(scope="session")

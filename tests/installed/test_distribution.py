@@ -1,9 +1,8 @@
-"""The source distribution, installed and run far from this checkout. It is slow: runs where BEAMSCORE_DIST is set."""
+"""The source distribution, installed and run far from this checkout. It is slow: `make test-dist` runs it."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import tarfile
@@ -19,7 +18,7 @@ from tests.installed.install import PROJECT, build_source, install
 from tests.runs import evaluate
 from tests.worker_pool import bare_environment, started_workers
 
-pytestmark = pytest.mark.skipif(not os.environ.get("BEAMSCORE_DIST"), reason="set BEAMSCORE_DIST=1 to install and run")
+pytestmark = pytest.mark.dist
 
 BENCHMARKS = [name for name in benchmark_names() if name != "toy"]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from backports import zstd
 
 from metrics.benchmark import MissingTool
 from metrics.registry import benchmark_class, benchmark_names
+from metrics.version import VERSION
 from pipelines import cli, launch
 from pipelines.commands import common
 from pipelines.commands import evaluate as evaluate_command
@@ -20,6 +23,8 @@ from pipelines.errors import UsageError, as_usage_error
 from tests import toy
 from tests.runs import command, evaluate, write_lines
 from transforms.records import InputProblem
+
+ROOT = Path(__file__).parents[2]
 
 RECORDS = [toy.sample(index, 0)[0] for index in range(6)]
 
@@ -333,3 +338,26 @@ def test_a_problem_of_the_input_is_found_however_deep_it_is_wrapped(error: Excep
 
 def test_a_defect_is_no_problem_of_the_input() -> None:
     assert as_usage_error(RuntimeError("index out of range")) is None
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Returns what an option prints that ends the command."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "--version") == f"beamscore {VERSION}\n"
+    setup = subprocess.run(
+        [sys.executable, "setup.py", "--version"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert setup.stdout.strip() == VERSION
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion_names_every_command_and_its_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    script = printed(capsys, "--print-completion", shell)
+    for name in ("evaluate", "convert", "--ground-truth", "--predictions", "--shards"):
+        assert name in script

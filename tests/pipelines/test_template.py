@@ -44,7 +44,7 @@ JOB = [
 ]
 """What Dataflow's launcher adds to the parameters."""
 
-IMAGE = "europe-west1-docker.pkg.dev/a-project/images/beamscore:0.1.0"
+IMAGE = "europe-west1-docker.pkg.dev/a-project/images/beamscore:0.2.0"
 
 EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
     "config": (
