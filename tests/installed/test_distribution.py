@@ -15,6 +15,7 @@ import pytest
 from metrics.benchmark import benchmark_names
 from tests.installed.cluster import portable_cluster
 from tests.installed.install import PROJECT, build_source, install
+from tests.pipelines.test_foreign_packages import CORPUS, foreign
 from tests.runs import evaluate
 from tests.worker_pool import bare_environment, started_workers
 
@@ -104,3 +105,15 @@ def test_the_launcher_of_the_template_runs_without_the_checkout(installed: Insta
     done = installed.run("python", tmp_path / "launch.py", "--config=chart", *parameters, "--output=out/launched")
     assert done.returncode == 0, done.stderr
     assert (installed.folder / "out" / "launched" / "summary.json").exists()
+
+
+def test_foreign_packages_in_the_current_folder_do_no_harm(installed: Installed, tmp_path: Path) -> None:
+    inputs = [f"--{name}={CORPUS / name.replace('-', '_')}.jsonl" for name in ("ground-truth", "predictions")]
+    here = foreign(tmp_path, "metrics", "transforms", "pipelines")
+    apart = Installed(installed.archive, installed.python, here, installed.cluster, installed.logs)
+    done = apart.run("beamscore", "evaluate", "traffic_rules", *inputs, "--output", "out", "--processes", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    (here / "pipelines" / "__init__.py").unlink()
+    (here / "pipelines").rmdir()
+    done = apart.run("python", "-m", "pipelines.cli", "evaluate", "traffic_rules", *inputs, "--output", "again")
+    assert (done.returncode, done.stderr) == (0, "")
