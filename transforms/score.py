@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import apache_beam as beam
@@ -283,12 +286,28 @@ def _frame_of_prediction(job: _Job) -> Framed:
 
 
 def _checked(result: SampleScore | RejectedRecord) -> SampleScore | RejectedRecord:
-    """Returns a score with its details written as JSON; one that cannot be added up or written is rejected."""
+    """Returns a score with its details written as JSON; one that cannot be added up, ordered or written is rejected."""
     if isinstance(result, RejectedRecord):
         return result
     try:
         check_statistics(result.statistics)
+        columns = {name: _measured(name, value) for name, value in result.columns.items()}
         details = msgspec.Raw(msgspec.json.encode(result.details))
-        return SampleScore(result.statistics, result.columns, details, result.coverage)
-    except (ValueError, TypeError, RecursionError) as error:
+        return SampleScore(result.statistics, columns, details, result.coverage)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         return RejectedRecord("sample", explain(error))
+
+
+def _measured(name: str, value: Any) -> float | None:
+    """Returns a per-sample metric as a float without the sign of a zero; NaN has no place in the order of samples.
+
+    Raises ValueError where it is neither a finite number nor None.
+    """
+    if value is None:
+        return None
+    if isinstance(value, Real):
+        with contextlib.suppress(OverflowError):
+            number = float(value)
+            if math.isfinite(number):
+                return number + 0.0
+    raise ValueError(f"per-sample metric {name}: must be a finite number or null, not {value!r:.80}")

@@ -23,7 +23,7 @@ def foreign(folder: Path, *names: str) -> Path:
 
 
 def evaluate(folder: Path, *program: str | Path, more: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    inputs = ["--ground-truth", CORPUS / "ground_truth.jsonl", "--predictions", CORPUS / "predictions.jsonl"]
+    inputs = [f"--{side}={CORPUS / side.replace('-', '_')}.jsonl" for side in ("ground-truth", "predictions")]
     return subprocess.run(
         [*program, "evaluate", "traffic_rules", *inputs, "--output", "out", "--set", "bootstrap.replicates=2", *more],
         cwd=folder,
