@@ -28,6 +28,9 @@ from transforms.threads import one_blas_thread
 Status = Literal["scored", "missing_prediction", "rejected"]
 Missing = Literal["wrong", "exclude"]
 
+WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
+"""What counts, by side, the records of scored samples that hold nothing but nulls of the fields of the benchmark."""
+
 
 class ScoredSample(msgspec.Struct, frozen=True):
     """One sample of one system after scoring.
@@ -242,7 +245,7 @@ class ScoreBatch(beam.DoFn):
         (Observed.missing if job.prediction is None else Observed.scored).inc()
         PROGRESS.samples_scored += 1
         PROGRESS.note()
-        ledger = {f"ground_truth.{status}": 1, **_prediction_ledger(job)}
+        ledger = {f"ground_truth.{status}": 1, **_prediction_ledger(job), **_without_fields(job)}
         if score is None:
             return ScoredSample(job.sample_id, job.system, status, job.unit, job.columns, {}, {}, b"null", ledger)
         for name, count in score.coverage.items():
@@ -277,6 +280,15 @@ def _prediction_ledger(job: _Job) -> dict[str, int]:
     if job.prediction_rejected:
         return {"predictions.rejected": 1}
     return {"predictions.scored": 1} if job.prediction is not None else {}
+
+
+def _without_fields(job: _Job) -> dict[str, int]:
+    sides = (("ground_truth", job.truth), ("predictions", job.prediction))
+    return {WITHOUT_FIELDS[side]: 1 for side, record in sides if record is not None and not _has_any_field(record)}
+
+
+def _has_any_field(record: msgspec.Struct) -> bool:
+    return any(value is not None for value in msgspec.structs.astuple(record))
 
 
 def _frame_of_prediction(job: _Job) -> Framed:
