@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 BENCHMARKS := chart chemistry figure_text formula traffic_rules
 OUT ?= out
 
-.PHONY: demo test lint bench install-tex test-dist flink test-flink bench-flink clean help
+.PHONY: demo test lint bench install-tex test-dist test-lowest mutants flink test-flink bench-flink clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -15,6 +15,8 @@ help:
 	@echo "make lint         check style and types"
 	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" for a part)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
+	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
+	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/sums.py\")"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
 	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key"
@@ -53,6 +55,10 @@ bench: $(READY) install-tex
 test-dist: $(READY) install-tex
 	BEAMSCORE_DIST=1 $(BIN)/python -m pytest tests/installed
 
+test-lowest: install-tex
+	$(PYTHON) -m tests.installed.lowest $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
+
 flink: $(READY)
 	$(BIN)/python -m tests.flink $(BIN)/beamscore evaluate configs/chart.yaml \
 		--ground-truth $(CURDIR)/tests/corpora/chart/ground_truth.jsonl \
@@ -66,4 +72,4 @@ bench-flink: $(READY)
 	$(BIN)/python -m tests.flink.bench $(SECTIONS)
 
 clean:
-	rm -rf $(VENV) $(OUT) build *.egg-info
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-mutants $(OUT) build *.egg-info
