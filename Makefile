@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT ?= out
 
-.PHONY: demo test coverage lint bench install-tex test-dist flink test-flink bench-flink clean help
+.PHONY: demo test coverage lint bench install-tex test-dist test-lowest mutants flink test-flink bench-flink clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -15,6 +15,8 @@ help:
 	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" for a part)"
 	@echo "make coverage     run all tests and tell which lines none of them runs"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
+	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
+	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/sums.py\")"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
 	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key"
@@ -56,6 +58,10 @@ coverage: $(READY) install-tex
 test-dist: $(READY) install-tex
 	$(BIN)/python -m pytest -m dist tests/installed
 
+test-lowest: install-tex
+	$(PYTHON) -m tests.installed.lowest $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
+
 flink: $(READY)
 	$(BIN)/python -m tests.flink $(BIN)/beamscore evaluate configs/chart.yaml \
 		--ground-truth $(CURDIR)/tests/corpora/chart/ground_truth.jsonl \
@@ -69,4 +75,4 @@ bench-flink: $(READY)
 	$(BIN)/python -m tests.flink.bench $(SECTIONS)
 
 clean:
-	rm -rf $(VENV) $(OUT) build *.egg-info
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-mutants $(OUT) build *.egg-info

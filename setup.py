@@ -8,16 +8,16 @@ from setuptools import find_packages, setup
 VERSION = Path(__file__).with_name("metrics").joinpath("version.py").read_text(encoding="utf-8").split('"')[-2]
 
 REQUIREMENTS = [
-    "apache-beam>=2.60,<3",
+    "apache-beam>=2.72,<3",
     "backports.zstd>=1.0,<2; python_version<'3.14'",
     "msgspec>=0.19,<1",
     "numpy>=1.26,<3",
-    "pillow>=10,<14",
-    "pyarrow>=16,<27",
+    "pillow>=12.1.1,<14",
+    "pyarrow>=20,<27",
     "pyyaml>=6,<7",
     "rapidfuzz>=3.9,<4",
     "rich>=13,<17",
-    "scipy>=1.11,<2",
+    "scipy>=1.11.1,<2",
     "shapely>=2.0.4,<3",
     "shtab>=1.7,<2",
     "tabulate>=0.9,<1",
@@ -25,8 +25,8 @@ REQUIREMENTS = [
     "unicodeit>=0.7.5,<1",
 ]
 
-GOOGLE_CLOUD = ["apache-beam[gcp]>=2.60,<3"]
-AMAZON = ["apache-beam[aws]>=2.60,<3"]
+GOOGLE_CLOUD = ["apache-beam[gcp]>=2.72,<3"]
+AMAZON = ["apache-beam[aws]>=2.72,<3"]
 
 DEVELOPMENT = [
     "hypothesis>=6.100,<7",

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def poisson_thresholds() -> npt.NDArray[np.uint64]:
 
 
 _THRESHOLDS = poisson_thresholds()
+_PLAIN_NUMBERS = {float, int}
 _TYPES = (np.int8, np.int16, np.int32, np.int64)
 
 
@@ -262,13 +264,27 @@ def _widened(narrow: tuple[tuple[int, int], IntArray, npt.NDArray[Any]]) -> IntA
 
 
 def check_statistics(statistics: Mapping[str, float]) -> None:
-    """Raises ValueError where a statistic is not finite or above 2**32 in magnitude, with its name."""
-    # Almost always all of them together stay below the bound, which a NaN among them would not.
-    if sum(map(abs, statistics.values())) <= LARGEST_STATISTIC:
+    """Raises ValueError where a statistic is no number, not finite or above 2**32 in magnitude, with its name."""
+    values = statistics.values()
+    # Almost always all are plain numbers that together stay below the bound, which a NaN among them would not.
+    if _PLAIN_NUMBERS.issuperset(map(type, values)) and _stay_below(LARGEST_STATISTIC, values):
         return
     for name, value in statistics.items():
-        if not -LARGEST_STATISTIC <= value <= LARGEST_STATISTIC:
-            try:
-                to_units(value)
-            except ValueError as error:
-                raise ValueError(f"statistic {name}: {error}") from None
+        if not _is_number(value):
+            raise ValueError(f"statistic {name}: must be a number, not {value!r:.80}")
+        try:
+            to_units(value)
+        except ValueError as error:
+            raise ValueError(f"statistic {name}: {error}") from None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real)
+
+
+def _stay_below(bound: float, values: Iterable[float]) -> bool:
+    try:
+        return sum(map(abs, values)) <= bound
+    except OverflowError:
+        # An integer beyond all floats, beside a float.
+        return False

@@ -18,6 +18,10 @@ from collections.abc import Iterator
 
 SECONDS_BETWEEN_LOOKS = 0.2
 
+# A worker imports from where its command does. `python -m` would look into the current folder first, where somebody
+# else's package may have the name of one of ours.
+_WORKER = "import sys; sys.path[:] = {path}; from pipelines.worker import main; main()"
+
 _folders: set[str] = set()
 
 
@@ -29,7 +33,8 @@ def lifeline() -> Iterator[str]:
     try:
         # Ctrl-C reaches every process of a terminal; the command alone answers it, and ends its workers.
         # exec: the worker takes the place of the shell that starts it, and is a child of this process.
-        yield f"trap '' INT; exec {shlex.quote(sys.executable)} -m pipelines.worker {shlex.quote(folder)}"
+        worker = [sys.executable, "-c", _WORKER.format(path=ascii(sys.path)), folder]
+        yield f"trap '' INT; exec {shlex.join(worker)}"
     finally:
         _folders.discard(folder)
         shutil.rmtree(folder, ignore_errors=True)

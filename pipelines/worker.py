@@ -17,7 +17,3 @@ def main() -> None:
     """Works until the command has no more to do; the one argument is the folder that it lives as long as."""
     end_with(sys.argv[1])
     sdk_worker_main.main(sys.argv)
-
-
-if __name__ == "__main__":
-    main()

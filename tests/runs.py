@@ -14,12 +14,12 @@ from typing import Any
 
 import msgspec
 import pyarrow.parquet as pq
-from backports import zstd
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.bootstrap import Bootstrap
 from metrics.sums import Sums
 from pipelines import cli
+from transforms import zstd
 
 Record = dict[str, Any]
 

@@ -12,8 +12,8 @@ from typing import BinaryIO, cast
 import msgspec
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
-from backports import zstd
 
+from transforms import zstd
 from transforms.files import Part, unreadable
 
 READ_BYTES = 1 << 20

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import apache_beam as beam
@@ -24,6 +27,9 @@ from transforms.threads import one_blas_thread
 
 Status = Literal["scored", "missing_prediction", "rejected"]
 Missing = Literal["wrong", "exclude"]
+
+WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
+"""What counts, by side, the records of scored samples that hold nothing but nulls of the fields of the benchmark."""
 
 
 class ScoredSample(msgspec.Struct, frozen=True):
@@ -239,7 +245,7 @@ class ScoreBatch(beam.DoFn):
         (Observed.missing if job.prediction is None else Observed.scored).inc()
         PROGRESS.samples_scored += 1
         PROGRESS.note()
-        ledger = {f"ground_truth.{status}": 1, **_prediction_ledger(job)}
+        ledger = {f"ground_truth.{status}": 1, **_prediction_ledger(job), **_without_fields(job)}
         if score is None:
             return ScoredSample(job.sample_id, job.system, status, job.unit, job.columns, {}, {}, b"null", ledger)
         for name, count in score.coverage.items():
@@ -276,6 +282,15 @@ def _prediction_ledger(job: _Job) -> dict[str, int]:
     return {"predictions.scored": 1} if job.prediction is not None else {}
 
 
+def _without_fields(job: _Job) -> dict[str, int]:
+    sides = (("ground_truth", job.truth), ("predictions", job.prediction))
+    return {WITHOUT_FIELDS[side]: 1 for side, record in sides if record is not None and not _has_any_field(record)}
+
+
+def _has_any_field(record: msgspec.Struct) -> bool:
+    return any(value is not None for value in msgspec.structs.astuple(record))
+
+
 def _frame_of_prediction(job: _Job) -> Framed:
     if job.prediction_frame is None:
         raise ValueError(f"sample {job.sample_id} has a prediction but no record of it")
@@ -283,12 +298,28 @@ def _frame_of_prediction(job: _Job) -> Framed:
 
 
 def _checked(result: SampleScore | RejectedRecord) -> SampleScore | RejectedRecord:
-    """Returns a score with its details written as JSON; one that cannot be added up or written is rejected."""
+    """Returns a score with its details written as JSON; one that cannot be added up, ordered or written is rejected."""
     if isinstance(result, RejectedRecord):
         return result
     try:
         check_statistics(result.statistics)
+        columns = {name: _measured(name, value) for name, value in result.columns.items()}
         details = msgspec.Raw(msgspec.json.encode(result.details))
-        return SampleScore(result.statistics, result.columns, details, result.coverage)
-    except (ValueError, TypeError, RecursionError) as error:
+        return SampleScore(result.statistics, columns, details, result.coverage)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         return RejectedRecord("sample", explain(error))
+
+
+def _measured(name: str, value: Any) -> float | None:
+    """Returns a per-sample metric as a float without the sign of a zero; NaN has no place in the order of samples.
+
+    Raises ValueError where it is neither a finite number nor None.
+    """
+    if value is None:
+        return None
+    if isinstance(value, Real):
+        with contextlib.suppress(OverflowError):
+            number = float(value)
+            if math.isfinite(number):
+                return number + 0.0
+    raise ValueError(f"per-sample metric {name}: must be a finite number or null, not {value!r:.80}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,7 @@ from pipelines.commands.common import (
 )
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation, summary_path
 from pipelines.result import REPORT, SUMMARY, verdict
+from pipelines.unscored import why_unscored
 from transforms.stage import new_run_id
 
 
@@ -46,7 +48,7 @@ def add(commands: Any) -> None:
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Evaluates; 1 where a gate or the fraction of rejected records failed."""
+    """Evaluates; 1 where a gate or the fraction of rejected records failed, or nothing was scored."""
     given = {
         "ground_truth": parsed.ground_truth,
         "predictions": systems(parsed.predictions),
@@ -69,10 +71,20 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not parsed.quiet:
         report = summary_path(plan.output).removesuffix(SUMMARY) + REPORT
         console.print_figures(document, configuration.benchmark.main_metrics(), report)
-    failures = verdict(document, configuration.settings).failures
+    failures = _failures(document, plan)
     for failure in failures:
         print(f"beamscore: {failure}", file=sys.stderr)
     return FAILED if failures else DONE
+
+
+def _failures(document: Mapping[str, Any], plan: EvaluationPlan) -> list[str]:
+    """Returns why the run fails; of a system of which nothing was scored, the reason for that alone."""
+    unscored = why_unscored(document, plan.inputs)
+    if "" in unscored:
+        return [unscored[""]]
+    others = {name: system for name, system in document["systems"].items() if name not in unscored}
+    judged = verdict({**document, "systems": others}, plan.configuration.settings).failures
+    return [*unscored.values(), *judged]
 
 
 def _leave(options: PipelineOptions, plan: EvaluationPlan) -> int:

@@ -15,6 +15,7 @@ import pytest
 from metrics.registry import benchmark_names
 from tests.installed.cluster import portable_cluster
 from tests.installed.install import PROJECT, build_source, install
+from tests.pipelines.test_foreign_packages import CORPUS, foreign
 from tests.runs import evaluate
 from tests.worker_pool import bare_environment, started_workers
 
@@ -162,3 +163,15 @@ def test_the_laws_hold_for_a_benchmark_of_another_package(installed: Installed, 
     )
     assert done.returncode == 0, done.stdout
     assert "failed" not in done.stdout
+
+
+def test_foreign_packages_in_the_current_folder_do_no_harm(installed: Installed, tmp_path: Path) -> None:
+    inputs = [f"--{name}={CORPUS / name.replace('-', '_')}.jsonl" for name in ("ground-truth", "predictions")]
+    here = foreign(tmp_path, "metrics", "transforms", "pipelines")
+    apart = Installed(installed.archive, installed.python, here, installed.cluster, installed.logs)
+    done = apart.run("beamscore", "evaluate", "traffic_rules", *inputs, "--output", "out", "--processes", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    (here / "pipelines" / "__init__.py").unlink()
+    (here / "pipelines").rmdir()
+    done = apart.run("python", "-m", "pipelines.cli", "evaluate", "traffic_rules", *inputs, "--output", "again")
+    assert (done.returncode, done.stderr) == (0, "")

@@ -8,6 +8,7 @@ import random
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -304,5 +305,17 @@ def test_statistics_that_can_be_summed_pass(statistics: dict[str, float]) -> Non
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 2.0**32 * 1.5, -(2**33), 10**400])
 def test_statistics_that_cannot_be_summed_are_refused_by_name(number: float) -> None:
-    with pytest.raises(ValueError, match="statistic bad"):
-        check_statistics({"good": 1, "bad": number})
+    for good in (1, 1.5):
+        with pytest.raises(ValueError, match=f"statistic bad: a statistic .* {LARGEST_STATISTIC}"):
+            check_statistics({"good": good, "bad": number})
+
+
+@pytest.mark.parametrize("value", [None, "1", 1 + 0j, Decimal(1), [1.0], np.ones(2)])
+def test_statistics_that_are_no_numbers_are_refused_by_name(value: Any) -> None:
+    with pytest.raises(ValueError, match="statistic bad: must be a number, not "):
+        check_statistics({"good": 1, "bad": value})
+
+
+@pytest.mark.parametrize("largest", [LARGEST_STATISTIC, -LARGEST_STATISTIC, 2.0**32])
+def test_the_largest_statistics_pass_even_where_their_sum_would_not(largest: float) -> None:
+    check_statistics({"a": largest, "b": largest, "c": True, "d": np.int64(3), "e": np.float32(0.5)})

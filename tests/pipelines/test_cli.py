@@ -11,7 +11,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from backports import zstd
 
 from metrics.benchmark import MissingTool
 from metrics.registry import benchmark_class, benchmark_names
@@ -22,6 +21,7 @@ from pipelines.commands import evaluate as evaluate_command
 from pipelines.errors import UsageError, as_usage_error
 from tests import toy
 from tests.runs import command, evaluate, write_lines
+from transforms import zstd
 from transforms.records import InputProblem
 
 ROOT = Path(__file__).parents[2]
@@ -147,16 +147,18 @@ def test_the_list_of_benchmarks_is_readable_and_whole() -> None:
     )
 
 
-def test_empty_inputs_are_scored(corpus: Path) -> None:
+def test_empty_inputs_fail_with_a_result(corpus: Path) -> None:
     for name in ("empty.jsonl", "empty.jsonl.gz"):
         (corpus / name).write_bytes(b"")
         found = evaluate(corpus / "out", name, "p.jsonl", "--quiet")
-        assert (found.code, found.stderr) == (0, "")
+        assert found.code == 1
+        assert found.stderr == f"beamscore: the ground truth: there is no record in {name}; nothing was scored\n"
         system = found.summary["systems"]["predictions"]
         assert (system["coverage"]["ground_truth"]["read"], system["coverage"]["predictions"]["unmatched"]) == (0, 6)
         assert system["values"] == {"exact_match": None, "similarity": None}
         found = evaluate(corpus / "out", "t.jsonl", name, "--quiet")
-        assert (found.code, found.stderr) == (0, "")
+        assert found.code == 1
+        assert found.stderr.startswith("beamscore: the predictions of predictions: there is no record in ")
         system = found.summary["systems"]["predictions"]
         assert system["coverage"]["ground_truth"]["missing_prediction"] == 6
         assert system["values"]["exact_match"] == 0

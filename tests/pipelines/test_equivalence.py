@@ -197,11 +197,7 @@ def test_parts_and_batches_do_not_change_a_byte(
 
 
 def test_worker_processes_do_not_change_a_byte(corpus: Path, baseline: Run, capfd: pytest.CaptureFixture[str]) -> None:
-    root = Path(__file__).parents[2]
-    with pytest.MonkeyPatch.context() as patch:
-        # The workers are processes of their own, which import from the folder they start in or from this path.
-        patch.setenv("PYTHONPATH", str(root))
-        found = run(corpus, "--direct_running_mode=multi_processing", "--direct_num_workers=2")
+    found = run(corpus, "--direct_running_mode=multi_processing", "--direct_num_workers=2")
     assert found.bytes() == baseline.bytes()
     assert found.samples == baseline.samples
     # Nor do the workers write to the console on their own.

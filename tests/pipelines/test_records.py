@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +20,7 @@ from metrics.registry import benchmark_class
 from pipelines.columns import FindColumns, Kind, kind_of, schema_of, table_of
 from pipelines.errors import UsageError
 from pipelines.records import WriteRecords, columns_of, encoded
-from transforms import disk_sort
+from transforms import disk_sort, zstd
 from transforms.disk_sort import sorted_on_disk
 
 RECORDS = [{"sample_id": f"s{number:02}", "x": number} for number in range(20)]

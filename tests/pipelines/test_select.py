@@ -114,7 +114,7 @@ def test_inputs_that_have_changed_are_told(moved: Path) -> None:
 def test_a_run_of_no_samples_has_no_hard_cases(tmp_path: Path) -> None:
     write_lines(tmp_path / "t.jsonl", [])
     empty = evaluate(tmp_path / "run", tmp_path / "t.jsonl", tmp_path / "t.jsonl", "--quiet")
-    assert empty.code == 0
+    assert empty.code == 1
     assert select(empty, tmp_path / "o.jsonl") == []
 
 

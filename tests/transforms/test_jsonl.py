@@ -9,11 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from backports import zstd
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from transforms import files, jsonl
+from transforms import files, jsonl, zstd
 from transforms.files import Part, SourceFile, match_files, split_file
 from transforms.jsonl import Line, read_lines
 from transforms.records import InputProblem

@@ -74,7 +74,11 @@ def test_a_column_that_cannot_be_decoded_does_no_harm_where_it_is_not_wanted(tmp
 )
 def test_text_in_a_structured_column_is_json(tmp_path: Path, kind: Any) -> None:
     texts = pa.array(['{"a": [1, 2]}', None, "[]"], kind)
-    path = write(tmp_path / "a.parquet", pa.table({"sample_id": ["a", "b", "c"], "rules": texts, "text": texts}))
+    table = pa.table({"sample_id": ["a", "b", "c"], "rules": texts, "text": texts})
+    try:
+        path = write(tmp_path / "a.parquet", table)
+    except pa.ArrowNotImplementedError:
+        pytest.skip(f"pyarrow {pa.__version__} cannot write a column of {kind}")
     assert records_of(path, {"rules", "text"}, {"rules"}) == [
         {"sample_id": "a", "rules": {"a": [1, 2]}, "text": '{"a": [1, 2]}'},
         {"sample_id": "b"},

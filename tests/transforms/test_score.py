@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.utils.windowed_value import WindowedValue
@@ -78,8 +81,9 @@ def score(
     columns: tuple[str, ...] = (),
     cluster: str | None = None,
     names: tuple[str, ...] = ("ours",),
+    benchmark: ToyBenchmark | None = None,
 ) -> tuple[list[ScoredSample], list[Quarantined]]:
-    do_fn = ScoreBatch(ScoringPlan(RecordingBenchmark(Options()), missing, names, columns, cluster))
+    do_fn = ScoreBatch(ScoringPlan(benchmark or RecordingBenchmark(Options()), missing, names, columns, cluster))
     do_fn.setup()
     do_fn.start_bundle()
     outputs: list[Any] = [output for each in samples for output in do_fn.process(each)]
@@ -352,3 +356,39 @@ def test_a_truth_of_too_many_slices_is_rejected_with_the_columns() -> None:
     ]
     assert entries[0].error.startswith("the columns tags (3), kinds (3) put the sample into 9 slices, more than the 6")
     assert [each.status for each in found if isinstance(each, ScoredSample)] == ["rejected"]
+
+
+# What a benchmark may give for a sample.
+
+
+class MetricBenchmark(ToyBenchmark):
+    """Gives one value as the per-sample metric `similarity` of every sample."""
+
+    value: Any = None
+
+    def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
+        return SampleScore({"samples": 1}, {"similarity": self.value})
+
+
+def settled(value: Any) -> Any:
+    """Returns the metric of a sample, or why it was rejected."""
+    benchmark = MetricBenchmark(Options())
+    benchmark.value = value
+    scored, quarantine = score([sample("a", "x", "x")], benchmark=benchmark)
+    return scored[0].figures["similarity"] if scored[0].status == "scored" else quarantine[0].error
+
+
+@pytest.mark.parametrize(
+    "value", [math.nan, math.inf, -math.inf, np.float64("nan"), 10**400, "0.5", 1j, [0.5], Decimal("0.5"), np.ones(1)]
+)
+def test_a_metric_that_cannot_be_ordered_rejects_its_sample_by_name(value: Any) -> None:
+    """NaN is neither above nor below anything: a list of the lowest would depend on the order of the samples."""
+    assert settled(value).startswith("per-sample metric similarity: ")
+
+
+@pytest.mark.parametrize(
+    ("value", "metric"), [(1, 1.0), (True, 1.0), (-0.0, 0.0), (np.float32(0.5), 0.5), (np.int64(2), 2.0), (None, None)]
+)
+def test_a_metric_is_a_float_without_the_sign_of_a_zero(value: Any, metric: float | None) -> None:
+    found = settled(value)
+    assert (found, type(found), str(found)) == (metric, type(metric), str(metric))

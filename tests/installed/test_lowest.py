@@ -1,0 +1,29 @@
+"""The lowest versions, as far as setup.py tells; `make test-lowest` runs the tests with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.installed.lowest import lowest, package_metadata
+
+
+def test_the_lowest_version_of_a_range_is_pinned() -> None:
+    given = ["numpy>=1.26,<3", "apache-beam[gcp]>=2.72,<3", "backports.zstd>=1.0,<2; python_version<'3.14'", "a>=1"]
+    assert lowest(given) == [
+        "numpy==1.26",
+        "apache-beam[gcp]==2.72",
+        "backports.zstd==1.0; python_version<'3.14'",
+        "a==1",
+    ]
+
+
+@pytest.mark.parametrize("requirement", ["numpy", "numpy<3", "numpy~=1.26", "numpy==1.26"])
+def test_a_requirement_without_a_lowest_version_is_refused(requirement: str) -> None:
+    with pytest.raises(ValueError, match="must name its lowest version"):
+        lowest([requirement])
+
+
+def test_every_requirement_has_a_lowest_version() -> None:
+    metadata = package_metadata()
+    needed = [*metadata["install_requires"], *(each for extra in metadata["extras_require"].values() for each in extra)]
+    assert len(lowest(needed)) == len(needed) > 10
