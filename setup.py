@@ -50,6 +50,8 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     python_requires=">=3.10",
+    py_modules=["beamscore"],
+    package_data={"metrics": ["py.typed"], "transforms": ["py.typed"], "pipelines": ["py.typed"]},
     packages=find_packages(include=["metrics", "metrics.*", "transforms", "transforms.*", "pipelines", "pipelines.*"]),
     install_requires=REQUIREMENTS,
     extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "dev": DEVELOPMENT},

@@ -11,11 +11,12 @@ import msgspec
 from apache_beam.pvalue import TaggedOutput
 
 from metrics.convert import Converter, Part, UnreadableSource
+from metrics.scoring import explain
 from pipelines.errors import UsageError
 from pipelines.records import WriteRecords, encoded
 from transforms.files import match_glob
 from transforms.jsonl import open_uncompressed
-from transforms.records import InputProblem, explain, writable
+from transforms.records import InputProblem, writable
 
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)\Z", re.IGNORECASE)
 

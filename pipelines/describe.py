@@ -12,6 +12,7 @@ from apache_beam.pvalue import TaggedOutput
 
 from metrics.bootstrap import Bootstrap
 from metrics.describe import Description
+from metrics.scoring import explain
 from metrics.sums import Sums
 from metrics.table import Table
 from pipelines.inputs import Inputs
@@ -20,7 +21,7 @@ from transforms.combine import AddUp
 from transforms.labels import check_slice_count, slice_labels
 from transforms.pair import PairBySample, PairedSample
 from transforms.quarantine import CauseCount, CountCauses
-from transforms.records import columns_type, explain, quarantined
+from transforms.records import columns_type, quarantined
 from transforms.slice import CheckSliceCount, Contribution, SliceKey
 from transforms.stage import staging_folder
 from transforms.write import Publish, WriteQuarantine, encode_json

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import apache_beam as beam
 import msgspec
 
+from metrics.record_fields import record_fields
 from pipelines import launch
 from pipelines.errors import UsageError
 from pipelines.settings import Configuration
@@ -113,18 +114,3 @@ def _first_keys(inputs: Inputs, file: SourceFile) -> list[str]:
         with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             keys.update(dict.fromkeys(msgspec.json.decode(line.text, type=dict[str, msgspec.Raw])))
     return list(keys)
-
-
-def record_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
-    """Returns the fields of a record type, and of each whether its value may be plain text."""
-    info = msgspec.inspect.type_info(kind)
-    if not isinstance(info, msgspec.inspect.StructType):
-        raise TypeError(f"{kind} is no record type")
-    return {field.encode_name: _may_be_text(field.type) for field in info.fields}
-
-
-def _may_be_text(info: msgspec.inspect.Type) -> bool:
-    inspect = msgspec.inspect
-    if isinstance(info, inspect.UnionType):
-        return any(_may_be_text(each) for each in info.types)
-    return isinstance(info, (inspect.StrType, inspect.AnyType, inspect.LiteralType, inspect.EnumType))

@@ -16,10 +16,10 @@ import msgspec
 import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
 
+from metrics.record_fields import record_fields
 from pipelines.columns import Columns, FindColumns, Kind, schema_of, table_of
 from pipelines.errors import UsageError
 from pipelines.evaluate import prepare_output
-from pipelines.inputs import record_fields
 from transforms import zstd
 from transforms.disk_sort import sorted_on_disk
 from transforms.stage import delete_files, new_run_id, written_whole

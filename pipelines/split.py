@@ -10,12 +10,13 @@ import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
+from metrics.scoring import explain
 from metrics.split import published_split
 from pipelines.inputs import Inputs
 from pipelines.records import WriteRecords, encoded
 from transforms.labels import value_text
 from transforms.pair import PairBySample, PairedSample
-from transforms.records import InputProblem, Quarantined, explain, quarantined
+from transforms.records import InputProblem, Quarantined, quarantined
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from typing import Any
 
 import msgspec
 
+from metrics.record_fields import record_fields
 from metrics.registry import benchmark_class, benchmark_names
-from pipelines.inputs import Inputs, record_fields
+from pipelines.inputs import Inputs
 from transforms.files import Part, SourceFile, open_parquet
 from transforms.jsonl import read_lines
 from transforms.records import GROUND_TRUTH, InputProblem

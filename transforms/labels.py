@@ -85,3 +85,14 @@ def value_text(value: Any) -> str:
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
         return f"{text[:LONGEST_LABEL]}...{digest}"
     return text
+
+
+def cluster_unit(value: Any, sample_id: str) -> str:
+    """Returns what the bootstrap draws for a sample with this value of the cluster column.
+
+    Without a value the sample is a cluster of its own. A string and a number that print alike are different clusters.
+    """
+    if value is None:
+        # No JSON starts like this, so that no cluster is the same.
+        return f"sample:{sample_id}"
+    return msgspec.json.encode(value, order="sorted").decode()

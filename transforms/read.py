@@ -11,6 +11,7 @@ import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
+from metrics.scoring import explain
 from metrics.sums import Sums
 from transforms import blocks, depth
 from transforms.files import Part, SourceFile, part_size, split_file
@@ -25,7 +26,6 @@ from transforms.records import (
     Framed,
     Origin,
     Quarantined,
-    explain,
     quarantined,
 )
 

@@ -160,10 +160,3 @@ def quarantined(
 def writable(text: str) -> str:
     """Returns text that may hold a path that is not UTF-8 as text that can be written."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def explain(error: BaseException) -> str:
-    """Returns an error in words: its message, or its type where it has none."""
-    if isinstance(error, RecursionError):
-        return "nested deeper than can be read"
-    return str(error) or type(error).__name__

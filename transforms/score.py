@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import apache_beam as beam
 import msgspec
@@ -16,17 +13,14 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from metrics.benchmark import Benchmark, MissingTool, Pair, RejectedRecord, SampleScore
-from metrics.bootstrap import check_statistics
-from transforms.labels import MOST_SLICES_PER_SAMPLE, check_slice_count
+from metrics.benchmark import Benchmark, MissingTool, Pair
+from metrics.scoring import Missing, Outcome, Result, Status, explain, score_pairs
+from transforms.labels import MOST_SLICES_PER_SAMPLE, check_slice_count, cluster_unit
 from transforms.observe import PROGRESS, Observed, timing
 from transforms.pair import PairedSample
 from transforms.read import side_name
-from transforms.records import Cause, Framed, InputProblem, Quarantined, columns_type, explain, quarantined
+from transforms.records import Cause, Framed, InputProblem, Quarantined, columns_type, quarantined
 from transforms.threads import one_blas_thread
-
-Status = Literal["scored", "missing_prediction", "rejected"]
-Missing = Literal["wrong", "exclude"]
 
 WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
 """What counts, by side, the records of scored samples that hold nothing but nulls of the fields of the benchmark."""
@@ -85,23 +79,21 @@ class ScoreSamples(beam.PTransform):
         return samples | "Score" >> beam.ParDo(ScoreBatch(self._plan)).with_outputs("quarantine", main="samples")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Job:
-    """One sample of one system on its way through scoring."""
+    """One sample of one system, decoded. `prediction_rejected`: its prediction could not be decoded."""
 
-    sample_id: str
+    pair: Pair[Any, Any]
     system: int
     unit: str
     columns: tuple[Any, ...]
     truth_frame: Framed
     prediction_frame: Framed | None
-    truth: Any
-    prediction: Any
-    prediction_rejected: bool = False
+    prediction_rejected: bool
 
 
 class ScoreBatch(beam.DoFn):
-    """Gathers jobs and scores them a batch at a time; see ScoreSamples for what it gives."""
+    """Decodes samples, scores them a batch at a time, and yields what became of each; see ScoreSamples."""
 
     def __init__(self, plan: ScoringPlan) -> None:
         self._plan = plan
@@ -131,127 +123,86 @@ class ScoreBatch(beam.DoFn):
         """Decodes a sample, and scores when enough have come together."""
         yield from self._decode(sample)
         if len(self._jobs) >= self._benchmark.batch_size:
-            yield from self._flush()
+            yield from self._score()
 
     def finish_bundle(self) -> Iterator[WindowedValue]:
         """Scores what is left."""
-        for output in self._flush():
+        for output in self._score():
             if isinstance(output, TaggedOutput):
                 yield TaggedOutput(output.tag, GlobalWindows.windowed_value(output.value))
             else:
                 yield GlobalWindows.windowed_value(output)
 
     def _decode(self, sample: PairedSample) -> Iterator[ScoredSample | TaggedOutput]:
+        """Adds a job for each system, or yields the rejection of what cannot be decoded."""
         try:
             truth = sample.truth.decode(self._benchmark.truth_type)
             cells = msgspec.structs.astuple(sample.truth.decode(self._columns_type)) if self._wanted else ()
             check_slice_count(self._plan.columns, self._plan.slices, cells, self._plan.slices_per_sample)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            yield from self._reject_truth(sample, "invalid", explain(error))
+            yield from self._reject_truth(sample, explain(error))
             return
         columns = cells[: len(self._plan.columns)]
-        unit = sample.sample_id if self._plan.cluster is None else self._cluster(cells, sample.sample_id)
+        unit = sample.sample_id
+        if self._plan.cluster is not None:
+            unit = cluster_unit(cells[self._wanted.index(self._plan.cluster)], sample.sample_id)
         for system, frame in enumerate(sample.predictions):
-            job = _Job(sample.sample_id, system, unit, columns, sample.truth, frame, truth, None)
+            prediction, rejected = None, False
             if frame is not None:
                 try:
-                    job.prediction = frame.decode(self._benchmark.prediction_type)
+                    prediction = frame.decode(self._benchmark.prediction_type)
                 except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                    job.prediction_rejected = True
+                    rejected = True
                     yield self._quarantine(frame, sample.sample_id, "invalid", explain(error))
-            if job.prediction is None and self._plan.missing == "exclude":
-                yield self._sample(job, None)
-            else:
-                self._jobs.append(job)
+            pair = Pair(sample.sample_id, truth, prediction)
+            self._jobs.append(_Job(pair, system, unit, columns, sample.truth, frame, rejected))
 
-    def _cluster(self, cells: Sequence[Any], sample_id: str) -> str:
-        value = cells[self._wanted.index(self._plan.cluster or "")]
-        if value is None:
-            # No JSON starts like this, so that no cluster is the same.
-            return f"sample:{sample_id}"
-        # A string and a number that print alike are different clusters.
-        return msgspec.json.encode(value, order="sorted").decode()
-
-    def _flush(self) -> Iterator[ScoredSample | TaggedOutput]:
+    def _score(self) -> Iterator[ScoredSample | TaggedOutput]:
+        """Scores the jobs that have come together."""
         jobs, self._jobs = self._jobs, []
-        again: list[_Job] = []
-        for job, result in zip(jobs, self._score(jobs), strict=True):
-            if isinstance(result, RejectedRecord) and result.side == "prediction" and job.prediction is not None:
-                yield self._quarantine(_frame_of_prediction(job), job.sample_id, "invalid", result.message)
-                job.prediction, job.prediction_rejected = None, True
-                again.append(job)
-            else:
-                yield from self._settle(job, result)
-        if self._plan.missing == "exclude":
-            for job in again:
-                yield self._sample(job, None)
-            return
-        for job, result in zip(again, self._score(again), strict=True):
-            yield from self._settle(job, result)
+        outcomes = score_pairs(self._benchmark, [job.pair for job in jobs], self._plan.missing, self._timed_score)
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            yield from self._settle(job, outcome)
 
-    def _score(self, jobs: Sequence[_Job]) -> list[SampleScore | RejectedRecord]:
-        """Scores jobs in batches: a sample of several systems may have brought more than one batch holds."""
-        size = self._benchmark.batch_size
-        batches = [jobs[start : start + size] for start in range(0, len(jobs), size)]
-        return [result for batch in batches for result in self._score_batch(batch)]
-
-    def _score_batch(self, jobs: Sequence[_Job]) -> list[SampleScore | RejectedRecord]:
-        """Scores jobs as one batch; where the batch fails as a whole, each alone, to find the one that fails."""
+    def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[Result]:
         started = time.perf_counter_ns()
-        pairs = [Pair(job.sample_id, job.truth, job.prediction) for job in jobs]
-        try:
-            results = self._benchmark.score(pairs)
-        except Exception as error:  # noqa: BLE001 - whatever a sample does to a metric must not end the run
-            if len(jobs) == 1:
-                return [RejectedRecord("sample", f"scoring failed: {type(error).__name__}: {explain(error)}")]
-            return [result for job in jobs for result in self._score_batch([job])]
-        Observed.batch_size.update(len(jobs))
-        Observed.sample_microseconds.update((time.perf_counter_ns() - started) // 1000 // len(jobs))
+        results = self._benchmark.score(pairs)
+        Observed.batch_size.update(len(pairs))
+        Observed.sample_microseconds.update((time.perf_counter_ns() - started) // 1000 // len(pairs))
         for name, microseconds in self._benchmark.take_timings().items():
             self._timings[name].update(microseconds)
-        return [_checked(result) for result in results]
+        return results
 
-    def _settle(self, job: _Job, result: SampleScore | RejectedRecord) -> Iterator[ScoredSample | TaggedOutput]:
-        if isinstance(result, SampleScore):
-            yield self._sample(job, result)
-            return
-        cause: Cause = "failed" if result.side == "sample" else "invalid"
-        yield self._quarantine(job.truth_frame, job.sample_id, cause, result.message, job.system)
-        if job.prediction_frame is not None and not job.prediction_rejected:
-            if result.side == "ground_truth":
-                yield self._quarantine(job.prediction_frame, job.sample_id, "unmatched", _TRUTH_REJECTED)
-                ledger = {"ground_truth.rejected": 1, "predictions.unmatched": 1}
-            else:
-                yield self._quarantine(job.prediction_frame, job.sample_id, cause, result.message)
-                ledger = {"ground_truth.rejected": 1, "predictions.rejected": 1}
-        else:
-            ledger = {"ground_truth.rejected": 1, **_prediction_ledger(job)}
-        Observed.samples_rejected.inc()
-        yield ScoredSample(job.sample_id, job.system, "rejected", job.unit, job.columns, {}, {}, b"null", ledger)
+    def _settle(self, job: _Job, outcome: Outcome) -> Iterator[ScoredSample | TaggedOutput]:
+        """Yields the sample of a job, and the quarantine entries of what was rejected."""
+        frame, sample_id = job.prediction_frame, job.pair.sample_id
+        if frame is not None and outcome.prediction_rejected is not None:
+            yield self._quarantine(frame, sample_id, "invalid", outcome.prediction_rejected.message)
+        if outcome.rejected is not None:
+            cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
+            yield self._quarantine(job.truth_frame, sample_id, cause, outcome.rejected.message, job.system)
+            if frame is not None and _prediction_status(job, outcome) == "unmatched":
+                yield self._quarantine(frame, sample_id, "unmatched", _TRUTH_REJECTED)
+            elif frame is not None and job.pair.prediction is not None and outcome.prediction_rejected is None:
+                yield self._quarantine(frame, sample_id, cause, outcome.rejected.message)
+        yield self._sample(job, outcome)
 
-    def _reject_truth(self, sample: PairedSample, cause: Cause, message: str) -> Iterator[ScoredSample | TaggedOutput]:
-        """A ground truth that cannot be decoded is rejected once, and its predictions have no match."""
-        yield self._quarantine(sample.truth, sample.sample_id, cause, message)
-        for system, frame in enumerate(sample.predictions):
-            ledger = {"ground_truth.rejected": 1}
-            if frame is not None:
-                ledger["predictions.unmatched"] = 1
-                yield self._quarantine(frame, sample.sample_id, "unmatched", _TRUTH_REJECTED)
-            Observed.samples_rejected.inc()
-            yield ScoredSample(sample.sample_id, system, "rejected", sample.sample_id, None, {}, {}, b"null", ledger)
-
-    def _sample(self, job: _Job, score: SampleScore | None) -> ScoredSample:
-        status: Status = "missing_prediction" if job.prediction is None else "scored"
-        (Observed.missing if job.prediction is None else Observed.scored).inc()
-        PROGRESS.samples_scored += 1
-        PROGRESS.note()
-        ledger = {f"ground_truth.{status}": 1, **_prediction_ledger(job), **_without_fields(job)}
+    def _sample(self, job: _Job, outcome: Outcome) -> ScoredSample:
+        status, score = outcome.status, outcome.score
+        _SAMPLES[status].inc()
+        ledger = {f"ground_truth.{status}": 1}
+        if (prediction := _prediction_status(job, outcome)) is not None:
+            ledger[f"predictions.{prediction}"] = 1
+        if status != "rejected":
+            PROGRESS.samples_scored += 1
+            PROGRESS.note()
+            ledger.update(_without_fields(job.pair, outcome))
         if score is None:
-            return ScoredSample(job.sample_id, job.system, status, job.unit, job.columns, {}, {}, b"null", ledger)
+            return ScoredSample(job.pair.sample_id, job.system, status, job.unit, job.columns, {}, {}, b"null", ledger)
         for name, count in score.coverage.items():
             ledger[name] = ledger.get(name, 0) + count
         return ScoredSample(
-            job.sample_id,
+            job.pair.sample_id,
             job.system,
             status,
             job.unit,
@@ -261,6 +212,17 @@ class ScoreBatch(beam.DoFn):
             msgspec.json.encode(score.details),
             ledger,
         )
+
+    def _reject_truth(self, sample: PairedSample, message: str) -> Iterator[ScoredSample | TaggedOutput]:
+        """Yields what a ground truth that cannot be decoded leaves: it is rejected once, its predictions unmatched."""
+        yield self._quarantine(sample.truth, sample.sample_id, "invalid", message)
+        for system, frame in enumerate(sample.predictions):
+            ledger = {"ground_truth.rejected": 1}
+            if frame is not None:
+                ledger["predictions.unmatched"] = 1
+                yield self._quarantine(frame, sample.sample_id, "unmatched", _TRUTH_REJECTED)
+            Observed.samples_rejected.inc()
+            yield ScoredSample(sample.sample_id, system, "rejected", sample.sample_id, None, {}, {}, b"null", ledger)
 
     def _quarantine(
         self, framed: Framed, sample_id: str, cause: Cause, message: str, system: int | None = None
@@ -273,53 +235,30 @@ class ScoreBatch(beam.DoFn):
         return TaggedOutput("quarantine", (framed.origin.side, entry))
 
 
+_SAMPLES = {
+    "scored": Observed.scored,
+    "missing_prediction": Observed.missing,
+    "rejected": Observed.samples_rejected,
+}
 _TRUTH_REJECTED = "the ground truth of this sample was rejected"
 
 
-def _prediction_ledger(job: _Job) -> dict[str, int]:
-    if job.prediction_rejected:
-        return {"predictions.rejected": 1}
-    return {"predictions.scored": 1} if job.prediction is not None else {}
+def _prediction_status(job: _Job, outcome: Outcome) -> str | None:
+    """Returns what became of the prediction of a job; None where there was none."""
+    if job.prediction_rejected or outcome.prediction_rejected is not None:
+        return "rejected"
+    if job.pair.prediction is None:
+        return None
+    if outcome.rejected is None:
+        return "scored"
+    return "unmatched" if outcome.rejected.side == "ground_truth" else "rejected"
 
 
-def _without_fields(job: _Job) -> dict[str, int]:
-    sides = (("ground_truth", job.truth), ("predictions", job.prediction))
+def _without_fields(pair: Pair[Any, Any], outcome: Outcome) -> dict[str, int]:
+    prediction = None if outcome.prediction_rejected is not None else pair.prediction
+    sides = (("ground_truth", pair.truth), ("predictions", prediction))
     return {WITHOUT_FIELDS[side]: 1 for side, record in sides if record is not None and not _has_any_field(record)}
 
 
 def _has_any_field(record: msgspec.Struct) -> bool:
     return any(value is not None for value in msgspec.structs.astuple(record))
-
-
-def _frame_of_prediction(job: _Job) -> Framed:
-    if job.prediction_frame is None:
-        raise ValueError(f"sample {job.sample_id} has a prediction but no record of it")
-    return job.prediction_frame
-
-
-def _checked(result: SampleScore | RejectedRecord) -> SampleScore | RejectedRecord:
-    """Returns a score with its details written as JSON; one that cannot be added up, ordered or written is rejected."""
-    if isinstance(result, RejectedRecord):
-        return result
-    try:
-        check_statistics(result.statistics)
-        columns = {name: _measured(name, value) for name, value in result.columns.items()}
-        details = msgspec.Raw(msgspec.json.encode(result.details))
-        return SampleScore(result.statistics, columns, details, result.coverage)
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        return RejectedRecord("sample", explain(error))
-
-
-def _measured(name: str, value: Any) -> float | None:
-    """Returns a per-sample metric as a float without the sign of a zero; NaN has no place in the order of samples.
-
-    Raises ValueError where it is neither a finite number nor None.
-    """
-    if value is None:
-        return None
-    if isinstance(value, Real):
-        with contextlib.suppress(OverflowError):
-            number = float(value)
-            if math.isfinite(number):
-                return number + 0.0
-    raise ValueError(f"per-sample metric {name}: must be a finite number or null, not {value!r:.80}")

@@ -15,17 +15,11 @@ from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms.records import Quarantined
+from transforms.sample_schema import sample_schema
 from transforms.score import ScoredSample
 from transforms.stage import StageBundles, delete_files, is_given_up, publish_folder, remove_staging, write_file
 
 ROWS_PER_TABLE = 2048
-
-
-def sample_schema(figures: Sequence[str]) -> Any:
-    """Returns the Arrow schema of the rows of samples, with a column for each per-sample figure."""
-    columns = [pa.field("sample_id", pa.string()), pa.field("system", pa.string()), pa.field("status", pa.string())]
-    columns += [pa.field(name, pa.float64()) for name in figures]
-    return pa.schema([*columns, pa.field("details", pa.string())])
 
 
 def no_samples(figures: Sequence[str]) -> bytes:

@@ -12,6 +12,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.benchmark import RejectedRecord
+from metrics.scoring import explain
 from pipelines import launch, settings
 from pipelines.commands.common import (
     DONE,
@@ -27,7 +28,7 @@ from pipelines.errors import UsageError
 from pipelines.evaluate import prepare_output
 from pipelines.inputs import Inputs, find_inputs
 from transforms.pair import PairBySample, PairedSample
-from transforms.records import InputProblem, explain
+from transforms.records import InputProblem
 from transforms.stage import delete_files, new_run_id, write_file
 
 

@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from metrics.record_fields import record_fields
 from metrics.registry import benchmark_class
 from pipelines import settings
 from pipelines.errors import UsageError
-from pipelines.inputs import Inputs, find_inputs, record_fields
+from pipelines.inputs import Inputs, find_inputs
 from transforms.records import GROUND_TRUTH
 
 

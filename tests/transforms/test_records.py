@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metrics.scoring import explain
 from transforms.records import (
     GROUND_TRUTH,
     JSON,
@@ -15,7 +16,6 @@ from transforms.records import (
     Framed,
     InputProblem,
     Origin,
-    explain,
     quarantined,
     shortened,
 )

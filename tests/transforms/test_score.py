@@ -14,10 +14,11 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.utils.windowed_value import WindowedValue
 
 from metrics.benchmark import MissingTool, Pair, RejectedRecord, SampleScore
+from metrics.scoring import Missing
 from tests.toy import Options, Prediction, ToyBenchmark, Truth
 from transforms.pair import PairedSample
 from transforms.records import GROUND_TRUTH, JSON, Framed, InputProblem, Origin, Quarantined
-from transforms.score import Missing, ScoreBatch, ScoredSample, ScoringPlan
+from transforms.score import ScoreBatch, ScoredSample, ScoringPlan
 
 REJECTED_TRUTH = "the ground truth of this sample was rejected"
 

@@ -14,6 +14,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from transforms import write
+from transforms.sample_schema import sample_schema
 from transforms.score import ScoredSample
 from transforms.stage import (
     StageBundles,
@@ -25,7 +26,7 @@ from transforms.stage import (
     staging_folder,
     write_file,
 )
-from transforms.write import LineWriter, Publish, RowsToTables, encode_json, sample_schema
+from transforms.write import LineWriter, Publish, RowsToTables, encode_json
 
 
 def tree(folder: Path) -> dict[str, str]:

@@ -1,0 +1,122 @@
+"""Scores a batch of decoded pairs and says what became of each: the core of the pipeline and of the Python API."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, Literal
+
+import msgspec
+
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from metrics.bootstrap import check_statistics
+
+Missing = Literal["wrong", "exclude"]
+Status = Literal["scored", "missing_prediction", "rejected"]
+Result = SampleScore | RejectedRecord
+ScoreBatch = Callable[[Sequence[Pair[Any, Any]]], "list[Result]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one pair.
+
+    score: None where the sample was rejected, or its prediction is missing and missing predictions are left out. Its
+    details are JSON. rejected: why the sample was rejected, where it was. prediction_rejected: why its prediction alone
+    was rejected, after which the sample counts as one without a prediction.
+    """
+
+    status: Status
+    score: SampleScore | None = None
+    rejected: RejectedRecord | None = None
+    prediction_rejected: RejectedRecord | None = None
+
+
+def score_pairs(
+    benchmark: Benchmark[Any, Any, Any],
+    pairs: Sequence[Pair[Any, Any]],
+    missing: Missing = "wrong",
+    score: ScoreBatch | None = None,
+) -> list[Outcome]:
+    """Returns the outcome of each pair, in order; a missing prediction counts as wrong, or is left out.
+
+    A pair whose prediction is rejected is scored again without it. `score` scores one batch, by default
+    `benchmark.score`; where it fails as a whole, each pair is scored alone, and the one that fails is rejected.
+    """
+    score = score or benchmark.score
+    outcomes = [Outcome("missing_prediction")] * len(pairs)
+    due = [number for number, pair in enumerate(pairs) if pair.prediction is not None or missing == "wrong"]
+    refused: list[int] = []
+    for number, result in zip(due, _in_batches(benchmark, [pairs[number] for number in due], score), strict=True):
+        if isinstance(result, RejectedRecord) and result.side == "prediction" and pairs[number].prediction is not None:
+            outcomes[number] = Outcome("missing_prediction", prediction_rejected=result)
+            refused.append(number)
+        else:
+            outcomes[number] = _outcome(pairs[number], result)
+    if missing == "wrong":
+        without = [replace(pairs[number], prediction=None) for number in refused]
+        for number, pair, result in zip(refused, without, _in_batches(benchmark, without, score), strict=True):
+            reason = outcomes[number].prediction_rejected
+            outcomes[number] = replace(_outcome(pair, result), prediction_rejected=reason)
+    return outcomes
+
+
+def _outcome(pair: Pair[Any, Any], result: Result) -> Outcome:
+    if isinstance(result, RejectedRecord):
+        return Outcome("rejected", rejected=result)
+    return Outcome("missing_prediction" if pair.prediction is None else "scored", result)
+
+
+def _in_batches(
+    benchmark: Benchmark[Any, Any, Any], pairs: Sequence[Pair[Any, Any]], score: ScoreBatch
+) -> list[Result]:
+    size = benchmark.batch_size
+    batches = [pairs[start : start + size] for start in range(0, len(pairs), size)]
+    return [_checked(result) for batch in batches for result in _isolated(batch, score)]
+
+
+def _isolated(pairs: Sequence[Pair[Any, Any]], score: ScoreBatch) -> list[Result]:
+    try:
+        return score(pairs)
+    except Exception as error:  # noqa: BLE001 - whatever a sample does to a metric must not end the run
+        if len(pairs) == 1:
+            return [RejectedRecord("sample", f"scoring failed: {type(error).__name__}: {explain(error)}")]
+        return [result for pair in pairs for result in _isolated([pair], score)]
+
+
+def _checked(result: Result) -> Result:
+    """Returns a score with its details written as JSON; one that cannot be added up, ordered or written is rejected."""
+    if isinstance(result, RejectedRecord):
+        return result
+    try:
+        check_statistics(result.statistics)
+        columns = {name: _measured(name, value) for name, value in result.columns.items()}
+        details = msgspec.Raw(msgspec.json.encode(result.details))
+        return SampleScore(result.statistics, columns, details, result.coverage)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        return RejectedRecord("sample", explain(error))
+
+
+def _measured(name: str, value: Any) -> float | None:
+    """Returns a per-sample metric as a float without the sign of a zero; NaN has no place in the order of samples.
+
+    Raises ValueError where it is neither a finite number nor None.
+    """
+    if value is None:
+        return None
+    if isinstance(value, Real):
+        with contextlib.suppress(OverflowError):
+            number = float(value)
+            if math.isfinite(number):
+                return number + 0.0
+    raise ValueError(f"per-sample metric {name}: must be a finite number or null, not {value!r:.80}")
+
+
+def explain(error: BaseException) -> str:
+    """Returns an error in words: its message, or its type where it has none."""
+    if isinstance(error, RecursionError):
+        return "nested deeper than can be read"
+    return str(error) or type(error).__name__
