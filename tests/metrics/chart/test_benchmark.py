@@ -299,6 +299,7 @@ def test_records_with_odd_coordinates_are_refused_by_their_type(record: str, pat
         {"protocol": "official"},
         {"tasks": ["task6"]},
         {"gamma": 0},
+        {"max_steps": 0},
         {"unknown": 1},
     ],
 )
