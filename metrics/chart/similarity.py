@@ -21,15 +21,12 @@ SMALL_INDEPENDENCE = 1e-6
 def matched_share(scores: Array, truth_count: int, prediction_count: int, budget: Budget) -> float:
     """Returns the score sum of the best one-to-one assignment over the larger count.
 
-    scores: `[N, M]`, 0 to 1; the counts are at least N and M, and more where something cannot match at all.
+    scores: `[N, M]`, 0 to 1; the counts are at least N, M and 1, and more where something cannot match at all.
     That is 1 - cost / max(N, M) of the paper, whose padding costs 1.
     """
-    larger = max(truth_count, prediction_count)
-    if not larger:
-        return 1.0
     budget.spend(assignment_steps(*scores.shape))
     rows, columns = best_assignment(scores)
-    return min(1.0, float(scores[rows, columns].sum()) / larger)
+    return min(1.0, float(scores[rows, columns].sum()) / max(truth_count, prediction_count))
 
 
 def continuous_similarity(truth: Array, prediction: Array, released: bool = False) -> float:
@@ -65,16 +62,16 @@ def _recall(found: Array, wanted: Array, epsilon: float, released: bool) -> floa
 
 
 def point_set_scores(truth: Array, prediction: Array, gamma: float) -> Array:
-    """Returns 1 - min(1, d / gamma) for each point of `[N, 2]` and `[M, 2]`, `[N, M]`.
+    """Returns 1 - min(1, d / gamma) for each point of `[N, 2]` and `[M, 2]`, `[N, M]`; N is at least 1.
 
     d is the Mahalanobis distance under the covariance of the ground truth (ddof 1). Where that has no inverse, since
     there are too few points or they lie on a line as far as their own rounding tells, the score is 1 for equal
     points, else 0.
     """
-    centre = truth.mean(axis=0) if len(truth) else np.zeros(2)
+    centre = truth.mean(axis=0)
     deviations = truth - centre
     spread = np.sqrt((deviations**2).sum(axis=0) / max(1, len(truth) - 1))
-    varied = len(truth) > 1 and bool((np.ptp(truth, axis=0) > 0).all()) and bool((spread > 0).all())
+    varied = bool((np.ptp(truth, axis=0) > 0).all()) and bool((spread > 0).all())
     correlation = float((deviations / spread).prod(axis=1).sum() / (len(truth) - 1)) if varied else 1.0
     independence = _independence(truth, deviations / spread, spread, correlation) if varied else 0.0
     if independence <= 0:

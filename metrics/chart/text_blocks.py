@@ -211,7 +211,7 @@ def _scattered(
     if free_wholes.sum() < 1 or free_parts.sum() < 2:
         return
     whole_areas = box_areas(wholes)
-    inside = (shared > least_part * box_areas(parts)[None, :]) & (shared > 0)
+    inside = shared > least_part * box_areas(parts)[None, :]
     for whole in np.flatnonzero(free_wholes).tolist():
         members = np.flatnonzero(inside[whole] & free_parts)
         if len(members) >= 2 and shared[whole, members].sum() >= least_cover * whole_areas[whole]:

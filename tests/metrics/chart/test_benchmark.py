@@ -169,6 +169,17 @@ def test_an_empty_output_is_no_task(task: str, empty: Any, protocol: str) -> Non
     }
 
 
+def test_task_6_may_have_elements_alone_or_series_alone() -> None:
+    whole, both = {**WHOLE, "task7": WHOLE["task6"]}, WHOLE["task6"]["output"]
+    for key, scored in (("visual elements", {"task6a.score"}), ("data series", {"task6b.score", "task7.score"})):
+        found = columns({**WHOLE, "task6": {"output": {key: both[key]}}}, whole)
+        assert {name for name in found if name.startswith(("task6", "task7"))} == scored
+        assert set(found.values()) == {1}
+        found = columns(WHOLE, {**whole, "task6": {"output": {key: both[key]}}})
+        assert found["score"] == 1
+        assert {name for name in found if found[name] == 0} == {"task6a.score", "task6b.score"} - scored
+
+
 def test_an_empty_list_is_an_answer() -> None:
     truth = {**WHOLE, "task5": legend(), "task2": blocks(), "task4": axes([], [])}
     whole = {**truth, "task7": WHOLE["task6"]}

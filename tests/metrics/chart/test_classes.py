@@ -58,6 +58,14 @@ def test_unknown_predicted_classes_share_one_column() -> None:
     assert table.rows == [["pie", 0, 5, 1]]
 
 
+def test_the_table_has_the_columns_that_were_counted() -> None:
+    scorer = benchmark()
+    (table,) = scorer.tables(class_sums(scorer, [("Pie", "Pie"), ("Pie", "Line")]))
+    assert table.header == ["truth \\ predicted", "line", "pie"]
+    (table,) = scorer.tables(class_sums(scorer, [("Pie", "Pie"), ("Pie", None)]))
+    assert table.header == ["truth \\ predicted", "pie", "(none)"]
+
+
 def test_a_class_of_the_ground_truth_that_is_not_listed_can_be_right() -> None:
     scorer = benchmark()
     sums = class_sums(scorer, [("Area|chart", "area|chart"), ("Area|chart", "area")])

@@ -39,6 +39,8 @@ def test_missed_and_extra_bars() -> None:
 
 
 def test_released_has_nothing_to_reproduce_and_gives_the_published_score() -> None:
+    level = elements(lines=[points((0, 0), (10, 0))])
+    assert score("Line", level, level) == score("Line", level, level, "released") == 1
     assert score("Grouped vertical bar", BARS, BARS, "released") == 1
 
 
@@ -144,6 +146,12 @@ def test_lines_are_compared_as_functions() -> None:
     # 10 off at 100: recall 1 - 0.1; at 90: precision 1 - 10/90.
     recall, precision = 0.9, 1 - 10 / 90
     assert score("Line", truth, prediction) == pytest.approx((1 + 2 * precision * recall / (precision + recall)) / 2)
+
+
+def test_the_points_of_a_line_may_come_in_any_order() -> None:
+    truth = elements(lines=[points((0, 100), (10, 400), (20, 200))])
+    prediction = elements(lines=[points((20, 200), (0, 100), (10, 400))])
+    assert score("Line", truth, prediction) == score("Line", prediction, truth) == 1
 
 
 POINTS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=4)

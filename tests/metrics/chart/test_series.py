@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from metrics.benchmark import RejectedRecord
@@ -19,6 +20,7 @@ from tests.metrics.chart.records_for_tests import (
     columns,
     data,
     points,
+    prediction_of,
     series,
     truth_of,
     work,
@@ -81,6 +83,31 @@ def test_names_count_where_one_true_name_is_not_empty() -> None:
     truth = data(series("", ("a", 1), ("b", 2)), series("abcd", ("a", 5), ("b", 6)))
     prediction = data(series("", ("a", 1), ("b", 2)), series("abcx", ("a", 5), ("b", 6)))
     assert score(BAR, truth, prediction) == pytest.approx((1 + 0.75) / 2)
+
+
+def test_details_say_which_series_are_paired_missed_and_extra() -> None:
+    truth = data(series("a", ("x", 1), ("y", 2)), series("b", ("x", 8), ("y", 9)), series("c", ("x", 30), ("y", 50)))
+    prediction = data(series("z", ("p", 900)), series("b", ("x", 8), ("y", 9)), series("a", ("x", 1), ("y", 2)))
+    missed: list[str]
+    for predicted, missed in ((prediction, []), (data(prediction["output"]["data series"][1]), ["a", "c"])):
+        details = (
+            benchmark()
+            .score_sample(truth_of(task1=chart_type(BAR), task6=truth), prediction_of(task6=predicted))
+            .details
+        )
+        assert (details["task6b"]["missed"], details["task6b"]["extra"]) == (missed, [])
+        assert ("b", "b") in [(pair["truth"], pair["predicted"]) for pair in details["task6b"]["pairs"]]
+    swapped = benchmark().score_sample(
+        truth_of(task1=chart_type(BAR), task6=data(series("b", ("x", 8), ("y", 9)))), prediction_of(task6=prediction)
+    )
+    assert swapped.details["task6b"]["extra"] == ["z", "a"]
+
+
+@pytest.mark.parametrize("gap", [0.9, 1.0, 1.5, 1.9])
+def test_values_further_apart_than_their_spread_score_0(gap: float) -> None:
+    # A negative score of one pair would cost the others.
+    prediction = data(series("s", ("a", 1), ("b", 2), ("c", 3 + gap)))
+    assert score(BAR, ONE_TWO_THREE, prediction) == pytest.approx((2 + max(0, 1 - gap)) / 3)
 
 
 def test_extra_and_missing_series() -> None:
@@ -177,6 +204,13 @@ def test_degenerate_series(kind: str) -> None:
     assert score(kind, same_place, same_place) == 1
 
 
+def test_two_values_have_a_spread_and_equal_ones_have_none() -> None:
+    # The standard deviation (ddof 1) of 1 and 3 is the square root of 2.
+    prediction = data(series("s", ("a", 1), ("b", 3.5)))
+    assert score(BAR, data(series("s", ("a", 1), ("b", 3))), prediction) == pytest.approx((2 - 0.5 / 2**0.5) / 2)
+    assert score(BAR, data(series("s", ("a", 3), ("b", 3))), prediction) == 0
+
+
 def test_scatter_points_on_a_line_have_no_distance() -> None:
     diagonal = data(series("s", (0, 0), (1, 1), (2, 2)))
     assert score("Scatter", diagonal, diagonal) == 1
@@ -187,26 +221,57 @@ def near_line(offset: float) -> list[tuple[float, float]]:
     return [(x, 3 * x + (-1.0) ** x * offset) for x in range(10)]
 
 
-def exact_scores(truth: list[tuple[float, float]], prediction: list[tuple[float, float]]) -> float:
-    """The share of the points where they stand, with the inverse covariance in fractions."""
+def exact_scores(truth: list[tuple[float, float]], prediction: list[tuple[float, float]]) -> list[list[float]]:
+    """The score of each true point with each predicted one, by the inverse covariance in fractions."""
     count = len(truth)
     xs, ys = ([Fraction(point[axis]) for point in truth] for axis in (0, 1))
     x_mean, y_mean = sum(xs) / count, sum(ys) / count
     xx, yy = (sum((value - mean) ** 2 for value in values) for values, mean in ((xs, x_mean), (ys, y_mean)))
     xy = sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys, strict=True))
-    total = 0.0
-    for x, y, (px, py) in zip(xs, ys, prediction, strict=True):
-        dx, dy = Fraction(px) - x, Fraction(py) - y
+
+    def similarity(dx: Fraction, dy: Fraction) -> float:
         square = (count - 1) * (dx * dx * yy - 2 * dx * dy * xy + dy * dy * xx) / (xx * yy - xy * xy)
-        total += max(0.0, 1 - float(square) ** 0.5)
-    return total / count
+        return max(0.0, 1 - math.sqrt(square))
+
+    return [
+        [similarity(Fraction(px) - x, Fraction(py) - y) for px, py in prediction] for x, y in zip(xs, ys, strict=True)
+    ]
+
+
+PLACES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(PLACES, PLACES, st.integers(-2, 2))
+def test_scatter_points_have_the_distance_of_the_inverse_covariance(
+    first: list[tuple[int, int]], second: list[tuple[int, int]], tilt: int
+) -> None:
+    truth, prediction = ([(float(x), float(y + tilt * x)) for x, y in places] for places in (first, second))
+    assume(np.linalg.matrix_rank(np.array(truth) - np.array(truth[0])) == 2)
+    scores = exact_scores(truth, prediction)
+    if len(scores) > len(prediction):
+        scores = [list(column) for column in zip(*scores, strict=True)]
+    best = max(
+        sum(row[place] for row, place in zip(scores, chosen, strict=True))
+        for chosen in permutations(range(len(scores[0])), len(scores))
+    )
+    for protocol in ("published", "released"):
+        found = score("Scatter", data(series("s", *truth)), data(series("s", *prediction)), protocol=protocol)
+        assert found == pytest.approx(best / max(len(truth), len(prediction)), abs=1e-9)
+
+
+def test_two_scatter_points_lie_on_a_line() -> None:
+    two = data(series("s", (0, 0), (3, 1)))
+    assert score("Scatter", two, data(series("s", (0, 0), (3, 1.01)))) == 0.5
+    assert score("Scatter", two, two) == 1
 
 
 @pytest.mark.parametrize("offset", [1e-1, 1e-3, 1e-5, 1e-6, 1e-8, 1e-11])
 def test_scatter_points_close_to_a_line_have_a_distance(offset: float) -> None:
     truth = near_line(offset)
     prediction = [(x, y + offset / 5 * (-1.0) ** (x // 3)) for x, y in truth]
-    expected = exact_scores(truth, prediction)
+    scores = exact_scores(truth, prediction)
+    expected = sum(scores[place][place] for place in range(10)) / 10
     assert 0.4 < expected < 0.9
     found = score("Scatter", data(series("s", *truth)), data(series("s", *prediction)))
     assert found == pytest.approx(expected, rel=1e-3)
@@ -232,6 +297,8 @@ def test_points_that_only_rounding_takes_off_their_line_lie_on_it(step: float, p
     moved = [(x, y + (step if place == 3 else 0)) for place, (x, y) in enumerate(truth)]
     assert score("Scatter", data(series("s", *truth)), data(series("s", *truth)), protocol=protocol) == 1
     assert score("Scatter", data(series("s", *truth)), data(series("s", *moved))) == pytest.approx(11 / 12)
+    along = [(x + 0.25, y + 0.25 * step) for x, y in truth]
+    assert score("Scatter", data(series("s", *truth)), data(series("s", *along))) == 0
 
 
 SUMMARY = {"min": 0, "first_quartile": 1, "median": 2, "third_quartile": 3, "max": 4}
