@@ -71,6 +71,13 @@ def test_the_iou_threshold_is_included() -> None:
     assert scores(blocks(TITLE), blocks(block(1, "abcd", 0, 0, 49.9, 10)))[0] == 0
 
 
+def test_the_iou_threshold_is_included_in_pixels() -> None:
+    # Counted in pixels, 50 * 10 of 100 * 10.
+    truth = blocks(block(0, "abcd", 0, 0, 99, 9))
+    assert scores(truth, blocks(block(1, "abcd", 0, 0, 49, 9)), protocol="released")[0] == 0.5
+    assert scores(truth, blocks(block(1, "abcd", 0, 0, 48, 9)), protocol="released")[0] == 0
+
+
 def test_a_split_block_is_one_unit() -> None:
     truth = blocks(block("t", "ab cd", 0, 0, 100, 10))
     prediction = blocks(block("r", "cd", 50, 0.5, 45, 10), block("l", "ab", 0, 0, 45, 10))
