@@ -9,14 +9,17 @@ classes that are not known. Source: CHART-Infographics, tasks 1 and 3; metric1_s
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
+
+import msgspec
 
 from metrics.chart.options import TEXT_ROLES, ChartOptions
 from metrics.chart.records import (
     ChartClass,
     ChartPrediction,
     ChartTruth,
+    PredictedTextRoles,
     TextRole,
     TextRoles,
     identifier_text,
@@ -87,17 +90,42 @@ def _as_grouped(name: str) -> str:
     return f"grouped {rest}" if kind in ("grouped", "stacked") else name
 
 
-def score_text_roles(truth: TextRoles, prediction: TextRoles | None) -> TaskScore:
+def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) -> list[TextRole] | None:
+    """Returns the roles that a prediction has, None where it has none.
+
+    Released, they may be called `text_blocks`, of which those up to the first that is no text role count.
+    """
+    if output is None:
+        return None
+    if output.text_roles is not None or options.protocol == "published":
+        return output.text_roles
+    return None if output.text_blocks is None else list(_readable(output.text_blocks))
+
+
+def _readable(entries: Any) -> Iterable[TextRole]:
+    for entry in entries if isinstance(entries, list) else ():
+        try:
+            yield msgspec.convert(entry, TextRole)
+        except msgspec.ValidationError:
+            return
+
+
+def score_text_roles(truth: TextRoles, prediction: Sequence[TextRole] | None, options: ChartOptions) -> TaskScore:
     """Scores task 3 of one chart: the role of each text block, by id.
 
     A text whose true role is none of the four is left out, with what was predicted for it. A role that is
     predicted for an id that the ground truth lacks, and a second role for the same id, count against precision.
+    Released, the first such id is the last that is read of a prediction.
     """
-    true_roles = [(key, role) for key, role in _roles(truth.text_roles) if role in TEXT_ROLES]
-    ignored = {key for key, role in _roles(truth.text_roles) if role not in TEXT_ROLES}
+    all_true_roles = _roles(truth.text_roles)
+    true_roles = [(key, role) for key, role in all_true_roles if role in TEXT_ROLES]
+    ignored = {key for key, role in all_true_roles if role not in TEXT_ROLES}
+    given = prediction or ()
+    if options.protocol == "released":
+        given = _up_to_an_unknown_id(given, {key for key, _ in all_true_roles})
     predicted: dict[str | None, list[str]] = {}
-    for key, role in _roles(prediction.text_roles if prediction else None):
-        if key not in ignored:
+    for key, role in _roles(given):
+        if role and key not in ignored:
             predicted.setdefault(key, []).append(role)
 
     cells: Counter[str] = Counter()
@@ -126,9 +154,22 @@ def score_text_roles(truth: TextRoles, prediction: TextRoles | None) -> TaskScor
     return TaskScore(cells, {"task3.accuracy": accuracy}, accuracy, details)
 
 
+def _up_to_an_unknown_id(roles: Sequence[TextRole], known: Collection[str | None]) -> Sequence[TextRole]:
+    """Returns the roles that metric3.py reads before it drops the rest of a file.
+
+    It stops before an entry without a role, and behind one whose id the ground truth lacks.
+    """
+    for place, role in enumerate(roles):
+        if role.role is None:
+            return roles[:place]
+        if identifier_text(role.id) not in known:
+            return roles[: place + 1]
+    return roles
+
+
 def _roles(roles: Iterable[TextRole] | None) -> list[tuple[str | None, str]]:
-    """Returns (id, normalised role), each once, in order; a text without a role is left out."""
-    pairs = ((identifier_text(role.id), normalised_class(role.role)) for role in roles or () if role.role)
+    """Returns (id, normalised role), each once, in order; a text without a role has the empty one."""
+    pairs = ((identifier_text(role.id), normalised_class(role.role or "")) for role in roles or ())
     return list(dict.fromkeys(pairs))
 
 

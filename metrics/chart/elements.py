@@ -10,6 +10,9 @@ A pair of elements scores max(0, 1 - D / T), with D the Manhattan distance and T
 Pairs are chosen to the largest sum, and score = sum / max(ground truths, predictions), over all five classes of a box
 plot at once. The released metric6a.py scores a perfect prediction 0, so `released` has nothing to reproduce and gives
 what `published` gives.
+
+The kind of the chart says which elements count. A ground truth that holds elements of other kinds alone is rejected; a
+prediction with such elements has none that count.
 """
 
 from __future__ import annotations
@@ -20,11 +23,14 @@ from typing import Any
 import numpy as np
 
 from metrics.assignment import best_assignment
+from metrics.benchmark import RejectedRecord
+from metrics.budget import Budget
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import BoxPlot, BoxPlotElement, ImageSize, Point, VisualElements
 from metrics.chart.series import SUMMARY
 from metrics.chart.similarity import continuous_similarity
 from metrics.chart.task_score import TaskScore, listed, mean_score
+from metrics.chart.work import PAIR_OF_SERIES, assignment_steps, pair_steps
 from metrics.geometry import Array
 
 
@@ -34,14 +40,22 @@ def score_elements(
     chart_class: str,
     image: ImageSize,
     options: ChartOptions,
+    budget: Budget,
 ) -> TaskScore:
-    """Scores task 6a of one chart; no prediction scores 0, no elements on both sides 1."""
+    """Scores task 6a of one chart; no prediction scores 0, no elements on both sides 1.
+
+    Raises RejectedRecord where the ground truth has elements, but none that its chart class is drawn with.
+    """
     threshold = options.element_distance * min(image.width, image.height)
-    groups = _groups(truth, prediction or VisualElements(), chart_class, threshold)
+    groups = _groups(truth, prediction or VisualElements(), chart_class, threshold, budget)
+    true_count = sum(len(scores) for _, scores in groups)
+    if not true_count and _has_elements(truth):
+        raise RejectedRecord("ground_truth", f"task6: the visual elements are not those of a {chart_class} chart")
     total = 0.0
-    larger = max(sum(len(scores) for _, scores in groups), sum(scores.shape[1] for _, scores in groups))
+    larger = max(true_count, sum(scores.shape[1] for _, scores in groups))
     details: dict[str, Any] = {}
     for name, scores in groups:
+        budget.spend(assignment_steps(*scores.shape))
         rows, columns = best_assignment(scores)
         found = scores[rows, columns]
         total += float(found.sum())
@@ -50,25 +64,37 @@ def score_elements(
             "predictions": scores.shape[1],
             "pairs": listed(np.column_stack((rows, columns, found)).tolist()),
         }
-    score = min(1.0, total / larger) if larger else 1.0
+    nothing = prediction is None or not _has_elements(prediction)
+    score = min(1.0, total / larger) if larger else float(nothing)
     return mean_score("task6a", 0.0 if prediction is None else score, details)
 
 
+def _has_elements(elements: VisualElements) -> bool:
+    return bool(elements.bars or elements.boxplots or elements.lines or scatter_points(elements))
+
+
 def _groups(
-    truth: VisualElements, prediction: VisualElements, chart_class: str, threshold: float
+    truth: VisualElements, prediction: VisualElements, chart_class: str, threshold: float, budget: Budget
 ) -> list[tuple[str, Array]]:
     """Returns the pair scores `[N, M]` of each class of elements that the chart has."""
     if "box" in chart_class:
+        budget.spend(pair_steps(len(truth.boxplots or ()), len(prediction.boxplots or ()), len(SUMMARY)))
         return [(name, _box_plot_scores(truth, prediction, name, threshold)) for name in SUMMARY]
     if "scatter" in chart_class:
         true_points, predicted_points = _array(scatter_points(truth)), _array(scatter_points(prediction))
+        budget.spend(pair_steps(len(true_points), len(predicted_points)))
         return [("points", _closeness(_manhattan(true_points, predicted_points), threshold))]
     if "line" in chart_class:
-        return [("lines", _line_scores(truth.lines or [], prediction.lines or []))]
+        true_lines, predicted_lines = truth.lines or [], prediction.lines or []
+        budget.spend(PAIR_OF_SERIES * len(true_lines) * len(predicted_lines))
+        budget.spend(pair_steps(len(true_lines), sum(map(len, predicted_lines))))
+        budget.spend(pair_steps(sum(map(len, true_lines)), len(predicted_lines)))
+        return [("lines", _line_scores(true_lines, predicted_lines))]
     true_bars, predicted_bars = (
         np.array([bar.corners() for bar in side.bars or ()], dtype=np.float64).reshape(-1, 4)
         for side in (truth, prediction)
     )
+    budget.spend(pair_steps(len(true_bars), len(predicted_bars)))
     return [("bars", _closeness(_manhattan(true_bars, predicted_bars), threshold))]
 
 
@@ -85,8 +111,7 @@ def _box_plot_scores(truth: VisualElements, prediction: VisualElements, name: st
     truths = _parts(truth.boxplots, name)
     true_points, predicted_points = _array(truths), _array(_parts(prediction.boxplots, name))
     halves = np.array([_half_extent(element) for element in truths], dtype=np.float64).reshape(-1, 2)
-    gaps = np.abs(true_points[:, None, :] - predicted_points[None, :, :]) - halves[:, None, :]
-    return _closeness(np.maximum(gaps, 0.0).sum(axis=2), threshold)
+    return _closeness(_manhattan(true_points, predicted_points, halves), threshold)
 
 
 def _parts(box_plots: Sequence[BoxPlot] | None, name: str) -> list[BoxPlotElement]:
@@ -116,9 +141,16 @@ def _array(points: Sequence[Point | BoxPlotElement]) -> Array:
     return np.array([(point.x, point.y) for point in points], dtype=np.float64).reshape(-1, 2)
 
 
-def _manhattan(first: Array, second: Array) -> Array:
-    """Returns the Manhattan distance of each row of `[N, K]` and each of `[M, K]`, `[N, M]`."""
-    return np.asarray(np.abs(first[:, None, :] - second[None, :, :]).sum(axis=2), dtype=np.float64)
+def _manhattan(first: Array, second: Array, halves: Array | None = None) -> Array:
+    """Returns the Manhattan distance of each row of `[N, K]` and each of `[M, K]`, `[N, M]`.
+
+    halves: how far each of `first` reaches in each direction, `[N, K]`; as points, not at all.
+    """
+    distances = np.zeros((len(first), len(second)))
+    for axis in range(first.shape[1]):
+        gaps = np.abs(first[:, axis, None] - second[None, :, axis])
+        distances += gaps if halves is None else np.maximum(gaps - halves[:, axis, None], 0.0)
+    return distances
 
 
 def _closeness(distances: Array, threshold: float) -> Array:

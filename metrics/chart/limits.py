@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from metrics.benchmark import RejectedRecord, Side
 from metrics.chart.elements import scatter_points
 from metrics.chart.options import ChartOptions
-from metrics.chart.records import Axes, ChartData, ChartPrediction, ChartTruth, VisualElements, output_of
+from metrics.chart.records import (
+    Axes,
+    ChartData,
+    ChartPrediction,
+    ChartTruth,
+    PredictedTextRoles,
+    VisualElements,
+    output_of,
+)
 from metrics.chart.series import characters
 
 
 def check_size(side: Side, record: ChartTruth | ChartPrediction, options: ChartOptions) -> None:
     """Raises RejectedRecord where a task of the record has more than the options allow."""
-    text, roles, legend = output_of(record.task2), output_of(record.task3), output_of(record.task5)
+    text, legend = output_of(record.task2), output_of(record.task5)
+    roles = record.task3.output if record.task3 else None
     analysis = output_of(record.task4)
     axes = (analysis.axes if analysis else None) or Axes()
     counts = {
         "task2 text_blocks": len((text.text_blocks if text else None) or ()),
         "task3 text_roles": len((roles.text_roles if roles else None) or ()),
+        "task3 text_blocks": _length(roles.text_blocks) if isinstance(roles, PredictedTextRoles) else 0,
         "task4 x-axis ticks": len(axes.x_axis or ()),
         "task4 y-axis ticks": len(axes.y_axis or ()),
         "task5 legend_pairs": len((legend.legend_pairs if legend else None) or ()),
@@ -52,6 +64,10 @@ def _check_data(side: Side, task: str, data: ChartData | None, options: ChartOpt
         options.max_characters,
         "max_characters",
     )
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, list) else 0
 
 
 def _check(side: Side, what: str, count: int, limit: int, option: str) -> None:

@@ -5,35 +5,35 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-import unicodeit
-
+from metrics.budget import Budget
+from metrics.chart.latex import without_latex
 from metrics.chart.records import Scalar
 
-# The conversion from LaTeX takes time in proportion to the length; what is longer is no block of a chart.
+# What is longer is no block of a chart.
 LONGEST_LATEX = 1000
 # The square of a value, and the sum of many squares, must be a finite float.
 LARGEST_VALUE = 1e100
 
 
-def normalised_text(text: str) -> str:
+def normalised_text(text: str, budget: Budget) -> str:
     """Returns a text block as task 2 compares it.
 
     Line ends become blanks, letters lower case, the ends are stripped, and LaTeX becomes Unicode where there is a
     backslash or a braced sub- or superscript, as in metric2.py. Texts above 1000 characters keep their LaTeX.
 
-    >>> normalised_text(" CO_{2}\\nper km^{2} ")
+    >>> normalised_text(" CO_{2}\\nper km^{2} ", Budget(1000))
     'co₂ per km²'
     """
+    budget.spend(1 + len(text) // 50)
     plain = text.replace("\n", " ").replace("\r", " ").lower().strip()
     if len(plain) <= LONGEST_LATEX and ("\\" in plain or "_{" in plain or "^{" in plain):
-        return _without_latex(plain)
+        replaced, steps = _without_latex(plain)
+        budget.spend(steps)
+        return replaced
     return plain
 
 
-@lru_cache(maxsize=4096)
-def _without_latex(text: str) -> str:
-    replaced: str = unicodeit.replace(text)
-    return replaced
+_without_latex = lru_cache(maxsize=4096)(without_latex)
 
 
 def number(value: Scalar) -> float | None:

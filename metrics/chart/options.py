@@ -43,6 +43,7 @@ class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     element_distance: the distance at which an element scores 0, in shorter image sides.
     alpha, beta, gamma: exponent of name distances, divisor of a series score without its name, unit of distances.
     max_text_blocks, max_points, max_series, max_characters: a record with more is rejected.
+    max_steps: a sample that takes more work is rejected.
     """
 
     protocol: Literal["published", "released"] = "published"
@@ -64,6 +65,7 @@ class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_points: Limit = 2000
     max_series: Limit = 200
     max_characters: Annotated[int, Meta(ge=1, le=10_000_000)] = 50_000
+    max_steps: Annotated[int, Meta(ge=1)] = 4_000_000
 
     def __post_init__(self) -> None:
         """Refuses tick distances that leave no room between close and far."""

@@ -5,7 +5,7 @@ Boxes and points are in pixels, the values of data series in the units of the ch
 
 from __future__ import annotations
 
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -82,6 +82,12 @@ class TextRoles(Struct, frozen=True):
     """Task 3: the roles of the text blocks."""
 
     text_roles: list[TextRole] | None = None
+
+
+class PredictedTextRoles(TextRoles, frozen=True):
+    """Task 3 of a prediction. The released script reads `text_blocks` where a file has no `text_roles`."""
+
+    text_blocks: Any = None
 
 
 class Tick(Struct, frozen=True):
@@ -197,7 +203,7 @@ class ChartPrediction(Struct, frozen=True):
 
     task1: Task[ChartClass | str] | None = None
     task2: Task[TextBlocks] | None = None
-    task3: Task[TextRoles] | None = None
+    task3: Task[PredictedTextRoles] | None = None
     task4: Task[AxisAnalysis] | None = None
     task5: Task[Legend] | None = None
     task6: Task[ChartData] | None = None
@@ -205,8 +211,19 @@ class ChartPrediction(Struct, frozen=True):
 
 
 def output_of(task: Task[OutputT] | None) -> OutputT | None:
-    """Returns the output of a task, None where the task or its output is absent."""
-    return task.output if task is not None else None
+    """Returns the output of a task, None where the task or its output is absent, or the output says nothing."""
+    return None if task is None or is_empty(task.output) else task.output
+
+
+def is_empty(value: Any) -> bool:
+    """Tells whether a value is absent, or an object of which everything is; an empty list is not empty.
+
+    >>> is_empty(AxisAnalysis(axes=Axes())), is_empty(Legend(legend_pairs=[]))
+    (True, False)
+    """
+    if isinstance(value, Struct):
+        return all(is_empty(getattr(value, name)) for name in value.__struct_fields__)
+    return value is None
 
 
 def identifier_text(identifier: Identifier) -> str | None:

@@ -21,15 +21,20 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from metrics.budget import Budget
 from metrics.chart.names import normalised_text
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import TextBlocks, identifier_text
 from metrics.chart.task_score import TaskScore, listed, shortened
+from metrics.chart.work import error_rate_steps, pair_steps
 from metrics.geometry import Array, box_areas, box_intersections, box_ious
 from metrics.ratios import f_measure
 from metrics.text import character_error_rate
 
 PIXEL = 1.0
+# How many rows of a table of pairs, and how many pairs, are worked on at once, which bounds the memory.
+ROWS = 128
+PAIRS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +46,11 @@ class Blocks:
     identifiers: Sequence[str | None]
 
     @classmethod
-    def of(cls, output: TextBlocks | None) -> Blocks:
+    def of(cls, output: TextBlocks | None, budget: Budget) -> Blocks:
         """Returns the blocks of an output, without those whose text holds `__`."""
         kept = []
         for block in (output.text_blocks if output else None) or ():
-            text = normalised_text(block.text or "")
+            text = normalised_text(block.text or "", budget)
             if "__" not in text:
                 kept.append((block.bb.corners(), text, identifier_text(block.id)))
         boxes = np.array([box for box, _, _ in kept], dtype=np.float64).reshape(-1, 4)
@@ -77,12 +82,15 @@ class Matching:
     extra: Sequence[int]
 
 
-def score_text_blocks(truth: TextBlocks, prediction: TextBlocks | None, options: ChartOptions) -> TaskScore:
+def score_text_blocks(
+    truth: TextBlocks, prediction: TextBlocks | None, options: ChartOptions, budget: Budget
+) -> TaskScore:
     """Scores task 2 of one chart; no prediction scores 0, two empty lists of blocks score 1."""
-    truths = Blocks.of(truth)
-    predictions = Blocks.of(prediction)
+    truths = Blocks.of(truth, budget)
+    predictions = Blocks.of(prediction, budget)
+    budget.spend(pair_steps(len(truths), len(predictions), 4))
     match = match_published if options.protocol == "published" else match_released
-    matching = match(truths, predictions, options)
+    matching = match(truths, predictions, options, budget)
     detection, recognition = matching.detection, matching.recognition
     if prediction is None:
         detection = recognition = 0.0
@@ -91,17 +99,16 @@ def score_text_blocks(truth: TextBlocks, prediction: TextBlocks | None, options:
     return TaskScore({"task2.charts": 1, **figures}, figures, f_measure(detection, recognition), details)
 
 
-def match_published(truths: Blocks, predictions: Blocks, options: ChartOptions) -> Matching:
+def match_published(truths: Blocks, predictions: Blocks, options: ChartOptions, budget: Budget) -> Matching:
     """Matches pairs by IoU, best first, then splits in the order of the truths and merges in that of predictions."""
-    shared = box_intersections(truths.boxes, predictions.boxes)
-    ious = np.where(_equal_rows(truths.boxes, predictions.boxes), 1.0, box_ious(truths.boxes, predictions.boxes))
+    shared, ious = _overlaps(truths.boxes, predictions.boxes)
     free_truths = np.ones(len(truths), dtype=bool)
     free_predictions = np.ones(len(predictions), dtype=bool)
     units: list[Unit] = []
-    for truth, prediction in _best_first(ious, options.text_iou):
+    for truth, prediction in _best_first(ious, options.text_iou, free_truths, free_predictions):
         if free_truths[truth] and free_predictions[prediction]:
             free_truths[truth] = free_predictions[prediction] = False
-            error = character_error_rate(truths.texts[truth], predictions.texts[prediction])
+            error = _error_rate(truths.texts[truth], predictions.texts[prediction], budget)
             units.append(Unit("pair", [truth], [prediction], float(ious[truth, prediction]), 1 - error))
             if len(units) == min(len(truths), len(predictions)):
                 break
@@ -110,7 +117,7 @@ def match_published(truths: Blocks, predictions: Blocks, options: ChartOptions) 
         truths.boxes, predictions.boxes, shared, free_truths, free_predictions, options.split_part, options.split_cover
     ):
         ordered, iou, text = _joined(truths.boxes[whole], predictions, parts, options)
-        error = character_error_rate(truths.texts[whole], text)
+        error = _error_rate(truths.texts[whole], text, budget)
         units.append(Unit("split", [whole], ordered, iou, 1 - error))
     for whole, parts in _scattered(
         predictions.boxes,
@@ -122,7 +129,7 @@ def match_published(truths: Blocks, predictions: Blocks, options: ChartOptions) 
         options.merge_cover,
     ):
         ordered, iou, text = _joined(predictions.boxes[whole], truths, parts, options)
-        error = character_error_rate(text, predictions.texts[whole])
+        error = _error_rate(text, predictions.texts[whole], budget)
         units.append(Unit("merge", ordered, [whole], iou, 1 - error))
 
     missed = np.flatnonzero(free_truths).tolist()
@@ -132,16 +139,16 @@ def match_published(truths: Blocks, predictions: Blocks, options: ChartOptions) 
     return Matching(units, detection, recognition, missed, extra)
 
 
-def match_released(truths: Blocks, predictions: Blocks, options: ChartOptions) -> Matching:
+def match_released(truths: Blocks, predictions: Blocks, options: ChartOptions, budget: Budget) -> Matching:
     """Matches each truth to the first prediction that overlaps enough, as metric2.py does."""
-    ious = box_ious(truths.boxes, predictions.boxes, PIXEL)
     units = []
-    for truth, overlaps in enumerate(ious >= options.text_iou):
-        if not overlaps.any():
+    for truth in range(len(truths) if len(predictions) else 0):
+        ious = box_ious(truths.boxes[truth : truth + 1], predictions.boxes, PIXEL)[0]
+        prediction = int((ious >= options.text_iou).argmax())
+        if ious[prediction] < options.text_iou:
             continue
-        prediction = int(overlaps.argmax())
-        error = character_error_rate(truths.texts[truth], predictions.texts[prediction])
-        units.append(Unit("pair", [truth], [prediction], float(ious[truth, prediction]), 1 - error))
+        error = _error_rate(truths.texts[truth], predictions.texts[prediction], budget)
+        units.append(Unit("pair", [truth], [prediction], float(ious[prediction]), 1 - error))
     taken_truths = {unit.truths[0] for unit in units}
     taken_predictions = {unit.predictions[0] for unit in units}
     larger = max(len(truths), len(predictions))
@@ -156,15 +163,35 @@ def _share(total: float, count: int) -> float:
     return total / count if count else 1.0
 
 
-def _equal_rows(first: Array, second: Array) -> npt.NDArray[np.bool_]:
-    return np.asarray((first[:, None, :] == second[None, :, :]).all(axis=2), dtype=np.bool_)
+def _error_rate(truth: str, predicted: str, budget: Budget) -> float:
+    budget.spend(error_rate_steps(truth, predicted))
+    return character_error_rate(truth, predicted)
 
 
-def _best_first(ious: Array, threshold: float) -> Iterable[tuple[int, int]]:
-    """Yields (truth, prediction) from `threshold` on, best IoU first; ties in the order of truths, then predictions."""
-    rows, columns = np.nonzero((ious >= threshold) & (ious > 0))
-    order = np.argsort(-ious[rows, columns], kind="stable")
-    return zip(rows[order].tolist(), columns[order].tolist(), strict=True)
+def _overlaps(truths: Array, predictions: Array) -> tuple[Array, Array]:
+    """Returns the areas that boxes share, and their IoU, 1 where they are equal without area too, both `[N, M]`."""
+    shared, ious = np.empty((2, len(truths), len(predictions)))
+    for start in range(0, len(truths), ROWS):
+        rows = truths[start : start + ROWS]
+        shared[start : start + ROWS] = box_intersections(rows, predictions)
+        equal = (rows[:, None, :] == predictions[None, :, :]).all(axis=2)
+        ious[start : start + ROWS] = np.where(equal, 1.0, box_ious(rows, predictions))
+    return shared, ious
+
+
+def _best_first(
+    ious: Array, threshold: float, free_truths: npt.NDArray[np.bool_], free_predictions: npt.NDArray[np.bool_]
+) -> Iterable[tuple[int, int]]:
+    """Yields (truth, prediction) from `threshold` on, best IoU first; ties in the order of truths, then predictions.
+
+    The caller marks what it takes; pairs of what was taken long before are left out.
+    """
+    places = np.flatnonzero((ious >= threshold) & (ious > 0))
+    places = places[np.argsort(-ious.ravel()[places], kind="stable")]
+    for start in range(0, len(places), PAIRS):
+        rows, columns = np.divmod(places[start : start + PAIRS], ious.shape[1])
+        free = free_truths[rows] & free_predictions[columns]
+        yield from zip(rows[free].tolist(), columns[free].tolist(), strict=True)
 
 
 def _scattered(
@@ -184,7 +211,7 @@ def _scattered(
     if free_wholes.sum() < 1 or free_parts.sum() < 2:
         return
     whole_areas = box_areas(wholes)
-    inside = (shared > least_part * box_areas(parts)[None, :]) & (shared > 0)
+    inside = shared > least_part * box_areas(parts)[None, :]
     for whole in np.flatnonzero(free_wholes).tolist():
         members = np.flatnonzero(inside[whole] & free_parts)
         if len(members) >= 2 and shared[whole, members].sum() >= least_cover * whole_areas[whole]:

@@ -46,7 +46,7 @@ def _truth(rng: random.Random, index: int) -> Json:
         "task1": {"output": {"chart_type": chart_type}},
     }
     if chart_type in ("Pie", "Donut"):
-        return truth
+        return truth | {task: {"output": {}} for task in ("task2", "task3", "task4", "task5", "task6")}
     names = rng.sample(PLACES, rng.randint(1, 3)) if rng.random() < 0.8 else [""]
     categories = (
         rng.sample(PLACES, rng.randint(3, 5)) if rng.random() < 0.7 else [str(year) for year in range(2015, 2019)]
@@ -133,7 +133,7 @@ def _prediction(rng: random.Random, truth: Json, error: float) -> Json:
     if rng.random() < error / 2:
         chart_type = rng.choice((*CLASSES, "Radar"))
     prediction["task1"] = _output(chart_type=chart_type)
-    if "task2" not in truth:
+    if truth["task1"]["output"]["chart_type"] in ("Pie", "Donut"):
         return prediction
     blocks = truth["task2"]["output"]["text_blocks"]
     prediction["task2"] = _output(text_blocks=_blocks(rng, blocks, error))

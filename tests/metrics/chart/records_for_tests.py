@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
+from metrics.budget import Budget
 from metrics.chart.benchmark import ChartBenchmark
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import ChartPrediction, ChartTruth
@@ -81,3 +83,18 @@ def columns(truth: Json, prediction: Json | None, **options: Any) -> dict[str, f
     """Returns the per-sample figures of one chart, of an image of 300 x 400 pixels (diagonal 500)."""
     given = None if prediction is None else prediction_of(**prediction)
     return dict(benchmark(**options).score_sample(truth_of(**truth), given).columns)
+
+
+def work(truth: Json, prediction: Json | None, **options: Any) -> int:
+    """Returns the steps that scoring one chart takes."""
+    budgets: list[Budget] = []
+
+    class Counting(Budget):
+        def __init__(self, max_steps: int) -> None:
+            super().__init__(max_steps)
+            budgets.append(self)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("metrics.chart.benchmark.Budget", Counting)
+        columns(truth, prediction, max_steps=10**12, **options)
+    return budgets[0].steps

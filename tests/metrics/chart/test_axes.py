@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.metrics.chart.records_for_tests import Json, axes, columns, tick
+from metrics.sums import Sums
+from tests.metrics.chart.records_for_tests import Json, axes, benchmark, columns, prediction_of, tick, truth_of
 
 TWO_TICKS = axes([tick(1, 10, 10), tick(2, 50, 10)], [tick(3, 10, 90)])
 
@@ -35,6 +36,22 @@ def test_each_axis_has_its_own_f() -> None:
     # Released: one F of the means.
     f_of_means = 2 * 0.5 * 0.75 / 1.25
     assert scores(TWO_TICKS, prediction, "released") == pytest.approx((0.5, 0.75, f_of_means))
+
+
+def test_the_f_of_all_charts() -> None:
+    right = axes([tick(8, 10, 10)], [tick(9, 10, 10)])
+    half = axes([tick(1, 10, 10), tick(8, 10, 10)], [tick(3, 10, 90), tick(9, 0, 0)])
+    for protocol, expected in (
+        ("published", (1 + 1 + 1 / 2 + 2 / 3) / 4),
+        # The means of precision and recall are (1 + 1 + 1/2 + 1/2) / 4 and (1 + 1 + 1/2 + 1) / 4.
+        ("released", 2 * 0.75 * 0.875 / (0.75 + 0.875)),
+    ):
+        scorer = benchmark(tasks=["task4"], protocol=protocol)
+        scored = [
+            scorer.score_sample(truth_of(task4=truth), prediction_of(task4=prediction)).statistics
+            for truth, prediction in ((right, right), (TWO_TICKS, half))
+        ]
+        assert scorer.values(Sums.merged(map(Sums.of, scored)))["task4.f1"] == pytest.approx(expected)
 
 
 def test_an_axis_without_ticks_on_both_sides_is_right() -> None:

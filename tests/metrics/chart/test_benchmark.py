@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from metrics.chart.benchmark import ChartBenchmark
 from metrics.chart.options import ALL_TASKS, ChartOptions
 from metrics.chart.records import ChartPrediction, ChartTruth
 from metrics.sums import Sums
+from tests.abuse.chart import cases
 from tests.generate.chart import CLASSES, sample
 from tests.metrics.chart.records_for_tests import (
     axes,
@@ -34,6 +34,7 @@ from tests.metrics.chart.records_for_tests import (
     series,
     tick,
     truth_of,
+    work,
 )
 from tests.plain_loop import make_benchmark, read_records, score_records, total
 
@@ -99,12 +100,116 @@ def test_a_task_that_the_ground_truth_lacks_is_not_scored(task: str, absent: Any
     assert found["score"] == 1
 
 
-def test_pie_and_donut_charts_have_no_data_tasks() -> None:
-    assert set(columns({**WHOLE, "task1": chart_type("Pie")}, WHOLE)) == set(ChartBenchmark.sample_metric_names()) - {
-        "task6a.score",
+EMPTY: dict[str, Any] = {f"task{number}": {"output": {}} for number in range(1, 8)}
+
+
+@pytest.mark.parametrize("name", ["Pie", "donut", " PIE ", "Donut\t", "3D  pie chart"])
+@pytest.mark.parametrize("protocol", ["published", "released"])
+def test_pie_and_donut_charts_have_task_1_alone(name: str, protocol: str) -> None:
+    for held in (WHOLE, EMPTY, {}):
+        truth = {**held, "task1": chart_type(name), "image": None}
+        for prediction in (WHOLE, EMPTY, {}, None):
+            given = None if prediction is None else {**prediction, "task1": chart_type(name)}
+            found = columns(truth, given, protocol=protocol)
+            correct = float(given is not None)
+            assert found == {"task1.correct": correct, "score": correct}
+
+
+def test_what_a_prediction_calls_the_chart_does_not_change_its_tasks() -> None:
+    prediction = {**WHOLE, "task7": WHOLE["task6"], "task1": chart_type("Pie")}
+    found = columns(WHOLE, prediction)
+    assert found.pop("task1.correct") == 0
+    assert found.pop("score") == (0 + 7) / 8
+    assert set(found.values()) == {1.0}
+    assert columns({**WHOLE, "task1": chart_type("Pie")}, WHOLE) == {"task1.correct": 0, "score": 0}
+
+
+def test_a_pie_chart_says_nothing_of_whether_a_task_is_attempted() -> None:
+    scorer = benchmark()
+    pie = scorer.score_sample(truth_of(**{**WHOLE, "task1": chart_type("Pie")}), prediction_of(**WHOLE))
+    assert set(pie.statistics) == {"task1.confusion[pie|grouped vertical bar]", "task1.attempted"}
+
+
+EMPTY_OUTPUTS = [
+    ("task1", {}),
+    ("task1", {"chart_type": None}),
+    ("task1", {"chart_type": "  "}),
+    ("task1", ""),
+    ("task2", {}),
+    ("task2", {"text_blocks": None}),
+    ("task3", {}),
+    ("task3", {"text_roles": None}),
+    ("task4", {}),
+    ("task4", {"_plot_bb": box(0, 0, 9, 9)}),
+    ("task4", {"axes": {}}),
+    ("task4", {"axes": {"x-axis": None, "y-axis": None}}),
+    ("task5", {}),
+    ("task6", {}),
+    ("task6", {"visual elements": None, "data series": None}),
+]
+
+
+@pytest.mark.parametrize(("task", "empty"), EMPTY_OUTPUTS)
+@pytest.mark.parametrize("protocol", ["published", "released"])
+def test_an_empty_output_is_no_task(task: str, empty: Any, protocol: str) -> None:
+    whole = {**WHOLE, "task7": WHOLE["task6"]}
+    lacking = {key: value for key, value in WHOLE.items() if key != task}
+    tasks = [name for name in ALL_TASKS if task != "task1" or name < "task6"]
+    options: dict[str, Any] = {"tasks": tasks, "protocol": protocol}
+    output = {"output": empty}
+    assert columns({**WHOLE, task: output}, whole, **options) == columns(lacking, whole, **options)
+    # As a prediction it is a missing one: 0 in its own tasks, and not attempted.
+    scorer = benchmark(**options)
+    given = scorer.score_sample(truth_of(**WHOLE), prediction_of(**{**whole, task: output}))
+    missing = scorer.score_sample(truth_of(**WHOLE), prediction_of(**{key: whole[key] for key in whole if key != task}))
+    assert given == missing
+    assert given.columns["score"] == 1
+    assert {name for name in given.statistics if name.endswith(".left_out")} == {
+        f"{name}.left_out" for name in tasks if name.startswith(task)
+    }
+
+
+def test_task_6_may_have_elements_alone_or_series_alone() -> None:
+    whole, both = {**WHOLE, "task7": WHOLE["task6"]}, WHOLE["task6"]["output"]
+    for key, scored in (("visual elements", {"task6a.score"}), ("data series", {"task6b.score", "task7.score"})):
+        found = columns({**WHOLE, "task6": {"output": {key: both[key]}}}, whole)
+        assert {name for name in found if name.startswith(("task6", "task7"))} == scored
+        assert set(found.values()) == {1}
+        found = columns(WHOLE, {**whole, "task6": {"output": {key: both[key]}}})
+        assert found["score"] == 1
+        assert {name for name in found if found[name] == 0} == {"task6a.score", "task6b.score"} - scored
+
+
+def test_an_empty_list_is_an_answer() -> None:
+    truth = {**WHOLE, "task5": legend(), "task2": blocks(), "task4": axes([], [])}
+    whole = {**truth, "task7": WHOLE["task6"]}
+    assert set(columns(truth, whole).values()) == {1.0}
+    found = columns(truth, {**whole, "task5": {"output": {}}, "task2": {"output": {}}, "task4": {"output": {}}})
+    assert {found[name] for name in ("task5.score", "task2.detection", "task2.recognition", "task4.f1")} == {0}
+    assert found["score"] == 1
+
+
+def test_released_averages_tasks_5_6b_and_7_over_the_predictions_alone() -> None:
+    scorer = benchmark(protocol="released")
+    truth = truth_of(**WHOLE)
+    right = scorer.score_sample(truth, prediction_of(**WHOLE, task7=WHOLE["task6"]))
+    without = scorer.score_sample(truth, prediction_of(task1=WHOLE["task1"]))
+    missing = scorer.score_sample(truth, None)
+    assert set(ChartBenchmark.sample_metric_names()) - set(missing.columns) == {
+        "task5.score",
         "task6b.score",
         "task7.score",
     }
+    assert set(missing.columns.values()) == {0}
+    values = scorer.values(total([right, missing]))
+    assert {values[f"{task}.score"] for task in ("task5", "task6b", "task7")} == {1}
+    assert {values[name] for name in ("task6a.score", "task2.detection", "task4.precision")} == {0.5}
+    values = scorer.values(total([right, without, missing]))
+    assert {values[f"{task}.score"] for task in ("task5", "task6b", "task7")} == {0.5}
+    assert scorer.values(total([missing]))["task5.score"] is None
+    bad = truth_of(**{**WHOLE, "task6": data({"name": "s", "data": {}})})
+    with pytest.raises(RejectedRecord, match="must be a list"):
+        scorer.score_sample(bad, None)
 
 
 def test_only_the_tasks_of_the_options_are_scored() -> None:
@@ -112,9 +217,9 @@ def test_only_the_tasks_of_the_options_are_scored() -> None:
 
 
 def test_the_score_is_the_mean_of_the_task_scores() -> None:
-    truth = {"task1": chart_type("Pie"), "task5": legend(_1=box(0, 0, 10, 10)), "task3": roles(_1="other")}
+    truth = {"task1": chart_type("Line"), "task5": legend(_1=box(0, 0, 10, 10)), "task3": roles(_1="other")}
     # The class is right, the legend has IoU 1/4, and task 3 has nothing to score.
-    found = columns(truth, {"task1": chart_type("pie"), "task5": legend(_1=box(0, 0, 5, 5))})
+    found = columns(truth, {"task1": chart_type("line"), "task5": legend(_1=box(0, 0, 5, 5))})
     assert found["task3.accuracy"] is None
     assert found["score"] == (1 + 0.25) / 2
 
@@ -132,6 +237,10 @@ def test_what_the_ground_truth_must_have() -> None:
 TOO_MUCH = [
     ({"task2": blocks(*[block(1, "a", 0, 0, 10, 10)] * 2001)}, "task2 text_blocks: 2001 are more than max_text_blocks"),
     ({"task3": {"output": {"text_roles": [{"id": 1, "role": "x"}] * 2001}}}, "task3 text_roles"),
+    ({"task6": elements(bars=[box(0, 0, 1, 1)] * 2001)}, "task6 bars"),
+    ({"task6": elements(boxplots=[{}] * 2001)}, "task6 boxplots"),
+    ({"task6": elements(lines=[points((1, 1)) * 1001, points((1, 1)) * 1000])}, "task6 points of lines: 2001"),
+    ({"task6": data(series("s", *[(int("9" * 4000), 1)] * 13))}, "task6 characters of series names and labels: 52001"),
     ({"task4": axes([], [tick(1, 0, 0)] * 2001)}, "task4 y-axis ticks"),
     ({"task5": {"output": {"legend_pairs": [{"id": 1, "bb": box(0, 0, 1, 1)}] * 2001}}}, "task5 legend_pairs"),
     ({"task6": data(series("s", *[("a", 1)] * 2001))}, "task6 points of data series: 2001 are more than max_points"),
@@ -153,20 +262,33 @@ def test_a_record_that_is_too_large_is_rejected_with_what_to_change(prediction: 
         assert rejected.value.side == "ground_truth"
 
 
-def test_records_as_large_as_they_may_be_are_scored_in_seconds() -> None:
+def test_large_records_are_within_the_budget() -> None:
     count = 1000
-    truth = truth_of(
-        task1=chart_type("Scatter"),
-        task2=blocks(*(block(i, "a^{2}", i % 50, i // 50, 30, 30) for i in range(count))),
-        task6=data(series("s", *((i * 7919 % 1000, i * i % 1009) for i in range(count)))),
-    )
-    prediction = prediction_of(
-        task2=blocks(*(block(i, "a^{2}" * 20 + str(i), i % 50 + 1, i // 50, 30, 30) for i in range(count))),
-        task6=data(series("s", *((i, 1000 - i) for i in range(count)))),
-    )
-    start = time.monotonic()
-    benchmark().score_sample(truth, prediction)
-    assert time.monotonic() - start < 8
+    labels = [(f"label {place}", place) for place in range(count)]
+    truth = {
+        "task1": chart_type("Scatter"),
+        "task2": blocks(*(block(i, "a^{2}", i % 50, i // 50, 30, 30) for i in range(count))),
+        "task6": data(series("s", *((i * 7919 % 1000, i * i % 1009) for i in range(count)))),
+    }
+    prediction = {
+        "task2": blocks(*(block(i, "a^{2}" * 20 + str(i), i % 50 + 1, i // 50, 30, 30) for i in range(count))),
+        "task6": data(series("s", *((i, 1000 - i) for i in range(count)))),
+    }
+    default = ChartOptions().max_steps
+    assert default / 4 < work(truth, prediction) < default / 2
+    assert work({"task1": chart_type("Line"), "task6": data(series("s", *labels))}, {}) < default / 2
+
+
+def test_every_worst_case_is_scored_or_rejected_by_a_limit() -> None:
+    """`make abuse` says what they cost under the default limit; a small one rejects them before their work is done."""
+    scorer = benchmark(max_steps=10_000)
+    results = {}
+    for case in cases():
+        given = None if case.prediction is None else prediction_of(**case.prediction)
+        (results[case.name],) = scorer.score([Pair("s", truth_of(**case.truth), given)])
+    rejected = [result.message for result in results.values() if isinstance(result, RejectedRecord)]
+    assert all("max_steps=10000" in message or "max_characters" in message for message in rejected)
+    assert len(results) - 10 < len(rejected) < len(results)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +314,7 @@ def test_records_with_odd_coordinates_are_refused_by_their_type(record: str, pat
         {"protocol": "official"},
         {"tasks": ["task6"]},
         {"gamma": 0},
+        {"max_steps": 0},
         {"unknown": 1},
     ],
 )

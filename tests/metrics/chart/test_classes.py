@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from metrics.benchmark import RejectedRecord
 from metrics.chart.benchmark import ChartBenchmark
 from metrics.sums import Sums
 from tests.metrics.chart.records_for_tests import benchmark, chart_type, data, prediction_of, roles, series, truth_of
@@ -55,6 +56,14 @@ def test_unknown_predicted_classes_share_one_column() -> None:
     (table,) = scorer.tables(sums)
     assert table.header == ["truth \\ predicted", "pie", "(other)", "(none)"]
     assert table.rows == [["pie", 0, 5, 1]]
+
+
+def test_the_table_has_the_columns_that_were_counted() -> None:
+    scorer = benchmark()
+    (table,) = scorer.tables(class_sums(scorer, [("Pie", "Pie"), ("Pie", "Line")]))
+    assert table.header == ["truth \\ predicted", "line", "pie"]
+    (table,) = scorer.tables(class_sums(scorer, [("Pie", "Pie"), ("Pie", None)]))
+    assert table.header == ["truth \\ predicted", "pie", "(none)"]
 
 
 def test_a_class_of_the_ground_truth_that_is_not_listed_can_be_right() -> None:
@@ -116,8 +125,8 @@ def test_a_class_may_be_written_as_bare_text() -> None:
     assert score.columns["task1.correct"] == 1
 
 
-def role_cells(truth: Any, prediction: Any) -> dict[str, float]:
-    scorer = benchmark(tasks=["task3"])
+def role_cells(truth: Any, prediction: Any, protocol: str = "published") -> dict[str, float]:
+    scorer = benchmark(tasks=["task3"], protocol=protocol)
     given = prediction_of(task3=prediction) if prediction else None
     return Sums.of(scorer.score_sample(truth_of(task3=truth), given).statistics).bracketed("task3.confusion")
 
@@ -150,6 +159,76 @@ def test_a_second_role_for_the_same_id_counts_against_precision() -> None:
     truth = roles(_1="tick_label")
     both = {"output": {"text_roles": [{"id": "1", "role": role} for role in ("axis_title", "tick_label") * 2]}}
     assert role_cells(truth, both) == {"tick_label|tick_label": 1, "(none)|axis_title": 1}
+
+
+def test_a_true_text_without_a_role_is_left_out_with_its_predictions() -> None:
+    for role in (None, "", " "):
+        truth = {"output": {"text_roles": [{"id": 1, "role": role}, {"id": 2, "role": "tick_label"}]}}
+        assert role_cells(truth, roles(_1="axis_title", _2="tick_label")) == {"tick_label|tick_label": 1}
+
+
+def test_a_predicted_text_without_a_role_is_not_predicted() -> None:
+    for role in (None, ""):
+        prediction = {"output": {"text_roles": [{"id": 1, "role": role}, {"id": 2, "role": "tick_label"}]}}
+        assert role_cells(roles(_1="axis_title", _2="tick_label"), prediction) == {
+            "axis_title|(none)": 1,
+            "tick_label|tick_label": 1,
+        }
+
+
+def test_released_drops_what_follows_an_id_that_the_ground_truth_lacks() -> None:
+    truth = roles(_1="tick_label", _2="axis_title", _3="legend_title")
+    prediction = roles(_3="tick_label", _1="tick_label", _9="chart_title", _2="axis_title", _8="tick_label")
+    # The unknown id counts against the precision of its own class; id 3 has a role that is not compared.
+    assert role_cells(truth, prediction, protocol="released") == {
+        "tick_label|tick_label": 1,
+        "axis_title|(none)": 1,
+        "(none)|chart_title": 1,
+    }
+    assert role_cells(truth, prediction) == {
+        "tick_label|tick_label": 1,
+        "axis_title|axis_title": 1,
+        "(none)|chart_title": 1,
+        "(none)|tick_label": 1,
+    }
+
+
+def test_released_drops_a_text_without_a_role_and_what_follows_it() -> None:
+    truth = roles(_1="tick_label", _2="axis_title", _3="axis_title")
+    prediction = {
+        "output": {"text_roles": [{"id": 1, "role": "tick_label"}, {"id": 2}, {"id": 3, "role": "axis_title"}]}
+    }
+    assert role_cells(truth, prediction, protocol="released") == {
+        "tick_label|tick_label": 1,
+        "axis_title|(none)": 2,
+    }
+
+
+def test_released_reads_roles_from_text_blocks_where_there_are_no_text_roles() -> None:
+    truth = roles(_1="tick_label", _2="axis_title")
+    entries = [{"id": 1, "role": "tick_label", "bb": {}}, "no text role", {"id": 2, "role": "axis_title"}]
+    right, missed = "tick_label|tick_label", {"tick_label|(none)": 1, "axis_title|(none)": 1}
+    for named, read in (
+        ({"text_blocks": entries[:1]}, {right: 1, "axis_title|(none)": 1}),
+        ({"text_blocks": entries[::2]}, {right: 1, "axis_title|axis_title": 1}),
+        # The script drops a file from the first entry on that is no text role.
+        ({"text_blocks": entries}, {right: 1, "axis_title|(none)": 1}),
+        ({"text_blocks": "odd"}, missed),
+        ({"text_blocks": {"id": 1}}, missed),
+        ({"text_blocks": entries[:1], "text_roles": []}, missed),
+    ):
+        assert role_cells(truth, {"output": named}, protocol="released") == read
+        assert role_cells(truth, {"output": named}) == missed
+
+
+def test_text_blocks_are_an_attempt_at_task_3_where_they_are_read() -> None:
+    prediction = prediction_of(task3={"output": {"text_blocks": [{"id": 1, "role": "tick_label"}]}})
+    for protocol, said in (("released", "attempted"), ("published", "left_out")):
+        scorer = benchmark(tasks=["task3"], protocol=protocol)
+        assert scorer.score_sample(truth_of(task3=roles(_1="tick_label")), prediction).statistics[f"task3.{said}"] == 1
+    many = prediction_of(task3={"output": {"text_blocks": [{}] * 2001}})
+    with pytest.raises(RejectedRecord, match="task3 text_blocks: 2001"):
+        benchmark().score_sample(truth_of(task3=roles(_1="tick_label")), many)
 
 
 def test_without_a_prediction_every_role_is_missed() -> None:

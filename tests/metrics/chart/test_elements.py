@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.metrics.chart.records_for_tests import Json, box, chart_type, columns, elements, points
+from metrics.benchmark import RejectedRecord
+from tests.metrics.chart.records_for_tests import Json, box, chart_type, columns, elements, points, work
 
 
 def score(kind: str, truth: Json, prediction: Json | None, protocol: str = "published") -> float | None:
     given = None if prediction is None else {"task6": prediction}
     found = columns({"task1": chart_type(kind), "task6": truth}, given, tasks=["task6a"], protocol=protocol)
-    return found["task6a.score"]
+    return found.get("task6a.score")
 
 
 BARS = elements(bars=[box(10, 10, 20, 100), box(50, 10, 20, 100)])
@@ -38,6 +39,8 @@ def test_missed_and_extra_bars() -> None:
 
 
 def test_released_has_nothing_to_reproduce_and_gives_the_published_score() -> None:
+    level = elements(lines=[points((0, 0), (10, 0))])
+    assert score("Line", level, level) == score("Line", level, level, "released") == 1
     assert score("Grouped vertical bar", BARS, BARS, "released") == 1
 
 
@@ -51,6 +54,75 @@ def test_box_plot_lines_reach_from_their_point_half_the_extent_both_ways() -> No
     # On the median's line (80..120), and 3 pixels above it; the max is a bare point, 3 + 6 away.
     prediction = elements(boxplots=[box_plot(median=(81, 47, None), max=(103, 26, None))])
     assert score("Vertical box", truth, prediction) == pytest.approx((1 - 3 / 15 + 1 - 9 / 15) / 2)
+
+
+def test_box_plot_lines_of_both_directions_reach_half_their_extent() -> None:
+    truth = elements(boxplots=[box_plot(median=(100, 50, box(0, 0, 0, 40)), min=(10, 50, box(0, 0, 40, 8)))])
+    # 25 - 20 below the upright line; 22 - 20 beside the flat one and 7 - 4 below it.
+    prediction = elements(boxplots=[box_plot(median=(100, 75, None), min=(32, 57, None))])
+    assert score("Horizontal box", truth, prediction) == pytest.approx((1 - 5 / 15 + 1 - (2 + 3) / 15) / 2)
+    negative = elements(boxplots=[box_plot(median=(100, 50, box(0, 0, -40, -40)))])
+    assert score("Vertical box", negative, elements(boxplots=[box_plot(median=(103, 50, None))])) == pytest.approx(0.8)
+
+
+SQUARE = box(0, 0, 5, 5)
+OTHER_LAYOUTS = [
+    ("Grouped vertical bar", {"boxplots": [{"min": {"x": 1, "y": 1}}]}),
+    ("Line", {"scatter points": points((1, 1))}),
+    ("Scatter", {"lines": [points((1, 1))], "scatter points": [[]]}),
+    ("Vertical box", {"bars": [SQUARE]}),
+    ("Vertical box", {"boxplots": [{}]}),
+]
+
+
+OWN_LAYOUT: Json = {
+    "Grouped vertical bar": {"bars": [SQUARE]},
+    "Line": {"lines": [points((1, 1))]},
+    "Scatter": {"scatter_points": points((1, 1))},
+    "Vertical box": {"boxplots": [{"min": {"x": 1, "y": 1}}]},
+}
+
+
+@pytest.mark.parametrize(("kind", "groups"), OTHER_LAYOUTS)
+def test_a_ground_truth_with_elements_of_other_charts_alone_is_rejected(kind: str, groups: Json) -> None:
+    truth = {"output": {"visual elements": groups}}
+    for prediction in (None, truth, elements(bars=[])):
+        with pytest.raises(RejectedRecord, match=f"not those of a {kind.lower()} chart") as rejected:
+            score(kind, truth, prediction)
+        assert rejected.value.side == "ground_truth"
+
+
+@pytest.mark.parametrize(("kind", "groups"), OTHER_LAYOUTS)
+def test_a_prediction_with_elements_of_other_charts_scores_0(kind: str, groups: Json) -> None:
+    prediction = {"output": {"visual elements": groups}}
+    own = OWN_LAYOUT[kind]
+    assert score(kind, elements(**own), elements(**own)) == 1
+    assert score(kind, elements(**own), prediction) == 0
+    assert score(kind, elements(bars=[]), prediction) == 0
+    assert score(kind, elements(bars=[]), elements(lines=[])) == 1
+
+
+def test_elements_without_any_group_are_no_task() -> None:
+    empty: Json = {"output": {"visual elements": {}}}
+    assert score("Line", empty, elements(lines=[])) is None
+    assert score("Line", elements(lines=[]), empty) == 0
+
+
+def test_the_work_of_elements_is_counted() -> None:
+    def steps(kind: str, groups: Json) -> int:
+        sides = {"output": {"visual elements": groups}}
+        return work({"task1": chart_type(kind), "task6": sides}, {"task6": sides}, tasks=["task6a"])
+
+    many = points(*((place, place) for place in range(300)))
+    # The assignment of 300 to 300 takes 300^3 / 1200 at worst, the table of pairs 300^2 / 20.
+    table, assignment = 300**2 / 20, 300**3 / 1200
+    assert steps("Scatter", {"scatter points": many}) == pytest.approx(table + assignment, abs=50)
+    assert steps("Grouped vertical bar", {"bars": [SQUARE] * 300}) == pytest.approx(table + assignment, abs=50)
+    plots = [dict.fromkeys(("min", "max"), point) for point in many]
+    assert steps("Vertical box", {"boxplots": plots}) == pytest.approx(5 * table + 2 * assignment, abs=80)
+    lines = [points((0, place), (9, 1)) for place in range(100)]
+    # Each pair of lines costs 60, and its points; then the assignment.
+    assert steps("Line", {"lines": lines}) == pytest.approx(100**2 * (60 + 2 * 2 / 20) + 100**3 / 1200, abs=50)
 
 
 def test_box_plot_lines_are_matched_within_their_class() -> None:
@@ -74,6 +146,12 @@ def test_lines_are_compared_as_functions() -> None:
     # 10 off at 100: recall 1 - 0.1; at 90: precision 1 - 10/90.
     recall, precision = 0.9, 1 - 10 / 90
     assert score("Line", truth, prediction) == pytest.approx((1 + 2 * precision * recall / (precision + recall)) / 2)
+
+
+def test_the_points_of_a_line_may_come_in_any_order() -> None:
+    truth = elements(lines=[points((0, 100), (10, 400), (20, 200))])
+    prediction = elements(lines=[points((20, 200), (0, 100), (10, 400))])
+    assert score("Line", truth, prediction) == score("Line", prediction, truth) == 1
 
 
 POINTS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.metrics.chart.records_for_tests import Json, box, columns, legend
+from tests.metrics.chart.records_for_tests import Json, benchmark, box, columns, legend, prediction_of, truth_of
 
 PAIRS = legend(_1=box(0, 0, 10, 10), _2=box(0, 20, 10, 10))
 NO_LEGEND = legend()
@@ -19,6 +19,15 @@ def test_pairs_are_found_by_id_and_scored_by_iou() -> None:
     prediction = legend(_2=box(0, 20, 5, 10), _1=box(0, 0, 10, 10), _7=box(0, 20, 10, 10))
     # 1 and 50/100, over the larger count.
     assert score(PAIRS, prediction) == pytest.approx((1 + 0.5) / 3)
+
+
+def test_details_say_which_pairs_are_matched() -> None:
+    prediction = prediction_of(task5=legend(_2=box(0, 20, 5, 10), _7=box(0, 20, 10, 10)))
+    details = benchmark(tasks=["task5"]).score_sample(truth_of(task5=PAIRS), prediction).details["task5"]
+    assert details == {
+        "pairs": [{"id": "1", "kind": "missed", "iou": None}, {"id": "2", "kind": "matched", "iou": 0.5}],
+        "extra": 1,
+    }
 
 
 def test_a_chart_without_a_legend() -> None:

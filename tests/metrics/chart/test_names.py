@@ -5,14 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+import unicodeit
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from unicodeit.data import COMBININGMARKS, REPLACEMENTS, SUBSUPERSCRIPTS
 
+from metrics.budget import Budget
+from metrics.chart.latex import without_latex
 from metrics.chart.names import label, normalised_text, number
 
 
+def normalised(text: str) -> str:
+    return normalised_text(text, Budget(10**9))
+
+
 @pytest.mark.parametrize(
-    ("text", "normalised"),
+    ("text", "expected"),
     [
         ("  Total\nCOST \r\n", "total cost"),
         ("CO_{2}", "co₂"),
@@ -23,17 +31,46 @@ from metrics.chart.names import label, normalised_text, number
         ("", ""),
     ],
 )
-def test_texts(text: str, normalised: str) -> None:
-    assert normalised_text(text) == normalised
+def test_texts(text: str, expected: str) -> None:
+    assert normalised(text) == expected
 
 
 def test_a_text_too_long_for_latex_keeps_it() -> None:
-    assert normalised_text("x^{2}" * 1000) == "x^{2}" * 1000
+    assert normalised("x^{2}" * 1000) == "x^{2}" * 1000
+
+
+MARKS = [mark for mark, _ in COMBININGMARKS]
+# Commands of every kind; their beginnings; those that become a part of other commands; accents, scripts and braces.
+LATEX = st.lists(
+    st.one_of(
+        st.sampled_from([command for command, _ in REPLACEMENTS]),
+        st.builds(lambda each, end: each[0][:end], st.sampled_from(REPLACEMENTS), st.integers(1, 9)),
+        st.sampled_from([command for command, character in REPLACEMENTS if character.isascii()]),
+        st.sampled_from([f"{mark}{{" for mark in MARKS] + [f"\\ {mark[1:]}{{" for mark in MARKS]),
+        st.sampled_from(["_{12}", "_{a,b}", "_{q}", "^{ab}", "^{q}", "^{-1}", "_\u03b3", "^{\u03b4}", "\\not", "\\ "]),
+        st.sampled_from(list("{}_^\\-+=(),az9")),
+    ),
+    max_size=8,
+).map("".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(LATEX)
+def test_latex_becomes_what_unicodeit_makes_of_it(text: str) -> None:
+    assert without_latex(text)[0] == unicodeit.replace(text)
+
+
+@pytest.mark.parametrize("place", range(12))
+def test_every_command_is_replaced(place: int) -> None:
+    commands = [command for command, _ in REPLACEMENTS + SUBSUPERSCRIPTS][place::12]
+    for start in range(0, len(commands), 100):
+        text = " ".join(commands[start : start + 100])
+        assert without_latex(text)[0] == unicodeit.replace(text)
 
 
 @given(st.text(alphabet="\\_^{}ab ti\n\ud800é"))
 def test_any_text_is_normalised(text: str) -> None:
-    assert normalised_text(text) == normalised_text(text)
+    assert normalised(text) == normalised(text)
 
 
 @pytest.mark.parametrize(

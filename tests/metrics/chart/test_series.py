@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from metrics.benchmark import RejectedRecord
-from tests.metrics.chart.records_for_tests import Json, benchmark, chart_type, columns, data, series, truth_of
+from tests.metrics.chart.records_for_tests import (
+    Json,
+    benchmark,
+    chart_type,
+    columns,
+    data,
+    points,
+    prediction_of,
+    series,
+    truth_of,
+    work,
+)
 
 BAR = "Grouped vertical bar"
 
@@ -65,6 +79,37 @@ def test_names_do_not_count_where_every_true_name_is_empty() -> None:
     assert score(BAR, truth, truth, protocol="released") == 1
 
 
+def test_names_count_where_one_true_name_is_not_empty() -> None:
+    truth = data(series("", ("a", 1), ("b", 2)), series("abcd", ("a", 5), ("b", 6)))
+    prediction = data(series("", ("a", 1), ("b", 2)), series("abcx", ("a", 5), ("b", 6)))
+    assert score(BAR, truth, prediction) == pytest.approx((1 + 0.75) / 2)
+
+
+def test_details_say_which_series_are_paired_missed_and_extra() -> None:
+    truth = data(series("a", ("x", 1), ("y", 2)), series("b", ("x", 8), ("y", 9)), series("c", ("x", 30), ("y", 50)))
+    prediction = data(series("z", ("p", 900)), series("b", ("x", 8), ("y", 9)), series("a", ("x", 1), ("y", 2)))
+    missed: list[str]
+    for predicted, missed in ((prediction, []), (data(prediction["output"]["data series"][1]), ["a", "c"])):
+        details = (
+            benchmark()
+            .score_sample(truth_of(task1=chart_type(BAR), task6=truth), prediction_of(task6=predicted))
+            .details
+        )
+        assert (details["task6b"]["missed"], details["task6b"]["extra"]) == (missed, [])
+        assert ("b", "b") in [(pair["truth"], pair["predicted"]) for pair in details["task6b"]["pairs"]]
+    swapped = benchmark().score_sample(
+        truth_of(task1=chart_type(BAR), task6=data(series("b", ("x", 8), ("y", 9)))), prediction_of(task6=prediction)
+    )
+    assert swapped.details["task6b"]["extra"] == ["z", "a"]
+
+
+@pytest.mark.parametrize("gap", [0.9, 1.0, 1.5, 1.9])
+def test_values_further_apart_than_their_spread_score_0(gap: float) -> None:
+    # A negative score of one pair would cost the others.
+    prediction = data(series("s", ("a", 1), ("b", 2), ("c", 3 + gap)))
+    assert score(BAR, ONE_TWO_THREE, prediction) == pytest.approx((2 + max(0, 1 - gap)) / 3)
+
+
 def test_extra_and_missing_series() -> None:
     two = data(series("s", ("a", 1), ("b", 2)), series("t", ("a", 5), ("b", 9)))
     one = data(series("s", ("a", 1), ("b", 2)))
@@ -98,6 +143,28 @@ def test_line_with_numbers_is_a_function() -> None:
     # eps = 0.1. I(P, 2) = 12: recall weights 1, 5, 4 and errors 0, 2/10.1, 0; precision is 1.
     recall = (1 + 5 * (1 - 2 / 10.1) + 4) / 10
     assert score("Line", truth, prediction) == pytest.approx(2 * recall / (1 + recall))
+
+
+def test_the_tolerance_of_a_line_is_that_of_the_true_values() -> None:
+    truth = data(series("s", (0, 0), (1, 100)))
+    prediction = data(series("s", (0, 0.5), (1, 300)))
+    # eps = 1, not 2.995. Recall: 1 - 0.5/1 and 0; precision: 1 - 0.5/1.5 and 1 - 200/301.
+    recall, precision = 0.5 / 2, (1 - 0.5 / 1.5 + 1 - 200 / 301) / 2
+    assert score("Line", truth, prediction) == pytest.approx(2 * precision * recall / (precision + recall))
+
+
+def test_a_line_of_zeros() -> None:
+    zeros = data(series("s", (0, 0), (1, 0), (2, 0)))
+    assert score("Line", zeros, zeros) == 1
+    # The released script divides 0 by 0 and takes the error for 1.
+    assert score("Line", zeros, zeros, protocol="released") == 0
+    level = data(series("s", (0, 5), (1, 5), (2, 5)))
+    assert score("Line", level, level, protocol="released") == 1
+    # A predicted 0 is in the interpolation of neither, so that precision is 1/2 and recall 1 - 5/5 over the middle.
+    dipped = data(series("s", (0, 5), (1, 0), (2, 5)))
+    assert score("Line", level, dipped, protocol="released") == pytest.approx(0.5)
+    rising = data(series("s", (0, 0), (1, 1), (2, 2)))
+    assert score("Line", rising, rising, protocol="released") == 1
 
 
 def test_line_with_labels_is_compared_by_label() -> None:
@@ -137,10 +204,169 @@ def test_degenerate_series(kind: str) -> None:
     assert score(kind, same_place, same_place) == 1
 
 
+def test_two_values_have_a_spread_and_equal_ones_have_none() -> None:
+    # The standard deviation (ddof 1) of 1 and 3 is the square root of 2.
+    prediction = data(series("s", ("a", 1), ("b", 3.5)))
+    assert score(BAR, data(series("s", ("a", 1), ("b", 3))), prediction) == pytest.approx((2 - 0.5 / 2**0.5) / 2)
+    assert score(BAR, data(series("s", ("a", 3), ("b", 3))), prediction) == 0
+
+
 def test_scatter_points_on_a_line_have_no_distance() -> None:
     diagonal = data(series("s", (0, 0), (1, 1), (2, 2)))
     assert score("Scatter", diagonal, diagonal) == 1
     assert score("Scatter", diagonal, data(series("s", (0, 0), (1, 1), (2, 2.1)))) == pytest.approx(2 / 3)
+
+
+def near_line(offset: float) -> list[tuple[float, float]]:
+    return [(x, 3 * x + (-1.0) ** x * offset) for x in range(10)]
+
+
+def exact_scores(truth: list[tuple[float, float]], prediction: list[tuple[float, float]]) -> list[list[float]]:
+    """The score of each true point with each predicted one, by the inverse covariance in fractions."""
+    count = len(truth)
+    xs, ys = ([Fraction(point[axis]) for point in truth] for axis in (0, 1))
+    x_mean, y_mean = sum(xs) / count, sum(ys) / count
+    xx, yy = (sum((value - mean) ** 2 for value in values) for values, mean in ((xs, x_mean), (ys, y_mean)))
+    xy = sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys, strict=True))
+
+    def similarity(dx: Fraction, dy: Fraction) -> float:
+        square = (count - 1) * (dx * dx * yy - 2 * dx * dy * xy + dy * dy * xx) / (xx * yy - xy * xy)
+        return max(0.0, 1 - math.sqrt(square))
+
+    return [
+        [similarity(Fraction(px) - x, Fraction(py) - y) for px, py in prediction] for x, y in zip(xs, ys, strict=True)
+    ]
+
+
+PLACES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(PLACES, PLACES, st.integers(-2, 2))
+def test_scatter_points_have_the_distance_of_the_inverse_covariance(
+    first: list[tuple[int, int]], second: list[tuple[int, int]], tilt: int
+) -> None:
+    truth, prediction = ([(float(x), float(y + tilt * x)) for x, y in places] for places in (first, second))
+    assume(np.linalg.matrix_rank(np.array(truth) - np.array(truth[0])) == 2)
+    scores = exact_scores(truth, prediction)
+    if len(scores) > len(prediction):
+        scores = [list(column) for column in zip(*scores, strict=True)]
+    best = max(
+        sum(row[place] for row, place in zip(scores, chosen, strict=True))
+        for chosen in permutations(range(len(scores[0])), len(scores))
+    )
+    for protocol in ("published", "released"):
+        found = score("Scatter", data(series("s", *truth)), data(series("s", *prediction)), protocol=protocol)
+        assert found == pytest.approx(best / max(len(truth), len(prediction)), abs=1e-9)
+
+
+def test_two_scatter_points_lie_on_a_line() -> None:
+    two = data(series("s", (0, 0), (3, 1)))
+    assert score("Scatter", two, data(series("s", (0, 0), (3, 1.01)))) == 0.5
+    assert score("Scatter", two, two) == 1
+
+
+@pytest.mark.parametrize("offset", [1e-1, 1e-3, 1e-5, 1e-6, 1e-8, 1e-11])
+def test_scatter_points_close_to_a_line_have_a_distance(offset: float) -> None:
+    truth = near_line(offset)
+    prediction = [(x, y + offset / 5 * (-1.0) ** (x // 3)) for x, y in truth]
+    scores = exact_scores(truth, prediction)
+    expected = sum(scores[place][place] for place in range(10)) / 10
+    assert 0.4 < expected < 0.9
+    found = score("Scatter", data(series("s", *truth)), data(series("s", *prediction)))
+    assert found == pytest.approx(expected, rel=1e-3)
+
+
+def test_scatter_points_close_to_a_line_are_released_with_the_rounding_of_the_script() -> None:
+    truth = near_line(1e-6)
+    prediction = [(x, y + 2e-7 * (-1.0) ** (x // 3)) for x, y in truth]
+    covariance = np.linalg.inv(np.cov(np.array(truth).T))
+    gaps = np.array(prediction) - np.array(truth)
+    expected = (1 - np.sqrt(np.einsum("ni,ij,nj->n", gaps, covariance, gaps))).mean()
+    sides = data(series("s", *truth)), data(series("s", *prediction))
+    assert score("Scatter", *sides, protocol="released") == pytest.approx(expected, abs=1e-9)
+    assert score("Scatter", *sides) == pytest.approx(expected, rel=0.02)
+    assert score("Scatter", *sides) != pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("protocol", ["published", "released"])
+@pytest.mark.parametrize("step", [0.1, 1 / 3, 1e-7])
+def test_points_that_only_rounding_takes_off_their_line_lie_on_it(step: float, protocol: str) -> None:
+    """Where the released script has no inverse, or no distance for it, its scores are the published ones."""
+    truth = [(2000 + x, 7 + x * step) for x in range(12)]
+    moved = [(x, y + (step if place == 3 else 0)) for place, (x, y) in enumerate(truth)]
+    assert score("Scatter", data(series("s", *truth)), data(series("s", *truth)), protocol=protocol) == 1
+    assert score("Scatter", data(series("s", *truth)), data(series("s", *moved))) == pytest.approx(11 / 12)
+    along = [(x + 0.25, y + 0.25 * step) for x, y in truth]
+    assert score("Scatter", data(series("s", *truth)), data(series("s", *along))) == 0
+
+
+SUMMARY = {"min": 0, "first_quartile": 1, "median": 2, "third_quartile": 3, "max": 4}
+POINTS = points(("1", 1), ("2", 2))
+OTHER_LAYOUTS = [
+    *((kind, found) for kind in (BAR, "Scatter", "Line") for found in (SUMMARY, {"min": 1}, {}, {"x": 1}, None)),
+    *(("Vertical box", found) for found in (POINTS, [], {}, {"x": 1}, None)),
+]
+
+
+@pytest.mark.parametrize(("kind", "found"), OTHER_LAYOUTS)
+def test_a_ground_truth_of_another_layout_is_rejected(kind: str, found: Any) -> None:
+    truth = data({"name": "odd", "data": found})
+    for prediction in (None, truth, data()):
+        with pytest.raises(RejectedRecord, match=f"'odd' of a {kind.lower()} chart must be an? .*, not ") as rejected:
+            score(kind, truth, prediction)
+        assert rejected.value.side == "ground_truth"
+
+
+def test_a_rejected_layout_is_said_in_words() -> None:
+    for kind, found, words in (
+        (BAR, SUMMARY, "a list of points with x and y, not an object"),
+        (BAR, {}, "not an object with none of first_quartile, max, min, median, third_quartile"),
+        ("Line", None, "not absent"),
+        (
+            "Vertical box",
+            POINTS,
+            "an object of first_quartile, max, min, median, third_quartile, not a list of points",
+        ),
+    ):
+        with pytest.raises(RejectedRecord) as rejected:
+            score(kind, data({"name": "s", "data": found}), None)
+        assert rejected.value.message.endswith(words)
+
+
+@pytest.mark.parametrize(("kind", "found"), OTHER_LAYOUTS)
+def test_a_prediction_of_another_layout_is_wrong(kind: str, found: Any) -> None:
+    own = {"name": "s", "data": SUMMARY if "box" in kind else POINTS}
+    odd = {"name": "s", "data": found}
+    assert score(kind, data(own), data(odd)) == 0
+    assert score(kind, data(own), data(own, odd)) == 0.5
+    if "box" not in kind:
+        assert score(kind, data(series("s")), data(odd)) == 0
+
+
+@pytest.mark.parametrize("kind", [BAR, "Scatter", "Line"])
+def test_series_without_points(kind: str) -> None:
+    empty, one, unreadable = data(series("s")), data(series("s", (1, 2))), data(series("s", (1, "?")))
+    assert score(kind, empty, empty) == 1
+    assert score(kind, empty, one) == 0
+    assert score(kind, empty, unreadable) == 0
+    assert score(kind, one, empty) == 0
+
+
+def test_the_work_of_series_is_counted() -> None:
+    def steps(kind: str, count: int, length: int) -> int:
+        items = data(*(series(f"s{row}", *((x, x * x) for x in range(length))) for row in range(count)))
+        return work({"task1": chart_type(kind), "task6": items}, {"task6": items}, tasks=["task6b"])
+
+    # Two tables of pairs and the assignment of 300 to 300; then that of the one series.
+    assert steps("Scatter", 1, 300) == pytest.approx(300**2 / 20 + 300**3 / 1200, abs=100)
+    # Labels of 1 to 3 characters: one word for each on one side, 790 characters on the other.
+    labels = 2 * 300**2 / 20 + 300 * 790 / 80
+    assert steps(BAR, 1, 300) == pytest.approx(300**2 / 20 + 300**3 / 1200 + labels, abs=100)
+    assert steps("Line", 1, 300) == pytest.approx(60 + 600, abs=50)
+    assert steps("Line", 100, 3) == pytest.approx(
+        100**2 * (60 + 6) + 100**3 / 1200 + 100**2 / 10 + 100 * 290 / 80, abs=50
+    )
 
 
 def test_predicted_values_that_are_no_numbers() -> None:

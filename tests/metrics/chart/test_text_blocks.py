@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.metrics.chart.records_for_tests import Json, benchmark, block, blocks, columns, prediction_of, truth_of
+from metrics.benchmark import RejectedRecord
+from tests.metrics.chart.records_for_tests import (
+    Json,
+    benchmark,
+    block,
+    blocks,
+    columns,
+    prediction_of,
+    truth_of,
+    work,
+)
 
 TITLE = block(0, "abcd", 0, 0, 100, 10)
 
@@ -61,6 +71,13 @@ def test_the_iou_threshold_is_included() -> None:
     assert scores(blocks(TITLE), blocks(block(1, "abcd", 0, 0, 49.9, 10)))[0] == 0
 
 
+def test_the_iou_threshold_is_included_in_pixels() -> None:
+    # Counted in pixels, 50 * 10 of 100 * 10.
+    truth = blocks(block(0, "abcd", 0, 0, 99, 9))
+    assert scores(truth, blocks(block(1, "abcd", 0, 0, 49, 9)), protocol="released")[0] == 0.5
+    assert scores(truth, blocks(block(1, "abcd", 0, 0, 48, 9)), protocol="released")[0] == 0
+
+
 def test_a_split_block_is_one_unit() -> None:
     truth = blocks(block("t", "ab cd", 0, 0, 100, 10))
     prediction = blocks(block("r", "cd", 50, 0.5, 45, 10), block("l", "ab", 0, 0, 45, 10))
@@ -84,6 +101,33 @@ def test_a_part_must_lie_in_the_block_by_more_than_its_share() -> None:
     prediction = blocks(block("l", "ab", 0, 0, 49, 25), block("r", "cd", 51, 0, 49, 25))
     assert kinds(truth, prediction) == []
     assert kinds(truth, blocks(block("l", "ab", 0, 0, 49, 24), block("r", "cd", 51, 0, 49, 24))) != []
+
+
+def test_parts_may_cover_exactly_what_they_must() -> None:
+    whole = blocks(block("w", "ab cd", 0, 0, 100, 10))
+    # 2 * 40 * 10 is 0.8 of 1000, and 2 * 20 * 10 is 0.4 of it.
+    split = blocks(block("l", "ab", 0, 0, 40, 10), block("r", "cd", 60, 0, 40, 10))
+    assert kinds(whole, split) == [("split", ["w"], ["l", "r"])]
+    merged = blocks(block("l", "ab", 0, 0, 20, 10), block("r", "cd", 60, 0, 20, 10))
+    assert kinds(merged, whole) == [("merge", ["l", "r"], ["w"])]
+    less = blocks(block("l", "ab", 0, 0, 20, 10), block("r", "cd", 60, 0, 19.9, 10))
+    assert kinds(less, whole) == []
+
+
+def test_one_part_alone_is_no_split_and_no_merge() -> None:
+    # 1000 of the 2400 lie in the truth, which it covers: IoU 0.42, a share of 0.42 and a cover of 1.
+    truth = blocks(block("t", "ab", 0, 0, 100, 10), block("u", "cd", 0, 500, 100, 10))
+    prediction = blocks(block("p", "ab", 0, 0, 100, 24), block("q", "cd", 0, 900, 100, 10))
+    assert kinds(truth, prediction) == []
+    assert scores(truth, prediction) == (0, 0)
+
+
+def test_a_merged_truth_must_lie_in_the_block_by_more_than_its_share() -> None:
+    prediction = blocks(block("p", "ab cd", 0, 0, 100, 10))
+    # Exactly 0.8 of each truth's area is inside the prediction.
+    assert kinds(blocks(*(block(x, "ab", x, 2, 40, 10) for x in (0, 60))), prediction) == []
+    found = kinds(blocks(*(block(x, "ab", x, 1.9, 40, 10) for x in (0, 60))), prediction)
+    assert found == [("merge", ["0", "60"], ["p"])]
 
 
 def test_merged_blocks_are_one_unit() -> None:
@@ -140,6 +184,46 @@ def test_a_text_of_ten_million_characters_is_scored() -> None:
     assert scores(blocks(TITLE), runaway) == (1, 0)
     score = benchmark().score_sample(truth_of(task2=blocks(TITLE)), prediction_of(task2=runaway))
     assert len(score.details["task2"]["matched"][0]["predicted"]) < 300
+
+
+@pytest.mark.parametrize("protocol", ["published", "released"])
+def test_the_work_of_texts_is_counted_before_it_is_done(protocol: str) -> None:
+    def steps(count: int, length: int, other: int) -> int:
+        truth = blocks(*(block(place, "ab" * length, 100 * place, 0, 90, 10) for place in range(count)))
+        prediction = blocks(*(block(place, "ba" * other, 100 * place, 0, 90, 10) for place in range(count)))
+        return work({"task2": truth}, {"task2": prediction}, tasks=["task2"], protocol=protocol)
+
+    # 64 columns of the table of edits at once: 20,000 / 64 * 20,000 / 80 for each pair.
+    assert 3 * 78_000 < steps(3, 10_000, 10_000) < 3 * 80_000
+    # A text of twice the length is wrong without comparing them.
+    assert steps(1, 10_000, 20_000) < 2000
+    assert steps(400, 1, 1) < 4 * 400 * 400
+    texts = [blocks(block(1, text * 500_000, 0, 0, 90, 10)) for text in ("ab", "ba")]
+    with pytest.raises(RejectedRecord, match="max_steps=4000000") as rejected:
+        scores(*texts, protocol=protocol)
+    assert rejected.value.side == "sample"
+
+
+def test_the_work_of_latex_is_counted() -> None:
+    def steps(text: str) -> int:
+        return work({"task2": blocks(block(1, text, 0, 0, 9, 9))}, None, tasks=["task2"])
+
+    assert steps("CO_{2}") - steps("CO 2") < 100
+    assert steps("\\hat{" * 199) > 500
+    # `{` may complete every command behind it.
+    assert steps("\\lbrace" + "\\a" * 490) > 8000
+    # The same text costs the same when it has been met before.
+    assert steps("\\alpha CO_{2}") == steps("\\alpha CO_{2}")
+
+
+def test_nearly_equal_boxes_are_matched_best_first_without_listing_their_pairs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    truth = [block(place, "a", place / 10, 0, 100, 10) for place in range(40)]
+    whole = scores(blocks(*truth), blocks(*truth[::-1]))
+    monkeypatch.setattr("metrics.chart.text_blocks.PAIRS", 7)
+    monkeypatch.setattr("metrics.chart.text_blocks.ROWS", 3)
+    assert scores(blocks(*truth), blocks(*truth[::-1])) == whole == (1, 1)
 
 
 SMALL = st.integers(0, 12)

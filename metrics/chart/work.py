@@ -1,0 +1,43 @@
+"""The steps that a sample's budget is charged for work on charts; a step is at most about a microsecond."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+# The fixed cost of comparing two series, lines or point sets, whatever they hold.
+PAIR_OF_SERIES = 60
+
+
+def pair_steps(rows: int, columns: int, passes: int = 1) -> int:
+    """The steps of `passes` tables of numbers `[rows, columns]`; each needs some ten operations of an element."""
+    return passes * (1 + rows * columns // 20)
+
+
+def assignment_steps(rows: int, columns: int) -> int:
+    """The steps of the best assignment of `[rows, columns]`, which takes their product times the smaller at worst."""
+    return 10 + rows * columns * min(rows, columns) // 1200
+
+
+def error_rate_steps(truth: str, predicted: str) -> int:
+    """The steps of a character error rate; a text of twice the length is wrong without comparing them."""
+    if len(predicted) >= 2 * len(truth):
+        return 1
+    return 1 + _word_operations([truth], [predicted]) // 80
+
+
+def edit_distance_steps(first: Sequence[str], second: Sequence[str]) -> int:
+    """The steps of the edit distances between each text of `first` and each of `second`."""
+    return pair_steps(len(first), len(second), 2) + _word_operations(first, second) // 80
+
+
+def _word_operations(first: Sequence[str], second: Sequence[str]) -> int:
+    """64 cells of a column of the table of edits are one operation; either text may be the column."""
+    return max(_words(first) * _characters(second), _words(second) * _characters(first))
+
+
+def _words(texts: Sequence[str]) -> int:
+    return sum(1 + len(text) // 64 for text in texts)
+
+
+def _characters(texts: Sequence[str]) -> int:
+    return sum(map(len, texts))
