@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from metrics.budget import Budget, OutOfBudget
 from metrics.chemistry.alignment import aligned, unlikeness
-from metrics.chemistry.line import read_line
+from metrics.chemistry.line import comparable, read_line
 from metrics.chemistry.matcher import match_molecules
 from metrics.chemistry.molecule import Molecule
+from metrics.chemistry.protocol import PROTOCOLS
 from metrics.chemistry.surroundings import Neighbour, surroundings
 from tests.generate.chemistry import damaged, write_chemfig, write_ssml
 from tests.generate.chemistry import molecule as drawing
-from tests.metrics.chemistry.helpers import STEPS, compare, molecule
+from tests.metrics.chemistry.helpers import STEPS, compare, line, molecule
 
 seeds = st.integers(min_value=0, max_value=10**9)
 laws = settings(max_examples=60, deadline=None)
@@ -26,7 +27,7 @@ laws = settings(max_examples=60, deadline=None)
 
 def drawn(text: str) -> Molecule | None:
     """The molecule of a line that is one region; None where it is straight text."""
-    regions = read_line(text, Budget(STEPS)).regions
+    regions = line(text).regions
     assert all(region.problem is None for region in regions), regions
     return regions[0].molecule if regions else None
 
@@ -34,7 +35,7 @@ def drawn(text: str) -> Molecule | None:
 def equal(first: Molecule | None, second: Molecule | None) -> bool:
     if first is None or second is None:
         return first is second
-    return match_molecules(first, second, Budget(STEPS)).equal
+    return match_molecules(first, second, PROTOCOLS["published"], Budget(STEPS)).equal
 
 
 def isomorphic(first: Molecule, second: Molecule) -> bool:
@@ -136,8 +137,9 @@ def test_another_order_round_an_atom_is_another_drawing() -> None:
     assert compare(star.format("B", "C", "D"), written_otherwise).equal
     # B, C, D counter-clockwise against B, D, C: no shift brings them together.
     assert not compare(star.format("B", "C", "D"), star.format("B", "D", "C")).equal
-    # A third of a turn: texts do not weigh in the choice of the shift, so the shift by angle stands, as in the tool.
-    assert not compare(star.format("B", "C", "D"), star.format("C", "D", "B")).equal
+    # A third of a turn: the cyclic order is the same. To the tool the shift by angle stands, so texts differ.
+    assert compare(star.format("B", "C", "D"), star.format("C", "D", "B")).equal
+    assert not compare(star.format("B", "C", "D"), star.format("C", "D", "B"), protocol="released").equal
 
 
 def test_parts_that_no_drawn_bond_joins_are_matched_one_by_one() -> None:
@@ -200,11 +202,17 @@ def test_big_molecules_take_less_than_a_quarter_of_the_steps(name: str) -> None:
     fused = BIG[name]
     turned = "[:4]" + fused
     budget = Budget(STEPS // 4)
-    first, second = (read_line(f"\\chemfig{{{text}}}", budget).regions[0].molecule for text in (fused, turned))
+    protocol = PROTOCOLS["published"]
+    first, second = (
+        comparable(read_line(f"\\chemfig{{{text}}}", protocol, itertools.count(), budget), protocol, True, budget)
+        .regions[0]
+        .molecule
+        for text in (fused, turned)
+    )
     assert first is not None
     assert second is not None
     assert len(first.atoms) > 450
-    match_molecules(first, second, budget)
+    match_molecules(first, second, protocol, budget)
 
 
 def test_fused_rings_of_400_atoms_match_themselves_from_another_side() -> None:
@@ -219,4 +227,4 @@ def test_too_much_work_stops_at_the_same_step_every_time() -> None:
     text = "\\chemfig{" + BIG["random"] + "}"
     for _ in range(2):
         with pytest.raises(OutOfBudget, match="max_steps=5000"):
-            read_line(text, Budget(5000))
+            read_line(text, PROTOCOLS["published"], itertools.count(), Budget(5000))
