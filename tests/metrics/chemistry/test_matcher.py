@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from metrics.budget import Budget, OutOfBudget
 from metrics.chemistry.alignment import aligned, unlikeness
+from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.line import comparable, read_line
 from metrics.chemistry.matcher import match_molecules
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import PROTOCOLS
 from metrics.chemistry.surroundings import Neighbour, surroundings
+from metrics.chemistry.walk import Drawings, Walk
 from tests.generate.chemistry import damaged, write_chemfig, write_ssml
 from tests.generate.chemistry import molecule as drawing
 from tests.metrics.chemistry.helpers import STEPS, compare, line, molecule
@@ -150,6 +152,8 @@ def test_parts_that_no_drawn_bond_joins_are_matched_one_by_one() -> None:
     assert not compare("A-[2]B", two).equal
 
 
+STAR = "A branch( -[:0] {} branch) branch( -[:120] {} branch) -[:240] {}"
+
 neighbours = st.builds(
     Neighbour,
     angle=st.sampled_from((0.0, 45.0, 90.0, 200.0, 300.0)),
@@ -228,3 +232,33 @@ def test_too_much_work_stops_at_the_same_step_every_time() -> None:
     for _ in range(2):
         with pytest.raises(OutOfBudget, match="max_steps=5000"):
             read_line(text, PROTOCOLS["published"], itertools.count(), Budget(5000))
+
+
+def test_four_starts_are_tried_and_no_more() -> None:
+    """Three starts that look better lead nowhere, and the fourth or fifth is right."""
+    # The tails are alike on both sides; only a start in the molecule itself goes round the order of the star.
+    truth, prediction = molecule(STAR.format("B", "C", "D")), molecule(STAR.format("C", "D", "B"))
+    drawings = Drawings(truth, prediction, Budget(STEPS))
+    walks: list[tuple[int, int]] = []
+    walk = Drawings.walk
+
+    def counted(self: Drawings, atom: int, image: int, asks_for_counterparts: bool) -> Walk:
+        walks.append((atom, image))
+        return walk(self, atom, image, asks_for_counterparts)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Drawings, "walk", counted)
+        match = match_molecules(truth, prediction, PROTOCOLS["released"], Budget(STEPS))
+    assert not match.equal
+    assert len(walks) == 4
+    assert isomorphism(drawings) is not None
+
+
+def test_a_part_of_the_prediction_stands_for_one_part_only() -> None:
+    # Two equal parts of the truth and one in the prediction, beside another: the one is not taken twice.
+    pair, other = "A-[2]B-[,3,,,draw=none]A-[2]B", "A-[2]B-[,3,,,draw=none]A-[2]C"
+    assert compare(pair, pair).equal
+    assert not compare(pair, other).equal
+    assert not compare(pair, other, protocol="released").equal
+    match = compare(pair, pair, protocol="released")
+    assert sorted(match.pairs.values()) == [0, 1, 2, 3]
