@@ -14,7 +14,7 @@ from metrics.budget import Budget, OutOfBudget
 from metrics.chemistry.alignment import aligned, unlikeness
 from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.line import comparable, read_line
-from metrics.chemistry.matcher import match_molecules
+from metrics.chemistry.matcher import _starts, match_molecules
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import PROTOCOLS
 from metrics.chemistry.surroundings import Neighbour, surroundings
@@ -262,3 +262,17 @@ def test_a_part_of_the_prediction_stands_for_one_part_only() -> None:
     assert not compare(pair, other, protocol="released").equal
     match = compare(pair, pair, protocol="released")
     assert sorted(match.pairs.values()) == [0, 1, 2, 3]
+
+
+def test_perfect_pairs_that_are_unique_on_both_sides_come_first() -> None:
+    # Corners 4 and 5 of the chain look the same, the other atoms are unique: their pairs come first, then the four.
+    ends = "Q branch( -[:90] A branch) branch( -[:270] B branch) "
+    twins, single = molecule(ends + "-[:0] " * 5 + "E"), molecule(ends + "-[:0] " * 4 + "E")
+    starts = _starts(Drawings(twins, twins, Budget(STEPS))).tolist()
+    pairs = [divmod(start, len(twins.atoms)) for start in starts]
+    assert pairs[:6] == [(atom, atom) for atom in (0, 1, 2, 3, 6, 7)]
+    assert pairs[6:10] == [(4, 4), (4, 5), (5, 4), (5, 5)]
+    # Where only one side has two of a kind, their pairs come after the unique ones, too.
+    for truth, prediction in ((twins, single), (single, twins)):
+        start = int(_starts(Drawings(truth, prediction, Budget(STEPS)))[4])
+        assert divmod(start, len(truth.atoms)) == ((5, 6) if truth is twins else (6, 5))
