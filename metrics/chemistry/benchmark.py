@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -10,12 +11,14 @@ from rapidfuzz.distance import Levenshtein
 
 from metrics.benchmark import Benchmark, RejectedRecord, SampleScore, Side
 from metrics.budget import Budget
+from metrics.chemistry.alignment import EDITS_IN_A_STEP
 from metrics.chemistry.convert import ChemistryConverter
 from metrics.chemistry.draw import draw_lines
 from metrics.chemistry.latex_text import tokenize
-from metrics.chemistry.line import Line, Region, read_line
+from metrics.chemistry.line import Line, Reading, Region, comparable, read_line
 from metrics.chemistry.matcher import Match, match_molecules
 from metrics.chemistry.metric_specs import METRICS, SAMPLE_METRICS
+from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
 from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
 from metrics.convert import Converter
 from metrics.ratios import ratio
@@ -27,6 +30,8 @@ DETAIL_CHARACTERS = 200
 class ChemistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The options; see configs/chemistry.yaml."""
 
+    protocol: ProtocolName = "published"
+    normalize_text: bool = False
     max_angle_deviation: Annotated[float, msgspec.Meta(ge=0, le=180)] | None = None
     max_steps: Annotated[int, msgspec.Meta(ge=1)] = 4_000_000
     tokens: Literal["blanks", "latex"] = "blanks"
@@ -59,6 +64,20 @@ class PairOfRegions:
     match: Match
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Both lines as they are compared (the prediction's None where there is none) and their regions in pairs."""
+
+    truth: Line
+    prediction: Line | None
+    pairs: list[PairOfRegions]
+
+    @property
+    def structure_equal(self) -> bool:
+        """Whether the molecules are equal."""
+        return self.prediction is not None and all(pair.match.equal for pair in self.pairs)
+
+
 class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, ChemistryOptions]):
     """Exact match (EM) and structure EM as the competition's Graph Matching Tool decides them.
 
@@ -78,14 +97,17 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
     def score_sample(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None) -> SampleScore:
         """Scores one line; see the class. Raises RejectedRecord where a molecule of the truth cannot be read."""
-        truth_line, predicted_line, pairs = self.compared(truth, prediction)
-        structure = all(pair.match.equal for pair in pairs) and predicted_line is not None
-        text_difference = _text_difference(truth_line, predicted_line)
+        budget = Budget(self.options.max_steps)
+        comparison, problems = self.compared(truth, prediction, budget)
+        structure = comparison.structure_equal
+        text_difference = _text_difference(comparison.truth, comparison.prediction)
         exact = structure and text_difference is None
         label = self.label_tokens(truth.text)
         errors = len(label)
         if prediction is not None:
-            errors = Levenshtein.distance(label, self.label_tokens(prediction.text))
+            predicted = self.label_tokens(prediction.text)
+            budget.spend(2 * (len(label) + len(predicted)) + len(label) * len(predicted) // EDITS_IN_A_STEP)
+            errors = Levenshtein.distance(label, predicted)
         return SampleScore(
             statistics={
                 "samples": 1,
@@ -102,11 +124,11 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
             details=ChemistryDetails(
                 [
                     MoleculeVerdict(number, pair.match.equal, pair.match.difference)
-                    for number, pair in enumerate(pairs, start=1)
+                    for number, pair in enumerate(comparison.pairs, start=1)
                 ],
                 text_difference is None,
                 text_difference,
-                list(predicted_line.problems) if predicted_line is not None else [],
+                problems,
             ),
         )
 
@@ -124,36 +146,47 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
         Raises RejectedRecord as `score_sample` does.
         """
-        truth_line, predicted_line, pairs = self.compared(truth, prediction)
-        return draw_lines(truth_line, predicted_line, [(p.truth, p.prediction, p.match) for p in pairs])
+        comparison, _ = self.compared(truth, prediction, Budget(self.options.max_steps))
+        pairs = [(pair.truth, pair.prediction, pair.match) for pair in comparison.pairs]
+        return draw_lines(comparison.truth, comparison.prediction, pairs)
 
     def label_tokens(self, text: str) -> list[str]:
         """The tokens that `token_accuracy` counts."""
         return text.split() if self.options.tokens == "blanks" else tokenize(text)
 
     def compared(
-        self, truth: ChemistryTruth, prediction: ChemistryPrediction | None
-    ) -> tuple[Line, Line | None, list[PairOfRegions]]:
-        """Reads both lines and compares their regions, within the budget of one sample."""
-        budget = Budget(self.options.max_steps)
-        truth_line = self.read_truth(truth, budget)
-        predicted_line = None if prediction is None else self.read("prediction", prediction.text, budget)
-        return truth_line, predicted_line, self.pairs(truth_line, predicted_line, budget)
+        self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, budget: Budget
+    ) -> tuple[Comparison, list[str]]:
+        """Reads both lines and compares their regions; also returns why the prediction's could not be read.
 
-    def read_truth(self, truth: ChemistryTruth, budget: Budget) -> Line:
-        """Reads the truth's line; raises RejectedRecord where one of its molecules cannot be read."""
-        line = self.read("ground_truth", truth.text, budget)
-        if line.problems:
-            raise RejectedRecord("ground_truth", f"a \\chemfig region cannot be read: {line.problems[0]}")
-        return line
+        Atoms are numbered through both sides, the prediction's first, as the competition's tool numbers them.
 
-    def read(self, side: Side, text: str, budget: Budget) -> Line:
-        """Reads a line; raises RejectedRecord where it is too long."""
+        Raises RejectedRecord where a line is too long or a molecule of the truth cannot be read.
+        """
+        protocol = PROTOCOLS[self.options.protocol]
+        self.check_length("ground_truth", truth.text)
+        numbers = itertools.count()
+        predicted: Reading | None = None
+        if prediction is not None:
+            self.check_length("prediction", prediction.text)
+            predicted = read_line(prediction.text, protocol, numbers, budget)
+        true = read_line(truth.text, protocol, numbers, budget)
+        if true.problems:
+            raise RejectedRecord("ground_truth", f"a \\chemfig region cannot be read: {true.problems[0]}")
+        beside_chemfig = (
+            self.options.normalize_text or true.is_chemfig or (predicted is not None and predicted.is_chemfig)
+        )
+        truth_line = comparable(true, protocol, beside_chemfig, budget)
+        predicted_line = None if predicted is None else comparable(predicted, protocol, beside_chemfig, budget)
+        pairs = self.pairs(truth_line, predicted_line, budget)
+        return Comparison(truth_line, predicted_line, pairs), list(predicted.problems) if predicted is not None else []
+
+    def check_length(self, side: Side, text: str) -> None:
+        """Raises RejectedRecord where a line is too long."""
         if len(text) > self.options.max_characters:
             raise RejectedRecord(
                 side, f"text has {len(text)} characters, above max_characters={self.options.max_characters}"
             )
-        return read_line(text, budget)
 
     def pairs(self, truth: Line, prediction: Line | None, budget: Budget) -> list[PairOfRegions]:
         """Compares the regions of both lines in order."""
@@ -166,14 +199,21 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         return pairs
 
     def compare(self, truth: Region | None, prediction: Region | None, budget: Budget) -> Match:
-        """Compares two regions; one that is missing or cannot be read is wrong."""
-        if truth is None or truth.molecule is None:
+        """Compares two regions; where one has no molecule, because it is empty or cannot be read, as text."""
+        if truth is None:
             return Match({}, "the ground truth has no such molecule")
         if prediction is None:
             return Match({}, "the prediction has no such molecule")
-        if prediction.molecule is None:
+        if truth.molecule is not None and prediction.molecule is not None:
+            protocol = PROTOCOLS[self.options.protocol]
+            return match_molecules(
+                truth.molecule, prediction.molecule, protocol, budget, self.options.max_angle_deviation
+            )
+        if truth.content == prediction.content and truth.content is not None:
+            return Match({})
+        if prediction.problem is not None:
             return Match({}, f"the prediction cannot be read: {prediction.problem}")
-        return match_molecules(truth.molecule, prediction.molecule, budget, self.options.max_angle_deviation)
+        return Match({}, f"the {'prediction' if prediction.molecule is None else 'ground truth'} draws nothing")
 
 
 def _accuracy(errors: float, tokens: float) -> float | None:

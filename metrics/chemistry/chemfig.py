@@ -16,10 +16,9 @@ from enum import Enum
 
 from metrics.budget import Budget
 from metrics.chemistry.chemfig_source import ChemfigSource, Submolecule
-from metrics.chemistry.fields import LARGEST_ANGLE, read_length, read_number
-from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND, Molecule
-from metrics.chemistry.sketch import Hook, Sketch
-from metrics.chemistry.ssml import read_hook
+from metrics.chemistry.fields import LARGEST_ANGLE, read_hook, read_length, read_number, split_fields
+from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND
+from metrics.chemistry.sketch import DrawnBond, Sketch
 from metrics.chemistry.unreadable import UnreadableMolecule
 
 BOND_STARTS = "-=~<>"
@@ -65,10 +64,8 @@ class Pen:
     in_ring: bool = False
 
 
-def read_chemfig(
-    text: str, submolecules: Mapping[str, Submolecule], angle_increment: float, budget: Budget
-) -> Molecule:
-    """Returns the molecule of a region's content.
+def read_chemfig(text: str, submolecules: Mapping[str, Submolecule], angle_increment: float, budget: Budget) -> Sketch:
+    """Returns the drawing of a region's content.
 
     `angle_increment` is what a predefined angle counts in degrees (45 in the package).
 
@@ -78,7 +75,7 @@ def read_chemfig(
     reader.group(Pen(), 0)
     if reader.source.peek():
         raise UnreadableMolecule(reader.source.offset, "a '(' that this ')' closes")
-    return reader.sketch.finish(budget)
+    return reader.sketch
 
 
 class _ChemfigReader:
@@ -91,6 +88,8 @@ class _ChemfigReader:
         """Whether a bond has reached an atom yet: rings before that lie as one that starts the molecule."""
         self.last_start = 0
         """The atom from which the last bond was drawn."""
+        self.hooks: dict[str, int] = {}
+        """The first atom with a hook of each name, to which the bonds of the later ones lead."""
 
     def group(self, pen: Pen, depth: int, circle: bool = False) -> None:
         """Draws until the group ends, before its `)`, with a circle where the group is a ring `**n`."""
@@ -105,7 +104,7 @@ class _ChemfigReader:
             following = self.source.peek()
             if text or hooks:
                 self.draw_atom(pen, " ".join(text))
-                self.sketch.hooks += [Hook(name, _atom(pen), kind) for name, kind in hooks]
+                self.draw_hooks(_atom(pen), hooks)
             elif following in ("", ")"):
                 return
             elif pen.atom is None:
@@ -125,7 +124,7 @@ class _ChemfigReader:
         self.expand()
         if self.source.peek() == "[":
             offset = self.source.offset
-            fields = _fields(self.source.take_enclosed())
+            fields = split_fields(self.source.take_enclosed())
             pen.default_angle = self.read_angle(fields[0], offset, pen)
             pen.angle = pen.default_angle
             if fields[1]:
@@ -176,7 +175,7 @@ class _ChemfigReader:
         if command == DRAWN_CIRCLE:
             if self.source.peek() == "{":
                 self.source.take_enclosed()
-            return [*CIRCLE]
+            return [CIRCLE]
         return [] if command == "\\chemskipalign" else [command]
 
     def hook(self) -> tuple[str, str]:
@@ -185,6 +184,14 @@ class _ChemfigReader:
         self.source.position += 1
         inside = self.source.take_enclosed() if self.source.peek() == "[" else ""
         return read_hook(f"?[{inside}]", offset)
+
+    def draw_hooks(self, atom: int, hooks: list[tuple[str, str]]) -> None:
+        """Remembers the first hook of each name, and draws the bonds of the later ones."""
+        for name, kind in hooks:
+            if name in self.hooks:
+                self.sketch.close(self.hooks[name], atom, kind)
+            else:
+                self.hooks[name] = atom
 
     def mark(self) -> None:
         """Drops `@{name}`, a mark for arrows."""
@@ -201,7 +208,7 @@ class _ChemfigReader:
         elif pen.last is Last.BOND:
             self.bond_arrived = True
             self.sketch.texts[pen.atom] = text
-            if text == CIRCLE[0]:
+            if text == CIRCLE:
                 self.hang_circle(pen.atom)
         else:
             pen.atom = self.sketch.write_beside(pen.atom, text)
@@ -210,8 +217,8 @@ class _ChemfigReader:
     def hang_circle(self, circle: int) -> None:
         """Makes the bond to a drawn circle, which most often is not drawn, one that ties it."""
         bonds = self.sketch.bonds
-        start = bonds.pop()[0] if bonds and bonds[-1][1] == circle else self.last_start
-        bonds.append((start, circle, CIRCLE_BOND))
+        start = bonds.pop().begin if bonds and bonds[-1].end == circle else self.last_start
+        bonds.append(DrawnBond(start, circle, CIRCLE_BOND))
 
     def bond(self, pen: Pen) -> bool:
         """Draws a bond; True where it closes its ring, which ends the group."""
@@ -219,7 +226,7 @@ class _ChemfigReader:
             self.draw_atom(pen, "")
         kind = self.bond_type()
         offset = self.source.offset
-        fields = _fields(self.source.take_enclosed()) if self.source.peek() == "[" else [""] * 5
+        fields = split_fields(self.source.take_enclosed()) if self.source.peek() == "[" else [""] * 5
         start = _atom(pen)
         style = fields[4].replace(" ", "")
         drawn = None if "draw=none" in style else "~/" if "mcfwavy" in style else kind
@@ -230,7 +237,7 @@ class _ChemfigReader:
             ring.turn = 0.0
             if ring.drawn == ring.sides:
                 if drawn is not None:
-                    self.sketch.bonds.append((start, ring.root, drawn))
+                    self.sketch.close(start, ring.root, drawn)
                 self.skip_to_end()
                 return True
         else:
@@ -298,7 +305,7 @@ class _ChemfigReader:
         half = 180 / pen.ring.sides
         radius = pen.default_length / (2 * math.sin(math.radians(half)))
         circle = self.sketch.grow(pen.ring.root, CIRCLE_BOND, pen.angle + pen.ring.turn + half + 90, radius)
-        self.sketch.texts[circle] = CIRCLE[0]
+        self.sketch.texts[circle] = CIRCLE
 
     def skip_to_end(self) -> None:
         """Passes over what follows the last side of a ring: the package does not draw it."""
@@ -325,13 +332,3 @@ def _atom(pen: Pen) -> int:
     """The atom at the pen; every group draws one before it draws anything else."""
     assert pen.atom is not None
     return pen.atom
-
-
-def _fields(inside: str) -> list[str]:
-    """The five fields of `[angle,length,from,to,style]`, empty where absent, without a mark `@{name}` before them."""
-    inside = inside.strip()
-    if inside.startswith("@") and "}" in inside:
-        inside = inside[inside.index("}") + 1 :].lstrip()
-    fields = [field.strip() for field in inside.split(",", 4)]
-    fields[0] = fields[0].replace(" ", "")
-    return fields + [""] * (5 - len(fields))

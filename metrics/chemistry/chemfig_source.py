@@ -41,6 +41,33 @@ def end_of_enclosed(text: str, start: int) -> int | None:
     return None
 
 
+def bracket_ends(text: str) -> dict[int, int]:
+    """Returns for each brace and square bracket that opens and is closed the index after the one that closes it.
+
+    The same as `end_of_enclosed` for each of them, in one pass.
+    """
+    ends: dict[int, int] = {}
+    opened: list[tuple[str, int]] = []
+    position = 0
+    while match := BRACKET_OR_SHIELD.search(text, position):
+        character, position = match.group(), match.end()
+        if character == "\\":
+            position += 1
+        elif character == "%":
+            line_end = text.find("\n", position)
+            position = line_end + 1 if line_end >= 0 else position
+        elif character in "{[":
+            opened.append((character, match.start()))
+        elif character == "]" and opened and opened[-1][0] == "[":
+            ends[opened.pop()[1]] = position
+        elif character == "}":
+            while opened and opened[-1][0] == "[":
+                opened.pop()
+            if opened:
+                ends[opened.pop()[1]] = position
+    return ends
+
+
 @dataclass(frozen=True, slots=True)
 class Submolecule:
     """What `\\definesubmol{name}N[alternative]{code}` defines.
@@ -151,6 +178,8 @@ class ChemfigSource:
         code = submolecule.alternative if runs_left and submolecule.alternative is not None else submolecule.code
         for number in range(1, submolecule.arguments + 1):
             argument = self.take_enclosed() if self.peek() == "{" else self.take() if self.peek() else ""
+            if len(code) + code.count(f"#{number}") * len(argument) > LONGEST_EXPANSION:
+                raise UnreadableMolecule(offset, f"submolecules that write at most {LONGEST_EXPANSION} characters")
             code = code.replace(f"#{number}", argument)
         self.splice(start, code)
 

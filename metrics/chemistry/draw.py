@@ -63,7 +63,7 @@ def _draw_side(
 ) -> float:
     """Draws one molecule with its upper left corner at (x, y) and returns its height."""
     if region is None or region.molecule is None:
-        words = "(no molecule)" if region is None else f"cannot be read: {region.problem}"
+        words = "(no molecule)" if region is None else f"cannot be read: {region.problem or 'it draws nothing'}"
         _text(svg, x, y + TEXT_HEIGHT, words[:80], DIFFERING)
         return 2 * TEXT_HEIGHT
     points, height = _points(region.molecule, x, y)

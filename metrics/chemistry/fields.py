@@ -1,4 +1,4 @@
-"""The numbers in the brackets after a bond, read the same way by both readers."""
+"""What stands in the brackets after a bond and a hook of raw Chemfig."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
+HOOK = re.compile(r"\?\[\s*([^,\[\]{}\s]*)\s*(?:,\s*([^\[\]]*))?\]\Z")
+HOOK_BONDS = ("-", "=", "~", ">", "<", ">:", "<:", ">|", "<|")
+"""Bonds of hooks by number, from 1."""
 LARGEST_ANGLE = 1e6
 LARGEST_LENGTH = 1e3
 
@@ -59,3 +62,31 @@ def _value(node: ast.AST) -> float:
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         return OPERATORS[type(node.op)](_value(node.left), _value(node.right))
     raise ValueError(node)
+
+
+def read_hook(token: str, offset: int) -> tuple[str, str]:
+    """Returns the name and the bond type of `?`, `?[name]`, `?[name,bond]` or `?[name,bond,style]`.
+
+    The name is `a` and the bond `-` where none is given; a bond may be a number from 1 to 9.
+
+    Raises UnreadableMolecule where it is no hook.
+    """
+    match = HOOK.match(token)
+    if not match:
+        raise UnreadableMolecule(offset, f"a hook such as ?[a] or ?[a,{{-}}] instead of {token[:40]!r}")
+    kind = (match.group(2) or "").split(",")[0].strip().strip("{}").strip().rstrip("_^") or "-"
+    if kind.isdecimal() and 1 <= int(kind) <= len(HOOK_BONDS):
+        kind = HOOK_BONDS[int(kind) - 1]
+    if kind not in HOOK_BONDS:
+        raise UnreadableMolecule(offset, f"a bond or a number from 1 to 9 in the hook instead of {kind[:40]!r}")
+    return match.group(1) or "a", kind
+
+
+def split_fields(inside: str) -> list[str]:
+    """Returns the five fields of `[angle,length,from,to,style]`, empty where absent; a mark `@{name}` is dropped."""
+    inside = inside.strip()
+    if inside.startswith("@") and "}" in inside:
+        inside = inside[inside.index("}") + 1 :].lstrip()
+    fields = [field.strip() for field in inside.split(",", 4)]
+    fields[0] = fields[0].replace(" ", "")
+    return fields + [""] * (5 - len(fields))

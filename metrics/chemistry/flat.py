@@ -13,17 +13,17 @@ SHORTEST_PRINTED = 0.25
 """Bonds up to this length join texts without being seen."""
 
 
-def flat_text(molecule: Molecule) -> list[str] | None:
-    """Returns the tokens of a straight chain, left to right; None where the molecule is a drawing.
+def flat_text(molecule: Molecule) -> str | None:
+    """Returns the text of a straight chain, left to right; None where the molecule is a drawing.
 
     A chain has no branch and no ring, all its bonds run within 15 degrees of the x axis and are of the types
-    `- = ~` (a shorter bond than 0.25 may be of any type); a single atom is one. An empty molecule gives no tokens.
+    `- = ~` (a shorter bond than 0.25 may be of any type); a single atom is one. An empty molecule gives no text.
     """
-    order = sorted(range(len(molecule.atoms)), key=lambda atom: molecule.atoms[atom].x)
-    if len(molecule.bonds) != max(0, len(order) - 1):
+    if len(molecule.bonds) != max(0, len(molecule.atoms) - 1):
         return None
+    order = sorted(range(len(molecule.atoms)), key=lambda atom: molecule.atoms[atom].x)
     between = {(min(bond.begin, bond.end), max(bond.begin, bond.end)): bond for bond in molecule.bonds}
-    tokens = list(molecule.atoms[order[0]].text) if order else []
+    pieces = [molecule.atoms[order[0]].text] if order else []
     for left, right in pairwise(order):
         bond = between.get((min(left, right), max(left, right)))
         if bond is None or not _horizontal(bond, left):
@@ -31,11 +31,11 @@ def flat_text(molecule: Molecule) -> list[str] | None:
         if bond.length > SHORTEST_PRINTED:
             if bond.type not in PRINTED_BONDS:
                 return None
-            tokens += PRINTED_BONDS[bond.type].split()
-        tokens += molecule.atoms[right].text
-    return tokens
+            pieces.append(PRINTED_BONDS[bond.type])
+        pieces.append(molecule.atoms[right].text)
+    return " ".join(pieces)
 
 
 def _horizontal(bond: Bond, left: int) -> bool:
-    angle = bond.angle if bond.begin == left else bond.angle + 180
-    return abs((angle + 180) % 360 - 180) <= STEEPEST
+    off = abs(bond.angle if bond.begin == left else bond.angle - 180) % 360
+    return min(off, 360 - off) <= STEEPEST

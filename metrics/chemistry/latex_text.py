@@ -61,6 +61,7 @@ class _Reader:
 
     nodes: Sequence[Node]
     position: int = 0
+    option_ends: dict[int, int] | None = None
 
     def argument(self) -> list[Node]:
         """Takes the next node as an argument; the empty list where there is none."""
@@ -74,14 +75,26 @@ class _Reader:
         """Takes `[...]` where it stands next; else the empty list."""
         if self.position >= len(self.nodes) or self.nodes[self.position] != "[":
             return []
-        depth = 0
-        for end in range(self.position, len(self.nodes)):
-            depth += (self.nodes[end] == "[") - (self.nodes[end] == "]")
-            if depth == 0:
-                inside = list(self.nodes[self.position + 1 : end])
-                self.position = end + 1
-                return inside
-        return []
+        if self.option_ends is None:
+            self.option_ends = _option_ends(self.nodes)
+        if self.position not in self.option_ends:
+            return []
+        end = self.option_ends[self.position]
+        inside = list(self.nodes[self.position + 1 : end])
+        self.position = end + 1
+        return inside
+
+
+def _option_ends(nodes: Sequence[Node]) -> dict[int, int]:
+    """The index of the `]` for each `[` that is closed."""
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    for number, node in enumerate(nodes):
+        if node == "[":
+            opened.append(number)
+        elif node == "]" and opened:
+            ends[opened.pop()] = number
+    return ends
 
 
 def _written(nodes: Sequence[Node]) -> list[str]:
@@ -152,12 +165,22 @@ def _layers(token: str, reader: _Reader) -> tuple[list[str], list[str], list[str
     middle: Node = _tree(_written(reader.argument()))
     under, middle = _peeled(middle, "\\underset")
     above, middle = _peeled(middle, "\\overset")
-    base = _written(middle)
+    base = _serialized(middle)
     return (above, outer + under, base) if token == "\\underset" else (outer + above, under, base)
 
 
 def _peeled(nodes: Node, command: str) -> tuple[list[str], Node]:
     """What `nodes` put above or below their middle, and the middle, where they are `command` and nothing else."""
     if len(nodes) == 3 and nodes[0] == command:
-        return _written(nodes[1]), nodes[2]
+        return _serialized(nodes[1]), nodes[2]
     return [], nodes
+
+
+def _serialized(node: Node) -> list[str]:
+    """The tokens of what has been written before, a group in its braces; the outermost group without."""
+    if isinstance(node, str):
+        return [node]
+    tokens: list[str] = []
+    for inner in node:
+        tokens += ["{", *_serialized(inner), "}"] if isinstance(inner, list) else [inner]
+    return tokens

@@ -1,24 +1,23 @@
 """Whether two molecules are drawn alike: the competition's rules, from geometry that others prepare.
 
-Start pairs of atoms are tried from the most alike on, four at most. From a start both drawings are walked together
-along the neighbours that face each other. The texts, the numbers of neighbours and the kinds of bonds must agree
-everywhere, and a bond that leads back to an atom that was seen before must lead back to its counterpart in the other
-drawing. (The tool asks only that both atoms were seen before. So it takes two five-membered rings joined by a bond for
-two fused six-membered ones where the angles allow it, against its own rule that all connections must be right.)
+Start pairs of atoms are tried from the most alike on, four at most, by a guided walk of both drawings. Where none
+succeeds, the exact search decides, if the protocol has one.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metrics.budget import Budget
-from metrics.chemistry.alignment import aligned, unlikeness
+from metrics.chemistry.alignment import unlikeness
+from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.molecule import Molecule
-from metrics.chemistry.surroundings import Neighbour, surroundings, turn
+from metrics.chemistry.protocol import Protocol
+from metrics.chemistry.walk import Drawings, Walk
 
 MOST_STARTS = 4
 
@@ -44,7 +43,11 @@ class Match:
 
 
 def match_molecules(
-    truth: Molecule, prediction: Molecule, budget: Budget, max_angle_deviation: float | None = None
+    truth: Molecule,
+    prediction: Molecule,
+    protocol: Protocol,
+    budget: Budget,
+    max_angle_deviation: float | None = None,
 ) -> Match:
     """Compares two molecules; two empty ones are equal.
 
@@ -55,171 +58,63 @@ def match_molecules(
     """
     if not truth.atoms or not prediction.atoms:
         return Match({}, None if not truth.atoms and not prediction.atoms else "one of the molecules is empty")
-    comparison = _Comparison(truth, prediction, budget, max_angle_deviation)
-    return comparison.outcome()
+    drawings = Drawings(truth, prediction, budget, max_angle_deviation)
+    match = _guided(drawings, protocol)
+    if not match.equal and protocol.searches_exactly and len(truth.atoms) == len(prediction.atoms):
+        pairs = isomorphism(drawings)
+        if pairs is not None:
+            return Match(pairs)
+    return match
 
 
-@dataclass(slots=True)
-class _Walk:
-    """Pairs in the order in which they were met, and what stopped the walk."""
-
-    pairs: dict[int, int] = field(default_factory=dict)
-    difference: str | None = None
-    stopped_at: tuple[int, int] | None = None
-
-    def stop(self, truth_atom: int, prediction_atom: int, difference: str) -> _Walk:
-        self.difference = difference
-        self.stopped_at = truth_atom, prediction_atom
-        return self
-
-
-class _Comparison:
-    def __init__(
-        self, truth: Molecule, prediction: Molecule, budget: Budget, max_angle_deviation: float | None
-    ) -> None:
-        self.truth = truth
-        self.prediction = prediction
-        self.budget = budget
-        self.max_angle_deviation = max_angle_deviation
-        self.truth_sees: Sequence[tuple[Neighbour, ...]] = surroundings(truth)
-        self.prediction_sees: Sequence[tuple[Neighbour, ...]] = surroundings(prediction)
-
-    def outcome(self) -> Match:
-        """Matches part after part; the first part without a match decides."""
-        pairs: dict[int, int] = {}
-        while len(pairs) < min(len(self.truth.atoms), len(self.prediction.atoms)):
-            best: _Walk | None = None
-            taken = set(pairs.values())
-            free = ((t, p) for t, p in self.starts() if t not in pairs and p not in taken)
-            for _, start in zip(range(MOST_STARTS), free, strict=False):
-                walk = self.walk(*start)
-                if walk.difference is None:
-                    best = walk
-                    break
-                if best is None or len(walk.pairs) > len(best.pairs):
-                    best = walk
-            assert best is not None, "both sides have atoms left, so there is a start"
-            pairs.update(best.pairs)
-            if best.stopped_at is not None:
-                return Match(pairs, best.difference, *best.stopped_at)
-        return self.leftover(pairs)
-
-    def leftover(self, pairs: dict[int, int]) -> Match:
-        """The outcome once one side has no atom left."""
-        missing, extra = len(self.truth.atoms) - len(pairs), len(self.prediction.atoms) - len(pairs)
-        if missing or extra:
-            return Match(pairs, f"{missing} atoms of the ground truth and {extra} of the prediction belong to no match")
-        return Match(pairs)
-
-    def starts(self) -> Iterator[tuple[int, int]]:
-        """All pairs of atoms, the most alike first: perfect and unique on both sides, perfect, then by cost.
-
-        A pair is perfect where text and neighbours are the same, angles included. Pairs that are equally alike come
-        in the order of writing of the prediction, then of the truth. The costs are only computed once they matter.
-        """
-        perfect = self.perfect_pairs()
-        yield from (pair for pair, unique in perfect if unique)
-        yield from (pair for pair, unique in perfect if not unique)
-        cost = unlikeness(self.truth, self.prediction, self.truth_sees, self.prediction_sees, self.budget)
-        tried = {pair for pair, _ in perfect}
-        for flat in np.argsort(cost.T, axis=None, kind="stable").tolist():
-            pair = flat % len(cost), flat // len(cost)
-            if pair not in tried:
-                yield pair
-
-    def perfect_pairs(self) -> list[tuple[tuple[int, int], bool]]:
-        """The pairs of atoms that look the same, each with whether no other atom of either side does."""
-        truth_looks, prediction_looks = (
-            _looks(self.truth, self.truth_sees),
-            _looks(self.prediction, self.prediction_sees),
-        )
-        alike: dict[object, list[int]] = {}
-        for atom, look in enumerate(truth_looks):
-            alike.setdefault(look, []).append(atom)
-        images = Counter(prediction_looks)
-        self.budget.spend(sum(len(alike.get(look, ())) * count for look, count in images.items()))
-        return [
-            ((atom, image), len(alike[look]) == 1 and images[look] == 1)
-            for image, look in enumerate(prediction_looks)
-            for atom in alike.get(look, ())
-        ]
-
-    def walk(self, truth_start: int, prediction_start: int) -> _Walk:
-        """Walks both drawings from a pair of atoms until something differs or both are done."""
-        walk = _Walk()
-        seen: set[int] = set()
-        to_visit = [(truth_start, prediction_start, -1)]
-        while to_visit:
-            self.budget.spend(1)
-            atom, image, came_from = to_visit.pop()
-            if atom in walk.pairs or image in seen:
-                if walk.pairs.get(atom) != image:
-                    return walk.stop(atom, image, self.closing_words(atom, image, came_from, atom in walk.pairs))
-                continue
-            difference = self.atoms_differ(atom, image)
-            if difference is not None:
-                return walk.stop(atom, image, difference)
-            walk.pairs[atom] = image
-            seen.add(image)
-            facing = aligned(self.truth_sees[atom], self.prediction_sees[image], self.budget)
-            for neighbour, other in zip(self.truth_sees[atom], facing, strict=True):
-                difference = self.bonds_differ(atom, neighbour, other)
-                if difference is not None:
-                    return walk.stop(atom, image, difference)
-                to_visit.append((neighbour.atom, other.atom, atom))
-        return walk
-
-    def atoms_differ(self, atom: int, image: int) -> str | None:
-        truth_text, prediction_text = self.truth.atoms[atom].text, self.prediction.atoms[image].text
-        if truth_text != prediction_text:
-            return f"{self.name(atom)}: the prediction has {_quoted(prediction_text)} there"
-        truth_degree, prediction_degree = len(self.truth_sees[atom]), len(self.prediction_sees[image])
-        if truth_degree != prediction_degree:
-            return f"{self.name(atom)}: {truth_degree} bonds in the ground truth, {prediction_degree} in the prediction"
-        return None
-
-    def bonds_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> str | None:
-        if neighbour.kind != other.kind:
-            where = self.bond_name(atom, neighbour.atom)
-            truth_type = self.truth.bonds[neighbour.bond].type
-            prediction_type = self.prediction.bonds[other.bond].type
-            return f"{where}: {truth_type!r} in the ground truth, {prediction_type!r} in the prediction"
-        deviation = turn(neighbour.angle, other.angle)
-        if self.max_angle_deviation is not None and deviation > self.max_angle_deviation:
-            where = self.bond_name(atom, neighbour.atom)
-            return f"{where}: turned by {deviation:.0f} degrees in the prediction"
-        return None
-
-    def closing_words(self, atom: int, image: int, came_from: int, closes_in_truth: bool) -> str:
-        where = self.bond_name(came_from, atom)
-        if closes_in_truth:
-            return f"{where} closes a ring; in the prediction it leads to another atom"
-        return f"{where} leads on; in the prediction it closes a ring"
-
-    def bond_name(self, begin: int, end: int) -> str:
-        """A bond in words."""
-        return f"the bond from {self.name(begin)} to {self.name(end)}"
-
-    def name(self, atom: int) -> str:
-        """The atom in words: its number in order of writing, from 1, its text or its neighbours' texts."""
-        text = self.truth.atoms[atom].text
-        if text:
-            return f"atom {atom + 1} {_quoted(text)}"
-        beside = [self.truth.atoms[n.atom].text for n in self.truth_sees[atom] if self.truth.atoms[n.atom].text]
-        at = f" beside {_quoted(beside[0])}" if beside else ""
-        return f"atom {atom + 1} (a corner{at})"
+def _guided(drawings: Drawings, protocol: Protocol) -> Match:
+    """Matches part after part by guided walks; the first part without a match decides."""
+    pairs: dict[int, int] = {}
+    starts = _starts(drawings)
+    while len(pairs) < min(len(drawings.truth.atoms), len(drawings.prediction.atoms)):
+        best: Walk | None = None
+        taken = set(pairs.values())
+        free = ((t, p) for t, p in _paired(starts, drawings) if t not in pairs and p not in taken)
+        for _, start in zip(range(MOST_STARTS), free, strict=False):
+            walk = drawings.walk(*start, protocol.asks_for_counterparts)
+            if walk.difference is None:
+                best = walk
+                break
+            if best is None or len(walk.pairs) > len(best.pairs):
+                best = walk
+        assert best is not None, "both sides have atoms left, so there is a start"
+        pairs.update(best.pairs)
+        if best.stopped_at is not None:
+            return Match(pairs, best.difference, *best.stopped_at)
+    return _leftover(drawings, pairs)
 
 
-def _looks(molecule: Molecule, sees: Sequence[Sequence[Neighbour]]) -> list[object]:
-    """What matching sees of each atom: its text, and angle, bond and degree of its neighbours."""
-    return [
-        (atom.text, tuple((neighbour.angle, neighbour.kind, neighbour.degree) for neighbour in neighbours))
-        for atom, neighbours in zip(molecule.atoms, sees, strict=True)
-    ]
+def _leftover(drawings: Drawings, pairs: dict[int, int]) -> Match:
+    """The outcome once one side has no atom left."""
+    missing, extra = len(drawings.truth.atoms) - len(pairs), len(drawings.prediction.atoms) - len(pairs)
+    if missing or extra:
+        return Match(pairs, f"{missing} atoms of the ground truth and {extra} of the prediction belong to no match")
+    return Match(pairs)
 
 
-def _quoted(text: Sequence[str]) -> str:
-    if not text:
-        return "no text"
-    written = "".join(text)
-    return repr(written if len(written) <= 40 else f"{written[:39]}…")
+def _starts(drawings: Drawings) -> NDArray[np.int64]:
+    """All pairs of atoms, the most alike first: perfect and unique on both sides, perfect, then by cost.
+
+    A pair is the number of the prediction's atom times the number of the truth's atoms, plus the truth's atom. It is
+    perfect where text and neighbours are the same, angles included. Pairs that are equally alike come in this order.
+    """
+    cost = unlikeness(
+        drawings.truth, drawings.prediction, drawings.truth_sees, drawings.prediction_sees, drawings.budget
+    )
+    perfect = cost == 0
+    unique = (perfect.sum(axis=1, keepdims=True) == 1) & (perfect.sum(axis=0, keepdims=True) == 1)
+    rank = np.where(perfect, np.where(unique, 0.0, 1000.0), cost + 2000.0)
+    starts: NDArray[np.int64] = np.argsort(rank.T, axis=None, kind="stable")
+    return starts
+
+
+def _paired(starts: NDArray[np.int64], drawings: Drawings) -> Iterator[tuple[int, int]]:
+    for start in starts:
+        drawings.budget.spend(1)
+        prediction_atom, truth_atom = divmod(int(start), len(drawings.truth.atoms))
+        yield truth_atom, prediction_atom

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CIRCLE = ("\\circle",)
+CIRCLE = "\\circle"
 """The text of the atom that stands for the circle within an aromatic ring."""
 CIRCLE_BOND = "-:"
 """The bond between a circle and the atoms of its ring; also what joins two texts that stand at one place."""
@@ -14,12 +14,12 @@ MIRRORED_WEDGE = {">": "<", ">:": "<:", ">|": "<|"}
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A group of atoms drawn at one place; `text` are its LaTeX tokens, empty for a plain corner.
+    """A group of atoms drawn at one place; `text` is its LaTeX without blanks, empty for a plain corner.
 
     x grows to the right and y downwards, in units of one bond length.
     """
 
-    text: tuple[str, ...]
+    text: str
     x: float
     y: float
 
@@ -31,7 +31,10 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """A bond from atom `begin` to atom `end` (indices); `angle` in degrees, counter-clockwise from the right."""
+    """A bond from atom `begin` to atom `end` (indices); `angle` in degrees, counter-clockwise from the right.
+
+    Angle and length are those that were written, or, where a bond closes a ring, those between its ends.
+    """
 
     begin: int
     end: int
@@ -47,7 +50,7 @@ class Bond:
 
 @dataclass(frozen=True, slots=True)
 class Molecule:
-    """What one `\\chemfig` region draws."""
+    """What one `\\chemfig` region draws; the order of the atoms decides between equal choices."""
 
     atoms: tuple[Atom, ...]
     bonds: tuple[Bond, ...]

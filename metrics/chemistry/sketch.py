@@ -1,8 +1,8 @@
 """A drawing in the making: what both readers draw into, and how it becomes a molecule.
 
-Readers place atoms, join them with bonds and set hooks. `finish` then does what the competition's tool does after
-reading: atoms drawn at one place become one, of several bonds between two atoms the highest stays, hooks become
-bonds, and circles are tied to their rings.
+Readers place atoms and join them with bonds. `finish` then ties circles to their rings. For a comparison with raw
+Chemfig, which writes one drawing in many ways, it also brings texts into one form, makes atoms drawn at one place one,
+and keeps the highest of several bonds between two atoms.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from metrics.budget import Budget
 from metrics.chemistry.circles import tie_circles
 from metrics.chemistry.latex_text import normalize, tokenize
 from metrics.chemistry.molecule import CIRCLE_BOND, Atom, Bond, Molecule
+from metrics.chemistry.protocol import Protocol
 
 SAME_PLACE = 0.01
 """Atoms closer than this (in bond lengths) are drawn at one place."""
@@ -26,38 +27,45 @@ BOND_ORDER = {"-": 0, "=": 1, "~": 2}
 """Of several bonds between the same atoms the highest is seen; every other type hides these."""
 
 
-@dataclass(slots=True)
-class Hook:
-    """A mark `?[name]` on an atom; the first of a name is where the bonds of the later ones lead."""
+@dataclass(frozen=True, slots=True)
+class DrawnBond:
+    """A bond as it was drawn; angle and length are None where it closes a ring between two placed atoms."""
 
-    name: str
-    atom: int
-    bond_type: str
+    begin: int
+    end: int
+    type: str
+    angle: float | None = None
+    length: float | None = None
 
 
 @dataclass(slots=True)
 class Sketch:
-    """Atoms by index with their source text and place, bonds between them, and hooks, in order of writing."""
+    """Atoms by index with their source text and place, the numbers in whose order they were made, and bonds."""
 
     texts: list[str] = field(default_factory=list)
     places: list[tuple[float, float]] = field(default_factory=list)
-    bonds: list[tuple[int, int, str]] = field(default_factory=list)
-    hooks: list[Hook] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    bonds: list[DrawnBond] = field(default_factory=list)
 
-    def place(self, x: float, y: float, text: str = "") -> int:
-        """Draws an atom and returns its index."""
+    def place(self, x: float, y: float, text: str = "", number: int | None = None) -> int:
+        """Draws an atom and returns its index, which is also its number where none is given."""
+        self.numbers.append(len(self.texts) if number is None else number)
         self.texts.append(text)
         self.places.append((x, y))
         return len(self.texts) - 1
 
-    def grow(self, begin: int, bond_type: str | None, angle: float, length: float) -> int:
+    def grow(self, begin: int, bond_type: str | None, angle: float, length: float, number: int | None = None) -> int:
         """Draws a bond from `begin` and a textless atom at its end, which it returns; None draws no line."""
         x, y = self.places[begin]
-        radians = math.radians(angle)
-        end = self.place(x + length * math.cos(radians), y - length * math.sin(radians))
+        radians = angle * math.pi / 180
+        end = self.place(x + length * math.cos(radians), y - length * math.sin(radians), "", number)
         if bond_type is not None:
-            self.bonds.append((begin, end, bond_type))
+            self.bonds.append(DrawnBond(begin, end, bond_type, angle, length))
         return end
+
+    def close(self, begin: int, end: int, bond_type: str) -> None:
+        """Draws a bond between two atoms that have their places."""
+        self.bonds.append(DrawnBond(begin, end, bond_type))
 
     def write_beside(self, atom: int, text: str) -> int:
         """Writes text after a finished atom, as a second atom at the same place, which it returns."""
@@ -65,20 +73,27 @@ class Sketch:
         self.texts[beside] = text
         return beside
 
-    def finish(self, budget: Budget) -> Molecule:
-        """Returns the molecule that is seen; the empty molecule where nothing was drawn."""
-        budget.spend(len(self.texts) + len(self.bonds))
-        texts = [_short_text(text) if len(text) <= LONGEST_CACHED else _atom_text(text) for text in self.texts]
-        merged = self._merged(texts, budget)
-        bonds = _highest([(merged[a], merged[b], kind) for a, b, kind in self.bonds if merged[a] != merged[b]])
-        bonds += self._hooked(merged)
-        joined = {atom for begin, end, _ in bonds for atom in (begin, end)}
-        kept = [atom for atom in range(len(texts)) if merged[atom] == atom and (atom in joined or not joined)]
+    def finish(self, protocol: Protocol, beside_chemfig: bool, budget: Budget) -> Molecule:
+        """Returns the molecule that is seen; the empty molecule where nothing was drawn.
+
+        `beside_chemfig` says that this side or the other is raw Chemfig.
+        """
+        budget.spend(2 * (len(self.texts) + len(self.bonds)))
+        texts, bonds, kept = [text.replace(" ", "") for text in self.texts], self.bonds, [*range(len(self.texts))]
+        if beside_chemfig:
+            texts = _normalized(self.texts, budget)
+            merged = self._merged(texts, budget)
+            bonds = _highest([_moved(bond, merged) for bond in bonds if merged[bond.begin] != merged[bond.end]])
+            joined = {atom for bond in bonds for atom in (bond.begin, bond.end)}
+            kept = [atom for atom in kept if merged[atom] == atom and (atom in joined or not joined)]
+        if protocol.orders_by_name:
+            kept = sorted(kept, key=lambda atom: str(self.numbers[atom]))
         index = {atom: number for number, atom in enumerate(kept)}
         atoms = [Atom(texts[atom], *self.places[atom]) for atom in kept]
-        return tie_circles(atoms, [_bond(atoms, index[a], index[b], kind) for a, b, kind in bonds], budget)
+        finished = [_finished(atoms, index[bond.begin], index[bond.end], bond) for bond in bonds]
+        return Molecule(tuple(atoms), tuple(finished))
 
-    def _merged(self, texts: list[tuple[str, ...]], budget: Budget) -> list[int]:
+    def _merged(self, texts: list[str], budget: Budget) -> list[int]:
         """The atom that each atom is seen as: the first one at its place, unless both have text.
 
         Moves a text onto the atom that stays.
@@ -88,7 +103,7 @@ class Sketch:
         for atom, (x, y) in enumerate(self.places):
             column, row = math.floor(x / SAME_PLACE), math.floor(y / SAME_PLACE)
             around = [(column + across, row + down) for across in (-1, 0, 1) for down in (-1, 0, 1)]
-            budget.spend(sum(len(cells.get(cell, ())) for cell in around))
+            budget.spend(9 + sum(len(cells.get(cell, ())) for cell in around))
             near = sorted(
                 other
                 for cell in around
@@ -102,38 +117,42 @@ class Sketch:
                 cells.setdefault((column, row), []).append(atom)
         return merged
 
-    def _hooked(self, merged: list[int]) -> list[tuple[int, int, str]]:
-        first: dict[str, int] = {}
-        bonds = []
-        for hook in self.hooks:
-            atom = merged[hook.atom]
-            if hook.name in first:
-                bonds.append((atom, first[hook.name], hook.bond_type))
-            else:
-                first[hook.name] = atom
-        return bonds
+
+def tied(molecule: Molecule, protocol: Protocol, budget: Budget) -> Molecule:
+    """Returns the molecule with its circles tied to their rings."""
+    return tie_circles(list(molecule.atoms), list(molecule.bonds), protocol.ties_open_rings, budget)
 
 
-def _atom_text(text: str) -> tuple[str, ...]:
-    """The comparable tokens of an atom; line breaks print nothing there."""
-    return normalize(token for token in tokenize(text) if token not in LINE_BREAKS)
+def _normalized(texts: list[str], budget: Budget) -> list[str]:
+    budget.spend(4 * sum(map(len, texts)))
+    return [_short_text(text) if len(text) <= LONGEST_CACHED else _atom_text(text) for text in texts]
+
+
+def _atom_text(text: str) -> str:
+    """The comparable form of an atom's text; line breaks print nothing there."""
+    return "".join(normalize(token for token in tokenize(text) if token not in LINE_BREAKS))
 
 
 _short_text = lru_cache(maxsize=10_000)(_atom_text)
 """The same texts come again and again: most atoms are one of a few dozen."""
 
 
-def _highest(bonds: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def _moved(bond: DrawnBond, merged: list[int]) -> DrawnBond:
+    return DrawnBond(merged[bond.begin], merged[bond.end], bond.type, bond.angle, bond.length)
+
+
+def _highest(bonds: list[DrawnBond]) -> list[DrawnBond]:
     """Keeps one bond between two atoms, at the place of the first: the highest, the latest of equals."""
-    best: dict[tuple[int, int], tuple[int, int, str]] = {}
+    best: dict[tuple[int, int], DrawnBond] = {}
     for bond in bonds:
-        ends = min(bond[:2]), max(bond[:2])
-        if ends not in best or BOND_ORDER.get(bond[2], 3) >= BOND_ORDER.get(best[ends][2], 3):
+        ends = min(bond.begin, bond.end), max(bond.begin, bond.end)
+        if ends not in best or BOND_ORDER.get(bond.type, 3) >= BOND_ORDER.get(best[ends].type, 3):
             best[ends] = bond
     return list(best.values())
 
 
-def _bond(atoms: list[Atom], begin: int, end: int, bond_type: str) -> Bond:
+def _finished(atoms: list[Atom], begin: int, end: int, bond: DrawnBond) -> Bond:
     across, down = atoms[end].x - atoms[begin].x, atoms[end].y - atoms[begin].y
-    angle = math.degrees(math.atan2(-down, across)) % 360
-    return Bond(begin, end, bond_type, angle, math.hypot(across, down))
+    angle = math.atan2(-down, across) * 180.0 / math.pi if bond.angle is None else bond.angle
+    length = math.hypot(across, down) if bond.length is None else bond.length
+    return Bond(begin, end, bond.type, angle, length)

@@ -2,140 +2,261 @@
 
     C H _ { 3 } -[:30.0,1.0] ?[a] branch( =[:90.0] O branch) -[:330.0] O H
 
-Pieces of text join into the text of the current atom; `TYPE[:angle,length]` is a bond to a new atom; `branch(` and
-`branch)` come back to the atom where they began; `?[a]` marks the current atom and `?[a,{-}]` closes a ring to it.
+Pieces of text join; `TYPE[:angle,length]` is a bond to a new atom; `branch(` and `branch)` come back to the atom where
+they began; `?[a]` marks an atom and `?[a,{-}]` closes a ring to it. Any other token is text: `N-[:90]` is.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 from metrics.budget import Budget
-from metrics.chemistry.fields import LARGEST_ANGLE, read_length, read_number
-from metrics.chemistry.molecule import Molecule
-from metrics.chemistry.sketch import Hook, Sketch
+from metrics.chemistry.protocol import Protocol
+from metrics.chemistry.sketch import Sketch
 from metrics.chemistry.unreadable import UnreadableMolecule
 
 OPEN, CLOSE = "branch(", "branch)"
 BOND_TYPES = (">:", "<:", ">|", "<|", "-:", "=_", "=^", "~/", "-", "=", "~", ">", "<")
 BOND_TYPE = "|".join(re.escape(kind) for kind in BOND_TYPES)
-BRACKETED_BOND = re.compile(rf"({BOND_TYPE})\[([^\[\]]*)\]\Z")
-HOOK = re.compile(r"\?\[\s*([^,\[\]{}\s]*)\s*(?:,\s*([^\[\]]*))?\]\Z")
-HOOK_BONDS = ("-", "=", "~", ">", "<", ">:", "<:", ">|", "<|")
-"""Bonds of hooks by number, from 1."""
-PIECE = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
-TOKEN = re.compile(rf"branch[()]|\?(?:\[[^\[\]]*\])?|(?:{BOND_TYPE})(?:\[[^\[\]]*\]?)?|\\[A-Za-z]+|\\.|\S", re.DOTALL)
+BOND = re.compile(rf"(?:{BOND_TYPE})\[")
+NUMBER = re.compile(r"[\d.]+")
+SIGNED_NUMBER = re.compile(r"[-+]?[\d.]+")
+MARK = re.compile(r"\?\[([a-zA-Z]+)\]")
+CLOSING_HOOK = re.compile(r"\?\[([a-zA-Z]+),\{([^{}]+)\}\]")
+LARGEST_NUMBER = 1e9
+DEEPEST_BRANCH = 1000
+
+FULL_BOND = re.compile(rf"(?:{BOND_TYPE})\[:[\d.]+,[\d.]+\]\Z")
+SHORT_BOND = re.compile(rf"(?:{BOND_TYPE})\[:[\d.]+\]\Z")
+HOOK = re.compile(r"\?\[[a-zA-Z]+(?:,\{[^{}]+\})?\]\Z")
+OWN_WORDS = re.compile(r"branch[()]|\\circle(?![a-zA-Z])")
+RAW_RING = re.compile(r"\*(?:\[[^\[\]]*\])?\d+\(|\[::")
+RAW_BRANCH = re.compile(rf"\(\s*(?:{BOND_TYPE}|[\[?(])|\*\s*\d")
+PIECE = r"\\[A-Za-z]+|\\.|."
+OWN_TOKEN = rf"(?:{BOND_TYPE})\[:[^\[\]]*\]|\?\[[^\[\]]*\]"
+SPACED = re.compile(rf"(?:{OWN_TOKEN})?(?:{PIECE})?\Z|(?:{PIECE})(?:{OWN_TOKEN})\Z", re.DOTALL)
+"""One bond or hook, one piece of text, or both, where a blank is missing."""
 
 
-def is_ssml(text: str) -> bool:
-    """Whether the content of a region looks like SSML: its own words, or nothing that only raw Chemfig has.
+def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
+    """Whether the content of a region looks like SSML.
 
-    Raw Chemfig with blanks everywhere shows in bonds without brackets of their own, in `(`, `*` and `[` that
-    start a branch, a ring and options, and in tokens of several characters.
+    SSML has words of its own, or whole bonds and hooks between blanks. Raw Chemfig shows in rings, relative angles,
+    branches in parentheses and tokens of several characters. Where blanks stand between all characters it is SSML,
+    unless bare bonds, rings or options are among them and `reads_spaced_chemfig` is set.
     """
-    tokens = text.split()
-    if any(token in (OPEN, CLOSE, "\\circle") for token in tokens):
+    if OWN_WORDS.search(text):
         return True
+    if RAW_RING.search(text):
+        return False
+    tokens = text.split()
+    if any(FULL_BOND.match(token) for token in tokens):
+        return True
+    if all(SPACED.match(token) for token in tokens):
+        return not reads_spaced_chemfig or not _has_outside_braces(tokens)
+    if RAW_BRANCH.search(text):
+        return False
+    return any(SHORT_BOND.match(token) or HOOK.match(token) for token in tokens)
+
+
+def has_own_words(line: str) -> bool:
+    """Whether a line has words that only SSML has, so that all its regions are SSML, however damaged."""
+    return OWN_WORDS.search(line) is not None
+
+
+def _has_outside_braces(tokens: list[str]) -> bool:
+    """Whether a bare bond, a ring, an option or a branch `( -` of raw Chemfig stands outside braces."""
     depth = 0
-    for number, token in enumerate(tokens):
+    for token, following in pairwise([*tokens, ""]):
         depth += (token == "{") - (token == "}")
-        if depth > 0 or BRACKETED_BOND.match(token) or HOOK.match(token):
-            continue
-        following = tokens[number + 1] if number + 1 < len(tokens) else ""
-        if token in BOND_TYPES or token in "*[" or (token == "(" and re.match(r"[-=~<>*(\[]", following)):
-            return False
-        if not PIECE.fullmatch(token):
-            return False
-    return True
+        if depth <= 0 and (token in "-=~<>*[" or (token == "(" and following[:1] in {*"-=~<>*(["})):
+            return True
+    return False
 
 
-def read_ssml(text: str, budget: Budget) -> Molecule:
-    """Returns the molecule of a region's content; branches that are still open at the end are closed.
+def read_ssml(text: str, protocol: Protocol, numbers: Iterator[int], budget: Budget) -> Sketch | None:
+    """Returns the drawing of a region's content, None where there is none; open branches are closed at the end.
 
-    Raises UnreadableMolecule where a branch is closed that none opened, or a bond or a hook is malformed.
+    Atoms are numbered from `numbers` in the order in which they are made, also before an error.
+
+    Raises UnreadableMolecule where a bond or a hook is malformed or there is no atom for it.
     """
-    reader = _SsmlReader()
-    for match in TOKEN.finditer(text):
-        budget.spend(len(match.group()))
-        reader.take(match.group(), match.start())
-    return reader.sketch.finish(budget)
+    budget.spend(len(text))
+    reader = (_NewestAtomReader if protocol.writes_on_newest_atom else _Reader)(numbers, protocol.reads_signs)
+    pieces: list[str] = []
+    offset = 0
+    for match in re.finditer(r"\S+", text):
+        for item in _without_line_breaks(match.group()):
+            budget.spend(2)
+            if _is_text(item):
+                offset = offset if pieces else match.start()
+                pieces.append(item)
+                continue
+            reader.write(pieces, offset)
+            reader.take(item, match.start())
+    reader.write(pieces, offset)
+    return reader.sketch if reader.sketch.texts else None
 
 
-class _SsmlReader:
-    def __init__(self) -> None:
+def plain(text: str) -> str:
+    """Returns a region's content without blanks and line breaks, as it is compared where it cannot be read."""
+    return "".join(item for token in text.split() for item in _without_line_breaks(token))
+
+
+def _without_line_breaks(token: str) -> list[str]:
+    if "\\" not in token:
+        return [token]
+    return token.replace("\\\\", "").replace("\\enter", "").replace("\\space", " ").split()
+
+
+def _is_text(item: str) -> bool:
+    return "?" not in item and item not in (OPEN, CLOSE) and not BOND.match(item)
+
+
+class _Reader:
+    """Text, hooks and bonds belong to the current atom, which `branch)` gives back."""
+
+    def __init__(self, numbers: Iterator[int], reads_signs: bool) -> None:
         self.sketch = Sketch()
-        self.atom: int | None = None
-        self.finished = False
+        self.numbers = numbers
+        self.number = SIGNED_NUMBER if reads_signs else NUMBER
+        self.marks: dict[str, int] = {}
         self.branches: list[int] = []
-        self.braces = 0
+        self.atom: int | None = None
 
-    def take(self, token: str, offset: int) -> None:
-        """Draws what one token says."""
-        self.braces += (token == "{") - (token == "}")
-        if token == OPEN:
-            self.branches.append(self.current())
-        elif token == CLOSE:
-            if not self.branches:
-                raise UnreadableMolecule(offset, f"a {OPEN!r} before this {CLOSE!r}")
-            self.atom = self.branches.pop()
-            self.finished = True
-        elif self.braces <= 0 and token.startswith("?"):
-            self.hook(token, offset)
-        elif self.braces <= 0 and (token in BOND_TYPES or re.match(rf"({BOND_TYPE})\[", token)):
-            self.bond(token, offset)
+    def write(self, pieces: list[str], offset: int) -> None:
+        """Writes the pieces of text as one, and empties the list; pieces may also join into a bond or a branch."""
+        joined = "".join(pieces)
+        if not _is_text(joined):
+            self.take(joined, offset)
+        elif pieces:
+            self.text(" ".join(pieces))
+        pieces.clear()
+
+    def take(self, item: str, offset: int) -> None:
+        """Draws what one item says that is no text."""
+        if item == OPEN:
+            self.open(offset)
+        elif item == CLOSE:
+            self.close(offset)
+        elif "?" in item:
+            self.hook(item, offset)
         else:
-            atom = self.writable()
-            self.sketch.texts[atom] += f" {token}"
+            self.bond(item, offset)
+
+    def text(self, text: str) -> None:
+        """Writes on the current atom, or, where it has text already, beside it."""
+        atom = self.current()
+        if self.sketch.texts[atom]:
+            self.atom = atom = self.sketch.write_beside(atom, "")
+        self.sketch.texts[atom] = text
 
     def current(self) -> int:
         """The current atom; at the start, a new one."""
         if self.atom is None:
-            self.atom = self.sketch.place(0.0, 0.0)
+            self.atom = self.sketch.place(0.0, 0.0, "", next(self.numbers))
         return self.atom
 
-    def writable(self) -> int:
-        """The atom that takes text and hooks: the current one, or beside it a new one once its branches are done."""
-        if self.finished:
-            self.atom = self.sketch.write_beside(self.current(), "")
-            self.finished = False
+    def open(self, offset: int) -> None:
+        """Begins a branch."""
+        self.branches.append(self.current())
+
+    def close(self, offset: int) -> None:
+        """Ends a branch."""
+        if not self.branches:
+            raise UnreadableMolecule(offset, f"a {OPEN!r} before this {CLOSE!r}")
+        self.atom = self.branches.pop()
+
+    def hooked(self) -> int:
+        """The atom that a hook stands on."""
         return self.current()
 
-    def bond(self, token: str, offset: int) -> None:
+    def bond(self, item: str, offset: int) -> None:
         """Draws a bond and goes to the new atom at its end."""
-        match = BRACKETED_BOND.match(token)
-        if not match and token not in BOND_TYPES:
-            raise UnreadableMolecule(offset, f"a bond such as -[:30.0,1.0] instead of {token[:40]!r}")
-        angle, length = 0.0, 1.0
-        kind = match.group(1) if match else token
-        if match:
-            numbers = match.group(2).split(",")
-            angle_text = numbers[0].strip().removeprefix(":")
-            if angle_text:
-                angle = read_number(angle_text, offset, "an angle in degrees", LARGEST_ANGLE)
-            if len(numbers) > 1 and numbers[1].strip():
-                length = read_length(numbers[1], offset)
-        self.atom = self.sketch.grow(self.current(), kind.rstrip("_^"), angle, length)
-        self.finished = False
+        kind, angle, length = self.bond_parts(item, offset)
+        self.atom = self.sketch.grow(self.current(), kind, angle, length, next(self.numbers))
 
-    def hook(self, token: str, offset: int) -> None:
-        """Sets a hook on the current atom."""
-        name, kind = read_hook(token, offset)
-        self.sketch.hooks.append(Hook(name, self.writable(), kind))
+    def bond_parts(self, item: str, offset: int) -> tuple[str, float, float]:
+        """The type, the angle in degrees and the length (1 where none is written) of a bond."""
+        kind, _, _ = item.rpartition("[")
+        try:
+            values = [float(number) for number in self.number.findall(item[item.index("[") :])][:2]
+        except ValueError:
+            values = []
+        if not values or any(abs(value) > LARGEST_NUMBER for value in values):
+            raise UnreadableMolecule(offset, f"a bond such as -[:30.0,1.0] instead of {item[:40]!r}")
+        return _bond_type(kind), values[0], abs(values[1]) if len(values) > 1 else 1.0
+
+    def hook(self, item: str, offset: int) -> None:
+        """Marks an atom, or closes a ring from a marked atom to the current one."""
+        mark, closing = MARK.match(item), CLOSING_HOOK.match(item)
+        if mark:
+            self.marks[mark.group(1)] = self.hooked()
+        elif MARK.search(item) or not closing:
+            raise UnreadableMolecule(offset, f"a hook such as ?[a] or ?[a,{{-}}] instead of {item[:40]!r}")
+        elif closing.group(1) not in self.marks or not self.sketch.texts:
+            raise UnreadableMolecule(offset, f"an atom with the mark ?[{closing.group(1)[:40]}] before {item[:40]!r}")
+        else:
+            self.sketch.close(self.marks[closing.group(1)], self.hooked(), _bond_type(closing.group(2)))
 
 
-def read_hook(token: str, offset: int) -> tuple[str, str]:
-    """Returns the name and the bond type of `?`, `?[name]`, `?[name,bond]` or `?[name,bond,style]`.
+class _NewestAtomReader(_Reader):
+    """Text and hooks belong to the newest atom; only a bond starts where `branch)` came back to.
 
-    The name is `a` and the bond `-` where none is given; a bond may be a number from 1 to 9.
-
-    Raises UnreadableMolecule where it is no hook.
+    Atom k is the k-th that a bond leads to, and atom 0 exists once there is text or a bond. Branches are remembered
+    by their level, which a surplus `branch)` makes negative.
     """
-    match = HOOK.match(token) if token != "?" else HOOK.match("?[]")
-    if not match:
-        raise UnreadableMolecule(offset, f"a hook such as ?[a] or ?[a,{{-}}] instead of {token[:40]!r}")
-    kind = (match.group(2) or "").split(",")[0].strip().strip("{}").strip().rstrip("_^") or "-"
-    if kind.isdecimal() and 1 <= int(kind) <= len(HOOK_BONDS):
-        kind = HOOK_BONDS[int(kind) - 1]
-    if kind not in BOND_TYPES:
-        raise UnreadableMolecule(offset, f"a bond or a number from 1 to 9 in the hook instead of {kind[:40]!r}")
-    return match.group(1) or "a", kind
+
+    def __init__(self, numbers: Iterator[int], reads_signs: bool) -> None:
+        super().__init__(numbers, reads_signs)
+        self.begins: list[int | None] = [None] * DEEPEST_BRANCH
+        self.level = 0
+        self.level_of_bond = 0
+        self.came_back = False
+
+    def text(self, text: str) -> None:
+        """Writes on the newest atom; where it has text already, the new text is dropped."""
+        if not self.sketch.texts:
+            self.sketch.place(0.0, 0.0, text, next(self.numbers))
+        elif not self.sketch.texts[-1]:
+            self.sketch.texts[-1] = text
+
+    def hooked(self) -> int:
+        """The newest atom."""
+        return max(0, len(self.sketch.texts) - 1)
+
+    def open(self, offset: int) -> None:
+        """Begins a branch; right after another one's end the two have one beginning."""
+        if not -DEEPEST_BRANCH <= self.level < DEEPEST_BRANCH:
+            raise UnreadableMolecule(offset, f"at most {DEEPEST_BRANCH} branches within each other")
+        if not self.came_back:
+            self.begins[self.level] = self.hooked()
+        self.level += 1
+
+    def close(self, offset: int) -> None:
+        """Ends a branch."""
+        self.level -= 1
+        self.level_of_bond = self.level
+        self.came_back = True
+
+    def bond(self, item: str, offset: int) -> None:
+        """Draws a bond from where the last branch began, or from the newest atom."""
+        number = next(self.numbers)
+        kind, angle, length = self.bond_parts(item, offset)
+        if self.came_back:
+            begin = self.begins[self.level_of_bond] if -DEEPEST_BRANCH <= self.level_of_bond < DEEPEST_BRANCH else None
+            if begin is None or begin >= len(self.sketch.texts):
+                raise UnreadableMolecule(offset, f"an atom at which the branch before {item[:40]!r} began")
+            self.came_back = False
+        else:
+            if not self.sketch.texts:
+                self.sketch.place(0.0, 0.0, "", next(self.numbers))
+            begin = self.hooked()
+        self.sketch.grow(begin, kind, angle, length, number)
+
+
+def _bond_type(written: str) -> str:
+    """The type of a bond; on which side a double bond has its second line does not count."""
+    return written.replace("_", "").replace("^", "")

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 from metrics.chemistry.molecule import Molecule
 
-ANGLE_DIGITS = 6
-"""Angles are rounded to this many decimals of a degree, so that the noise of coordinates decides nothing."""
-
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
@@ -23,21 +20,25 @@ class Neighbour:
 
 
 def surroundings(molecule: Molecule) -> list[tuple[Neighbour, ...]]:
-    """Returns for each atom its neighbours by growing angle; an atom bonded to itself sees itself twice."""
-    ends: list[list[tuple[int, int]]] = [[] for _ in molecule.atoms]
+    """Returns for each atom its neighbours by growing angle; an atom bonded to itself sees itself twice.
+
+    Neighbours at one angle come in order of writing, those whose bonds end at the atom first.
+    """
+    ended: list[list[tuple[int, int]]] = [[] for _ in molecule.atoms]
+    begun: list[list[tuple[int, int]]] = [[] for _ in molecule.atoms]
     for number, bond in enumerate(molecule.bonds):
-        ends[bond.begin].append((number, bond.end))
-        ends[bond.end].append((number, bond.begin))
+        ended[bond.end].append((number, bond.begin))
+        begun[bond.begin].append((number, bond.end))
+    ends = [[*first, *second] for first, second in zip(ended, begun, strict=True)]
+    kinds = [bond.kind for bond in molecule.bonds]
     return [
         tuple(
             sorted(
                 (
-                    Neighbour(
-                        _angle(molecule, atom, other), number, molecule.bonds[number].kind, other, len(ends[other])
-                    )
+                    Neighbour(_angle(molecule, atom, other), number, kinds[number], other, len(ends[other]))
                     for number, other in ends[atom]
                 ),
-                key=lambda neighbour: (neighbour.angle, neighbour.bond),
+                key=lambda neighbour: neighbour.angle,
             )
         )
         for atom in range(len(molecule.atoms))
@@ -46,9 +47,10 @@ def surroundings(molecule: Molecule) -> list[tuple[Neighbour, ...]]:
 
 def _angle(molecule: Molecule, atom: int, other: int) -> float:
     here, there = molecule.atoms[atom], molecule.atoms[other]
-    return round(math.degrees(math.atan2(here.y - there.y, there.x - here.x)), ANGLE_DIGITS) % 360
+    return math.atan2(-there.y + here.y, there.x - here.x) * 180.0 / math.pi % 360
 
 
 def turn(first: float, second: float) -> float:
     """Returns the angle between two directions, 0 to 180 degrees."""
-    return abs((first - second + 180) % 360 - 180)
+    angle = (first - second) % 360
+    return 360 - angle if angle > 180 else angle

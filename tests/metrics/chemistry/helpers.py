@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+import itertools
+
 from metrics.budget import Budget
-from metrics.chemistry.line import Line, read_line
+from metrics.chemistry.line import Line, Reading, comparable, read_line
 from metrics.chemistry.matcher import Match, match_molecules
 from metrics.chemistry.molecule import Molecule
+from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
 
 STEPS = 4_000_000
 
 
-def line(text: str) -> Line:
-    return read_line(text, Budget(STEPS))
+def reading(text: str, protocol: ProtocolName = "published") -> Reading:
+    return read_line(text, PROTOCOLS[protocol], itertools.count(), Budget(STEPS))
 
 
-def molecule(content: str, definitions: str = "") -> Molecule:
+def line(text: str, protocol: ProtocolName = "published", beside_chemfig: bool | None = None) -> Line:
+    """The line as it is compared; beside raw Chemfig where it is raw itself, unless told."""
+    read = reading(text, protocol)
+    beside = read.is_chemfig if beside_chemfig is None else beside_chemfig
+    return comparable(read, PROTOCOLS[protocol], beside, Budget(STEPS))
+
+
+def molecule(
+    content: str, definitions: str = "", protocol: ProtocolName = "published", beside_chemfig: bool | None = None
+) -> Molecule:
     """The one molecule of a region with this content."""
-    (region,) = line(f"{definitions}\\chemfig{{{content}}}").regions
+    (region,) = line(f"{definitions}\\chemfig{{{content}}}", protocol, beside_chemfig).regions
     assert region.molecule is not None, region.problem
     return region.molecule
 
 
-def compare(first: str, second: str, max_angle_deviation: float | None = None) -> Match:
-    return match_molecules(molecule(first), molecule(second), Budget(STEPS), max_angle_deviation)
+def compare(
+    first: str,
+    second: str,
+    max_angle_deviation: float | None = None,
+    protocol: ProtocolName = "published",
+    beside_chemfig: bool | None = None,
+) -> Match:
+    """How two contents compare, as in a sample: beside raw Chemfig where one of them is."""
+    if beside_chemfig is None:
+        beside_chemfig = any(reading(f"\\chemfig{{{content}}}", protocol).is_chemfig for content in (first, second))
+    truth, prediction = (molecule(content, "", protocol, beside_chemfig) for content in (first, second))
+    return match_molecules(truth, prediction, PROTOCOLS[protocol], Budget(STEPS), max_angle_deviation)
 
 
 def problem(content: str) -> str:
     """Why the region with this content cannot be read."""
-    (found,) = line(f"\\chemfig{{{content}}}").problems
+    (found,) = reading(f"\\chemfig{{{content}}}").problems
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.metrics.chemistry.helpers import compare, line, molecule, problem
+from tests.metrics.chemistry.helpers import compare, line, molecule, problem, reading
 
 HEXAGON = "?[a] -[:330] -[:30] -[:90] -[:150] -[:210] ?[a,{-}]"
 
@@ -96,8 +96,8 @@ def test_submolecules_are_put_in_place() -> None:
     assert molecule("A!{me}", definitions) == molecule("A-[2]CH_3")
     assert molecule("A!\\x{30}{B}", definitions) == molecule("A-[:30]B")
     definitions = "\\definesubmol{end}[N_2O]{O_2N}"
-    assert molecule("A-[1]!{end}", definitions).atoms[1].text == tuple("O_{2}N")
-    assert molecule("A-[3]!{end}", definitions).atoms[1].text == tuple("N_{2}O")
+    assert molecule("A-[1]!{end}", definitions).atoms[1].text == "O_{2}N"
+    assert molecule("A-[3]!{end}", definitions).atoms[1].text == "N_{2}O"
 
 
 def test_predefined_angles_count_in_the_increment_of_the_options() -> None:
@@ -128,7 +128,7 @@ def test_what_cannot_be_read_says_where_and_what_was_expected(content: str, said
 
 
 def test_a_submolecule_that_holds_itself_ends() -> None:
-    (found,) = line("\\definesubmol{x}{-!{x}!{x}}\\chemfig{A!{x}}").problems
+    (found,) = reading("\\definesubmol{x}{-!{x}!{x}}\\chemfig{A!{x}}").problems
     assert "at most 1000 submolecules" in found
 
 

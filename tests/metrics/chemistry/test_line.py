@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.metrics.chemistry.helpers import line
+from tests.metrics.chemistry.helpers import line, reading
 
 
 def tokens(text: str) -> str:
@@ -28,7 +28,6 @@ def test_regions_stand_in_the_text_by_number() -> None:
         ("\\chemfig{A-[,0.25]B}", "A B"),
         ("\\chemfig{A<[,0.2]B}", "A B"),
         ("\\chemfig{A}", "A"),
-        ("\\chemfig{}", ""),
         # Drawings: too steep, a branch, a wedge, two bonds from one end.
         ("\\chemfig{A-[:15.1]B}", "\\chemfig1"),
         ("\\chemfig{A(-[2]C)-B}", "\\chemfig1"),
@@ -46,7 +45,7 @@ def test_a_line_may_mix_both_ways_of_writing() -> None:
 
 
 def test_a_region_that_is_not_closed_takes_the_rest_of_the_line() -> None:
-    read = line("x \\chemfig{A-[2]B \\chemfig{C}")
+    read = reading("x \\chemfig{A-[2]B \\chemfig{C}")
     assert read.problems == ("at character 10 of the text: expected a '}' that closes this '{'",)
     assert tokens("x \\chemfig{A-[2]B \\chemfig{C}") == "x \\chemfig1"
 

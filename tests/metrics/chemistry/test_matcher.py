@@ -12,13 +12,16 @@ from hypothesis import strategies as st
 
 from metrics.budget import Budget, OutOfBudget
 from metrics.chemistry.alignment import aligned, unlikeness
-from metrics.chemistry.line import read_line
-from metrics.chemistry.matcher import match_molecules
+from metrics.chemistry.isomorphism import isomorphism
+from metrics.chemistry.line import comparable, read_line
+from metrics.chemistry.matcher import _starts, match_molecules
 from metrics.chemistry.molecule import Molecule
+from metrics.chemistry.protocol import PROTOCOLS
 from metrics.chemistry.surroundings import Neighbour, surroundings
+from metrics.chemistry.walk import Drawings, Walk
 from tests.generate.chemistry import damaged, write_chemfig, write_ssml
 from tests.generate.chemistry import molecule as drawing
-from tests.metrics.chemistry.helpers import STEPS, compare, molecule
+from tests.metrics.chemistry.helpers import STEPS, compare, line, molecule
 
 seeds = st.integers(min_value=0, max_value=10**9)
 laws = settings(max_examples=60, deadline=None)
@@ -26,7 +29,7 @@ laws = settings(max_examples=60, deadline=None)
 
 def drawn(text: str) -> Molecule | None:
     """The molecule of a line that is one region; None where it is straight text."""
-    regions = read_line(text, Budget(STEPS)).regions
+    regions = line(text).regions
     assert all(region.problem is None for region in regions), regions
     return regions[0].molecule if regions else None
 
@@ -34,7 +37,7 @@ def drawn(text: str) -> Molecule | None:
 def equal(first: Molecule | None, second: Molecule | None) -> bool:
     if first is None or second is None:
         return first is second
-    return match_molecules(first, second, Budget(STEPS)).equal
+    return match_molecules(first, second, PROTOCOLS["published"], Budget(STEPS)).equal
 
 
 def isomorphic(first: Molecule, second: Molecule) -> bool:
@@ -136,8 +139,9 @@ def test_another_order_round_an_atom_is_another_drawing() -> None:
     assert compare(star.format("B", "C", "D"), written_otherwise).equal
     # B, C, D counter-clockwise against B, D, C: no shift brings them together.
     assert not compare(star.format("B", "C", "D"), star.format("B", "D", "C")).equal
-    # A third of a turn: texts do not weigh in the choice of the shift, so the shift by angle stands, as in the tool.
-    assert not compare(star.format("B", "C", "D"), star.format("C", "D", "B")).equal
+    # A third of a turn: the cyclic order is the same. To the tool the shift by angle stands, so texts differ.
+    assert compare(star.format("B", "C", "D"), star.format("C", "D", "B")).equal
+    assert not compare(star.format("B", "C", "D"), star.format("C", "D", "B"), protocol="released").equal
 
 
 def test_parts_that_no_drawn_bond_joins_are_matched_one_by_one() -> None:
@@ -147,6 +151,8 @@ def test_parts_that_no_drawn_bond_joins_are_matched_one_by_one() -> None:
     assert not compare(two, "A-[2]B-[,,,,draw=none]C-[2]E").equal
     assert not compare("A-[2]B", two).equal
 
+
+STAR = "A branch( -[:0] {} branch) branch( -[:120] {} branch) -[:240] {}"
 
 neighbours = st.builds(
     Neighbour,
@@ -200,11 +206,17 @@ def test_big_molecules_take_less_than_a_quarter_of_the_steps(name: str) -> None:
     fused = BIG[name]
     turned = "[:4]" + fused
     budget = Budget(STEPS // 4)
-    first, second = (read_line(f"\\chemfig{{{text}}}", budget).regions[0].molecule for text in (fused, turned))
+    protocol = PROTOCOLS["published"]
+    first, second = (
+        comparable(read_line(f"\\chemfig{{{text}}}", protocol, itertools.count(), budget), protocol, True, budget)
+        .regions[0]
+        .molecule
+        for text in (fused, turned)
+    )
     assert first is not None
     assert second is not None
     assert len(first.atoms) > 450
-    match_molecules(first, second, budget)
+    match_molecules(first, second, protocol, budget)
 
 
 def test_fused_rings_of_400_atoms_match_themselves_from_another_side() -> None:
@@ -219,4 +231,48 @@ def test_too_much_work_stops_at_the_same_step_every_time() -> None:
     text = "\\chemfig{" + BIG["random"] + "}"
     for _ in range(2):
         with pytest.raises(OutOfBudget, match="max_steps=5000"):
-            read_line(text, Budget(5000))
+            read_line(text, PROTOCOLS["published"], itertools.count(), Budget(5000))
+
+
+def test_four_starts_are_tried_and_no_more() -> None:
+    """Three starts that look better lead nowhere, and the fourth or fifth is right."""
+    # The tails are alike on both sides; only a start in the molecule itself goes round the order of the star.
+    truth, prediction = molecule(STAR.format("B", "C", "D")), molecule(STAR.format("C", "D", "B"))
+    drawings = Drawings(truth, prediction, Budget(STEPS))
+    walks: list[tuple[int, int]] = []
+    walk = Drawings.walk
+
+    def counted(self: Drawings, atom: int, image: int, asks_for_counterparts: bool) -> Walk:
+        walks.append((atom, image))
+        return walk(self, atom, image, asks_for_counterparts)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Drawings, "walk", counted)
+        match = match_molecules(truth, prediction, PROTOCOLS["released"], Budget(STEPS))
+    assert not match.equal
+    assert len(walks) == 4
+    assert isomorphism(drawings) is not None
+
+
+def test_a_part_of_the_prediction_stands_for_one_part_only() -> None:
+    # Two equal parts of the truth and one in the prediction, beside another: the one is not taken twice.
+    pair, other = "A-[2]B-[,3,,,draw=none]A-[2]B", "A-[2]B-[,3,,,draw=none]A-[2]C"
+    assert compare(pair, pair).equal
+    assert not compare(pair, other).equal
+    assert not compare(pair, other, protocol="released").equal
+    match = compare(pair, pair, protocol="released")
+    assert sorted(match.pairs.values()) == [0, 1, 2, 3]
+
+
+def test_perfect_pairs_that_are_unique_on_both_sides_come_first() -> None:
+    # Corners 4 and 5 of the chain look the same, the other atoms are unique: their pairs come first, then the four.
+    ends = "Q branch( -[:90] A branch) branch( -[:270] B branch) "
+    twins, single = molecule(ends + "-[:0] " * 5 + "E"), molecule(ends + "-[:0] " * 4 + "E")
+    starts = _starts(Drawings(twins, twins, Budget(STEPS))).tolist()
+    pairs = [divmod(start, len(twins.atoms)) for start in starts]
+    assert pairs[:6] == [(atom, atom) for atom in (0, 1, 2, 3, 6, 7)]
+    assert pairs[6:10] == [(4, 4), (4, 5), (5, 4), (5, 5)]
+    # Where only one side has two of a kind, their pairs come after the unique ones, too.
+    for truth, prediction in ((twins, single), (single, twins)):
+        start = int(_starts(Drawings(truth, prediction, Budget(STEPS)))[4])
+        assert divmod(start, len(truth.atoms)) == ((5, 6) if truth is twins else (6, 5))

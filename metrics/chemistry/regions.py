@@ -1,0 +1,215 @@
+"""Where the `\\chemfig` regions of a line are, each read as a drawing; and the text between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from metrics.budget import Budget
+from metrics.chemistry.chemfig import read_chemfig
+from metrics.chemistry.chemfig_source import CLOSING, Submolecule, bracket_ends
+from metrics.chemistry.fields import read_number
+from metrics.chemistry.protocol import Protocol
+from metrics.chemistry.sketch import Sketch
+from metrics.chemistry.ssml import has_own_words, is_ssml, read_ssml
+from metrics.chemistry.unreadable import UnreadableMolecule
+
+CHEMFIG = "\\chemfig"
+COMMAND = re.compile(r"\\chemfig(?![A-Za-z])|\\(?:re)?definesubmol(?![A-Za-z])")
+ANGLE_INCREMENT = re.compile(r"angle\s+increment\s*=\s*([-+0-9.]{1,40})")
+DEFAULT_ANGLE_INCREMENT = 45.0
+BLANKS = re.compile(r"\s*")
+DEFINITION = re.compile(r"\s*(\{[^{}]{0,200}\}|\\[A-Za-z]+|\\.)\s*([0-9])?\s*")
+PASSED_OVER = re.compile(r"[ \]}]*")
+BRACES, SQUARES = re.compile(r"[{}]"), re.compile(r"[\[\]]")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRegion:
+    """One `\\chemfig` region: its content, the drawing or why it cannot be read, and whether it is raw Chemfig.
+
+    The content is None where the region has no end; `is_in_text` is False where the text around it is lost.
+    """
+
+    content: str | None
+    sketch: Sketch | None
+    problem: str | None = None
+    is_chemfig: bool = False
+    is_in_text: bool = True
+
+
+def read_region(
+    content: str,
+    offset: int,
+    submolecules: dict[str, Submolecule],
+    increment: float,
+    protocol: Protocol,
+    numbers: Iterator[int],
+    budget: Budget,
+    is_chemfig: bool | None = None,
+) -> SourceRegion:
+    """Reads the content of a region, which starts at `offset` of the line.
+
+    It is read as raw Chemfig or as SSML as `is_chemfig` says; None: as what it looks like.
+    """
+    budget.spend(2 * len(content))
+    if is_chemfig is None:
+        is_chemfig = not is_ssml(content, protocol.reads_spaced_chemfig)
+    try:
+        if is_chemfig:
+            return SourceRegion(content, read_chemfig(content, submolecules, increment, budget), None, True)
+        return SourceRegion(content, read_ssml(content, protocol, numbers, budget))
+    except UnreadableMolecule as unreadable:
+        return SourceRegion(content, None, _at(unreadable, offset), is_chemfig)
+
+
+def cut_as_latex(text: str, protocol: Protocol, numbers: Iterator[int], budget: Budget) -> list[str | SourceRegion]:
+    """Returns the pieces of a line; a region that is not closed takes the rest of the line.
+
+    Definitions of submolecules are no text.
+    """
+    budget.spend(2 * len(text))
+    ends = bracket_ends(text)
+    submolecules: dict[str, Submolecule] = {}
+    pieces: list[str | SourceRegion] = []
+    end = 0
+    for match in COMMAND.finditer(text):
+        if match.start() < end:
+            continue
+        pieces.append(text[end : match.start()])
+        if match.group().endswith("submol"):
+            end = _define(text, match.end(), ends, submolecules)
+            continue
+        region, end = _region(text, match.end(), ends, submolecules, protocol, numbers, budget)
+        pieces.append(region)
+    pieces.append(text[end:])
+    return pieces
+
+
+def _region(
+    text: str,
+    start: int,
+    ends: Mapping[int, int],
+    submolecules: dict[str, Submolecule],
+    protocol: Protocol,
+    numbers: Iterator[int],
+    budget: Budget,
+) -> tuple[SourceRegion, int]:
+    """Reads the region whose command ends at `start`; returns it and where it ends in the line."""
+    increment = DEFAULT_ANGLE_INCREMENT
+    begin = _past_blanks(text, start)
+    try:
+        while text.startswith("[", begin):
+            end = _enclosed(text, begin, ends)
+            found = ANGLE_INCREMENT.search(text, begin, end)
+            increment = read_number(found.group(1), 0, "an angle", 360) if found else increment
+            begin = _past_blanks(text, end)
+        if not text.startswith("{", begin):
+            raise UnreadableMolecule(0, "a '{' after \\chemfig")
+        end = _enclosed(text, begin, ends)
+    except UnreadableMolecule as unreadable:
+        return SourceRegion(None, None, _at(unreadable, begin)), len(text)
+    content = text[begin + 1 : end - 1]
+    return read_region(content, begin + 1, submolecules, increment, protocol, numbers, budget), end
+
+
+def _enclosed(text: str, start: int, ends: Mapping[int, int]) -> int:
+    """Returns where the bracket at `start` ends; raises UnreadableMolecule where it does not."""
+    if start not in ends:
+        raise UnreadableMolecule(0, f"a {CLOSING[text[start]]!r} that closes this {text[start]!r}")
+    return ends[start]
+
+
+def _past_blanks(text: str, position: int) -> int:
+    match = BLANKS.match(text, position)
+    return match.end() if match else position
+
+
+def _at(unreadable: UnreadableMolecule, start: int) -> str:
+    return f"at character {start + unreadable.offset} of the text: expected {unreadable.expected}"
+
+
+def _define(text: str, start: int, ends: Mapping[int, int], submolecules: dict[str, Submolecule]) -> int:
+    """Reads the definition whose command ends at `start` into `submolecules`; returns where it ends.
+
+    A malformed definition defines nothing; its submolecule is missing where it is used, and reported there.
+    """
+    match = DEFINITION.match(text, start)
+    if not match:
+        return start
+    position = match.end()
+    alternative = None
+    if text.startswith("[", position):
+        if position not in ends:
+            return start
+        alternative = text[position + 1 : ends[position] - 1]
+        position = _past_blanks(text, ends[position])
+    if not text.startswith("{", position) or position not in ends:
+        return start
+    name = match.group(1).strip("{}").strip()
+    submolecules[name] = Submolecule(text[position + 1 : ends[position] - 1], alternative, int(match.group(2) or 0))
+    return ends[position]
+
+
+def cut_as_tool(text: str, protocol: Protocol, numbers: Iterator[int], budget: Budget) -> list[str | SourceRegion]:
+    """Returns the pieces of a line as the competition's tool cuts them.
+
+    From `\\chemfig` on it looks for a pair of braces, past one pair of square brackets, and counts brackets of the kind
+    that is open, escaped or not. Where it finds another character before them, the text so far is lost, though not the
+    molecules in it. Where no brace closes the region it stops, so the region has no content.
+    """
+    budget.spend(len(text))
+    text = text.strip()
+    is_chemfig = False if has_own_words(text) else None
+    pieces: list[str | SourceRegion] = []
+    begin = 0
+    while (position := text.find(CHEMFIG, begin)) >= 0:
+        opened, end = _argument(text, position + len(CHEMFIG), budget)
+        if opened is None:
+            if end > position + len(CHEMFIG):
+                return [*pieces, SourceRegion(None, None, f"at character {position} of the text: one pair of []")]
+            pieces = [replace(piece, is_in_text=False) for piece in pieces if not isinstance(piece, str)]
+            begin = end
+            continue
+        begins, ends = text.find("{", opened, end), text.rfind("}", opened, end)
+        if begins < 0 or ends < 0:
+            return [*pieces, SourceRegion(None, None, f"at character {opened} of the text: expected a pair of braces")]
+        pieces.append(text[begin:position])
+        content = text[begins + 1 : ends]
+        pieces.append(
+            read_region(content, begins + 1, {}, DEFAULT_ANGLE_INCREMENT, protocol, numbers, budget, is_chemfig)
+        )
+        begin = end
+    return [*pieces, text[begin:]]
+
+
+def _argument(text: str, start: int, budget: Budget) -> tuple[int | None, int]:
+    """Where the argument of the command that ends at `start` opens and where it ends.
+
+    Nowhere and `start` where there is none, nowhere and farther on where there are two pairs of square brackets.
+    """
+    end: int | None = start
+    for _ in range(2):
+        assert end is not None
+        passed_over = PASSED_OVER.match(text, end)
+        opened = passed_over.end() if passed_over else end
+        if text[opened : opened + 1] not in ("{", "["):
+            return None, start
+        end = _counted(text, opened, budget)
+        if end is None:
+            return opened, len(text)
+        if text[opened] == "{":
+            return opened, end
+    return None, len(text)
+
+
+def _counted(text: str, start: int, budget: Budget) -> int | None:
+    """Where the bracket at `start` is closed, counting its own kind alone."""
+    depth = 0
+    for found in BRACES.finditer(text, start) if text[start] == "{" else SQUARES.finditer(text, start):
+        budget.spend(1)
+        depth += 1 if found.group() == text[start] else -1
+        if depth == 0:
+            return found.end()
+    return None

@@ -1,0 +1,131 @@
+"""The guided walk: two drawings walked together along the neighbours that face each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from metrics.budget import Budget
+from metrics.chemistry.alignment import aligned
+from metrics.chemistry.molecule import Molecule
+from metrics.chemistry.surroundings import Neighbour, surroundings, turn
+
+
+@dataclass(slots=True)
+class Walk:
+    """Pairs in the order in which they were met, and what stopped the walk, in words."""
+
+    pairs: dict[int, int] = field(default_factory=dict)
+    difference: str | None = None
+    stopped_at: tuple[int, int] | None = None
+
+    def stop(self, truth_atom: int, prediction_atom: int, difference: str) -> Walk:
+        """Ends the walk at a pair of atoms."""
+        self.difference = difference
+        self.stopped_at = truth_atom, prediction_atom
+        return self
+
+
+@dataclass(slots=True)
+class Drawings:
+    """The two molecules of a comparison with their surroundings.
+
+    `max_angle_deviation` (degrees) is how far the directions of bonds that face each other may differ; None: any.
+    """
+
+    truth: Molecule
+    prediction: Molecule
+    budget: Budget
+    max_angle_deviation: float | None = None
+    truth_sees: Sequence[tuple[Neighbour, ...]] = field(init=False)
+    prediction_sees: Sequence[tuple[Neighbour, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Looks at the surroundings."""
+        self.budget.spend(4 * (len(self.truth.bonds) + len(self.prediction.bonds)))
+        self.truth_sees = surroundings(self.truth)
+        self.prediction_sees = surroundings(self.prediction)
+
+    def walk(self, truth_start: int, prediction_start: int, asks_for_counterparts: bool) -> Walk:
+        """Walks both drawings from a pair of atoms until something differs or both are done.
+
+        Texts, numbers of neighbours and kinds of bonds must agree. A bond that leads to an atom that was met before
+        must do so in both drawings, and where `asks_for_counterparts` is set, to atoms that were met together.
+        """
+        walk = Walk()
+        seen: set[int] = set()
+        to_visit = [(truth_start, prediction_start, -1)]
+        while to_visit:
+            self.budget.spend(1)
+            atom, image, came_from = to_visit.pop()
+            if atom in walk.pairs or image in seen:
+                as_good = (
+                    walk.pairs.get(atom) == image if asks_for_counterparts else atom in walk.pairs and image in seen
+                )
+                if not as_good:
+                    return walk.stop(atom, image, self.closing_words(atom, came_from, atom in walk.pairs))
+                continue
+            difference = self.atoms_differ(atom, image)
+            if difference is not None:
+                return walk.stop(atom, image, difference)
+            walk.pairs[atom] = image
+            seen.add(image)
+            facing = aligned(self.truth_sees[atom], self.prediction_sees[image], self.budget)
+            for neighbour, other in zip(self.truth_sees[atom], facing, strict=True):
+                difference = self.bonds_differ(atom, neighbour, other)
+                if difference is not None:
+                    return walk.stop(atom, image, difference)
+                to_visit.append((neighbour.atom, other.atom, atom))
+        return walk
+
+    def atoms_differ(self, atom: int, image: int) -> str | None:
+        """How two atoms differ, in words; None where they do not."""
+        truth_text, prediction_text = self.truth.atoms[atom].text, self.prediction.atoms[image].text
+        if truth_text != prediction_text:
+            return f"{self.name(atom)}: the prediction has {_quoted(prediction_text)} there"
+        truth_degree, prediction_degree = len(self.truth_sees[atom]), len(self.prediction_sees[image])
+        if truth_degree != prediction_degree:
+            return f"{self.name(atom)}: {truth_degree} bonds in the ground truth, {prediction_degree} in the prediction"
+        return None
+
+    def bonds_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> str | None:
+        """How two bonds differ, in words; None where they do not."""
+        if neighbour.kind != other.kind:
+            where = self.bond_name(atom, neighbour.atom)
+            truth_type = self.truth.bonds[neighbour.bond].type
+            prediction_type = self.prediction.bonds[other.bond].type
+            return f"{where}: {truth_type!r} in the ground truth, {prediction_type!r} in the prediction"
+        if self.turned_too_far(neighbour, other):
+            where = self.bond_name(atom, neighbour.atom)
+            return f"{where}: turned by {turn(neighbour.angle, other.angle):.0f} degrees in the prediction"
+        return None
+
+    def turned_too_far(self, neighbour: Neighbour, other: Neighbour) -> bool:
+        """Whether a bond is turned by more than `max_angle_deviation`."""
+        return self.max_angle_deviation is not None and turn(neighbour.angle, other.angle) > self.max_angle_deviation
+
+    def closing_words(self, atom: int, came_from: int, closes_in_truth: bool) -> str:
+        """What differs where only one of the drawings closes a ring, or they close different ones."""
+        where = self.bond_name(came_from, atom)
+        if closes_in_truth:
+            return f"{where} closes a ring; in the prediction it leads to another atom"
+        return f"{where} leads on; in the prediction it closes a ring"
+
+    def bond_name(self, begin: int, end: int) -> str:
+        """A bond in words."""
+        return f"the bond from {self.name(begin)} to {self.name(end)}"
+
+    def name(self, atom: int) -> str:
+        """The atom in words: its number in order of writing, from 1, its text or its neighbours' texts."""
+        text = self.truth.atoms[atom].text
+        if text:
+            return f"atom {atom + 1} {_quoted(text)}"
+        beside = [self.truth.atoms[n.atom].text for n in self.truth_sees[atom] if self.truth.atoms[n.atom].text]
+        at = f" beside {_quoted(beside[0])}" if beside else ""
+        return f"atom {atom + 1} (a corner{at})"
+
+
+def _quoted(text: str) -> str:
+    if not text:
+        return "no text"
+    return repr(text if len(text) <= 40 else f"{text[:39]}…")

@@ -1,0 +1,188 @@
+"""The exact search, against a search through all permutations."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metrics.budget import Budget, OutOfBudget
+from metrics.chemistry.isomorphism import isomorphism
+from metrics.chemistry.matcher import match_molecules
+from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
+from metrics.chemistry.protocol import PROTOCOLS
+from metrics.chemistry.walk import Drawings
+from tests.generate.chemistry import Drawing, write_ssml
+from tests.metrics.chemistry.helpers import STEPS, line, molecule
+
+seeds = st.integers(min_value=0, max_value=10**9)
+Sight = tuple[float, str, int]
+"""Angle, kind of bond, and the atom that is seen."""
+
+
+def sights(graph: Molecule, atom: int) -> list[Sight]:
+    """What an atom sees, by growing angle, written from the definition."""
+    seen = []
+    for bond in graph.bonds:
+        for here, there in ((bond.begin, bond.end), (bond.end, bond.begin)):
+            if here == atom:
+                across = graph.atoms[there].x - graph.atoms[here].x
+                up = graph.atoms[here].y - graph.atoms[there].y
+                angle = round(math.degrees(math.atan2(up, across)), 6) % 360
+                seen.append((angle, MIRRORED_WEDGE.get(bond.type, bond.type), there))
+    return sorted(seen)
+
+
+def orders(seen: Sequence[Sight]) -> Iterator[list[tuple[str, int]]]:
+    """All orders that the angles allow: those in one direction in any order."""
+    groups = [list(group) for _, group in itertools.groupby(seen, key=lambda sight: sight[0])]
+    for choice in itertools.product(*(itertools.permutations(group) for group in groups)):
+        yield [(kind, other) for group in choice for _, kind, other in group]
+
+
+def same_cyclic_order(first: Sequence[Sight], second: Sequence[Sight], images: Sequence[int]) -> bool:
+    if len(first) != len(second):
+        return False
+    wanted = [[(kind, images[other]) for kind, other in order] for order in orders(first)]
+    return any(order[shift:] + order[:shift] in wanted for order in orders(second) for shift in range(len(order) or 1))
+
+
+def brute_force(first: Molecule, second: Molecule) -> bool:
+    """Whether some permutation of the atoms preserves texts, bonds and the cyclic order of neighbours."""
+    count = len(first.atoms)
+    if count != len(second.atoms) or len(first.bonds) != len(second.bonds):
+        return False
+    first_sights = [sights(first, atom) for atom in range(count)]
+    second_sights = [sights(second, atom) for atom in range(count)]
+    for images in itertools.permutations(range(count)):
+        texts_agree = all(first.atoms[a].text == second.atoms[images[a]].text for a in range(count))
+        if texts_agree and all(
+            same_cyclic_order(first_sights[a], second_sights[images[a]], images) for a in range(count)
+        ):
+            return True
+    return False
+
+
+def small_drawing(rng: random.Random) -> Drawing:
+    """Up to six atoms with few texts and directions, so that many look alike, and up to two bonds that close rings."""
+    drawing = Drawing()
+    drawing.atom(rng.choice(("", "O")), 0, 0)
+    turned = rng.choice((0, 7, 180))
+    for _ in range(rng.randint(2, 5)):
+        begin = rng.randrange(len(drawing.texts))
+        drawing.grow(
+            begin, rng.choice("---=<>"), turned + rng.choice((0, 60, 120, 180, 240, 300)), rng.choice(("", "", "O"))
+        )
+    for _ in range(rng.choice((0, 2, 4, 8))):
+        begin, end = rng.sample(range(len(drawing.texts)), 2)
+        drawing.bonds.append((begin, end, rng.choice("-=")))
+        if not can_be_written(drawing):
+            drawing.bonds.pop()
+    return drawing
+
+
+def changed(drawing: Drawing, rng: random.Random) -> Drawing:
+    """The drawing with one text, bond or place changed, or with two places or texts exchanged."""
+    texts, places, bonds = [*drawing.texts], [*drawing.places], [*drawing.bonds]
+    first, second = rng.sample(range(len(texts)), 2)
+    kind = rng.choice(("text", "bond", "texts", "places", "end", "mirror"))
+    if kind == "text":
+        texts[first] = "O" if not texts[first] else ""
+    elif kind == "texts":
+        texts[first], texts[second] = texts[second], texts[first]
+    elif kind == "places":
+        places[first], places[second] = places[second], places[first]
+    elif kind == "mirror":
+        places = [(-x, y) for x, y in places]
+    else:
+        number = rng.randrange(len(bonds))
+        begin, end, bond_type = bonds[number]
+        bonds[number] = (begin, end, rng.choice("-=")) if kind == "bond" else (begin, second, bond_type)
+    return Drawing(texts, places, bonds)
+
+
+def can_be_written(drawing: Drawing) -> bool:
+    """Whether all atoms hang together by bonds of length 1, one between two atoms, as `write_ssml` writes them."""
+    if len({frozenset(bond[:2]) for bond in drawing.bonds}) < len(drawing.bonds):
+        return False
+    reached = {0}
+    for _ in drawing.texts:
+        reached |= {end for bond in drawing.bonds for end in bond[:2] if {*bond[:2]} & reached}
+    return len(reached) == len(drawing.texts) and all(
+        math.isclose(math.dist(drawing.places[begin], drawing.places[end]), 1) for begin, end, _ in drawing.bonds
+    )
+
+
+def drawn(text: str) -> Molecule | None:
+    regions = line(text).regions
+    return regions[0].molecule if regions else None
+
+
+def equal(first: Molecule, second: Molecule) -> bool:
+    return match_molecules(first, second, PROTOCOLS["published"], Budget(STEPS)).equal
+
+
+@settings(max_examples=300, deadline=None)
+@given(seeds, st.integers(min_value=0, max_value=3))
+def test_equal_means_isomorphic_with_the_same_cyclic_order(seed: int, changes: int) -> None:
+    rng = random.Random(seed)
+    drawing = small_drawing(rng)
+    other = drawing
+    for _ in range(changes):
+        other = changed(other, rng)
+    if not can_be_written(drawing) or not can_be_written(other):
+        return
+    truth = drawn(write_ssml(drawing))
+    prediction = drawn(write_ssml(other, rng.randrange(len(other.texts)), rng))
+    if truth is None or prediction is None:
+        return
+    expected = brute_force(truth, prediction)
+    assert expected or changes
+    assert equal(truth, prediction) is expected
+    assert equal(prediction, truth) is expected
+    found = isomorphism(Drawings(truth, prediction, Budget(STEPS)))
+    assert (found is not None) is expected
+
+
+def test_the_search_goes_on_where_a_choice_leads_nowhere() -> None:
+    # B and C lie in one direction from A; which comes first is open, until what hangs on them is seen.
+    first = (
+        "A branch( -[:0] -[:90] B -[:90] D branch) branch( -[:0] -[:90] B -[:90] E branch) branch( -[:120] F branch)"
+    )
+    second = (
+        "A branch( -[:0] -[:90] B -[:90] E branch) branch( -[:0] -[:90] B -[:90] D branch) branch( -[:120] F branch)"
+    )
+    assert equal(molecule(first), molecule(second))
+    # With directions of their own the order counts: F, D, E is not F, E, D.
+    parted = second.replace("-[:0]", "-[:10]", 1)
+    assert equal(molecule(first), molecule(parted))
+    assert not equal(molecule(first.replace("-[:0]", "-[:10]", 1)), molecule(parted))
+
+
+def test_a_limit_of_angles_holds_in_the_search() -> None:
+    star = "A branch( -[:{}] B branch) branch( -[:{}] C branch) -[:{}] D"
+    truth, prediction = molecule(star.format(0, 120, 240)), molecule(star.format(120, 240, 0))
+    for limit, found in ((None, True), (121, True), (119, False)):
+        drawings = Drawings(truth, prediction, Budget(STEPS), limit)
+        assert (isomorphism(drawings) is not None) is found
+
+
+def test_a_cover_is_not_its_molecule() -> None:
+    # Two triangles and a hexagon: each atom of one looks like each atom of the other, however far it looks.
+    triangle = "*3(---)"
+    parts = molecule(f"{triangle}-[:90,5,,,draw=none]{triangle}")
+    hexagon = molecule("*6(------)")
+    assert not equal(parts, hexagon)
+    assert isomorphism(Drawings(parts, hexagon, Budget(STEPS))) is None
+
+
+def test_too_many_choices_run_out_of_budget() -> None:
+    star = "A " + "branch( -[:0] -[:90] {} branch) " * 12
+    truth, prediction = molecule(star.format(*"BCDEFGHIJKLM")), molecule(star.format(*"MLKJIHGFEDCB"))
+    with pytest.raises(OutOfBudget):
+        isomorphism(Drawings(truth, prediction, Budget(20_000)))

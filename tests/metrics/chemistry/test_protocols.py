@@ -1,0 +1,185 @@
+"""Where the protocols differ, and where they do not: each row of the table in docs/benchmarks/chemistry.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from metrics.benchmark import RejectedRecord
+from metrics.chemistry.protocol import ProtocolName
+from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
+from tests.metrics.chemistry.helpers import compare, molecule, reading
+from tests.plain_loop import make_benchmark
+
+PROTOCOLS: tuple[ProtocolName, ...] = ("published", "released")
+DRAWN = "\\chemfig { A -[:90.0,1.0] B }"
+CORNERS = "?[a] {} -[:90] {} -[:30] {} -[:330] {} -[:270] {} -[:210] {} ?[a,{{-}}]"
+"""A hexagon; a place for text or a branch after each corner."""
+
+
+def verdicts(truth: str, prediction: str, **options: Any) -> dict[str, tuple[float | None, float | None]]:
+    """Exact match and structure exact match by protocol."""
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for protocol in PROTOCOLS:
+        benchmark = make_benchmark("chemistry", protocol=protocol, **options)
+        columns = benchmark.score_sample(ChemistryTruth(truth), ChemistryPrediction(prediction)).columns
+        found[protocol] = (columns["exact_match"], columns["structure_exact_match"])
+    return found
+
+
+def both(exact: int, structure: int) -> dict[str, tuple[int, int]]:
+    return dict.fromkeys(PROTOCOLS, (exact, structure))
+
+
+def region(content: str) -> str:
+    return f"\\chemfig {{ {content} }}"
+
+
+@pytest.mark.parametrize(
+    ("truth", "prediction"),
+    [
+        ("a b", "a \\space b"),
+        ("H _ 2", "H _ { 2 }"),
+        ("H { } O", "H O"),
+        ("S ^ { 2 - } _ 4", "S _ 4 ^ { 2 - }"),
+        ("\\triangle", "\\Delta"),
+        ("Ａ", "A"),
+    ],
+)
+def test_text_counts_as_it_is_written(truth: str, prediction: str) -> None:
+    assert verdicts(f"{truth} {DRAWN}", f"{prediction} {DRAWN}") == both(0, 1)
+    assert verdicts(f"{truth} {DRAWN}", f"{truth.replace(' ', '')}{DRAWN}") == both(1, 1)
+    # Beside raw Chemfig, or where the option says so, text is brought into one form.
+    assert verdicts(f"{truth} {DRAWN}", f"{prediction} {DRAWN}", normalize_text=True) == both(1, 1)
+    assert verdicts(f"{truth} {DRAWN}", f"{prediction} \\chemfig{{A-[2]B}}") == both(1, 1)
+
+
+@pytest.mark.parametrize(("text", "other"), [("C H _ { 3 }", "C H _ 3"), ("\\triangle", "\\Delta"), ("Ｎ", "N")])
+def test_texts_of_atoms_count_as_they_are_written(text: str, other: str) -> None:
+    assert verdicts(region(f"A -[:90] {text}"), region(f"A -[:90] {other}")) == both(0, 0)
+    assert verdicts(region(f"A -[:90] {text}"), region(f"A -[:90] {other}"), normalize_text=True) == both(1, 1)
+
+
+def test_line_breaks_within_a_molecule_print_nothing() -> None:
+    assert verdicts(region("A -[:90] B"), region("A \\\\ -[:90] \\enter B \\space")) == both(1, 1)
+
+
+def test_a_bond_that_closes_a_ring_leads_to_any_atom_met_before_for_the_tool() -> None:
+    # A ring of five corners and a bond across, from corner 0 to 3 or to 2: a triangle and a square with a common side
+    # either way, but the ones' neighbours stand in the opposite order of the others'. The tool asks for neither.
+    truth = "?[a] ?[b] -[:30] -[:120] -[:90] ?[b,{-}] -[:300] ?[a,{-}]"
+    prediction = "?[a] ?[b] -[:30] -[:120] ?[b,{-}] -[:90] -[:300] ?[a,{-}]"
+    assert verdicts(region(truth), region(prediction)) == {"published": (0, 0), "released": (1, 1)}
+
+
+def test_a_ring_that_is_met_elsewhere_is_isomorphic() -> None:
+    # Benzene with a circle and CHO on one corner, or on the next: turned by 60 degrees. The tool has no start for it.
+    one = CORNERS.format("branch( -:[:30] \\circle branch)", "", "branch( -[:90] C H O branch)", "", "", "")
+    other = CORNERS.format("branch( -:[:30] \\circle branch)", "", "", "branch( -[:30] C H O branch)", "", "")
+    assert verdicts(region(one), region(other))["published"] == (1, 1)
+
+
+def test_a_circle_is_tied_to_the_ring_that_it_stands_in() -> None:
+    hexagon = CORNERS.format("branch( -:[:30] \\circle branch)", "", "", "", "", "")
+    elsewhere = CORNERS.format("", "", "", "branch( -:[:210] \\circle branch)", "", "")
+    for protocol in PROTOCOLS:
+        circle = len(molecule(hexagon, protocol=protocol).bonds)
+        assert circle == 12, "six sides and six ties"
+        assert compare(hexagon, elsewhere, protocol=protocol).equal
+    # One bond is turned by 60 degrees: the ring is open in the drawing, and the circle stays where it hangs.
+    opened = hexagon.replace("-[:30]", "-[:330]", 1) if "-[:30]" in hexagon else hexagon
+    for protocol in PROTOCOLS:
+        assert len(molecule(opened, protocol=protocol).bonds) == 7
+        assert not compare(hexagon, opened, protocol=protocol).equal
+
+
+def test_atoms_at_one_place_are_one_only_beside_raw_chemfig() -> None:
+    # There and back: three atoms and two bonds, or two atoms and one.
+    for protocol in PROTOCOLS:
+        assert len(molecule("A -[:90] B -[:270] -[:0] C", protocol=protocol).atoms) == 4
+    assert verdicts(region("A -[:90] B -[:270] -[:0] C"), "\\chemfig{A(-[2]B)-C}") == both(1, 1)
+    assert verdicts(region("A -[:90] B -[:270] -[:0] C"), region("B -[:270] A -[:0] C")) == both(0, 0)
+
+
+def test_of_several_bonds_the_highest_counts_only_beside_raw_chemfig() -> None:
+    doubled = "A ?[a] -[:90] B ?[a,{=}]"
+    assert verdicts(region(doubled), region("A =[:90] B")) == both(0, 0)
+    assert verdicts(region(doubled), "\\chemfig{A=[2]B}") == both(1, 1)
+
+
+def test_tokens_of_ssml_are_parted_by_blanks() -> None:
+    assert verdicts("\\chemfig { N-[:90] O }", "N - [ : 9 0 ] O") == both(1, 1)
+    assert verdicts(region("A -[:90] N-[:90] O"), region("A -[:90] N -[:90] O")) == both(0, 0)
+
+
+def test_text_and_hooks_after_a_branch() -> None:
+    # The text goes to the corner that the branch came back to; to the tool it goes to the newest atom, O.
+    late = "A -[:90] branch( -[:30] branch) O -[:150] C"
+    assert verdicts(region(late), region("A -[:90] O branch( -[:30] branch) -[:150] C"))["published"] == (1, 1)
+    assert verdicts(region(late), region("A -[:90] branch( -[:30] O branch) -[:150] C"))["released"] == (1, 1)
+    hook = "A -[:90] branch( -[:30] B branch) ?[a] -[:150] C -[:270] ?[a,{-}]"
+    begun = {protocol: molecule(hook, protocol=protocol).bonds[-1].begin for protocol in PROTOCOLS}
+    assert begun == {"published": 1, "released": 2}
+
+
+def test_a_surplus_end_of_a_branch() -> None:
+    surplus = region("A branch( -[:90] B branch) branch)")
+    assert verdicts(region("A -[:90] B"), surplus) == {"published": (0, 0), "released": (1, 1)}
+    # With a bond after it, the tool cannot read the region either.
+    assert reading(region("A branch( -[:90] B branch) branch) -[:0] C"), "released").problems
+
+
+def test_text_that_conflicts_with_the_text_of_its_atom() -> None:
+    late = region("A branch( -[:90] B branch) ?[a] C -[:0] D")
+    assert verdicts(region("A branch( -[:90] B branch) -[:0] D"), late) == {"published": (0, 0), "released": (1, 1)}
+
+
+def test_a_chemfig_without_an_argument_loses_the_text_before_it_for_the_tool() -> None:
+    assert verdicts(f"b {DRAWN}", f"a \\chemfig b {DRAWN}") == {"published": (0, 0), "released": (1, 1)}
+    # Its molecules are kept, but not where they stood, and text that was a molecule is lost, too.
+    assert verdicts(f"{DRAWN} b {DRAWN}", f"{DRAWN} a \\chemfig b {DRAWN}")["released"] == (0, 1)
+    assert verdicts(f"b {DRAWN}", f"\\chemfig {{ C }} a \\chemfig b {DRAWN}")["released"] == (1, 1)
+
+
+def test_atoms_are_ordered_by_their_numbers_as_strings_for_the_tool() -> None:
+    letters = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L"]
+    chain = " -[:90] ".join(letters)
+    assert [atom.text for atom in molecule(chain).atoms] == letters
+    assert "".join(atom.text for atom in molecule(chain, protocol="released").atoms) == "ABKLCDEFGHIJ"
+    # Where no text begins, the tool makes the end of the first bond before its start.
+    assert [atom.text for atom in molecule("-[:90] B -[:90] C", protocol="released").atoms] == ["B", "", "C"]
+
+
+def test_a_negative_angle() -> None:
+    minus, three_quarters, quarter = (region(f"A -[:0] B -[:{angle}] C -[:0] D") for angle in (-90, 270, 90))
+    # The tool reads 90 degrees, so neighbours stand otherwise, but the verdict on a chain is the same.
+    assert verdicts(minus, three_quarters) == both(1, 1)
+    star = "A branch( -[:0] B branch) branch( -[:120] C branch) -[:{}] D"
+    assert compare(star.format(-90), star.format(270)).equal
+    assert not compare(star.format(-90), star.format(270), protocol="released").equal
+    assert compare(star.format(-90), star.format(90), protocol="released").equal
+    assert verdicts(minus, quarter) == both(1, 1)
+
+
+def test_a_region_that_is_not_closed_is_wrong() -> None:
+    assert verdicts(DRAWN, "\\chemfig { A -[:90.0,1.0] B") == both(0, 0)
+    # The tool stops at two pairs of square brackets, too.
+    assert verdicts("a A", "a \\chemfig [ x ] { A }") == both(1, 1)
+    assert verdicts("a A", "a \\chemfig [ x ] [ y ] { A }") == {"published": (1, 1), "released": (0, 0)}
+
+
+def test_a_region_that_cannot_be_read_is_compared_as_text() -> None:
+    # The blank within the hook makes it unreadable, and blanks do not count in text.
+    truth = region("A ?[a] -[:90] B -[:30] ?[a,{-}]")
+    assert verdicts(truth, region("A ?[ a ] -[:90] B -[:30] ?[a,{-}]")) == both(1, 1)
+    assert verdicts(truth, region("A ?[ a ] -[:90] C -[:30] ?[a,{-}]")) == both(0, 0)
+    assert verdicts("\\chemfig { } x", "\\chemfig { } x") == both(1, 1)
+    assert verdicts("\\chemfig { } x", "x") == both(0, 0)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_ground_truth_that_cannot_be_read_leaves_the_score(protocol: ProtocolName) -> None:
+    with pytest.raises(RejectedRecord, match="chemfig region cannot be read") as rejected:
+        make_benchmark("chemistry", protocol=protocol).score_sample(ChemistryTruth("\\chemfig { A"), None)
+    assert rejected.value.side == "ground_truth"
