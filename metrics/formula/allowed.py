@@ -9,13 +9,13 @@ from metrics.formula.vocabulary import COMMANDS, CONTROL_SYMBOLS, ENVIRONMENTS
 _COMMAND = re.compile(r"\\(?:([a-zA-Z]+)|(.)|$)", re.DOTALL)
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)[^{}]*\}|\\(?:begin|end)(?![a-zA-Z])")
 _UNKNOWN = r"\unknowncommand "
-_MANY_COLUMNS = re.compile(r"\*\s*\{\s*\d{3,}\s*\}")
+_MANY_COLUMNS = re.compile(r"""\*\s*\{(?:\s*\d{3,}\s*\}|[-+\s]*(?:\d{3,}|["'`\\])[^{}]*\}(?=\s*\{))""")
 
 
 def allowed(source: str) -> str:
     """Returns the LaTeX with every command and environment outside of the vocabulary made an unknown one.
 
-    A column that is repeated more than 99 times is repeated 99 times.
+    A column that is repeated more than 99 times, or as often as other than decimal digits say, is repeated 99 times.
     """
 
     def command(found: re.Match[str]) -> str:

@@ -6,20 +6,23 @@ Matching", CVPR 2025, with its supplement and its released tool.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side
+from metrics.budget import Budget
 from metrics.formula.bleu import ORDER, BleuCounts, bleu
 from metrics.formula.documents.pairs import FormulaPair
 from metrics.formula.draw import draw_pairs
+from metrics.formula.marks import Marked
 from metrics.formula.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
 from metrics.formula.samples import formula_pairs
-from metrics.formula.scoring import Reading, read, render, score_pair
+from metrics.formula.scoring import Reading, read, render, score_pair, typesetting_cost
 from metrics.formula.totals import RANGES, range_label, sample_score
-from metrics.formula.typeset import Typesetter
+from metrics.formula.typeset import Allowance, Typesetter
+from metrics.formula.work import START_STEPS
 from metrics.ratios import ratio
 from metrics.sums import Sums
 from metrics.table import Table
@@ -37,6 +40,34 @@ class _Read:
     pairs: tuple[FormulaPair, ...]
     readings: tuple[tuple[Reading | None, Reading | None], ...]
     document: bool
+    budget: Budget
+
+
+class _Budgets(Allowance):
+    """Charges each sample of a batch for the processes of TeX that its formulas need; one may belong to many."""
+
+    def __init__(self, samples: Sequence[_Read | RejectedRecord]) -> None:
+        self._samples: dict[Marked, list[int]] = {}
+        self._budgets = [None if isinstance(sample, RejectedRecord) else sample.budget for sample in samples]
+        self.rejected: dict[int, RejectedRecord] = {}
+        for number, sample in enumerate(samples):
+            if isinstance(sample, _Read):
+                for formula in {reading.marked for pair in sample.readings for reading in pair if reading}:
+                    if formula is not None:
+                        self._samples.setdefault(formula, []).append(number)
+
+    def wanted(self, formula: Marked) -> bool:
+        return any(number not in self.rejected for number in self._samples[formula])
+
+    def alone(self, formula: Marked) -> bool:
+        for number in self._samples[formula]:
+            budget = self._budgets[number]
+            if number not in self.rejected and budget is not None:
+                try:
+                    budget.spend(START_STEPS)
+                except RejectedRecord as rejected:
+                    self.rejected[number] = rejected
+        return self.wanted(formula)
 
 
 class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions]):
@@ -93,20 +124,22 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
             except RejectedRecord as rejected:
                 group.append(rejected)
             if len(readings) >= GROUP:
-                results += self._score_group(group, readings)
+                results += self._score_group(group)
                 group, readings = [], {}
-        return results + self._score_group(group, readings)
+        return results + self._score_group(group)
 
-    def _score_group(
-        self, group: Sequence[_Read | RejectedRecord], readings: Mapping[str, Reading]
-    ) -> list[SampleScore | RejectedRecord]:
+    def _score_group(self, group: Sequence[_Read | RejectedRecord]) -> list[SampleScore | RejectedRecord]:
         typesetter = self._ready()
-        renderings = render(readings.values(), typesetter)
+        budgets = _Budgets(group)
+        wanted = [r for s in group if isinstance(s, _Read) for pair in s.readings for r in pair if r is not None]
+        renderings = render(wanted, typesetter, budgets)
         images = typesetter if self.options.images else None
         results: list[SampleScore | RejectedRecord] = []
-        for sample in group:
+        for number, sample in enumerate(group):
             if isinstance(sample, RejectedRecord):
                 results.append(sample)
+            elif number in budgets.rejected:
+                results.append(budgets.rejected[number])
             else:
                 scores = [score_pair(left, right, renderings, images) for left, right in sample.readings]
                 results.append(sample_score(sample.pairs, scores, sample.document))
@@ -127,20 +160,25 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     def _read(self, sample: SamplePair, readings: dict[str, Reading]) -> _Read:
         pairs = formula_pairs(sample.truth, sample.prediction, self.options.max_formulas)
         document = sample.truth.document is not None
+        budget = Budget(self.options.max_steps)
         read_pairs = []
         for pair in pairs:
-            truth, prediction = self._reading(pair.truth, readings), self._reading(pair.prediction, readings)
+            truth = self._reading(pair.truth, readings, budget)
+            prediction = self._reading(pair.prediction, readings, budget)
             if not document:
                 _refuse_too_large("ground_truth", truth)
                 _refuse_too_large("prediction", prediction)
+            budget.spend(typesetting_cost(truth, prediction))
             read_pairs.append((truth, prediction))
-        return _Read(tuple(pairs), tuple(read_pairs), document)
+        return _Read(tuple(pairs), tuple(read_pairs), document, budget)
 
-    def _reading(self, text: str | None, readings: dict[str, Reading]) -> Reading | None:
+    def _reading(self, text: str | None, readings: dict[str, Reading], budget: Budget) -> Reading | None:
         if text is None:
             return None
-        if text not in readings:
-            readings[text] = read(text, self.options.max_characters, self.options.max_tokens)
+        if text in readings:
+            budget.spend(readings[text].steps)
+        else:
+            readings[text] = read(text, self.options, budget)
         return readings[text]
 
     def values(self, sums: Sums) -> dict[str, float | None]:

@@ -58,6 +58,8 @@ CLASSES = words(
 PHANTOMS = words(
     "\\phantom \\vphantom \\hphantom \\fontfamily \\rowcolor \\ref \\thesubequation \\global \\theboldgroup"
 )
+ROWS = frozenset({"\\substack"})
+"""Commands whose one argument has rows."""
 LAPS = {
     "\\llap": "\\llap",
     "\\rlap": "\\rlap",
@@ -66,7 +68,7 @@ LAPS = {
     "\\boxed": "\\boxed",
     "\\fbox": "\\boxed",
 }
-INVISIBLE = frozenset(FONTS.values()) | TEXTS | CLASSES | frozenset(LAPS.values())
+INVISIBLE = frozenset(FONTS.values()) | TEXTS | CLASSES | ROWS | frozenset(LAPS.values())
 LETTERS = words(
     "\\alpha \\beta \\gamma \\delta \\epsilon \\zeta \\eta \\theta \\iota \\kappa \\lambda \\mu \\nu \\xi \\omicron "
     "\\pi \\rho \\sigma \\tau \\upsilon \\phi \\chi \\psi \\omega \\varepsilon \\vartheta \\varpi \\varrho \\varsigma "
@@ -102,6 +104,8 @@ RESTORED = words(
     "min Pr projlim sec sin sinh sup tan"
 )
 
+MATRICES = words("matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix")
+"""Environments whose starred form takes the alignment of its columns in brackets."""
 ARRAYS = frozenset({"array", "tabular", "subarray"})
 DELIMITED = {
     "matrix": ("", ""),

@@ -16,6 +16,9 @@ _BRACED_LENGTH = re.compile(r"\*?\{" + _NUMBER + _UNIT + r"\}")
 _ROW_GAP = re.compile(r"\[" + _NUMBER + _UNIT + r"\]")
 
 
+_POSITIONS = frozenset("tbclr")
+
+
 class Unparsable(Exception):
     """The text is not a formula of the grammar; the message says what was expected."""
 
@@ -106,10 +109,25 @@ class TokenCursor:
             length += self.take().strip()
         return f"{token} {length}"
 
+    def option(self) -> str:
+        """Reads the text in brackets that may follow, without blanks; empty where none follows.
+
+        Raises Unparsable where the bracket is not closed.
+        """
+        if self.peek() != "[":
+            return ""
+        self.take()
+        text = ""
+        while (token := self.take()) != "]":
+            if token == END_OF_INPUT:
+                raise Unparsable("expected ]")
+            text += token.strip()
+        return text
+
     def skip_position(self) -> None:
-        """Skips the [t], [b] or [c] that may follow the beginning of an environment."""
+        """Skips the letter in brackets that may follow \\begin{..}, \\smash or \\cfrac: [t], [b], [c], [l], [r]."""
         ahead = [token for token in self._tokens[self._at : self._at + 6] if token != BLANK][:3]
-        if len(ahead) == 3 and ahead[0] == "[" and ahead[1] in {"t", "b", "c"} and ahead[2] == "]":
+        if len(ahead) == 3 and ahead[0] == "[" and ahead[1] in _POSITIONS and ahead[2] == "]":
             while self.take() != "]":
                 pass
 

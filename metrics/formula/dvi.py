@@ -14,6 +14,9 @@ from typing import NamedTuple
 POINTS_PER_INCH = 72.27
 UNITS_PER_POINT = 65536
 
+MOST_INKS = 200_000
+"""A page with more of them counts as none; the longest formulas have some thousand."""
+
 NO_MARK = -1
 _RULE = -1
 
@@ -39,10 +42,15 @@ class Ink(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page: TeX's \\count0 and its ink in the order of the file."""
+    """One page: TeX's \\count0 and its ink in the order of the file.
+
+    marks: the marks that were opened on it; balanced: whether each was closed there, and no other.
+    """
 
     number: int
     inks: tuple[Ink, ...]
+    marks: frozenset[int] = frozenset()
+    balanced: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +136,7 @@ class _Reader:
                 if code == 139:
                     number = int.from_bytes(data[self._at : self._at + 4], "big", signed=True)
                     self._at += 44
-                    return Page(number, tuple(self._inks()))
+                    return self._page(number)
                 if 243 <= code <= 246:
                     self._define(code - 242)
                 elif code == 248:
@@ -153,7 +161,7 @@ class _Reader:
         if number not in self._fonts:
             self._fonts[number] = self._metrics(name).at(name, scale)
 
-    def _inks(self) -> list[Ink]:
+    def _page(self, number: int) -> Page:
         """Reads one page from after its head.
 
         One loop over local variables, since it runs for every byte; tests come in the order of how often they hold.
@@ -162,8 +170,10 @@ class _Reader:
         inks: list[Ink] = []
         add = inks.append
         signed = int.from_bytes
+        opened: set[int] = set()
         marks: list[int] = []
         mark = NO_MARK
+        balanced = True
         h = v = w = x = y = z = 0
         stack: list[tuple[int, int, int, int, int, int]] = []
         glyphs: dict[int, Glyph] = {}
@@ -189,11 +199,14 @@ class _Reader:
                 if text.isdigit():
                     marks.append(mark)
                     mark = int(text)
+                    opened.add(mark)
                 elif not text:
                     marks.append(mark)
                     mark = NO_MARK
                 elif text == b"." and marks:
                     mark = marks.pop()
+                else:
+                    balanced = False
             elif code == 147:
                 h += w
             elif code == 152:
@@ -202,6 +215,8 @@ class _Reader:
                 stack.append((h, v, w, x, y, z))
             elif code == 142:
                 h, v, w, x, y, z = stack.pop()
+                if len(inks) > MOST_INKS:
+                    raise UnreadableOutput(f"a page has more than {MOST_INKS} pieces of ink")
             elif 171 <= code <= 234:
                 font = code - 171
                 glyphs = self._fonts[font].glyphs
@@ -235,13 +250,14 @@ class _Reader:
                     h += width
             elif code == 140:
                 self._at = at
-                return inks
+                return Page(number, tuple(inks), frozenset(opened), balanced and not marks)
             elif 235 <= code <= 238:
                 length = code - 234
                 font = signed(data[at : at + length], "big")
                 at += length
                 glyphs = self._fonts[font].glyphs
             elif 240 <= code <= 242:
+                balanced = False
                 length = code - 238
                 at += length + signed(data[at : at + length], "big")
             elif 243 <= code <= 246:

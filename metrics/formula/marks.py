@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from metrics.formula import commands
 from metrics.formula.normal_form import NormalForm, Unbalanced, closing
+from metrics.formula.work import typesetting_steps
 
 MARK = "\x01"
 UNMARK = "\x02"
@@ -27,12 +28,16 @@ _TWO_ARGUMENTS = frozenset({"\\frac", "\\binom"})
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """LaTeX with marks; the token of mark n is labels[n]. `chinese`: it needs a Chinese face."""
+    """LaTeX with marks; the token of mark n is labels[n].
+
+    chinese: it needs a Chinese face. steps: the work of typesetting it, as metrics.formula.work counts it.
+    """
 
     source: str
     labels: tuple[str, ...]
     table: bool = False
     chinese: bool = False
+    steps: int = 0
 
 
 def marked(form: NormalForm) -> Marked:
@@ -43,14 +48,30 @@ def marked(form: NormalForm) -> Marked:
     writer = _Writer(list(form.tokens), swallowing=not form.parsed)
     writer.write(0, len(form.tokens))
     source = " ".join(writer.pieces)
-    return Marked(source, tuple(writer.labels), form.table, bool(_CHINESE.search(source)))
+    chinese = bool(_CHINESE.search(source))
+    return Marked(source, tuple(writer.labels), form.table, chinese, typesetting_steps(source))
 
 
-def _closing_or_none(tokens: list[str], opening: int) -> int | None:
-    try:
-        return closing(tokens, opening)
-    except Unbalanced:
-        return None
+def _end_of_script(tokens: list[str], opening: int) -> int | None:
+    """The index of the token before which the script that opens at `opening` ends; None where that is not known.
+
+    That is its closing brace. Where it has none, TeX closes it before the \\right of a \\left that stands before it, or
+    at the end; in an array, what TeX does with it is left to TeX.
+    """
+    braces = sizes = rows = 0
+    for index in range(opening, len(tokens)):
+        token = tokens[index]
+        braces += (token == "{") - (token == "}")
+        if not braces:
+            return index
+        sizes += token.startswith("\\left") and token not in commands.MARKS and "arrow" not in token
+        sizes -= token.startswith("\\right") and "arrow" not in token
+        if sizes < 0:
+            return index
+        rows += token.startswith("\\begin") - token.startswith("\\end")
+        if rows < 0 or (not rows and token in {"&", "\\\\"}):
+            return None
+    return len(tokens)
 
 
 class _Writer:
@@ -117,14 +138,14 @@ class _Writer:
         while at < len(tokens) and tokens[at] in {"^", "_"}:
             start, at = at, at + 1
             if at < len(tokens) and tokens[at] == "{":
-                end = _closing_or_none(tokens, at)
+                end = _end_of_script(tokens, at)
                 if end is None:
                     at = start
                     break
                 self.pieces += [tokens[start], "{", MARK + "{}"]
                 self.write(at + 1, end)
                 self.pieces += [UNMARK, "}"]
-                at = end + 1
+                at = end + (end < len(tokens) and tokens[end] == "}")
             elif at < len(tokens) and tokens[at] not in {"^", "_", "}", "&", "\\\\"}:
                 self.pieces += [tokens[start], "{", MARK + "{}"]
                 at = self._token(at, braced=False)

@@ -47,7 +47,7 @@ def normal_form(text: str) -> NormalForm:
     try:
         return NormalForm(tuple(_rewritten(normal_tokens(clean))))
     except Unparsable:
-        return NormalForm(tuple(_rewritten(plain_text(text).split())), parsed=False)
+        return NormalForm(tuple(_rewritten(_unparsed_tokens(plain_text(text)))), parsed=False)
 
 
 def comparison_tokens(text: str) -> tuple[str, ...]:
@@ -88,6 +88,15 @@ def _table_tokens(text: str) -> list[str]:
     if "\\end{tabular}" not in text.replace(BLANK, ""):
         text += "\\end{tabular}"
     return [token for token in split(text) if token != BLANK]
+
+
+def _unparsed_tokens(text: str) -> list[str]:
+    """Returns the pieces between the blanks; of a text with a brace that is not closed, its LaTeX tokens.
+
+    TeX closes such a brace at the end of the formula, which it could not where the brace were a part of a piece.
+    """
+    tokens = [token for token in split(without_comment(text)) if token != BLANK]
+    return tokens if tokens.count("{") > tokens.count("}") else text.split()
 
 
 def _rewritten(tokens: list[str]) -> list[str]:

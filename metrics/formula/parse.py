@@ -62,6 +62,8 @@ class _Reader(TokenCursor):
                 if infix is not None:
                     raise Unparsable("only one infix operator a group")
                 infix = commands.INFIXES[self.take()]
+                if token == "\\above" and self.has_length(token):
+                    self.length(token)
                 numerator, tokens = tokens, []
                 continue
             tokens += self._atom()
@@ -128,6 +130,23 @@ class _Reader(TokenCursor):
         self.expect("]")
         return ["[", *body, "]"]
 
+    def _up_to(self, delimiter: str) -> list[str]:
+        """What stands before a command that delimits it, such as the index of \\root 3 \\of x."""
+        body = self.expression(closing=delimiter)
+        self.expect(delimiter)
+        return body
+
+    def _stacked_rows(self) -> list[str]:
+        """The argument of \\substack in braces: rows between line breaks."""
+        self.expect("{")
+        tokens = ["{", *self.expression()]
+        while self.peek() in {"\\\\", "\\cr"}:
+            self.take()
+            self.skip_row_gap()
+            tokens += ["\\\\", *self.expression()]
+        self.expect("}")
+        return [*tokens, "}"]
+
     def _nucleus(self) -> _Piece:
         """A group, a character, or a command with its arguments."""
         self._depth += 1
@@ -150,6 +169,8 @@ class _Reader(TokenCursor):
 
     def _command(self, token: str) -> _Piece:
         if token in commands.FRACTIONS:
+            if token == "\\cfrac":
+                self.skip_position()
             return _Piece([commands.FRACTIONS[token], *self._argument().braced(), *self._argument().braced()])
         if token in commands.STACKS:
             return _Piece([token, *self._argument().braced(), *self._argument().braced()])
@@ -165,6 +186,8 @@ class _Reader(TokenCursor):
             return self._font(commands.FONTS[token])
         if token in commands.CLASSES:
             return self._class(token)
+        if token in commands.ROWS:
+            return _Piece([token, *self._stacked_rows()])
         return self._special(token)
 
     def _special(self, token: str) -> _Piece:
@@ -172,6 +195,12 @@ class _Reader(TokenCursor):
             return _Piece(self._left_right())
         if token == "\\begin":
             return _Piece(self._environment())
+        if token == "\\root":
+            index = self._up_to("\\of")
+            return _Piece(["\\sqrt", "[", *index, "]", *self._argument().braced()])
+        if token == "\\buildrel":
+            upper = self._up_to("\\over")
+            return _Piece(["\\stackrel", "{", *upper, "}", *self._argument().braced()])
         if token in commands.SIZED:
             return _Piece([token + self.delimiter()])
         if token == "\\rm":
@@ -191,6 +220,8 @@ class _Reader(TokenCursor):
 
     def _class(self, token: str) -> _Piece:
         """A command such as \\mathop that sets the class of its argument; \\operatorname* loses its star."""
+        if token == "\\smash":
+            self.skip_position()
         if token == "\\operatorname" and self.peek() == "*":
             self.take()
             return _Piece([token, *self._argument().braced()])
@@ -231,12 +262,16 @@ class _Reader(TokenCursor):
         return [*tokens, "\\right" + self.delimiter()]
 
     def _environment(self) -> list[str]:
-        name = "".join(self.raw_group()).removesuffix("*")
+        given = "".join(self.raw_group())
+        name = given.removesuffix("*")
         if name not in commands.ARRAYS and name not in commands.DELIMITED:
             raise Unparsable(f"no environment {name[:40]}")
+        alignment = self.option() if name in commands.MATRICES and given != name else ""
         self.skip_position()
         columns = alignments(self.raw_group()) if name in commands.ARRAYS else None
         rows = self._rows()
+        if alignment in {"l", "c", "r"}:
+            columns = alignment * max(map(len, rows))
         self.expect("\\end")
         if "".join(self.raw_group()).removesuffix("*") != name:
             raise Unparsable(f"expected \\end{{{name}}}")

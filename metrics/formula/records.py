@@ -36,5 +36,10 @@ class FormulaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """A formula with more tokens is rejected; within a document it counts as one that cannot be typeset."""
     max_formulas: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1_000
     """A document with more displayed formulas is rejected."""
+    max_steps: Annotated[int, msgspec.Meta(ge=1)] = 4_000_000
+    """A sample that takes more work, as counted before it is done, is rejected.
+
+    So is one formula that takes more to typeset; within a document it counts as one that cannot be typeset.
+    """
     images: bool = False
     """Whether to draw the formulas and measure image_edit_distance and image_mse."""

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 from rapidfuzz.distance import Levenshtein
 
+from metrics.budget import Budget
 from metrics.formula.bleu import BleuCounts, bleu_counts
 from metrics.formula.boxes import Boxes, token_boxes
 from metrics.formula.images import column_edit_distance, draw_image, mean_squared_error
 from metrics.formula.marks import Marked, marked
 from metrics.formula.matching import Matches, match
 from metrics.formula.normal_form import Unbalanced, normal_form
+from metrics.formula.records import FormulaOptions
 from metrics.formula.tokens import BLANK, plain_text, split
-from metrics.formula.typeset import Failure, Typeset, Typesetter
+from metrics.formula.typeset import UNLIMITED, Allowance, Failure, Typeset, Typesetter
+from metrics.formula.work import matching_steps, reading_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +25,19 @@ class Reading:
     """A formula as read: the tokens that texts are compared by, and its LaTeX with marks, or why there is none.
 
     too_large: whether it is beyond the limits of the run; the problem says which, and its tokens are cut.
+    steps: the work of reading it.
     """
 
     tokens: tuple[str, ...]
     marked: Marked | None
     problem: str = ""
     too_large: bool = False
+    steps: int = 0
+
+    @property
+    def labels(self) -> int:
+        """How many of its tokens may have a box."""
+        return len(self.marked.labels) if self.marked else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,33 +75,55 @@ class PairScore:
     images: ImageScores | None = None
 
 
-def read(text: str, max_characters: int, max_tokens: int) -> Reading:
-    """Reads one formula; one that is too large is cut to the first tokens of its text, and not typeset."""
-    tokens = [token for token in split(plain_text(text[:max_characters])) if token != BLANK]
-    cut = tuple(tokens[: 2 * max_tokens])
-    if len(text) > max_characters:
-        problem = f"the formula has {len(text)} characters; max_characters is {max_characters}"
-        return Reading(cut, None, problem, too_large=True)
-    if len(tokens) > 2 * max_tokens:
-        problem = f"the formula has {len(tokens)} LaTeX tokens; max_tokens is {max_tokens}"
-        return Reading(cut, None, problem, too_large=True)
+def read(text: str, options: FormulaOptions, budget: Budget) -> Reading:
+    """Reads one formula; one that is too large is cut to the first tokens of its text, and not typeset.
+
+    Raises OutOfBudget where reading it takes the sample beyond its budget.
+    """
+    tokens = [token for token in split(plain_text(text[: options.max_characters])) if token != BLANK]
+    cut = tuple(tokens[: 2 * options.max_tokens])
+    steps = reading_steps(cut)
+    budget.spend(steps)
+    if len(text) > options.max_characters:
+        problem = f"the formula has {len(text)} characters; max_characters is {options.max_characters}"
+        return Reading(cut, None, problem, too_large=True, steps=steps)
+    if len(tokens) > len(cut):
+        problem = f"the formula has {len(tokens)} LaTeX tokens; max_tokens is {options.max_tokens}"
+        return Reading(cut, None, problem, too_large=True, steps=steps)
     try:
         form = normal_form(text)
         source = marked(form)
     except Unbalanced as unbalanced:
-        return Reading(tuple(tokens), None, str(unbalanced))
-    if len(source.labels) > max_tokens:
-        problem = f"the formula has {len(source.labels)} tokens; max_tokens is {max_tokens}"
-        return Reading(cut, None, problem, too_large=True)
-    return Reading(form.tokens, source)
+        return Reading(cut, None, str(unbalanced), steps=steps)
+    problem = ""
+    if len(source.labels) > options.max_tokens:
+        problem = f"the formula has {len(source.labels)} tokens; max_tokens is {options.max_tokens}"
+    elif source.steps > options.max_steps:
+        problem = f"the formula takes {source.steps} steps to typeset; max_steps is {options.max_steps}"
+    if problem:
+        return Reading(cut, None, problem, too_large=True, steps=steps)
+    return Reading(form.tokens, source, steps=steps)
 
 
-def render(readings: Iterable[Reading], typesetter: Typesetter) -> dict[Reading, Rendering]:
-    """Typesets readings in one go and finds the boxes of their tokens."""
+def typesetting_cost(truth: Reading | None, prediction: Reading | None) -> int:
+    """Returns the steps of typesetting and matching a pair of formulas."""
+    readings = [reading for reading in (truth, prediction) if reading is not None]
+    steps = sum(reading.marked.steps for reading in readings if reading.marked is not None)
+    return steps + (matching_steps(*(reading.labels for reading in readings)) if len(readings) == 2 else 0)
+
+
+def render(
+    readings: Iterable[Reading], typesetter: Typesetter, allowance: Allowance = UNLIMITED
+) -> dict[Reading, Rendering]:
+    """Typesets readings in one go and finds the boxes of their tokens; what the allowance does not want is left out."""
     unique = list(dict.fromkeys(readings))
     sources = [reading.marked for reading in unique if reading.marked is not None]
-    results = dict(zip(sources, typesetter.typeset(sources), strict=True))
-    return {reading: _rendering(reading, results) for reading in unique}
+    results = typesetter.typeset_within(allowance, sources)
+    return {
+        reading: _rendering(reading, results)
+        for reading in unique
+        if reading.marked is None or reading.marked in results
+    }
 
 
 def _rendering(reading: Reading, results: dict[Marked, Typeset | Failure]) -> Rendering:

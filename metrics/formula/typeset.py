@@ -1,9 +1,17 @@
 r"""Typesets marked formulas with TeX: many in one process, each as if it were alone.
 
 A batch is one DVI run over a format that holds the preamble; each formula is a box of its own, shipped out as one page.
-After each, the run checks that every group is closed; where one is not, or a formula swallows its own end, the run
-stops there. The formula where it stopped is typeset alone, as a whole document, and gets what that gives; the
-formulas after it go into a new batch. So no result depends on its batch.
+What a formula gets must not depend on its batch, so the batch's page counts only where nothing can have reached it from
+elsewhere, or left it:
+
+- TeX reports no error between the formula's beginning and that of the next. What ends a formula is `\outer`, so that an
+  argument that is not closed is such an error rather than a way into the next formula.
+- At its end every group and conditional is closed, else the run stops there.
+- Its page holds one display, and every mark on it is one of its own, opened and closed there.
+- What LaTeX changes globally while it typesets is set back before each formula.
+
+Every other formula is typeset alone, as a whole document, and gets what that gives. So does a formula whose counted
+work is large (metrics.formula.work): where TeX has to be ended, that is paid for once.
 
 A formula cannot read, write, define or run anything: commands outside of metrics.formula.vocabulary are not known to
 its TeX, `\special` and hexadecimal notation are out of its reach, and the process has no shell escape, opens files in
@@ -19,7 +27,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metrics.benchmark import MissingTool
@@ -34,7 +42,8 @@ from metrics.formula.dvi import (
     read_metrics,
     read_pages,
 )
-from metrics.formula.marks import SWALLOWING_MARK, Marked
+from metrics.formula.log import finished
+from metrics.formula.marks import MARK, SWALLOWING_MARK, Marked
 from metrics.formula.tex import INSTALL, find_file, require_tex, run_bounded, search_paths
 
 PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
@@ -42,7 +51,13 @@ PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
 PRINTED_SHARE = 0.98
 MOST_IN_A_RUN = 256
 """Formulas in one run of TeX: what is lost when one breaks it is bounded."""
+MOST_STEPS_IN_A_RUN = 500_000
+"""The counted work of the formulas in one run, about half a second; a formula with more than a fifth goes alone."""
+MARKS_OF_A_FORMULA = 10_000
+"""The marks of formula n in a batch are counted from n times this, which is more than the marks of any formula."""
 
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_MARKED = re.compile(MARK + r"\{(\d+)\}")
 _ENVIRONMENT_NAME = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)")
 
 _PREAMBLE = r"""\documentclass[12pt]{article}
@@ -61,23 +76,44 @@ _PREAMBLE = r"""\documentclass[12pt]{article}
 \let^^01=\special
 \def^^02{^^01{.}}
 \long\def^^03#1#2{^^01{#1}#2^^02}
+\hbadness=10000 \vbadness=10000 \hfuzz=\maxdimen \vfuzz=\maxdimen \tracinglostchars=0
 \newbox\formula@box
 \newcount\formula@level
 \newwrite\formula@begun
 \edef\formula@ship{\expandafter\noexpand\csname tex_shipout:D\endcsname}
 \def\formula@stop{\batchmode\read-1to\formula@nothing}
+\newcount\formula@displays
+\everydisplay\expandafter{\the\everydisplay\global\advance\formula@displays by 1\relax}
 \def\formula@check#1{%
-  \ifnum\currentgrouplevel=#1\relax\ifvmode\else\formula@stop\fi\else\formula@stop\fi}
-\def^^04#1#2{%
+  \ifnum\currentgrouplevel=#1\relax\else\formula@stop\fi
+  \ifnum\currentiflevel=1 \else\formula@stop\fi
+  \ifvmode\else\formula@stop\fi}
+\def\formula@reset{%
+  \global\formula@displays=0
+  \global\let\glb@currsize\@empty
+  \global\@lastruleclass=0
+  \global\@thisruleclass=0
+  \global\let\cmrkern@l\z@
+  \global\let\cmrkern@r\z@
+  \global\let\cmrsideswitch\relax
+  \global\let\if@ignore\iffalse}
+\outer\def^^04#1#2{%
   \formula@check{\formula@level}%
+  \immediate\write-1{=formula #1\space begins}%
   \immediate\openout\formula@begun=\number#1\relax\immediate\closeout\formula@begun
+  \formula@reset
   \global\count0=#1\relax
   \setbox\formula@box\vbox\bgroup
-  \hsize=#2mm\relax\textwidth\hsize\linewidth\hsize\columnwidth\hsize}
-\def^^05{\par
+  \formula@width{#2}}
+\outer\def^^05{\par
   \formula@check{\numexpr\formula@level+1\relax}%
-  \egroup\formula@ship\box\formula@box}
+  \egroup\formula@ship\box\formula@box
+  \immediate\write-1{=formula \the\count0 \space ends with \number\formula@displays}}
+\outer\def^^06#1{%
+  \formula@check{\formula@level}%
+  \immediate\write-1{=formula #1\space begins}}
 \def\formula@start{\formula@level\currentgrouplevel\relax}
+\def\formula@width#1{\hsize=#1mm\relax\textwidth\hsize\linewidth\hsize\columnwidth\hsize}
 \def\formula@origin{\hoffset-\oddsidemargin
   \voffset-\dimexpr\topmargin+\headheight+\headsep+\topskip\relax}
 \def\@input#1{}
@@ -109,6 +145,34 @@ class Failure:
     """A formula that TeX gave no page for, with the reason."""
 
     reason: str
+
+
+class Allowance:
+    """What a typesetter asks before it does work that only shows on the way; this one allows everything."""
+
+    def wanted(self, formula: Marked) -> bool:
+        """Whether a formula is still to be typeset."""
+        return True
+
+    def alone(self, formula: Marked) -> bool:
+        """Whether a formula that needs a process of its own is still to be typeset; asked once for each."""
+        return True
+
+
+UNLIMITED = Allowance()
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What a run of TeX left: the pages that it finished, its log, the last formula begun (0 of a lone one).
+
+    ended: whether it had to be ended from outside.
+    """
+
+    pages: tuple[Page, ...]
+    log: str
+    begun: int
+    ended: bool
 
 
 class Typesetter:
@@ -157,62 +221,74 @@ class Typesetter:
 
     def typeset(self, formulas: Sequence[Marked]) -> list[Typeset | Failure]:
         """Typesets formulas, each as if it were alone; equal ones once."""
-        results: dict[Marked, Typeset | Failure] = {}
-        waiting = list(dict.fromkeys(formulas))
-        for formula in [formula for formula in waiting if not _promising(formula.source)]:
-            results[formula] = self._alone(formula)
-        waiting = [formula for formula in waiting if formula not in results]
-        while waiting:
-            done, blamed = self._batch(waiting[:MOST_IN_A_RUN])
-            results |= done
-            if blamed is not None:
-                results[blamed] = self._alone(blamed)
-            waiting = [formula for formula in waiting if formula not in results]
+        results = self.typeset_within(UNLIMITED, formulas)
         return [results[formula] for formula in formulas]
 
-    def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset | Failure], Marked | None]:
-        """Typesets formulas in one run: those that it finished, and the one that broke it, if any did.
+    def typeset_within(self, allowance: Allowance, formulas: Sequence[Marked]) -> dict[Marked, Typeset | Failure]:
+        """Typesets formulas as `typeset` does, those that `allowance` wants.
 
-        A run that stops by itself stops at the first formula without a page. One that was ended may have lost pages
-        that were not written yet, so there the formula to blame is the last one begun, if it has no page.
+        It is asked before each run of TeX, and before a formula gets a process of its own.
+        """
+        results: dict[Marked, Typeset | Failure] = {}
+        waiting: list[Marked] = []
+        for formula in dict.fromkeys(formulas):
+            if _promising(formula):
+                waiting.append(formula)
+            elif allowance.alone(formula):
+                results[formula] = self._alone(formula)
+        while waiting := [formula for formula in waiting if allowance.wanted(formula)]:
+            run = _first_run(waiting)
+            done, doubtful = self._batch(run)
+            results |= done
+            for formula in doubtful:
+                if allowance.alone(formula):
+                    results[formula] = self._alone(formula)
+            handled = {*done, *doubtful}
+            waiting = [formula for formula in waiting if formula not in handled]
+        return results
+
+    def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset | Failure], list[Marked]]:
+        """Typesets formulas in one run; returns those whose pages count, and those that are to be typeset alone.
+
+        The ones that the run did not reach are in neither. One of the first two is never empty.
         """
         body = "\n".join(
-            f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula)}\x05"
+            f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula, number)}\x05"
             for number, formula in enumerate(formulas)
         )
-        source = f"\\begin{{document}}\\csname formula@start\\endcsname\n{body}\n\\end{{document}}\n"
+        end = f"\x06{{{len(formulas)}}}\n\\end{{document}}\n"
+        source = f"\\begin{{document}}\\csname formula@start\\endcsname\n{body}\n{end}"
         fonts: dict[int, Font] = {}
-        pages, begun = self._run(source, fonts, self._seconds + len(formulas) // 100)
-        done: dict[Marked, Typeset | Failure] = {
-            formulas[page.number]: Typeset((page,), fonts, *_on_paper(formulas[page.number]))
-            for page in pages
-            if 0 <= page.number < len(formulas)
-        }
-        rest = [formula for formula in formulas if formula not in done]
-        if begun is None:
-            return done, rest[0] if rest else None
-        return done, None if formulas[begun] in done else formulas[begun]
+        run = self._run(source, fonts, self._seconds + len(formulas) // 100)
+        clean, reached = finished(run.log, len(formulas))
+        done: dict[Marked, Typeset | Failure] = {}
+        for page in run.pages:
+            if page.number in clean and (own := _own_page(page, formulas[page.number])):
+                done[formulas[page.number]] = Typeset((own,), fonts, *_on_paper(formulas[page.number]))
+        begun = max(reached, run.begun)
+        doubtful = [formula for number, formula in enumerate(formulas) if number <= reached and formula not in done]
+        if run.ended and formulas[begun] not in done and formulas[begun] not in doubtful:
+            doubtful.append(formulas[begun])
+        return done, doubtful if done or doubtful else [formulas[0]]
 
     def _alone(self, formula: Marked) -> Typeset | Failure:
         """Typesets one formula as a document of its own."""
-        name = _paper(formula)[0]
+        name, width = _paper(formula)
         source = (
             f"\\geometry{{{name}paper}}\\begin{{document}}\\csname formula@origin\\endcsname"
+            f"\\csname formula@width\\endcsname{{{width * PRINTED_SHARE:.2f}}}"
             f"{_display(formula)}\n\\end{{document}}\n"
         )
         fonts: dict[int, Font] = {}
-        pages, ended = self._run(source, fonts, self._seconds)
-        if not pages and ended is not None:
+        run = self._run(source, fonts, self._seconds)
+        if not run.pages and run.ended:
             return Failure(f"TeX takes more than {self._seconds} seconds, or more memory than it may")
-        if not pages:
+        if not run.pages:
             return Failure("TeX gives no page for it")
-        return Typeset(tuple(pages), fonts, *_on_paper(formula))
+        return Typeset(run.pages, fonts, *_on_paper(formula))
 
-    def _run(self, source: str, fonts: dict[int, Font], seconds: int) -> tuple[list[Page], int | None]:
-        """Runs TeX on a document and returns the pages that it finished, without those after the first loss.
-
-        The second value is the number of the last formula begun (0 of a lone one) where TeX was ended from outside.
-        """
+    def _run(self, source: str, fonts: dict[int, Font], seconds: int) -> _Run:
+        """Runs TeX on a document."""
         if self._scratch is None:
             raise RuntimeError("the typesetter is not open")
         self.runs += 1
@@ -227,13 +303,14 @@ class Typesetter:
             begun = max((int(path.stem) for path in folder.glob("[0-9]*.tex")), default=0)
             output = folder / "formula.dvi"
             data = output.read_bytes() if output.exists() else b""
+            log = (folder / "formula.log").read_text("latin-1") if (folder / "formula.log").exists() else ""
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         try:
             pages = list(read_pages(data, self.metrics, fonts)) if data else []
         except UnreadableOutput:
             pages = []
-        return pages, begun if ended else None
+        return _Run(tuple(pages), log, begun, ended)
 
     def metrics(self, name: str) -> Metrics:
         """Returns the glyph sizes of a font; of a font that is not there, none."""
@@ -265,23 +342,55 @@ class Typesetter:
 _FLAGS = ["-interaction=batchmode", "-no-shell-escape", "-no-mktex=tfm", "-no-mktex=pk"]
 
 
-def _display(formula: Marked) -> str:
-    body = f"\\begin{{displaymath}}\n{allowed(formula.source)}\n\\end{{displaymath}}"
+def _display(formula: Marked, number: int = 0) -> str:
+    """The formula as a display; its marks are those of formula `number` of a batch."""
+    source = allowed(formula.source)
+    if number:
+        source = _MARKED.sub(lambda found: f"{MARK}{{{number * MARKS_OF_A_FORMULA + int(found[1])}}}", source)
+    body = f"\\begin{{displaymath}}\n{source}\n\\end{{displaymath}}"
     return f"\\begin{{CJK}}{{UTF8}}{{gkai}}{body}\\end{{CJK}}" if formula.chinese else body
 
 
-def _promising(source: str) -> bool:
-    """Whether the formula is likely to leave its batch as it was: nothing can swallow what follows it.
+def _own_page(page: Page, formula: Marked) -> Page | None:
+    """The page with its marks counted from 0; None where one is of another formula, or is not closed on it."""
+    first = page.number * MARKS_OF_A_FORMULA
+    if not page.balanced or any(not 0 <= mark - first < len(formula.labels) for mark in page.marks):
+        return None
+    if not first:
+        return page
+    return replace(page, inks=tuple(ink if ink.mark < 0 else ink._replace(mark=ink.mark - first) for ink in page.inks))
 
-    A missing or spare brace does no harm, TeX mends it on the spot; an environment that is left open does.
+
+def _promising(formula: Marked) -> bool:
+    """Whether to try a formula in a batch: its work is small, and it is likely to leave no error.
+
+    This decides only what is tried first. It counts braces and environments as TeX would; a brace in a comment or in
+    what TeX drops may mislead it.
     """
+    if formula.steps * 5 > MOST_STEPS_IN_A_RUN or SWALLOWING_MARK in formula.source:
+        return False
+    depth = 0
+    for brace in _BRACE.findall(formula.source):
+        depth += (brace == "{") - (brace == "}")
+        if depth < 0:
+            return False
     names: list[str] = []
-    for word, name in _ENVIRONMENT_NAME.findall(source):
+    for word, name in _ENVIRONMENT_NAME.findall(formula.source):
         if word == "begin":
             names.append(name)
         elif not names or names.pop() != name:
             return False
-    return not names and SWALLOWING_MARK not in source
+    return not depth and not names
+
+
+def _first_run(waiting: Sequence[Marked]) -> Sequence[Marked]:
+    """The first of the formulas that one run is to typeset."""
+    steps = 0
+    for count, formula in enumerate(waiting[:MOST_IN_A_RUN]):
+        steps += formula.steps
+        if steps > MOST_STEPS_IN_A_RUN:
+            return waiting[: max(count, 1)]
+    return waiting[:MOST_IN_A_RUN]
 
 
 def _paper(formula: Marked) -> tuple[str, float]:

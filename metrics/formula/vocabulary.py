@@ -1,7 +1,7 @@
 """The commands that a formula may use. Every other command is typeset as one that TeX does not know.
 
-They are the symbols  LaTeX, amsmath, amssymb and upgreek, and the commands  mathematics, text in mathematics and
-tables. None  them reads or writes a file, defines anything beyond its group, or calls another command by name.
+They are the symbols of LaTeX, amsmath, amssymb and upgreek, and the commands of mathematics, of text in mathematics and
+of tables. None of them reads or writes a file, defines anything beyond its group, or calls another command by name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMMANDS = words(
     bigotimes bigr bigsqcup bigstar bigtriangledown bigtriangleup biguplus bigvee bigwedge binom blacklozenge
     blacksquare blacktriangle blacktriangledown blacktriangleleft blacktriangleright bmod bold boldmath
     boldsymbol bot bottomrule bowtie boxdot boxed boxminus boxplus boxtimes brace braceld bracelu bracerd
-    braceru bracevert brack breve bullet bumpeq cal cap cdot cdotp cdots centerdot centering cfrac char check
+    braceru bracevert brack breve buildrel bullet bumpeq cal cap cdot cdotp cdots centerdot centering cfrac char check
     checkmark chi choose circ circeq circlearrowleft circlearrowright circledR circledS circledast circledcirc
     circleddash cline clubsuit cmidrule colon complement cong coprod copyright cos cosh cot coth cr crcr csc cup
     curlyeqprec curlyeqsucc curlyvee curlywedge curvearrowleft curvearrowright dag dagger daleth dasharrow
@@ -48,7 +48,7 @@ COMMANDS = words(
     nleftrightarrow nleq nleqq nleqslant nless nmid nobreak nobreakdash nobreakspace nolimits nonumber
     normalsize not notag notin nparallel nprec npreceq nrightarrow nshortmid nshortparallel nsim nsubseteq
     nsubseteqq nsucc nsucceq nsupseteq nsupseteqq ntriangleleft ntrianglelefteq ntriangleright ntrianglerighteq
-    nu null nvDash nvdash nwarrow o odot oe oint ointop omega ominus operatorname oplus oslash otimes over
+    nu null nvDash nvdash nwarrow o odot oe of oint ointop omega ominus operatorname oplus oslash otimes over
     overbrace overleftarrow overleftrightarrow overline overrightarrow overset owns parallel partial perp
     phantom phi pi pitchfork pm pmb pmod pod pounds prec precapprox preccurlyeq preceq precnapprox precneqq
     precnsim precsim prime prod projlim propto protect psi qquad quad rVert raise raisebox rangle rbrace rceil

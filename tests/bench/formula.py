@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from metrics.benchmark import Pair
+from metrics.budget import Budget
 from metrics.formula.benchmark import FormulaBenchmark
 from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
 from metrics.formula.scoring import read, render, score_pair
@@ -103,9 +104,7 @@ def _stages(pairs: Sequence[FormulaPair]) -> dict[str, float]:
                 for pair in pairs[start : start + FormulaBenchmark.batch_size]
             ]
             before = _now()
-            readings = [
-                tuple(read(text, options.max_characters, options.max_tokens) for text in pair) for pair in texts
-            ]
+            readings = [tuple(read(text, options, Budget(options.max_steps)) for text in pair) for pair in texts]
             read_at = _now()
             renderings = render([reading for pair in readings for reading in pair], typesetter)
             rendered_at = _now()

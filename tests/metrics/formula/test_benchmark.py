@@ -234,3 +234,26 @@ def test_the_time_in_tex_is_told_once(benchmark_: Formula) -> None:
     most = (time.perf_counter() - started) * 1e6
     assert 0 < benchmark_.take_timings()["tex"] <= most
     assert benchmark_.take_timings() == {"tex": 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        (r"\sum_{n=1}^{100 x", r"\sum_{n=1}^{100 x}"),
+        (r"\sum _ { n = 1 } ^ { 100 x", r"\sum_{n=1}^{100 x}"),
+        (r"a + \int_{0", r"a + \int_{0}"),
+        (r"\left( x^{2 \right) y", r"\left( x^{2} \right) y"),
+        (r"x_{a_{b", r"x_{a_{b}}"),
+        (r"\sum_{\substack{a \\ b}}x", r"\sum _ { \substack { a \\ b } } x"),
+        (r"\root 3 \of x", r"\sqrt[3]{x}"),
+        (
+            r"\begin{pmatrix*}[r] 1 & -1 \\ -1 & 1 \end{pmatrix*}",
+            r"\begin{pmatrix*} [ r ] 1 & -1 \\ -1 & 1 \end{pmatrix*}",
+        ),
+    ],
+)
+def test_other_spellings_and_scripts_that_are_not_closed(benchmark_: Formula, text: str, same: str) -> None:
+    for truth, prediction in ((text, same), (same, text), (text, text)):
+        result = score(benchmark_, truth, prediction)
+        assert result.columns["cdm"] == 1
+        assert not result.coverage

@@ -162,10 +162,10 @@ COSTLY = {
 
 
 @pytest.mark.parametrize("text", COSTLY.values(), ids=COSTLY.keys())
-def test_what_the_vocabulary_lets_through_is_bounded_too(text: str, worker: Formula) -> None:
+def test_what_the_vocabulary_lets_through_is_counted_before_tex_sees_it(text: str, worker: Formula) -> None:
     result = scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
-    assert isinstance(result, SampleScore)
-    assert result.details[0]["prediction_problem"] == "TeX takes more than 1 seconds, or more memory than it may"
+    assert isinstance(result, RejectedRecord)
+    assert "max_steps is 4000000" in result.message
     assert processes_of_tex(Path(tempfile.gettempdir())) == []
 
 

@@ -145,3 +145,37 @@ def test_any_pieces_of_formulas_come_to_an_end(pieces: list[str]) -> None:
     except Unbalanced:
         return
     assert len(tokens) < 100 * (len(pieces) + 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"\sum_{\substack{a \\ b}}x", r"\sum _ { \substack { a \\ b } } x"),
+        (r"\sum_{\substack{a \\[2pt] b\\c}}", r"\sum _ { \substack { a \\ b \\ c } }"),
+        (r"\root 3 \of x", r"\sqrt [ 3 ] { x }"),
+        (r"\root n+1 \of {x}", r"\sqrt [ n + 1 ] { x }"),
+        (r"\buildrel a \over =", r"\stackrel { a } { = }"),
+        (r"a \above 1 pt b", r"\frac { a } { b }"),
+        (r"\smash[b]{x}", r"\smash { x }"),
+        (r"\cfrac[l]{a}{b}", r"\frac { a } { b }"),
+        (
+            r"\begin{pmatrix*}[r] 1 & -1 \end{pmatrix*}",
+            r"\left( \begin{array} {rr} { 1 } & { - 1 } \end{array} \right)",
+        ),
+        (r"\begin{bmatrix*} 1 \end{bmatrix*}", r"\left[ \begin{array} {l} { 1 } \end{array} \right]"),
+    ],
+)
+def test_options_and_delimited_arguments(text: str, expected: str) -> None:
+    assert printed(text) == expected
+    assert normal_form(text).parsed
+
+
+@pytest.mark.parametrize("text", [r"\root 3 x", r"\substack a", r"\substack{a & b}", r"\begin{pmatrix*}[r x"])
+def test_what_lacks_its_delimiter_is_not_in_the_grammar(text: str) -> None:
+    with pytest.raises(Unparsable):
+        normal_tokens(clean_formula(text))
+
+
+def test_a_brace_that_is_not_closed_is_a_token_of_its_own() -> None:
+    assert printed(r"\sum_{n=1}^{100 x") == r"\sum _ { n = 1 } ^ { 1 0 0 x"
+    assert printed(r"\sum_{n=1}^{100 x") == printed(r"\sum _ { n = 1 } ^ { 1 0 0 x")
