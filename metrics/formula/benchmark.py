@@ -166,7 +166,9 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         if text is None:
             return None
         if text not in readings:
-            readings[text] = read(text, self.options.max_characters, self.options.max_tokens)
+            readings[text] = read(
+                text, self.options.max_characters, self.options.max_tokens, self.options.protocol == "released"
+            )
         return readings[text]
 
     def values(self, sums: Sums) -> dict[str, float | None]:

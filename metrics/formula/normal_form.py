@@ -36,8 +36,10 @@ class NormalForm:
     parsed: bool = True
 
 
-def normal_form(text: str) -> NormalForm:
+def normal_form(text: str, last_script: bool = False) -> NormalForm:
     """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
+
+    `last_script` says which of two scripts of a kind are kept; see metrics.formula.parse.normal_tokens.
 
     Raises Unbalanced where a command's argument is missing or has no closing brace.
     """
@@ -45,7 +47,7 @@ def normal_form(text: str) -> NormalForm:
         return NormalForm(tuple(_rewritten(_table_tokens(text))), table=True)
     clean = clean_formula(text)
     try:
-        return NormalForm(tuple(_rewritten(normal_tokens(clean))))
+        return NormalForm(tuple(_rewritten(normal_tokens(clean, last_script))))
     except Unparsable:
         return NormalForm(tuple(_rewritten(plain_text(text).split())), parsed=False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -36,5 +36,7 @@ class FormulaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """A formula with more tokens is rejected; within a document it counts as one that cannot be typeset."""
     max_formulas: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1_000
     """A document with more displayed formulas is rejected."""
+    protocol: Literal["published", "released"] = "published"
+    """Which of two scripts of a kind on one nucleus are kept: all, as TeX prints them, or, released, the last."""
     images: bool = False
     """Whether to draw the formulas and measure image_edit_distance and image_mse."""

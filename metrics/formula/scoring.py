@@ -65,8 +65,11 @@ class PairScore:
     images: ImageScores | None = None
 
 
-def read(text: str, max_characters: int, max_tokens: int) -> Reading:
-    """Reads one formula; one that is too large is cut to the first tokens of its text, and not typeset."""
+def read(text: str, max_characters: int, max_tokens: int, last_script: bool = False) -> Reading:
+    """Reads one formula; one that is too large is cut to the first tokens of its text, and not typeset.
+
+    `last_script` says which of two scripts of a kind are kept; see metrics.formula.parse.normal_tokens.
+    """
     tokens = [token for token in split(plain_text(text[:max_characters])) if token != BLANK]
     cut = tuple(tokens[: 2 * max_tokens])
     if len(text) > max_characters:
@@ -76,7 +79,7 @@ def read(text: str, max_characters: int, max_tokens: int) -> Reading:
         problem = f"the formula has {len(tokens)} LaTeX tokens; max_tokens is {max_tokens}"
         return Reading(cut, None, problem, too_large=True)
     try:
-        form = normal_form(text)
+        form = normal_form(text, last_script)
         source = marked(form)
     except Unbalanced as unbalanced:
         return Reading(tuple(tokens), None, str(unbalanced))
