@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side, Table
+from metrics.budget import Budget
 from metrics.formula.bleu import ORDER, BleuCounts, bleu
 from metrics.formula.documents.pairs import FormulaPair
 from metrics.formula.draw import draw_pairs
@@ -151,7 +152,8 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         return self._typesetter
 
     def _read(self, sample: SamplePair, readings: dict[str, Reading]) -> _Read:
-        pairs = formula_pairs(sample.truth, sample.prediction, self.options.max_formulas)
+        budget = Budget(self.options.max_steps)
+        pairs = formula_pairs(sample.truth, sample.prediction, self.options.max_formulas, budget)
         document = sample.truth.document is not None
         read_pairs = []
         for pair in pairs:

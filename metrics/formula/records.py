@@ -36,6 +36,8 @@ class FormulaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """A formula with more tokens is rejected; within a document it counts as one that cannot be typeset."""
     max_formulas: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1_000
     """A document with more displayed formulas is rejected."""
+    max_steps: Annotated[int, msgspec.Meta(ge=1)] = 4_000_000
+    """The work that one sample may take; past it the sample is rejected."""
     protocol: Literal["published", "released"] = "published"
     """Which of two scripts of a kind on one nucleus are kept: all, as TeX prints them, or, released, the last."""
     images: bool = False
