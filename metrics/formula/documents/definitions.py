@@ -99,7 +99,7 @@ def _read_arguments(reader: TokenReader, macro: Macro, origin: int, call: Call) 
     arguments: list[list[Token]] = []
     delimiters = macro.delimiters
     if macro.default is not None:
-        reader.charge(len(macro.default))
+        reader.charge(2 * len(macro.default))
         in_brackets = _read_in_brackets(reader)
         arguments.append([Token(text, origin, call) for text in macro.default] if in_brackets is None else in_brackets)
         delimiters = delimiters[1:]

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from metrics.budget import Budget
 from metrics.formula.documents.content import DISPLAYED
 from metrics.formula.documents.verbatim import COMMANDS, Verbatim
 
@@ -14,6 +15,8 @@ _MARK = re.compile(rf"{_ENVIRONMENT}|\\(?:[A-Za-z@]+|.)|\$+|\n[ \t\r]*\n\s*", re
 
 MAX_MARKDOWN_INLINE = 2_000
 """Inline mathematics of Markdown has at most this many characters; a `$` without a partner may be a price."""
+
+_STEPS_OF_DELIMITER = 20
 
 Role = Literal["dollars", "open", "close", "blank"]
 
@@ -32,21 +35,22 @@ class Delimiter:
     name: str = ""
 
 
-def delimiters(text: str, start: int = 0, *, markdown: bool = False) -> list[Delimiter]:
+def delimiters(text: str, budget: Budget, start: int = 0, *, markdown: bool = False) -> list[Delimiter]:
     """Returns the delimiters and blank lines of `text` from `start` on, in order.
 
     A single `$` opens inline mathematics up to the next `$` of its paragraph, unless a displayed formula opens
     before; a `$$` between two such stretches (`$a$$b$`) ends one and begins the next. A `$` without a partner stands
     for itself. With `markdown`, inline mathematics has no blank behind its first `$` or before its last, no digit
     after it, and at most 2,000 characters; without, verbatim stretches are passed over. The time is linear in the
-    length.
+    length; each delimiter costs 20 steps of the budget, for all that is to be done with it.
     """
-    return _Finder(text, start, markdown).found()
+    return _Finder(text, budget, start, markdown).found()
 
 
 class _Finder:
-    def __init__(self, text: str, start: int, markdown: bool) -> None:
+    def __init__(self, text: str, budget: Budget, start: int, markdown: bool) -> None:
         self._text = text
+        self._budget = budget
         self._position = start
         self._markdown = markdown
         self._verbatim = Verbatim(text)
@@ -75,6 +79,7 @@ class _Finder:
         return self._found
 
     def _keep(self, delimiter: Delimiter) -> None:
+        self._budget.spend(_STEPS_OF_DELIMITER)
         self._abandon_inline()
         self._found.append(delimiter)
 
@@ -87,6 +92,7 @@ class _Finder:
         """Takes a run of dollars: closes what is open, and opens what the rest of the run opens."""
         if self._inline >= 0 and self._closes_inline(start, single=end - start == 1):
             if end - start == 2:
+                self._budget.spend(_STEPS_OF_DELIMITER)
                 self._doubtful.append(Delimiter("dollars", start, end))
                 if self._opens_inline(end - 1):
                     self._inline = end - 1

@@ -28,6 +28,8 @@ _GROUP_EDGES = {"{": (True, "{"), "}": (False, "{"), "\\begin": (True, "\\begin"
 """What begins and ends a group: whether it begins one, and of which kind."""
 _NOT_PLAIN = frozenset({*DEFINERS, *PREFIXES, *COMMANDS, *_GROUP_EDGES, *AWAITING})
 _NOT_EXPANDING = frozenset({"\\noexpand", "\\protect", "\\unexpanded"})
+_STEPS_OF_CALL = 5
+_STEPS_OF_DEFINITION = 15
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz@")
 
 
@@ -57,7 +59,8 @@ def expanded(text: str, budget: Budget) -> TracedText:
     definition asks for, and a definition that cannot be read. No conditional is evaluated. Verbatim stretches stay.
     Blanks after a call without arguments stay, though TeX skips them: they leave no ink in a formula.
 
-    Every token that is read, every character that is written and every call within which a call stands costs a step.
+    A token that is read costs two steps, a character that is written and a call within which a call stands one; a call
+    costs five besides, a definition 15.
 
     Raises OutOfBudget, naming the macro that was called last.
     """
@@ -173,6 +176,7 @@ class _Expander:
     def _define(self, token: Token, prefixes: list[Token]) -> None:
         """Reads a definition; one that cannot be read is written as it stands."""
         self._reader.begin()
+        self._reader.charge(_STEPS_OF_DEFINITION)
         surroundings = Surroundings(self._scopes.macros, self._expanded_body)
         definition = read_definition(self._reader, token.text, surroundings)
         if definition is None:
@@ -214,7 +218,7 @@ class _Expander:
         """What a call stands for; None, with nothing read, where it is left as it stands."""
         self._last_call = token.text
         depth = token.call.depth + 1 if token.call else 1
-        self._reader.charge(depth)
+        self._reader.charge(_STEPS_OF_CALL + depth)
         if _is_under_expansion(macro, token.call):
             return None
         call = Call(macro, token.call, depth)

@@ -24,7 +24,6 @@ from metrics.formula.documents.prose import MAX_EVIDENCE, evidence, prose_start,
 COST_OF_LONE_DOLLARS = 200
 _EVIDENCE_OF_DISPLAY_WITHIN = 100
 _EVIDENCE_OF_WORD = 25
-_STEPS_OF_DELIMITER = 20
 _IMPOSSIBLE = -(10**12)
 _VISIBLE = re.compile(r"\S")
 
@@ -55,9 +54,7 @@ def displays(text: str, budget: Budget, start: int = 0, *, markdown: bool = Fals
     or at the end of the text, whichever comes first; behind a `$$` it is no formula where it reads as prose. The time
     is that of sorting the delimiters; each of them costs 20 steps of the budget.
     """
-    found = delimiters(text, start, markdown=markdown)
-    budget.spend(_STEPS_OF_DELIMITER * len(found))
-    return _Pairing(text, found).displays()
+    return _Pairing(text, delimiters(text, budget, start, markdown=markdown)).displays()
 
 
 @dataclass(slots=True)

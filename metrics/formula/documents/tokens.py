@@ -12,6 +12,8 @@ from metrics.formula.documents.verbatim import COMMANDS, Verbatim
 MAX_RUN = 64
 """Plain text is read in runs of at most this many characters, so that taking one off costs little."""
 
+_STEPS_OF_TOKEN = 2
+
 _TOKEN = re.compile(rf"\\(?:[A-Za-z@]+|.)|[{{}}#]|[^\\{{}}#]{{1,{MAX_RUN}}}|\\", re.DOTALL)
 
 
@@ -44,7 +46,7 @@ class TokenReader:
     """Reads the tokens of a text, and those that were put in front of it.
 
     `begin` starts an attempt to read a construct; `give_up` takes back what `read` and its kin have read since.
-    Each token that is read costs a step of the budget.
+    Each token that is read costs two steps of the budget.
     """
 
     def __init__(self, text: str, budget: Budget) -> None:
@@ -148,7 +150,7 @@ class TokenReader:
 
     def next_token(self) -> Token | None:
         """Reads the next token for good, outside any attempt; None at the end."""
-        self._budget.spend(1)
+        self._budget.spend(_STEPS_OF_TOKEN)
         if self._front:
             return self._front.pop()
         start = self._position
