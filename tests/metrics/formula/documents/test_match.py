@@ -96,10 +96,15 @@ def steps(truths: list[str], predictions: list[str]) -> int:
 
 
 def test_a_comparison_costs_the_product_of_the_lengths_by_machine_words() -> None:
-    # 1,000 characters are 16 words of 64, each compared with 1,000 characters: 16,000 of 128 a step, in two rounds.
-    assert steps(["ab" * 500], ["cd" * 500]) == pytest.approx(2 * 16_000 / 128, rel=0.2)
-    # Letters beyond Latin cost twice as much.
-    assert steps(["\u4e00b" * 500], ["\u4e01d" * 500]) == pytest.approx(2 * 16_000 / 64, rel=0.2)
+    # 640 characters are 10 words of 64 and one more, each compared with 640 characters, and 32 for the pair: 7,072
+    # words, of which 128 are a step; the row takes 10 more. And so in two rounds.
+    assert steps(["ab" * 320], ["cd" * 320]) == 2 * (10 + 7_072 // 128)
+    # Beyond Latin a step has 64 words.
+    assert steps(["\u4e00b" * 320], ["\u4e01d" * 320]) == 2 * (10 + 7_072 // 64)
+    # Of 600 characters and 640, the shorter counts by words: (600 // 64 + 1) * 640 + 32 = 6,432.
+    assert steps(["ab" * 300], ["cd" * 320]) == steps(["ab" * 320], ["cd" * 300]) == 2 * (10 + 6_432 // 128)
+    # A row of 64 predictions costs 2 besides what is compared, here nothing.
+    assert steps(["ab" * 300], ["cd"] * 64) == 2 * (10 + 64 // 32)
     # Equal formulas are not compared, nor are those whose lengths alone are too far apart.
     assert steps(["ab" * 500], ["ab" * 500]) == 0
     assert steps(["ab" * 500], ["ab" * 20]) < 50
