@@ -158,9 +158,9 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         return self._typesetter
 
     def _read(self, sample: SamplePair, readings: dict[str, Reading]) -> _Read:
-        pairs = formula_pairs(sample.truth, sample.prediction, self.options.max_formulas)
-        document = sample.truth.document is not None
         budget = Budget(self.options.max_steps)
+        pairs = formula_pairs(sample.truth, sample.prediction, self.options.max_formulas, budget)
+        document = sample.truth.document is not None
         read_pairs = []
         for pair in pairs:
             truth = self._reading(pair.truth, readings, budget)

@@ -45,14 +45,18 @@ def match(truth: Boxes, prediction: Boxes) -> Matches:
     if not len(truth) or not len(prediction):
         return Matches((), len(truth), len(prediction))
     token_cost = _token_cost(truth.tokens, prediction.tokens)
-    cost = TOKEN_WEIGHT * token_cost
-    cost += POSITION_WEIGHT * _position_cost(truth, prediction)
-    cost += ORDER_WEIGHT * _order_cost(len(truth), len(prediction))
-    rows, columns = linear_sum_assignment(cost)
+    rows, columns = linear_sum_assignment(_cost(truth, prediction, token_cost))
     kept = consistent(_centres(truth)[rows], _centres(prediction)[columns])
     true = kept & (token_cost[rows, columns] < 1)
     pairs = tuple((int(row), int(column)) for row, column in zip(rows[true], columns[true], strict=True))
     return Matches(pairs, len(truth), len(prediction))
+
+
+def _cost(truth: Boxes, prediction: Boxes, token_cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    cost = TOKEN_WEIGHT * token_cost
+    cost += POSITION_WEIGHT * _position_cost(truth, prediction)
+    cost += ORDER_WEIGHT * _order_cost(len(truth), len(prediction))
+    return cost
 
 
 def _token_cost(truth: tuple[str, ...], prediction: tuple[str, ...]) -> NDArray[np.float64]:

@@ -36,8 +36,11 @@ class NormalForm:
     parsed: bool = True
 
 
-def normal_form(text: str) -> NormalForm:
+def normal_form(text: str, released: bool = False) -> NormalForm:
     """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
+
+    `released`: as the released CDM tool has it, which keeps the last of two scripts of a kind on one nucleus, and splits
+    a text that does not parse at its blanks even where a brace in it is not closed.
 
     Raises Unbalanced where a command's argument is missing or has no closing brace.
     """
@@ -45,9 +48,10 @@ def normal_form(text: str) -> NormalForm:
         return NormalForm(tuple(_rewritten(_table_tokens(text))), table=True)
     clean = clean_formula(text)
     try:
-        return NormalForm(tuple(_rewritten(normal_tokens(clean))))
+        return NormalForm(tuple(_rewritten(normal_tokens(clean, released))))
     except Unparsable:
-        return NormalForm(tuple(_rewritten(_unparsed_tokens(plain_text(text)))), parsed=False)
+        plain = plain_text(text)
+        return NormalForm(tuple(_rewritten(plain.split() if released else _unparsed_tokens(plain))), parsed=False)
 
 
 def comparison_tokens(text: str) -> tuple[str, ...]:

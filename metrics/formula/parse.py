@@ -31,12 +31,15 @@ class _Piece:
         return self.tokens if self.group else ["{", *self.tokens, "}"]
 
 
-def normal_tokens(text: str) -> list[str]:
+def normal_tokens(text: str, last_script: bool = False) -> list[str]:
     """Returns the tokens of a formula in the one spelling.
+
+    Where a nucleus has two scripts of a kind, the second one gets an empty nucleus of its own, as TeX sets it; with
+    `last_script` only the last one is kept, as the released CDM tool does.
 
     Raises Unparsable where the text is not in the grammar.
     """
-    reader = _Reader(split(text))
+    reader = _Reader(split(text), last_script)
     tokens = reader.expression()
     if reader.peek() != END_OF_INPUT:
         raise Unparsable(f"unexpected {reader.peek()}")
@@ -44,8 +47,9 @@ def normal_tokens(text: str) -> list[str]:
 
 
 class _Reader(TokenCursor):
-    def __init__(self, tokens: list[str]) -> None:
+    def __init__(self, tokens: list[str], last_script: bool) -> None:
         super().__init__(tokens)
+        self._last_script = last_script
         self._depth = 0
         self._roman = False
 
@@ -81,30 +85,37 @@ class _Reader(TokenCursor):
         return tokens if self.in_text else tokens + self._scripts()
 
     def _scripts(self) -> list[str]:
+        before: list[str] = []
         upper: list[str] | None = None
         lower: list[str] | None = None
-        primes: list[str] = []
+        only_primes = False
         while True:
             token = self.peek()
             if token in {"\\limits", "\\nolimits", "\\displaylimits"}:
                 self.take()
-            elif token == "'":
-                self.take()
-                primes.append("\\prime")
-            elif token == "^" and upper is None:
-                self.take()
-                upper = self._argument().braced()
-            elif token == "_" and lower is None:
-                self.take()
-                lower = self._argument().braced()
-            elif token in {"^", "_"}:
-                raise Unparsable("double script")
+                continue
+            if token not in {"^", "_", "'"}:
+                return before + _printed_scripts(lower, upper)
+            self.take()
+            script = self._primes() if token == "'" else self._argument().braced()
+            doubled = (lower if token == "_" else upper) is not None and not self._last_script
+            if doubled and token == "^" and upper and only_primes:
+                script = [*upper[:-1], *script[1:]]
+            elif doubled:
+                before += [*_printed_scripts(lower, upper), "{", "}"]
+                upper = lower = None
+            if token == "_":
+                lower, only_primes = script, False
             else:
-                break
-        if primes:
-            upper = ["{", *primes, *(upper or ["{", "}"])[1:]]
-        scripts = ["_", *lower] if lower else []
-        return [*scripts, "^", *upper] if upper else scripts
+                upper, only_primes = script, token == "'"
+
+    def _primes(self) -> list[str]:
+        """The primes from the one that has been read on, as a superscript."""
+        primes = ["\\prime"]
+        while self.peek() == "'":
+            self.take()
+            primes.append("\\prime")
+        return ["{", *primes, "}"]
 
     def _argument(self) -> _Piece:
         """One argument: a group, or a single command or character with its own arguments."""
@@ -292,6 +303,10 @@ class _Reader(TokenCursor):
                 return rows
             else:
                 raise Unparsable("expected & or \\\\ or \\end")
+
+
+def _printed_scripts(lower: list[str] | None, upper: list[str] | None) -> list[str]:
+    return [*(["_", *lower] if lower else []), *(["^", *upper] if upper else [])]
 
 
 def _grouped(tokens: list[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -41,5 +41,7 @@ class FormulaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     So is one formula that takes more to typeset; within a document it counts as one that cannot be typeset.
     """
+    protocol: Literal["published", "released"] = "published"
+    """Which of two scripts of a kind on one nucleus are kept: all, as TeX prints them, or, released, the last."""
     images: bool = False
     """Whether to draw the formulas and measure image_edit_distance and image_mse."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from metrics.benchmark import RejectedRecord, Side
+from metrics.benchmark import RejectedRecord
+from metrics.budget import Budget
 from metrics.formula.documents.dialects import DIALECTS, Dialect
 from metrics.formula.documents.pairs import FormulaPair, paired_formulas
 from metrics.formula.records import FormulaPrediction, FormulaTruth
@@ -10,7 +11,9 @@ from metrics.formula.records import FormulaPrediction, FormulaTruth
 _DIALECTS: dict[str | None, Dialect] = {None: "latex", **{dialect: dialect for dialect in DIALECTS}}
 
 
-def formula_pairs(truth: FormulaTruth, prediction: FormulaPrediction | None, max_formulas: int) -> list[FormulaPair]:
+def formula_pairs(
+    truth: FormulaTruth, prediction: FormulaPrediction | None, max_formulas: int, budget: Budget
+) -> list[FormulaPair]:
     """Returns the pairs of formulas of a sample.
 
     A sample with `latex` has one. One with `document` has one for each displayed formula of the ground truth, in
@@ -25,13 +28,8 @@ def formula_pairs(truth: FormulaTruth, prediction: FormulaPrediction | None, max
         _check_prediction(prediction, document=truth.document is not None)
     if truth.document is None:
         return [FormulaPair(truth.latex, prediction.latex if prediction else None)]
-    if prediction is None:
-        pairs = paired_formulas(truth.document, None, "latex")
-    else:
-        pairs = paired_formulas(truth.document, prediction.document, _DIALECTS[prediction.dialect])
-    _check_count("ground_truth", sum(pair.truth is not None for pair in pairs), max_formulas)
-    _check_count("prediction", sum(pair.prediction is not None for pair in pairs), max_formulas)
-    return pairs
+    document, dialect = (prediction.document, prediction.dialect) if prediction else (None, None)
+    return paired_formulas(truth.document, document, _DIALECTS[dialect], budget, max_formulas=max_formulas)
 
 
 def _check_truth(truth: FormulaTruth) -> None:
@@ -54,8 +52,3 @@ def _check_prediction(prediction: FormulaPrediction, document: bool) -> None:
     if prediction.dialect not in _DIALECTS:
         given = str(prediction.dialect)[:40]
         raise RejectedRecord("prediction", f"the dialect {given!r} is not known; give {', '.join(DIALECTS)}")
-
-
-def _check_count(side: Side, count: int, most: int) -> None:
-    if count > most:
-        raise RejectedRecord(side, f"the document has {count:,} displayed formulas; max_formulas is {most:,}")

@@ -91,7 +91,7 @@ def read(text: str, options: FormulaOptions, budget: Budget) -> Reading:
         problem = f"the formula has {len(tokens)} LaTeX tokens; max_tokens is {options.max_tokens}"
         return Reading(cut, None, problem, too_large=True, steps=steps)
     try:
-        form = normal_form(text)
+        form = normal_form(text, options.protocol == "released")
         source = marked(form)
     except Unbalanced as unbalanced:
         return Reading(cut, None, str(unbalanced), steps=steps)

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal, get_args
 
+from metrics.budget import Budget
 from metrics.formula.documents.comments import strip_comments
 from metrics.formula.documents.content import bare, without_labels
 from metrics.formula.documents.extract import Formula, displayed_formulas, latex_formulas
-from metrics.formula.documents.fences import stretches
-from metrics.formula.documents.macros import ExpansionLimits, expand_macros
+from metrics.formula.documents.macros import expand_macros
+from metrics.formula.documents.markdown import stretches
 
 Dialect = Literal["latex", "mathpix", "gpt4o", "nougat"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
@@ -23,51 +24,53 @@ _PROSE = re.compile(
 )
 
 
-def predicted_formulas(text: str, dialect: Dialect, limits: ExpansionLimits | None = None) -> list[Formula]:
+def predicted_formulas(text: str, dialect: Dialect, budget: Budget) -> list[Formula]:
     """Returns the displayed formulas of a predicted document, in reading order.
 
     - latex: a LaTeX source, read as the ground truth is.
-    - mathpix: Markdown with `\\[ \\]`, `$$ $$` and LaTeX environments. Fenced blocks are code and hold no formula.
+    - mathpix: Markdown with `\\[ \\]`, `$$ $$` and LaTeX environments. Fenced blocks, inline
+      code and HTML comments hold no formula; see `metrics.formula.documents.markdown`.
     - gpt4o: the same, and blocks fenced as latex, tex, math or katex are LaTeX. Such a block without a delimiter is
       one formula, unless it is fenced as latex or tex and shows marks of running text or of a table.
     - nougat: as mathpix; a mark of a missing page, as `[MISSING_PAGE_FAIL:3]`, ends a formula that is not closed.
 
     How a formula ends that is never closed, see `displayed_formulas`.
 
-    Raises ExpansionLimit where LaTeX macros grow beyond `limits`.
+    Raises OutOfBudget where LaTeX macros grow too long.
     """
-    return _READERS[dialect](text, limits)
+    return _READERS[dialect](text, budget)
 
 
-def _mathpix(text: str, _: ExpansionLimits | None) -> list[Formula]:
+def _mathpix(text: str, budget: Budget) -> list[Formula]:
+    budget.spend(2 * len(text))
     return [
         formula
         for stretch in stretches(text)
         if not stretch.language
-        for formula in _moved(displayed_formulas(text[stretch.start : stretch.end], markdown=True), stretch.start)
+        for formula in _moved(displayed_formulas(stretch.text, budget, markdown=True), stretch.start)
     ]
 
 
-def _nougat(text: str, limits: ExpansionLimits | None) -> list[Formula]:
-    return _mathpix(_MISSING_PAGE.sub(lambda mark: "\n\n".ljust(len(mark.group())), text), limits)
+def _nougat(text: str, budget: Budget) -> list[Formula]:
+    return _mathpix(_MISSING_PAGE.sub(lambda mark: "\n\n".ljust(len(mark.group())), text), budget)
 
 
-def _gpt4o(text: str, limits: ExpansionLimits | None) -> list[Formula]:
+def _gpt4o(text: str, budget: Budget) -> list[Formula]:
+    budget.spend(2 * len(text))
     found: list[Formula] = []
     for stretch in stretches(text):
-        part = text[stretch.start : stretch.end]
         if not stretch.language:
-            found += _moved(displayed_formulas(part, markdown=True), stretch.start)
+            found += _moved(displayed_formulas(stretch.text, budget, markdown=True), stretch.start)
         elif stretch.language in _LATEX_FENCES:
-            found += _moved(_fenced_latex(part, stretch.language, limits), stretch.start)
+            found += _moved(_fenced_latex(stretch.text, stretch.language, budget), stretch.start)
     return found
 
 
-def _fenced_latex(block: str, language: str, limits: ExpansionLimits | None) -> list[Formula]:
-    found = latex_formulas(block, limits)
+def _fenced_latex(block: str, language: str, budget: Budget) -> list[Formula]:
+    found = latex_formulas(block, budget)
     if found:
         return found
-    formula = expand_macros(strip_comments(block), limits).strip()
+    formula = expand_macros(strip_comments(block), budget).strip()
     if language not in ("math", "katex") and _PROSE.search(formula):
         return []
     content, latex = bare(without_labels(formula))
@@ -78,7 +81,7 @@ def _moved(formulas: list[Formula], offset: int) -> list[Formula]:
     return [Formula(each.latex, each.content, each.offset + offset, each.closed) for each in formulas]
 
 
-_READERS: Mapping[str, Callable[[str, ExpansionLimits | None], list[Formula]]] = {
+_READERS: Mapping[str, Callable[[str, Budget], list[Formula]]] = {
     "latex": latex_formulas,
     "mathpix": _mathpix,
     "gpt4o": _gpt4o,

@@ -10,18 +10,19 @@ import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
+from metrics.budget import Budget
+
 PUBLISHED_THRESHOLDS = (0.4, 0.8)
 """The edit distances below which formulas match, round by round: section 9.4 of the CDM paper's supplement."""
 
-MOST_WORK = 50_000_000_000
-"""Character pairs that one document may cost to compare, some seconds."""
-
-_WORK_OF_ROW_ENTRY = 256
-_SHORTEST_WORK = 64
-
-
-class MatchingLimit(ValueError):
-    """A document whose formulas would take too long to compare."""
+_BITS_OF_WORD = 64
+_WORDS_OF_STEP = 128
+"""Words that a step compares, of 64 characters of the shorter text with one of the longer: half a microsecond."""
+_WORDS_OF_STEP_BEYOND_LATIN = 64
+_LATIN = 256
+_WORDS_OF_PAIR = 32
+_ROW_ENTRIES_OF_STEP = 32
+_STEPS_OF_ROW = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,8 @@ class Match:
 def match_formulas(
     truths: Sequence[str],
     predictions: Sequence[str],
+    budget: Budget,
     thresholds: Sequence[float] = PUBLISHED_THRESHOLDS,
-    most_work: int = MOST_WORK,
 ) -> list[Match]:
     """Returns the matches of ground truths with predictions, by edit distance.
 
@@ -53,9 +54,11 @@ def match_formulas(
 
     Source: section 9.4 of the CDM paper's supplement, where the thresholds are 0.4 and 0.8.
 
-    Raises MatchingLimit where the comparison would cost more than `most_work` pairs of characters.
+    Every comparison costs the budget what an edit distance takes: the product of both lengths, by machine words.
+
+    Raises OutOfBudget.
     """
-    matcher = _Matcher(truths, predictions, most_work)
+    matcher = _Matcher(truths, predictions, budget)
     for number, threshold in enumerate(thresholds, start=1):
         matcher.run(number, threshold)
     redundant = [Match(None, int(index), 1.0, None) for index in np.flatnonzero(matcher.free)]
@@ -63,7 +66,7 @@ def match_formulas(
 
 
 class _Matcher:
-    def __init__(self, truths: Sequence[str], predictions: Sequence[str], most_work: int) -> None:
+    def __init__(self, truths: Sequence[str], predictions: Sequence[str], budget: Budget) -> None:
         self.matches: dict[int, Match] = {}
         self.free: npt.NDArray[np.bool_] = np.ones(len(predictions), dtype=bool)
         self._truths = truths
@@ -72,7 +75,8 @@ class _Matcher:
         self._same: dict[str, list[int]] = {}
         for index in reversed(range(len(predictions))):
             self._same.setdefault(predictions[index], []).append(index)
-        self._work_left = self._most_work = most_work
+        self._latin = all(max(text, default="") < chr(_LATIN) for text in (*truths, *predictions))
+        self._budget = budget
 
     def run(self, number: int, threshold: float) -> None:
         """Matches the ground truths that have no prediction yet, in order."""
@@ -117,12 +121,9 @@ class _Matcher:
         longer = np.maximum(np.maximum(self._lengths, len(truth)), 1)
         within = np.abs(self._lengths - len(truth)) / longer < threshold
         candidates = np.flatnonzero(within & self.free)
-        work = np.maximum(self._lengths[candidates], _SHORTEST_WORK).sum() * max(len(truth), _SHORTEST_WORK)
-        self._work_left -= int(work) + _WORK_OF_ROW_ENTRY * len(self.free)
-        if self._work_left < 0:
-            raise MatchingLimit(
-                f"{len(self._truths):,} ground-truth formulas and {len(self._predictions):,} predicted ones, of "
-                f"{sum(map(len, self._truths)):,} and {int(self._lengths.sum()):,} characters, are too much to compare"
-                f" (more than {self._most_work:,} pairs of characters)"
-            )
+        lengths = self._lengths[candidates]
+        shorter, longer = np.minimum(lengths, len(truth)), np.maximum(lengths, len(truth))
+        words = int(((shorter // _BITS_OF_WORD + 1) * longer + _WORDS_OF_PAIR).sum())
+        in_step = _WORDS_OF_STEP if self._latin else _WORDS_OF_STEP_BEYOND_LATIN
+        self._budget.spend(_STEPS_OF_ROW + len(self.free) // _ROW_ENTRIES_OF_STEP + words // in_step)
         return candidates

@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from metrics.benchmark import RejectedRecord, Side
+from metrics.budget import Budget, OutOfBudget
 from metrics.formula.documents.dialects import Dialect, predicted_formulas
 from metrics.formula.documents.extract import Formula, latex_formulas
-from metrics.formula.documents.macros import ExpansionLimits
-from metrics.formula.documents.match import PUBLISHED_THRESHOLDS, MatchingLimit, match_formulas
-from metrics.formula.documents.tokens import ExpansionLimit
+from metrics.formula.documents.match import PUBLISHED_THRESHOLDS, match_formulas
 
-MOST_CHARACTERS = 2_000_000
+MAX_CHARACTERS = 2_000_000
 """A longer document is rejected."""
+MAX_FORMULAS = 1_000
+"""By default, a document with more displayed formulas is rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,11 @@ def paired_formulas(
     source: str,
     prediction_text: str | None,
     dialect: Dialect,
+    budget: Budget,
     *,
     thresholds: Sequence[float] = PUBLISHED_THRESHOLDS,
     comparable: Callable[[str], str] | None = None,
-    limits: ExpansionLimits | None = None,
-    most_characters: int = MOST_CHARACTERS,
+    max_formulas: int = MAX_FORMULAS,
 ) -> list[FormulaPair]:
     """Returns the displayed formulas of a LaTeX `source`, each with the one predicted for it.
 
@@ -56,20 +57,17 @@ def paired_formulas(
 
     Source: section 9 of the CDM paper's supplement.
 
-    Raises RejectedRecord, naming the side, where a document is too long or its macros grow beyond `limits`; for the
-    `sample`, where its formulas would take too long to compare.
+    Raises RejectedRecord, naming the side, where a document is too long, has more than `max_formulas` formulas or goes
+    beyond the budget; OutOfBudget, where its formulas would take too long to compare.
     """
-    truths = _formulas(source, "latex", "ground_truth", limits, most_characters)
+    truths = _formulas(source, "latex", "ground_truth", budget, max_formulas)
     predictions: list[Formula] = []
     if prediction_text is not None:
-        predictions = _formulas(prediction_text, dialect, "prediction", limits, most_characters)
+        predictions = _formulas(prediction_text, dialect, "prediction", budget, max_formulas)
     key = comparable or _unchanged
-    try:
-        matches = match_formulas(
-            [key(each.content) for each in truths], [key(each.content) for each in predictions], thresholds
-        )
-    except MatchingLimit as limit:
-        raise RejectedRecord("sample", str(limit)) from None
+    matches = match_formulas(
+        [key(each.content) for each in truths], [key(each.content) for each in predictions], budget, thresholds
+    )
     pairs: list[FormulaPair] = []
     for match in matches:
         truth = None if match.truth is None else truths[match.truth]
@@ -87,15 +85,18 @@ def paired_formulas(
     return pairs
 
 
-def _formulas(
-    text: str, dialect: Dialect, side: Side, limits: ExpansionLimits | None, most_characters: int
-) -> list[Formula]:
-    if len(text) > most_characters:
-        raise RejectedRecord(side, f"document: {len(text):,} characters, of which {most_characters:,} are allowed")
+def _formulas(text: str, dialect: Dialect, side: Side, budget: Budget, max_formulas: int) -> list[Formula]:
+    if len(text) > MAX_CHARACTERS:
+        raise RejectedRecord(side, f"document: {len(text):,} characters, of which {MAX_CHARACTERS:,} are allowed")
     try:
-        return latex_formulas(text, limits) if side == "ground_truth" else predicted_formulas(text, dialect, limits)
-    except ExpansionLimit as limit:
-        raise RejectedRecord(side, f"document: {limit}") from None
+        found = latex_formulas(text, budget) if side == "ground_truth" else predicted_formulas(text, dialect, budget)
+    except OutOfBudget as passed:
+        raise RejectedRecord(side, f"document: {passed.message}") from None
+    if len(found) > max_formulas:
+        raise RejectedRecord(
+            side, f"the document has {len(found):,} displayed formulas; max_formulas is {max_formulas:,}"
+        )
+    return found
 
 
 def _unchanged(content: str) -> str:

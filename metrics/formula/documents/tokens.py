@@ -6,16 +6,15 @@ import re
 from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
 
+from metrics.budget import Budget
 from metrics.formula.documents.verbatim import COMMANDS, Verbatim
 
-LONGEST_RUN = 64
+MAX_RUN = 64
 """Plain text is read in runs of at most this many characters, so that taking one off costs little."""
 
-_TOKEN = re.compile(rf"\\(?:[A-Za-z@]+|.)|[{{}}#]|[^\\{{}}#]{{1,{LONGEST_RUN}}}|\\", re.DOTALL)
+_STEPS_OF_TOKEN = 2
 
-
-class ExpansionLimit(ValueError):
-    """A text whose macros grow beyond all bounds; the message says which bound was passed and where."""
+_TOKEN = re.compile(rf"\\(?:[A-Za-z@]+|.)|[{{}}#]|[^\\{{}}#]{{1,{MAX_RUN}}}|\\", re.DOTALL)
 
 
 class Call(NamedTuple):
@@ -47,19 +46,17 @@ class TokenReader:
     """Reads the tokens of a text, and those that were put in front of it.
 
     `begin` starts an attempt to read a construct; `give_up` takes back what `read` and its kin have read since.
-
-    Raises ExpansionLimit from any read once `step_limit` tokens have been read.
+    Each token that is read costs two steps of the budget.
     """
 
-    def __init__(self, text: str, step_limit: int) -> None:
+    def __init__(self, text: str, budget: Budget) -> None:
         self._text = text
         self._verbatim = Verbatim(text)
         self._position = 0
         self._front: list[Token] = []
         self._attempt: list[Token] = []
         self._unclosed: frozenset[int] | None = None
-        self._steps = 0
-        self._step_limit = step_limit
+        self._budget = budget
 
     def begin(self) -> None:
         """Starts an attempt to read a construct."""
@@ -81,9 +78,7 @@ class TokenReader:
 
     def charge(self, steps: int) -> None:
         """Counts work that is not reading among the steps."""
-        self._steps += steps
-        if self._steps > self._step_limit:
-            raise ExpansionLimit(f"macro expansion took more than {self._step_limit:,} steps")
+        self._budget.spend(steps)
 
     def read(self) -> Token | None:
         """Reads the next token; None at the end."""
@@ -135,6 +130,8 @@ class TokenReader:
     def read_plain(self, stops: Container[str], macros: Container[str]) -> tuple[str, int, str]:
         """Reads for good all up to the next token that is in `stops` or `macros`, where nothing was put in front.
 
+        It costs no steps: what writes it is charged.
+
         Returns what was read, where it stands and its last token; "" where nothing was.
         """
         if self._front:
@@ -148,15 +145,12 @@ class TokenReader:
                 break
             last = token
             position = found.end()
-            self._steps += 1
         self._position = position
         return text[start:position], start, last
 
     def next_token(self) -> Token | None:
         """Reads the next token for good, outside any attempt; None at the end."""
-        self._steps += 1
-        if self._steps > self._step_limit:
-            self.charge(0)
+        self._budget.spend(_STEPS_OF_TOKEN)
         if self._front:
             return self._front.pop()
         start = self._position

@@ -42,6 +42,17 @@ def test_a_missing_token(benchmark_: Formula) -> None:
     assert result.details == [{"tokens": {"ground_truth": 6, "prediction": 5, "matched": 5}}]
 
 
+def test_the_released_protocol_keeps_the_last_of_two_scripts() -> None:
+    values = {}
+    for protocol in ("published", "released"):
+        benchmark = make_benchmark("formula", protocol=protocol)
+        values[protocol] = score(benchmark, "x^3", "x^2^3").columns
+        benchmark.teardown()
+    # TeX prints x, 2 and 3, of which x and 3 are right: 2 * 2 / (2 + 3). The released tool prints x and 3.
+    assert values["published"]["cdm"] == pytest.approx(4 / 5)
+    assert values["released"]["cdm"] == values["released"]["exp_rate"] == 1
+
+
 def test_no_prediction_is_wrong_and_no_render_failure(benchmark_: Formula) -> None:
     result = score(benchmark_, "a + b", None)
     assert result.columns["cdm"] == result.columns["exp_rate"] == result.columns["bleu"] == 0

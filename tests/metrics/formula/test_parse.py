@@ -94,7 +94,25 @@ def test_a_table_without_an_end_gets_one() -> None:
     assert normal_form(r"\begin{tabular}{c} x").tokens[-1] == r"\end{tabular}"
 
 
-@pytest.mark.parametrize("text", ["x^1^2", r"\left( x", "x }", r"\begin{foo} x \end{foo}", r"a \over b \over c"])
+@pytest.mark.parametrize(
+    ("text", "published", "released"),
+    [
+        ("x^a^b", "x ^ { a } { } ^ { b }", "x ^ { b }"),
+        ("x_a_b^c", "x _ { a } { } _ { b } ^ { c }", "x _ { b } ^ { c }"),
+        ("x^a_b^c_d", "x _ { b } ^ { a } { } _ { d } ^ { c }", "x _ { d } ^ { c }"),
+        ("x'^2", r"x ^ { \prime 2 }", "x ^ { 2 }"),  # TeX joins what follows the primes at once, and only that
+        ("x'_a^2", r"x _ { a } ^ { \prime } { } ^ { 2 }", "x _ { a } ^ { 2 }"),
+        ("x^2''", r"x ^ { 2 } { } ^ { \prime \prime }", r"x ^ { \prime \prime }"),
+        ("x^{a^b}^c", "x ^ { a ^ { b } } { } ^ { c }", "x ^ { c }"),
+        ("x_i^2", "x _ { i } ^ { 2 }", "x _ { i } ^ { 2 }"),
+    ],
+)
+def test_two_scripts_of_a_kind_are_both_kept_and_released_the_last(text: str, published: str, released: str) -> None:
+    assert printed(text) == published
+    assert " ".join(normal_form(text, last_script=True).tokens) == released
+
+
+@pytest.mark.parametrize("text", [r"\left( x", "x }", r"\begin{foo} x \end{foo}", r"a \over b \over c"])
 def test_what_is_not_in_the_grammar_is_split_at_blanks(text: str) -> None:
     with pytest.raises(Unparsable):
         normal_tokens(clean_formula(text))

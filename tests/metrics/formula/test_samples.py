@@ -3,11 +3,16 @@ from __future__ import annotations
 import pytest
 
 from metrics.benchmark import RejectedRecord
+from metrics.budget import Budget
+from metrics.formula import samples
 from metrics.formula.documents.pairs import FormulaPair
 from metrics.formula.records import FormulaPrediction, FormulaTruth
-from metrics.formula.samples import formula_pairs
 
 DOCUMENT = FormulaTruth(document="\\begin{document} \\[ a + b \\] and \\[ c \\] \\end{document}")
+
+
+def formula_pairs(truth: FormulaTruth, prediction: FormulaPrediction | None, max_formulas: int) -> list[FormulaPair]:
+    return samples.formula_pairs(truth, prediction, max_formulas, Budget(10**6))
 
 
 def test_one_formula_is_one_pair() -> None:

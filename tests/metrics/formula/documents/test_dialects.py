@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metrics.budget import Budget
 from metrics.formula.documents.dialects import DIALECTS, Dialect, predicted_formulas
-from metrics.formula.documents.macros import ExpansionLimits
 
 
 def contents(text: str, dialect: Dialect) -> list[str]:
-    return [formula.content for formula in predicted_formulas(text, dialect)]
+    return [formula.content for formula in predicted_formulas(text, dialect, Budget(10**6))]
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ def test_examples(dialect: Dialect, text: str, expected: list[str]) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_an_empty_text_has_no_formula(dialect: Dialect) -> None:
-    assert predicted_formulas("", dialect) == []
+    assert predicted_formulas("", dialect, Budget(10)) == []
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_offsets_count_from_the_start_of_the_text(dialect: Dialect) -> None:
     text = "a\n```python\n1\n```\n\\[ x \\]\n\n$$ y $$\n\n\\begin{align} z \\end{align}"
-    found = predicted_formulas(text, dialect)
+    found = predicted_formulas(text, dialect, Budget(10**6))
     assert [text[formula.offset :][:2] for formula in found] == ["\\[", "$$", "\\b"]
 
 
@@ -73,7 +73,7 @@ PIECES = [
 )
 def test_any_text_gives_formulas_in_order(dialect: Dialect, pieces: list[str]) -> None:
     text = "".join(pieces)
-    found = predicted_formulas(text, dialect, ExpansionLimits())
+    found = predicted_formulas(text, dialect, Budget(10**6))
     offsets = [formula.offset for formula in found]
     assert offsets == sorted(offsets)
     assert all(formula.content and 0 <= formula.offset < len(text) for formula in found)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.formula.documents.match import Match, MatchingLimit, match_formulas
+from metrics.budget import Budget, OutOfBudget
+from metrics.formula.documents import match as module
+from metrics.formula.documents.match import PUBLISHED_THRESHOLDS, Match
+from metrics.formula.records import FormulaOptions
+
+
+def match_formulas(
+    truths: Sequence[str], predictions: Sequence[str], thresholds: Sequence[float] = PUBLISHED_THRESHOLDS
+) -> list[Match]:
+    return module.match_formulas(truths, predictions, Budget(10**6), thresholds)
 
 
 def edits(first: str, second: str) -> int:
@@ -80,19 +89,42 @@ def test_nothing_matches_nothing() -> None:
     assert match_formulas([], ["a"]) == [Match(None, 0, 1.0, None)]
 
 
+def steps(truths: list[str], predictions: list[str]) -> int:
+    budget = Budget(10**12)
+    module.match_formulas(truths, predictions, budget)
+    return budget.steps
+
+
+def test_a_comparison_costs_the_product_of_the_lengths_by_machine_words() -> None:
+    # 640 characters are 10 words of 64 and one more, each compared with 640 characters, and 32 for the pair: 7,072
+    # words, of which 128 are a step; the row takes 10 more. And so in two rounds.
+    assert steps(["ab" * 320], ["cd" * 320]) == 2 * (10 + 7_072 // 128)
+    # Beyond Latin a step has 64 words.
+    assert steps(["\u4e00b" * 320], ["\u4e01d" * 320]) == 2 * (10 + 7_072 // 64)
+    # Of 600 characters and 640, the shorter counts by words: (600 // 64 + 1) * 640 + 32 = 6,432.
+    assert steps(["ab" * 300], ["cd" * 320]) == steps(["ab" * 320], ["cd" * 300]) == 2 * (10 + 6_432 // 128)
+    # A row of 64 predictions costs 2 besides what is compared, here nothing.
+    assert steps(["ab" * 300], ["cd"] * 64) == 2 * (10 + 64 // 32)
+    # Equal formulas are not compared, nor are those whose lengths alone are too far apart.
+    assert steps(["ab" * 500], ["ab" * 500]) == 0
+    assert steps(["ab" * 500], ["ab" * 20]) < 50
+
+
 def test_too_much_to_compare_is_refused() -> None:
-    started = time.process_time()
-    with pytest.raises(MatchingLimit, match="too much to compare"):
-        match_formulas(["ab" * 200_000], ["ba" * 200_000])
-    with pytest.raises(MatchingLimit, match=r"20,000 ground-truth formulas"):
-        match_formulas(
-            [f"a{index}" for index in range(20_000)], [f"b{index}" for index in range(20_000)], most_work=10**9
-        )
-    assert time.process_time() - started < 5
+    for truths, predictions in (
+        (["ab" * 200_000], ["ba" * 200_000]),
+        ([f"a{index}" for index in range(20_000)], [f"b{index}" for index in range(20_000)]),
+    ):
+        budget = Budget(1_000_000)
+        with pytest.raises(OutOfBudget):
+            module.match_formulas(truths, predictions, budget)
 
 
-def test_many_equal_formulas_are_quick() -> None:
-    texts = ["x"] * 100_000
-    started = time.process_time()
-    assert match_formulas(texts, texts)[-1] == Match(99_999, 99_999, 0.0, 1)
-    assert time.process_time() - started < 5
+def test_a_large_paper_is_within_the_default_limit() -> None:
+    # The twelve papers of Tiny-Doc-Math have 437 formulas together.
+    texts = [f"\\frac{{a_{index}}}{{b}} + \\int_0^{index} f(x) dx = c_{index % 7}" for index in range(1_000)]
+    assert steps(texts, [text.replace("f(x)", "g(x)") for text in texts]) < FormulaOptions().max_steps / 2
+
+
+def test_many_equal_formulas_cost_little() -> None:
+    assert steps(["x"] * 100_000, ["x"] * 100_000) == 0

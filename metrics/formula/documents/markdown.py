@@ -1,0 +1,131 @@
+"""What of a Markdown text can hold formulas: fenced blocks, inline code, HTML comments and quotes told apart.
+
+A parser of CommonMark does not serve here: it knows no formulas, and takes a line of one that begins with `+`, `-`,
+`=`, `>` or `#` for a list, a heading or a quote. So only what formulas must be kept from is read here.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_QUOTED_LINES = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
+_QUOTE_MARKS = re.compile(r"^[ \t]*>(?:[ \t]*>)*", re.MULTILINE)
+_LINE_BEFORE = re.compile(r"\S[^\n]*\n\Z")
+_FENCE = r"^(?P<list>[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+){0,4})(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n`]*)$"
+_PARAGRAPH_END = re.compile(rf"\n[ \t\r]*$|{_FENCE}", re.MULTILINE)
+_MARK = re.compile(rf"{_FENCE}|\\.|(?P<ticks>`+)|(?P<comment><!--)", re.MULTILINE | re.DOTALL)
+_TICKS = re.compile(r"`+")
+_VISIBLE = re.compile(r"[^\n]")
+_TRANSPARENT = frozenset({"", "markdown", "md", "mmd"})
+_COMMENT_END = "-->"
+
+
+class Stretch(NamedTuple):
+    """A stretch of a Markdown text.
+
+    language: the word after the opening fence, in small letters; "" for what is not fenced.
+    start: where it stands in the text.
+    text: its text; what cannot be part of a formula (inline code, comments, marks of quotes) is blank.
+    """
+
+    language: str
+    start: int
+    text: str
+
+
+def stretches(text: str) -> Iterator[Stretch]:
+    """Yields the fenced blocks of a Markdown text and what stands between them, in order, without the fences.
+
+    - A fence may be indented, in a list or by a quote. One without a word, or with `markdown` or `md`, fences no
+      block: a model often puts its whole answer, page by page, into such fences. A block that is never closed runs to
+      the end.
+    - Inline code stands between equal runs of backticks within a paragraph; ``quotes'' of LaTeX are none.
+    - An HTML comment that is never closed is none.
+    - Lines that begin with `>` are a quote, unless they go on with a formula: they follow a line of text at once, and
+      open no displayed formula that they close.
+
+    The time is that of sorting the backticks.
+    """
+    return _Reader(_without_quote_marks(text)).stretches()
+
+
+def _without_quote_marks(text: str) -> str:
+    return _QUOTED_LINES.sub(_unquoted, text)
+
+
+def _unquoted(lines: re.Match[str]) -> str:
+    quoted = lines.group()
+    follows_text = _LINE_BEFORE.search(lines.string, _line_start(lines.string, lines.start()), lines.start())
+    dollars = quoted.count("$$")
+    opens = "\\[" in quoted or "\\begin" in quoted or "```" in quoted or (dollars and dollars % 2 == 0)
+    if follows_text and not opens:
+        return quoted
+    return _QUOTE_MARKS.sub(lambda marks: " " * len(marks.group()), quoted)
+
+
+def _line_start(text: str, line_end: int) -> int:
+    """Where the line begins whose line break stands before `line_end`."""
+    return text.rfind("\n", 0, max(line_end - 1, 0)) + 1
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._ticks: dict[int, list[int]] = {}
+        for run in _TICKS.finditer(text):
+            self._ticks.setdefault(run.end() - run.start(), []).append(run.start())
+        self._paragraph_ends = [end.start() for end in _PARAGRAPH_END.finditer(text)]
+        self._last_comment_end = text.rfind(_COMMENT_END)
+
+    def stretches(self) -> Iterator[Stretch]:
+        text = self._text
+        block: re.Match[str] | None = None
+        parts: list[str] = []
+        start = kept_to = position = 0
+        while mark := _MARK.search(text, position):
+            position = mark.end()
+            if mark.group("fence"):
+                words = mark.group("info").split()
+                language = words[0].lower() if words else ""
+                if block is not None and (words or not _closes(mark, block)):
+                    continue
+                yield Stretch(_language(block), start, "".join([*parts, text[kept_to : mark.start()]]))
+                block = None if block is not None or language in _TRANSPARENT else mark
+                start = kept_to = mark.end()
+                parts = []
+            elif block is None and (mark.group("ticks") or mark.group("comment")):
+                end = self._code_end(mark) if mark.group("ticks") else self._comment_end(mark.end())
+                if end is not None:
+                    parts += [text[kept_to : mark.start()], _VISIBLE.sub(" ", text[mark.start() : end])]
+                    position = kept_to = end
+        yield Stretch(_language(block), start, "".join([*parts, text[kept_to:]]))
+
+    def _code_end(self, opening: re.Match[str]) -> int | None:
+        """Where the inline code ends that opens with these backticks; None where there is none."""
+        length = opening.end() - opening.start()
+        runs = self._ticks.get(length, [])
+        following = bisect_left(runs, opening.end())
+        ends = self._paragraph_ends
+        end = bisect_left(ends, opening.end())
+        if following == len(runs) or (end < len(ends) and ends[end] < runs[following]):
+            return None
+        if length == 2 and "''" in self._text[opening.end() : runs[following]]:
+            return None
+        return runs[following] + length
+
+    def _comment_end(self, start: int) -> int | None:
+        if self._last_comment_end < start:
+            return None
+        return self._text.index(_COMMENT_END, start) + len(_COMMENT_END)
+
+
+def _language(block: re.Match[str] | None) -> str:
+    return "" if block is None else str(block.group("info").split()[0].lower())
+
+
+def _closes(fence: re.Match[str], block: re.Match[str]) -> bool:
+    marks, opening = fence.group("fence"), block.group("fence")
+    return marks[0] == opening[0] and len(marks) >= len(opening) and not fence.group("list").strip()

@@ -1,0 +1,165 @@
+"""Displayed formulas whose delimiters are forgotten, stray or within one another."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.budget import Budget
+from metrics.formula.documents.extract import displayed_formulas
+from metrics.formula.documents.pairing import displays
+from metrics.formula.documents.prose import evidence, prose_start
+
+
+def found(text: str, markdown: bool) -> list[tuple[str, bool]]:
+    formulas = displayed_formulas(text, Budget(10**6), markdown=markdown)
+    return [(formula.content, formula.closed) for formula in formulas]
+
+
+@pytest.mark.parametrize("markdown", [False, True])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # A $$ that opens nothing: its closing partner, or only it, is left.
+        ("x = 1 $$\nso the sum is small.\n$$ y $$ and then $$ z = 2 $$ ends", [("y", True), ("z = 2", True)]),
+        ("x = 1 $$\n\nso the sum is small.\n\n$$ y $$\n\nand\n\n$$ z $$", [("y", True), ("z", True)]),
+        ("Prices in $$ are rounded. $$ y $$ is the mean", [("y", True)]),
+        # One that is never closed ends where prose begins.
+        (
+            "$$ x = 1\nwhere the sum is small.\n$$ y = 3 $$\nand\n$$ z $$ ends",
+            [("x = 1", False), ("y = 3", True), ("z", True)],
+        ),
+        (
+            "$$ x = 1 $$ and we have $$ y^2 where the sum is small. $$ z^2 $$ then $$ w^2 $$",
+            [("x = 1", True), ("y^2", False), ("z^2", True), ("w^2", True)],
+        ),
+        ("$$ a $$ , $$ b $$ . $$ c", [("a", True), ("b", True), ("c", False)]),
+        ("\\[ a + b and so the sum is small \\[ c \\]", [("a + b", False), ("c", True)]),
+        # An end that belongs to another beginning.
+        (
+            "\\[ a = b and so the sum is small, see \\begin{align} c \\end{align} and d = e \\]",
+            [("a = b", False), ("c", True)],
+        ),
+        (
+            "\\begin{equation} a\n\n\\begin{align} b \\end{align} c \\end{equation} \\[ d \\]",
+            [("a", False), ("b", True), ("d", True)],
+        ),
+        # One within another is part of it.
+        (
+            "\\begin{gather} \\begin{align} a &= b \\end{align} \\\\ c \\end{gather}",
+            [("\\begin{align} a &= b \\end{align} \\\\ c", True)],
+        ),
+        ("\\begin{equation} \\begin{gather} a \\\\ b \\end{gather} \\end{equation}", [("a \\\\ b", True)]),
+        ("$$\n\\begin{align}\na\n\nb\n\\end{align}\n$$ text $$ c $$", [("a b", True), ("c", True)]),
+        ("$$ \\begin{align} a $$ text $$ b $$", [("\\begin{align} a", True), ("b", True)]),
+        ("\\begin{align} a $$ b \\end{align} text $$ c $$", [("a $$ b", True), ("c", True)]),
+        # A single $ without a partner.
+        ("Let $x be the sum. \\[ y \\] and $z$ more $$ w $$", [("y", True), ("w", True)]),
+        ("Let $x be the sum.\n\n$$ y $$ and $z$", [("y", True)]),
+        ("$a$$b$$c$ and $$ y $$", [("y", True)]),
+        ("$a$$$ y $$", [("y", True)]),
+        ("\\$$a$ and \\\\$$ y $$", [("y", True)]),
+    ],
+)
+def test_examples(text: str, expected: list[tuple[str, bool]], markdown: bool) -> None:
+    assert found(text, markdown) == expected
+
+
+def test_prices_are_no_mathematics_in_markdown() -> None:
+    assert found("from $5 to $6, or $7 $$ y $$ for $8", markdown=True) == [("y", True)]
+
+
+SENTENCES = st.sampled_from(
+    [
+        "We now turn to the proof of this claim.",
+        "Here the constant depends on the dimension only.\nIt is fixed from now on.",
+        "where $c$ is the speed of light, and hence",
+        "\n\nThis follows from the lemma above.\n\n",
+        "By the triangle inequality this implies the bound",
+    ]
+)
+FORMULAS = st.sampled_from(
+    ["E = m c^2", "\\frac{a}{b} + 1", "\\int_0^1 f(x) \\, dx < \\infty", "x_{max} = 3 \\text{ if the sum is small}"]
+)
+
+
+@given(st.lists(st.tuples(SENTENCES, FORMULAS), min_size=3, max_size=8), st.data())
+def test_one_dollar_pair_too_few_or_too_many_costs_one_formula(
+    pieces: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    """Whichever `$$` is dropped, or wherever one is added in the text, all other formulas are found."""
+    numbered = [(sentence, f"{formula} + a_{{{index}}}") for index, (sentence, formula) in enumerate(pieces)]
+    parts = [part for sentence, formula in numbered for part in (sentence, "$$", formula, "$$")] + ["The end is here."]
+    wanted = [formula for _, formula in numbered]
+    if data.draw(st.booleans()):
+        dropped = data.draw(st.integers(0, 2 * len(numbered) - 1))
+        del parts[4 * (dropped // 2) + (1 if dropped % 2 == 0 else 3)]
+        wanted.pop(dropped // 2)
+    else:
+        parts.insert(4 * data.draw(st.integers(0, len(numbered))), "The prices in $$ are low here.")
+    contents = [content for content, _ in found(" ".join(parts), markdown=data.draw(st.booleans()))]
+    assert [content for content in contents if content in wanted] == wanted
+    assert len(contents) <= len(wanted) + 1
+    assert all(prose_start(content) == len(content) for content in contents)
+
+
+MARKS = st.sampled_from(
+    [
+        *("$$", "$", "\\[", "\\]", "\\begin{align}", "\\end{align}", "\\begin{gather*}", "\\end{gather}"),
+        *("\n\n", " ", "x = 1 ", "where the sum is ", "a", "\\text{"),
+    ]
+)
+
+
+@given(st.lists(MARKS, max_size=30), st.booleans())
+def test_displays_are_in_order_and_apart(marks: list[str], markdown: bool) -> None:
+    text = "".join(marks)
+    result = displays(text, Budget(10**6), markdown=markdown)
+    edges = [edge for each in result for edge in (each.offset, each.start, each.end, each.after)]
+    assert edges == sorted(edges)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = y", 25),  # one sign
+        ("a^2 + \\beta_1 = 3", 125),  # ^ + \beta _ =
+        ("we see that the sum is small", -125),  # see that the sum small: five words of three letters or more
+        ("where x = 1", 0),  # a word and a sign
+        ("the sum \\alpha", -25),  # 75 of three pieces, times (1 - 2) / 3
+        ("\\text{if the sum is small}", 25),  # no word, no sign, but letters
+        (".", -25),
+        ("we", -25),
+        (" ", 0),
+        ("see $x$ and \\cite{a}", -150),  # see, and, and two for $x$ and for the citation each
+        ("# Title", -75),  # a heading counts as two words
+        ("x_{max} \\mathrm{max}", 25),  # a script is no word
+        ("\u8fd9\u662f\u4e00\u4e2a\u91cd\u8981\u7ed3\u679c", -100),  # eight ideographs count as four words
+        ("= " * 40, 300),
+        ("word " * 40, -300),
+    ],
+)
+def test_the_evidence_for_mathematics(text: str, expected: int) -> None:
+    assert evidence(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("x = 1 where the sum", "where the sum"),
+        ("the sum = where the", ""),  # a sign between
+        ("x where $y$ is", "where $y$ is"),  # inline mathematics counts as two
+        ("\\text{where the sum is} x", ""),
+    ],
+)
+def test_prose_begins_at_three_words_in_a_row(text: str, rest: str) -> None:
+    assert text[prose_start(text) :] == rest
+
+
+def test_prose_between_two_dollars_is_text_where_it_is_long_enough() -> None:
+    # Both alone cost 400; as text nine words count 225 for, as a formula 225 against: 225 - 400 > -225.
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    assert found(f"x = 1 $$ {' '.join(words)} $$ y = 2", markdown=True) == [("y = 2", False)]
+    # Seven: 175 - 400 < -175.
+    assert found(f"x = 1 $$ {' '.join(words[:7])} $$ y = 2", markdown=True) == [(" ".join(words[:7]), True)]
