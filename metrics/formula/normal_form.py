@@ -39,7 +39,7 @@ class NormalForm:
 def normal_form(text: str, released: bool = False) -> NormalForm:
     """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
 
-    `released`: as the released CDM tool has it, which keeps the last of two scripts of a kind on one nucleus, and splits
+    `released`: as the released CDM tool has it, which keeps the last of two scripts of a kind on a nucleus, and splits
     a text that does not parse at its blanks even where a brace in it is not closed.
 
     Raises Unbalanced where a command's argument is missing or has no closing brace.

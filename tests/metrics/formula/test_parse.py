@@ -109,7 +109,7 @@ def test_a_table_without_an_end_gets_one() -> None:
 )
 def test_two_scripts_of_a_kind_are_both_kept_and_released_the_last(text: str, published: str, released: str) -> None:
     assert printed(text) == published
-    assert " ".join(normal_form(text, last_script=True).tokens) == released
+    assert " ".join(normal_form(text, released=True).tokens) == released
 
 
 @pytest.mark.parametrize("text", [r"\left( x", "x }", r"\begin{foo} x \end{foo}", r"a \over b \over c"])
