@@ -7,13 +7,14 @@ READY := $(VENV)/.ready
 BENCHMARKS := chart chemistry figure_text formula traffic_rules
 OUT ?= out
 
-.PHONY: demo test lint bench install-tex test-dist flink test-flink bench-flink clean help
+.PHONY: demo test lint bench abuse install-tex test-dist flink test-flink bench-flink clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
 	@echo "make test         run all tests"
 	@echo "make lint         check style and types"
 	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" for a part)"
+	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
@@ -49,6 +50,9 @@ lint: $(READY)
 
 bench: $(READY) install-tex
 	$(BIN)/python -m tests.bench $(SECTIONS)
+
+abuse: $(READY) install-tex
+	$(BIN)/python -m tests.abuse $(CASES)
 
 test-dist: $(READY) install-tex
 	BEAMSCORE_DIST=1 $(BIN)/python -m pytest tests/installed
