@@ -87,11 +87,11 @@ def run_case(
 
 
 def _text(record: dict[str, Any]) -> str:
-    text = json.dumps(record, ensure_ascii=False)
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     try:
         text.encode()
     except UnicodeEncodeError:  # half a surrogate pair, which JSON can only escape
-        return json.dumps(record)
+        return json.dumps(record, separators=(",", ":"))
     return text
 
 

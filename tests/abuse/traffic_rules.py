@@ -25,7 +25,40 @@ def cases() -> Iterator[Case]:
     yield Case("500 rules that never agree", _truth(truth), {"rules": prediction})
     long = ["x" * 300_000 + str(n) for n in range(50)]
     yield _alike("long texts", [{"properties": {str(n): long[n] for n in range(50)}, "centerlines": ["1"]}])
-    yield _alike("one long text in 500 centerlines", [{"properties": {"a": long[0]}, "centerlines": list(range(500))}])
+    name = "x" * 5_000_000
+    named = {"properties": {name: 1}, "centerlines": list(range(10_000))}
+    yield Case(
+        "a long name in 10,000 edges", {"rules": [{**named, "id": name}]}, {"rules": [{**named, "matches": name}]}
+    )
+    unknown = [{"matches": name, "centerlines": list(range(5_000))}] * 2
+    yield Case("a long name of no rule in 10,000 edges", _truth([{}]), {"rules": unknown})
+    yield _alike("one long text in 10,000 edges", [{"properties": {"a": name}, "centerlines": list(range(10_000))}])
+    yield _alike("integers of 4,300 digits", [{"properties": {str(n): [10**4299 + n] * 60 for n in range(60)}}])
+    full = [{"properties": {str(k): [f"{n}{k}{v}" for v in range(999)] for k in range(2)}} for n in range(490)]
+    yield _alike("as many values as the budget allows", full)
+    yield _alike("16 MB of values", [{"properties": {str(k): _SMALL for k in range(8)}} for n in range(500)])
+    yield _alike("16 MB of empty lists", [{"properties": {str(n): [[]] * 100_000 for n in range(55)}}])
+    yield _alike("16 MB of empty objects", [{"properties": {str(n): [{}] * 100_000 for n in range(55)}}])
+    yield _alike("many names of properties", [{"properties": {f"{n}-{k}": n for k in range(64)}} for n in range(500)])
+    yield Case(
+        "the costliest assignment",
+        _truth([_shares(range(n), 1) for n in range(500)]),
+        {"rules": [_shares(range(500 - n), 2) for n in range(500)]},
+    )
+    truth, prediction = (
+        [{"properties": {f"{side}-{k}": "x" * 200 for k in range(64)}} for _ in range(500)] for side in "tp"
+    )
+    yield Case("64,000 wrong properties", _truth(truth), {"rules": prediction})
+    yield Case("no rule at all against 500", _truth([]), {"rules": [_wide(n, 5, 20) for n in range(500)]})
+
+
+_SMALL = [1.5] * 999 + [2]
+
+
+def _shares(lines: range, own: int) -> dict[str, Any]:
+    """Returns a rule that differs from those of another `own` and shares some centerlines and properties with them."""
+    properties = {str(n): 1 if n < len(lines) % 64 else own for n in range(64)}
+    return {"properties": properties, "centerlines": list(lines)[:20]}
 
 
 def _alike(name: str, rules: list[dict[str, Any]]) -> Case:
