@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT ?= out
 
-.PHONY: demo test coverage lint bench install-tex test-dist test-lowest mutants flink test-flink bench-flink clean help
+.PHONY: demo test coverage lint bench abuse install-tex test-dist test-lowest mutants flink test-flink bench-flink clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -14,6 +14,7 @@ help:
 	@echo "make lint         check style and types"
 	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" for a part)"
 	@echo "make coverage     run all tests and tell which lines none of them runs"
+	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
 	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
 	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/sums.py\")"
@@ -54,6 +55,9 @@ bench: $(READY) install-tex
 
 coverage: $(READY) install-tex
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html
+
+abuse: $(READY) install-tex
+	$(BIN)/python -m tests.abuse $(CASES)
 
 test-dist: $(READY) install-tex
 	$(BIN)/python -m pytest -m dist tests/installed

@@ -7,6 +7,7 @@ builds records from the parts of one key. It opens nothing itself; the pipeline 
 from __future__ import annotations
 
 import abc
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, ClassVar
@@ -25,11 +26,31 @@ class Part:
     content: bytes
 
 
+def read_json(content: bytes) -> Any:
+    """Returns the value of a JSON text, with or without a byte order mark.
+
+    Raises ValueError where it is not JSON, or a key is duplicated in one object, of which one would be lost;
+    RecursionError where it is nested too deep.
+    """
+    return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_distinct)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {twice[:60]!r} is duplicated in one object")
+    return named
+
+
 class Converter(abc.ABC):
     """Turns a benchmark's published layout into records."""
 
     roles: ClassVar[Mapping[str, str]]
     """The roles of the inputs, each with its meaning; the first is the one meant where none is named."""
+    additions: ClassVar[frozenset[str]] = frozenset()
+    """The roles that make no record alone. Where files of one are given, each record needs one of them."""
 
     @abc.abstractmethod
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:

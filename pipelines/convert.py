@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ class RoleFile:
 def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFile]:
     """Returns the files that `inputs`, each [ROLE=]GLOB, name.
 
-    Raises UsageError where a role is unknown or a glob matches nothing.
+    Raises UsageError where a role is unknown, a glob matches nothing or is a folder, or no file makes a record alone.
     """
     files: dict[RoleFile, None] = {}
     for each in inputs:
@@ -42,11 +43,18 @@ def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFil
         if role not in converter.roles:
             known = "; ".join(f"{name}: {meaning}" for name, meaning in converter.roles.items())
             raise UsageError(f"--input {each}: there is no role {role}; the roles are {known}")
+        if not glob.endswith("/") and os.path.isdir(glob):
+            raise UsageError(f"--input {each}: this is a folder; give a pattern of files, such as '{glob}/*'")
         try:
             paths = [path for path, _ in match_glob(glob, f"--input {role}=")]
         except InputProblem as error:
             raise UsageError(error.message) from error
         files.update(dict.fromkeys(RoleFile(role, path) for path in sorted(paths)))
+    if files and all(file.role in converter.additions for file in files):
+        wanted = ", ".join(role for role in converter.roles if role not in converter.additions)
+        raise UsageError(
+            f"--input: {', '.join(sorted(converter.additions))} alone make no records; give {wanted}=GLOB too"
+        )
     return list(files)
 
 
@@ -62,7 +70,10 @@ def build_conversion(
     records = (
         parts.parts
         | "ByKey" >> beam.GroupByKey()
-        | "Build" >> beam.ParDo(BuildRecords(converter)).with_outputs("rejected", main="records")
+        | "Build"
+        >> beam.ParDo(
+            BuildRecords(converter, frozenset(file.role for file in files) & converter.additions)
+        ).with_outputs("rejected", main="records")
     )
     _ = records.records | "Write" >> write
     _ = (parts.rejected, records.rejected) | "Rejected" >> beam.Flatten() | "WriteRejected" >> rejected
@@ -93,17 +104,23 @@ class ReadParts(beam.DoFn):
 
 
 class BuildRecords(beam.DoFn):
-    """Builds the records of one key."""
+    """Builds the records of one key; each needs a part of every role in `needed`."""
 
-    def __init__(self, converter: Converter) -> None:
+    def __init__(self, converter: Converter, needed: frozenset[str] = frozenset()) -> None:
         self._converter = converter
+        self._needed = needed
 
     def process(self, group: tuple[str, Iterable[Part]]) -> Iterator[tuple[str, bytes] | TaggedOutput]:
         """Yields the records as JSON by sample_id, or what is wrong with the parts."""
         key, parts = group
         ordered = sorted(parts, key=lambda part: (part.role, part.path, part.content))
+        roles = {part.role for part in ordered}
         try:
-            yield from [encoded(record) for record in self._converter.records(key, ordered)]
+            records = [encoded(record) for record in self._converter.records(key, ordered)]
+            missing = sorted(self._needed - roles)
+            if records and missing:
+                raise UnreadableSource(f"{ordered[0].path}: none of the files given as {missing[0]} is of {key!r}")
+            yield from records
         except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
             yield _rejected(ordered[0].path, error)
 

@@ -57,3 +57,13 @@ def score_records(
 def total(scores: Iterable[SampleScore | RejectedRecord]) -> Sums:
     """Returns the sums over all samples that were scored."""
     return Sums.merged(Sums.of(score.statistics) for score in scores if isinstance(score, SampleScore))
+
+
+def comparable(result: SampleScore | RejectedRecord) -> bytes:
+    """A result as bytes: equal for results that are equal to the last bit, in the order of their names too."""
+    if isinstance(result, RejectedRecord):
+        return msgspec.json.encode(["rejected", result.side, result.message])
+    statistics = [
+        (name, value.hex() if isinstance(value, float) else value) for name, value in result.statistics.items()
+    ]
+    return msgspec.json.encode([statistics, dict(result.columns), result.details, dict(result.coverage)])

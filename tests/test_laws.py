@@ -17,7 +17,7 @@ from metrics.bootstrap import Bootstrap, BootstrapSums, check_statistics
 from metrics.registry import BUILT_IN, benchmark_class, benchmark_names
 from metrics.sums import Sums
 from tests import toy
-from tests.plain_loop import make_benchmark
+from tests.plain_loop import comparable, make_benchmark
 
 COUNT = 24
 BOOTSTRAP = Bootstrap(replicates=5, seed=1)
@@ -64,16 +64,6 @@ def scored(request: pytest.FixtureRequest) -> Iterator[Scored]:
     made = Scored(request.param)
     yield made
     made.benchmark.teardown()
-
-
-def comparable(result: Result) -> bytes:
-    """A result as bytes: equal for results that are equal to the last bit, in the order of their names too."""
-    if isinstance(result, RejectedRecord):
-        return msgspec.json.encode(["rejected", result.side, result.message])
-    statistics = [
-        (name, value.hex() if isinstance(value, float) else value) for name, value in result.statistics.items()
-    ]
-    return msgspec.json.encode([statistics, dict(result.columns), result.details, dict(result.coverage)])
 
 
 def test_the_corpus_says_something(scored: Scored) -> None:

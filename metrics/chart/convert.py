@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
@@ -10,7 +11,7 @@ from typing import Any, BinaryIO, ClassVar
 import msgspec
 from PIL import Image, UnidentifiedImageError
 
-from metrics.convert import Converter, Part, UnreadableSource
+from metrics.convert import Converter, Part, UnreadableSource, read_json
 
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
 # Pillow itself warns a little above this.
@@ -40,6 +41,8 @@ class ChartConverter(Converter):
         "json": "JSON files, one a chart, with task1 to task7 as CHART-Infographics writes them",
         "images": "the chart images, of which only the size is read",
     }
+
+    additions: ClassVar[frozenset[str]] = frozenset({"images"})
 
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
         """Yields the name of the file without its ending, and the JSON text or the size of the image.
@@ -84,8 +87,9 @@ def _image_size(path: str, stream: BinaryIO) -> dict[str, int]:
 
 def _without_inputs(annotation: Part) -> dict[str, Any]:
     try:
-        record = msgspec.json.decode(annotation.content, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        read_json(annotation.content)
+        record = msgspec.json.decode(annotation.content.removeprefix(BOM_UTF8), type=dict[str, Any])
+    except ValueError as error:
         raise UnreadableSource(f"{annotation.path}: not a JSON object: {error}") from error
     for task in TASKS:
         if isinstance(record.get(task), dict):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
 
-from metrics.convert import Converter, Part, UnreadableSource
+from metrics.convert import Converter, Part, UnreadableSource, read_json
 
 JSON_FIELDS = {"json": "ssml_normed", "json_chemfig": "chemfig", "json_ssml_sd": "ssml_sd"}
 """The field of an annotation that each role takes."""
@@ -68,7 +67,7 @@ def _lines(path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | Unreadab
 
 def _field(field: str, path: str, content: bytes) -> str:
     try:
-        annotation = json.loads(content.decode("utf-8-sig"))
+        annotation = read_json(content)
     except (ValueError, RecursionError) as error:
         raise UnreadableSource(f"{path}: not JSON ({str(error)[:100]})") from None
     text = annotation.get(field) if isinstance(annotation, dict) else None

@@ -6,13 +6,14 @@ Extraction from Biomedical Literature Figures. PLoS ONE 10(5): e0126200.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 import shapely
 
 from metrics.benchmark import Benchmark, RejectedRecord, SampleScore
+from metrics.budget import Budget
 from metrics.convert import Converter
 from metrics.describe import Description
 from metrics.figure_text.convert import FigureTextConverter
@@ -25,7 +26,7 @@ from metrics.figure_text.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.figure_text.options import FigureTextOptions
 from metrics.figure_text.overlaps import Overlaps, TooManyOverlaps, measure
 from metrics.figure_text.records import FigurePrediction, FigureTruth
-from metrics.figure_text.regions import BoolArray, locate
+from metrics.figure_text.regions import MOST_SIDES_TRIED, BoolArray, Located, locate
 from metrics.figure_text.spotting import PairList, agree, spot, text_numbers
 from metrics.figure_text.tables import match_table, subset_names, subset_table
 from metrics.figure_text.values import headline_values, subset_values
@@ -57,12 +58,14 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         """Scores one figure; without a prediction every annotated region is missed.
 
         Raises RejectedRecord where a region has neither location nor id, an id is used twice, or the regions
-        overlap too often to be measured.
+        overlap too often to be measured; OutOfBudget where the work is above `max_steps`.
         """
+        budget = Budget(self.options.max_steps)
         figure = understand(truth, prediction, self.options.min_confidence)
         members = subsets(figure.truths)
-        overlaps = self._overlaps(figure)
+        overlaps = self._overlaps(figure, budget)
         counts = _counting(figure, overlaps, members)
+        budget.spend(len(counts) * (len(overlaps) // 8 + len(figure.truths) // 8 + len(figure.predictions) // 8))
         names = [ALL_REGIONS, NO_REGIONS, *members]
         matchings = list(match(overlaps, counts, self._rules))
         covered = np.stack([matching.covered for matching in matchings])
@@ -71,8 +74,8 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
             [figure.predictions[position].text for position in overlaps.detections.positions.tolist()],
             self.options.case_sensitive,
         )
-        spotted = spot(overlaps, texts, self.options.end_to_end_overlap, counts, covered)
-        location, text = agree(overlaps, texts, self.options.agreement_overlap, counts[:1], covered[:1])
+        spotted = spot(overlaps, texts, self.options.end_to_end_overlap, counts, covered, budget)
+        location, text = agree(overlaps, texts, self.options.agreement_overlap, counts[:1], covered[:1], budget)
         right = self._right_readings(figure)
 
         statistics = _prediction_statistics(figure)
@@ -109,15 +112,22 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         details = self.score_sample(truth, prediction).details
         return draw_regions(truth.regions or [], (prediction.regions if prediction else None) or [], details)
 
-    def _overlaps(self, figure: Figure) -> Overlaps:
+    def _overlaps(self, figure: Figure, budget: Budget) -> Overlaps:
+        budget.spend(self._steps_to_locate(figure.truths, figure.located))
+        budget.spend(self._steps_to_locate(figure.predictions, figure.detections))
         truths = locate(figure.truths, figure.located, self.options.geometry)
         detections = locate(figure.predictions, figure.detections, self.options.geometry)
         try:
-            return measure(truths, detections)
+            return measure(truths, detections, budget)
         except TooManyOverlaps as error:
             raise RejectedRecord("prediction", f"the predicted regions overlap too often: {error}") from error
         except shapely.errors.GEOSException as error:
             raise RejectedRecord("prediction", f"the polygons cannot be intersected: {error}") from error
+
+    def _steps_to_locate(self, regions: Sequence[Located], positions: Sequence[int]) -> int:
+        corners = [4 if (points := regions[position].points) is None else len(points) for position in positions]
+        many = sum(count > MOST_SIDES_TRIED for count in corners)
+        return sum(corners) * (4 if self.options.geometry == "polygon" else 3) + 100 * many
 
     def _right_readings(self, figure: Figure) -> set[int]:
         """Returns the ground-truth regions that are read right."""

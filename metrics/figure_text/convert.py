@@ -26,6 +26,7 @@ DONT_CARE = "###"
 LARGEST_FILE = 16 * 1024 * 1024
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:,\s*|(?<=\s)(?=\S)|$)")
+_MORE_CORNERS = re.compile(r"(?:\s*[+-]?\d+(?:\.\d*)?\s*,){2,}(?=.*[^\s\d.,+-])")
 _PREFIX = re.compile(r"^(?:gt|res)_(?=.)")
 _LABEL_SEPARATOR = re.compile(r"\s*[,;+|/]\s*|\s+")
 _ORIENTATIONS = {0.0: "horizontal", 1.0: "oriented"}
@@ -145,6 +146,11 @@ def _location(line: str) -> tuple[Region, int, str]:
     """
     numbers, rest = _numbers(line, 8)
     if len(numbers) == 8:
+        if _MORE_CORNERS.match(rest):
+            raise ValueError(
+                "numbers go on after eight coordinates, as of a polygon with more than four corners, which this layout "
+                f"does not have; put a text that starts so between quotes: {rest!r:.60}"
+            )
         return {"points": _points(numbers)}, 8, rest
     box, rest = _numbers(line, 4)
     if len(box) < 4:

@@ -25,6 +25,7 @@ class FigureTextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     agreement_overlap: two annotators' regions agree from this 2 common / (sum of areas) on.
     case_sensitive: whether "dna" is a wrong reading of "DNA".
     min_confidence: detections with a lower confidence are left out; null keeps all.
+    max_steps: a sample that takes more work is rejected; see metrics.budget.
     """
 
     protocol: Literal["published", "icdar2013"] = "published"
@@ -36,3 +37,4 @@ class FigureTextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     agreement_overlap: Share = 0.85
     case_sensitive: bool = True
     min_confidence: float | None = None
+    max_steps: Annotated[int, msgspec.Meta(ge=1)] = 4_000_000

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import shapely
 
+from metrics.budget import Budget
 from metrics.figure_text.regions import BoolArray, FloatArray, IntArray, Regions
 
 MOST_PAIRS = 1_000_000
 MOST_CORNER_PAIRS = 4_000_000
 
 _CELLS_AT_ONCE = 2_000_000
+_STEPS_PER_CROSSING = 20
+_CORNER_PAIRS_NOT_COUNTED = 64
 
 
 class TooManyOverlaps(Exception):
@@ -46,18 +49,25 @@ class Overlaps:
         return 2 * self.common / (self.truths.areas[self.rows] + self.detections.areas[self.columns])
 
 
-def measure(truths: Regions, detections: Regions) -> Overlaps:
+def measure(truths: Regions, detections: Regions, budget: Budget) -> Overlaps:
     """Returns the overlaps of all pairs, of polygons where both sides have them and of upright rectangles otherwise.
 
     sigma = common / area of the ground truth; tau = common / area of the detection (Wolf and Jolion 2006).
 
+    Spends a step for each pair whose boxes meet and for every 200 that do not; of polygons also 20 for each pair, one
+    for every 4 pairs of corners, and 20 for each place where sides of the two may cross.
+
     Raises TooManyOverlaps above a million pairs of rectangles, or four million pairs of corners of polygons.
     """
+    budget.spend(len(truths) * len(detections) // 200)
     rows, columns = _touching(truths, detections)
+    budget.spend(len(rows))
     if truths.polygons is not None and detections.polygons is not None:
         corner_pairs = int((truths.sizes[rows] * detections.sizes[columns]).sum())
         if corner_pairs > MOST_CORNER_PAIRS:
             raise TooManyOverlaps(f"{corner_pairs} pairs of corners to intersect, at most {MOST_CORNER_PAIRS}")
+        budget.spend(_STEPS_PER_CROSSING * len(rows) + corner_pairs // 4)
+        budget.spend(_STEPS_PER_CROSSING * crossings(truths, detections, rows, columns))
         with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
             common = shapely.area(shapely.intersection(truths.polygons[rows], detections.polygons[columns]))
     else:
@@ -73,6 +83,33 @@ def measure(truths: Regions, detections: Regions) -> Overlaps:
         sigma=common / truths.areas[rows],
         tau=common / detections.areas[columns],
     )
+
+
+def crossings(truths: Regions, detections: Regions, rows: IntArray, columns: IntArray) -> int:
+    """Returns in how many places the sides of the pairs' polygons may cross: where boxes around two sides meet.
+
+    Of small polygons it is not worth counting: there every two sides may.
+    """
+    corner_pairs = truths.sizes[rows] * detections.sizes[columns]
+    large = corner_pairs > _CORNER_PAIRS_NOT_COUNTED
+    count = int(corner_pairs[~large].sum()) // _STEPS_PER_CROSSING
+    if not large.any():
+        return count
+    rows, columns = rows[large], columns[large]
+    sides, other_sides = _side_boxes(truths, rows), _side_boxes(detections, columns)
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        count += int(np.count_nonzero(_meet(sides[row], other_sides[column])))
+    return count
+
+
+def _side_boxes(regions: Regions, numbers: IntArray) -> dict[int, FloatArray]:
+    """Returns the bounding boxes of the sides of some polygons, float [M, 4] each, widened a little where flat."""
+    boxes = {}
+    for number in np.unique(numbers).tolist():
+        corners = shapely.get_coordinates((regions.polygons if regions.polygons is not None else [])[number])
+        low, high = np.minimum(corners[:-1], corners[1:]), np.maximum(corners[:-1], corners[1:])
+        boxes[number] = np.hstack((low, np.nextafter(high, np.inf)))
+    return boxes
 
 
 def rectangles_in_common(truths: Regions, detections: Regions, rows: IntArray, columns: IntArray) -> FloatArray:

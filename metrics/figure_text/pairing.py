@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
+import itertools
+from collections.abc import Iterator
 
+import numpy as np
+
+from metrics.budget import Budget
 from metrics.figure_text.regions import BoolArray, FloatArray, IntArray
 
+_PAIRS_PER_STEP = 4
 
-def pair_up(rows: IntArray, columns: IntArray, scores: FloatArray, allowed: BoolArray) -> BoolArray:
+
+def pair_up(rows: IntArray, columns: IntArray, scores: FloatArray, allowed: BoolArray, budget: Budget) -> BoolArray:
     """Returns which of P pairs (row, column) are chosen, bool [S, P], for each of S choices of `allowed` pairs.
 
     Each row and each column is used at most once, and as many pairs as possible are chosen. Among pairings of that
     size those with high `scores` are tried first.
+
+    Spends a step for every 4 pairs that are looked at.
     """
     chosen = np.zeros_like(allowed)
     if not len(rows):
@@ -24,12 +30,13 @@ def pair_up(rows: IntArray, columns: IntArray, scores: FloatArray, allowed: Bool
     if contested.size:
         contested = contested[np.lexsort((columns[contested], -scores[contested], rows[contested]))]
         for n in range(len(allowed)):
+            budget.spend(len(contested) // _PAIRS_PER_STEP)
             pairs = contested[allowed[n, contested]]
-            chosen[n, _largest(rows, columns, pairs)] = True
+            chosen[n, _largest(rows, columns, pairs, budget)] = True
     return chosen
 
 
-def _largest(rows: IntArray, columns: IntArray, pairs: IntArray) -> IntArray:
+def _largest(rows: IntArray, columns: IntArray, pairs: IntArray, budget: Budget) -> IntArray:
     """Returns a largest choice among `pairs`, which are ordered by row; the first of a row is tried first."""
     if pairs.size < 2:
         return pairs
@@ -38,10 +45,75 @@ def _largest(rows: IntArray, columns: IntArray, pairs: IntArray) -> IntArray:
     used_columns, column_numbers = np.unique(columns[pairs], return_inverse=True)
     if np.bincount(column_numbers[begins]).max() == 1:
         return firsts  # each row has its own column, and no pairing has more pairs than rows
-    starts = np.append(np.flatnonzero(begins), len(pairs))
-    graph = csr_array(
-        (np.ones(len(pairs), dtype=np.int8), column_numbers, starts), shape=(len(firsts), len(used_columns))
-    )
-    partner = maximum_bipartite_matching(graph, perm_type="column")
+    starts = [*np.flatnonzero(begins).tolist(), len(pairs)]
+    numbers = column_numbers.tolist()
+    neighbours = [numbers[start:stop] for start, stop in itertools.pairwise(starts)]
+    partner = np.array(matched_columns(neighbours, len(used_columns), budget))
     chosen: IntArray = pairs[partner[np.cumsum(begins) - 1] == column_numbers]
     return chosen
+
+
+def matched_columns(neighbours: list[list[int]], columns: int, budget: Budget) -> list[int]:
+    """Returns the column of each row in a largest matching, -1 for none.
+
+    neighbours: the columns that each row may have, the preferred one first.
+
+    Hopcroft and Karp (1973): each phase finds the distance of every row from the free rows, then as many disjoint
+    shortest ways to free columns as there are. A row that leads nowhere is not tried again in a phase. (That of SciPy
+    does try it again, which takes exponential time.)
+    """
+    partner, owner = [-1] * len(neighbours), [-1] * columns
+    edges = sum(map(len, neighbours))
+    found = True
+    while found:
+        budget.spend(1 + edges // _PAIRS_PER_STEP)
+        distances = _distances(neighbours, partner, owner)
+        found = False
+        if distances is not None:
+            ways = [iter(each) for each in neighbours]
+            for row in range(len(neighbours)):
+                if partner[row] < 0 and _extend(row, ways, distances, partner, owner):
+                    found = True
+    return partner
+
+
+def _distances(neighbours: list[list[int]], partner: list[int], owner: list[int]) -> list[int] | None:
+    """Returns by how many changes of partner each row is reached from a free row; None where no column is left."""
+    distances = [0 if column < 0 else -1 for column in partner]
+    reached = [row for row, distance in enumerate(distances) if distance == 0]
+    free_column = False
+    while reached and not free_column:
+        following = []
+        for row in reached:
+            for column in neighbours[row]:
+                other = owner[column]
+                if other < 0:
+                    free_column = True
+                elif distances[other] < 0:
+                    distances[other] = distances[row] + 1
+                    following.append(other)
+        reached = following
+    return distances if free_column else None
+
+
+def _extend(start: int, ways: list[Iterator[int]], distances: list[int], partner: list[int], owner: list[int]) -> bool:
+    """Moves partners along a shortest way from a free row to a free column; says whether there is one."""
+    path = [start]
+    taken: list[int] = []
+    while path:
+        row = path[-1]
+        for column in ways[row]:
+            other = owner[column]
+            if other < 0:
+                for mover, column_taken in zip(path, [*taken, column], strict=True):
+                    partner[mover], owner[column_taken] = column_taken, mover
+                return True
+            if distances[other] == distances[row] + 1:
+                path.append(other)
+                taken.append(column)
+                break
+        else:
+            path.pop()
+            if taken:
+                taken.pop()
+    return False

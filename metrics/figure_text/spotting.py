@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from metrics.budget import Budget
 from metrics.figure_text.overlaps import Overlaps, measure, pair_boxes
 from metrics.figure_text.pairing import pair_up
 from metrics.figure_text.regions import BoolArray, FloatArray, IntArray
@@ -21,7 +22,12 @@ PairList = list[tuple[int, int]]
 
 
 def spot(
-    overlaps: Overlaps, texts: tuple[IntArray, IntArray], threshold: float, counts: BoolArray, covered: BoolArray
+    overlaps: Overlaps,
+    texts: tuple[IntArray, IntArray],
+    threshold: float,
+    counts: BoolArray,
+    covered: BoolArray,
+    budget: Budget,
 ) -> list[PairList]:
     """Returns the (ground truth, detection) pairs of correctly spotted words, one list for each of S subsets.
 
@@ -29,21 +35,26 @@ def spot(
     counts: bool [S, G], the ground-truth regions that count; covered: bool [S, D], the detections that don't.
     """
     if overlaps.truths.polygons is not None and (texts[1] >= 0).any():
-        overlaps = measure(overlaps.truths.as_rectangles(), overlaps.detections.as_rectangles())
+        overlaps = measure(overlaps.truths.as_rectangles(), overlaps.detections.as_rectangles(), budget)
     candidates = np.flatnonzero(texts[0][overlaps.rows] == texts[1][overlaps.columns])
     shares = _share_of_hull(overlaps, candidates)
-    return _pairs(overlaps, candidates[shares > threshold], shares[shares > threshold], counts, covered)
+    return _pairs(overlaps, candidates[shares > threshold], shares[shares > threshold], counts, covered, budget)
 
 
 def agree(
-    overlaps: Overlaps, texts: tuple[IntArray, IntArray], threshold: float, counts: BoolArray, covered: BoolArray
+    overlaps: Overlaps,
+    texts: tuple[IntArray, IntArray],
+    threshold: float,
+    counts: BoolArray,
+    covered: BoolArray,
+    budget: Budget,
 ) -> tuple[PairList, PairList]:
     """Returns the pairs that agree in location, and those that agree in location and text; `counts` has one row."""
     near = np.flatnonzero(overlaps.dice >= threshold)
     same = near[texts[0][overlaps.rows[near]] == texts[1][overlaps.columns[near]]]
     dice = overlaps.dice
-    [location] = _pairs(overlaps, near, dice[near], counts, covered)
-    [text] = _pairs(overlaps, same, dice[same], counts, covered)
+    [location] = _pairs(overlaps, near, dice[near], counts, covered, budget)
+    [text] = _pairs(overlaps, same, dice[same], counts, covered, budget)
     return location, text
 
 
@@ -76,8 +87,8 @@ def _share_of_hull(overlaps: Overlaps, candidates: IntArray) -> FloatArray:
 
 
 def _pairs(
-    overlaps: Overlaps, candidates: IntArray, scores: FloatArray, counts: BoolArray, covered: BoolArray
+    overlaps: Overlaps, candidates: IntArray, scores: FloatArray, counts: BoolArray, covered: BoolArray, budget: Budget
 ) -> list[PairList]:
     rows, columns = overlaps.rows[candidates], overlaps.columns[candidates]
-    taken = pair_up(rows, columns, scores, counts[:, rows] & ~covered[:, columns])
+    taken = pair_up(rows, columns, scores, counts[:, rows] & ~covered[:, columns], budget)
     return [list(zip(rows[some].tolist(), columns[some].tolist(), strict=True)) for some in taken]

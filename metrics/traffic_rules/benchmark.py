@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from metrics.benchmark import Benchmark, SampleScore
+from metrics.budget import Budget
 from metrics.convert import Converter
 from metrics.ratios import f_measure, ratio
 from metrics.sums import Sums
@@ -19,10 +20,11 @@ from metrics.traffic_rules.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.traffic_rules.pairing import pair_rules
 from metrics.traffic_rules.properties import WrongProperty, property_statistics, wrong_properties
 from metrics.traffic_rules.records import GroundTruth, Options, Prediction
-from metrics.traffic_rules.rules import Rule, predicted_rules, true_rules
+from metrics.traffic_rules.rules import Rule, Sample, predicted_rules, true_rules
 from metrics.traffic_rules.tasks import TASKS, distinct_edges
 
 _EDGES_IN_DETAILS = 200
+_LONGEST_NAME_OF_AN_EDGE = 200
 
 
 class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
@@ -42,8 +44,8 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
 
         Raises RejectedRecord where the ids of the true rules are not unique, or a record is beyond the limits.
         """
-        ignored = self.options.ignore_properties
-        true, predicted = true_rules(truth, ignored), predicted_rules(prediction, ignored)
+        sample = Sample(Budget(self.options.max_steps), frozenset(self.options.ignore_properties))
+        true, predicted = true_rules(truth, sample), predicted_rules(prediction, sample)
         statistics: dict[str, float] = {}
         columns: dict[str, float | None] = {}
         for task, count in TASKS.items():
@@ -52,7 +54,7 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
             statistics[f"{task}.predicted"] = counts.predicted
             statistics[f"{task}.true"] = counts.true
             columns.update(_figures(task, counts.right, counts.predicted, counts.true))
-        pairs = dict(pair_rules(true, predicted))
+        pairs = dict(pair_rules(true, predicted, sample.budget))
         faults = [
             wrong_properties(rule, predicted[pairs[number]]) if number in pairs else None
             for number, rule in enumerate(true)
@@ -134,8 +136,17 @@ def _details(
         ],
         "unpaired_predictions": [number for number in range(len(predicted)) if number not in paired],
         "edges": {
-            "right": list(right)[:_EDGES_IN_DETAILS],
-            "missed": [edge for edge in edges if edge not in right][:_EDGES_IN_DETAILS],
-            "wrong": wrong[:_EDGES_IN_DETAILS],
+            "right": _shown(list(right)),
+            "missed": _shown([edge for edge in edges if edge not in right]),
+            "wrong": _shown(wrong),
         },
     }
+
+
+def _shown(edges: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
+    """Returns the first edges, with long names cut: the name of a rule is repeated in each of its edges."""
+    return [(name if name is None else _cut(name), _cut(line)) for name, line in edges[:_EDGES_IN_DETAILS]]
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME_OF_AN_EDGE else name[:_LONGEST_NAME_OF_AN_EDGE] + "..."

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar
 
 import msgspec
 
-from metrics.convert import Converter, Part, UnreadableSource
+from metrics.convert import Converter, Part, UnreadableSource, read_json
 from metrics.traffic_rules.records import Name
 
 LARGEST_FILE = 16 << 20
@@ -73,22 +73,12 @@ def _clip(path: str) -> str:
 
 def _labelled(part: Part) -> dict[str, _LabelledRule]:
     try:
-        json.loads(part.content, object_pairs_hook=_distinct)
-        return msgspec.json.decode(part.content, type=dict[str, _LabelledRule])
+        read_json(part.content)
+        return msgspec.json.decode(part.content.removeprefix(BOM_UTF8), type=dict[str, _LabelledRule])
     except (ValueError, RecursionError) as error:
         raise UnreadableSource(
             f"{part.path}: not in the layout of label.json, rule index to attr_info and centerline: {error}"
         ) from error
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Raises ValueError where a key stands twice, of which a decoder would quietly keep the last."""
-    named = dict(pairs)
-    if len(named) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice[:60]!r} stands twice in one object")
-    return named
 
 
 def _rule(role: str, index: str, labelled: _LabelledRule) -> dict[str, Any]:

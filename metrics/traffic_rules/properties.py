@@ -35,18 +35,17 @@ class WrongProperty:
 
 def wrong_properties(true: Rule, predicted: Rule) -> list[WrongProperty]:
     """Returns what sets the two rules apart: the true rule's properties in its order, then the extra ones."""
-    if true.properties == predicted.properties:
+    if true.distinct == predicted.distinct:
         return []
-    agreeing = {name for name, _ in true.properties & predicted.properties}
     wrong = [
         WrongProperty(
             name,
             "different" if name in predicted.values else "absent",
-            _text(value),
+            _text(true.values[name]),
             _text(predicted.values[name]) if name in predicted.values else None,
         )
-        for name, value in true.values.items()
-        if name not in agreeing
+        for name, number in true.properties.items()
+        if predicted.properties.get(name) != number
     ]
     extra = [name for name in predicted.values if name not in true.values]
     return wrong + [WrongProperty(name, "extra", None, _text(predicted.values[name])) for name in extra]

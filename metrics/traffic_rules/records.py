@@ -42,6 +42,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The options of a run.
 
     ignore_properties: names of properties that are left out on both sides before rules are compared.
+    max_steps: a sample that takes more work is rejected; see metrics.budget.
     """
 
     ignore_properties: tuple[Annotated[str, msgspec.Meta(min_length=1)], ...] = ()
+    max_steps: Annotated[int, msgspec.Meta(ge=1)] = 2_000_000

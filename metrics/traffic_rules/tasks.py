@@ -32,7 +32,7 @@ def rule_extraction(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
 
     Source: MapDR, evaluate/metric.md, "Rule Extraction": |R^ ∩ R| over |R^| and |R|.
     """
-    return _common((rule.properties for rule in true), (rule.properties for rule in predicted))
+    return _common((rule.distinct for rule in true), (rule.distinct for rule in predicted))
 
 
 def correspondence(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
@@ -64,7 +64,7 @@ def overall(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
 
 
 def _subgraphs(rules: Sequence[Rule]) -> Iterable[tuple[Hashable, str]]:
-    return ((rule.properties, line) for rule in rules for line in rule.centerlines)
+    return ((rule.distinct, line) for rule in rules for line in rule.centerlines)
 
 
 TASKS: dict[str, Callable[[Sequence[Rule], Sequence[Rule]], Counts]] = {

@@ -148,9 +148,9 @@ def test_sources_that_cannot_be_read_are_listed_and_the_others_converted(tmp_pat
         f"chart {index}" for index in (0, 2, 3, 4, 5)
     ]
     # The list of an earlier run does not outlive a run without fault.
-    assert convert("chart", inputs[1:], tmp_path / "out" / "t.jsonl")[0] == 1
-    (tmp_path / "images" / "none.png").unlink()
-    assert convert("chart", inputs[1:], tmp_path / "out" / "t.jsonl")[0] == 0
+    for name in bad:
+        (tmp_path / name).unlink()
+    assert convert("chart", inputs, tmp_path / "out" / "t.jsonl")[0] == 0
     assert not listed.exists()
 
 
@@ -236,3 +236,56 @@ def test_wrong_usage_is_told_in_one_line(
     assert (code, stdout, stderr.count("\n")) == (2, "", 1)
     assert stderr.startswith(f"beamscore: {message}")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "folder.jsonl"]
+
+
+def test_a_chart_whose_picture_is_missing_is_listed(tmp_path: Path) -> None:
+    inputs = chart(tmp_path)["truth"]
+    (tmp_path / "images" / "chart 2.png").unlink()
+    assert convert("chart", inputs, tmp_path / "t.jsonl")[0] == 1
+    [entry] = records_of(tmp_path / "t.jsonl.rejected.jsonl")
+    assert entry["error"].endswith("truth/chart 2.json: none of the files given as images is of 'chart 2'")
+    assert len(records_of(tmp_path / "t.jsonl")) == SAMPLES - 1
+
+
+def test_pictures_alone_and_a_folder_are_wrong_usage(tmp_path: Path) -> None:
+    images = chart(tmp_path)["truth"][1]
+    code, _, stderr = convert("chart", [images], tmp_path / "t.jsonl")
+    assert (code, stderr) == (2, "beamscore: --input: images alone make no records; give json=GLOB too\n")
+    code, _, stderr = convert("chart", [f"{tmp_path}/truth"], tmp_path / "t.jsonl")
+    assert code == 2
+    assert stderr.endswith(f"this is a folder; give a pattern of files, such as '{tmp_path}/truth/*'\n")
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "source", "text"),
+    [
+        ("chart", "c.json", '{"task1": {"output": {"chart_type": "Pie"}}}'),
+        ("chemistry", "json=c.json", '{"ssml_normed": "A"}'),
+        ("traffic_rules", "c.json", '{"0": {"attr_info": {}}}'),
+    ],
+)
+def test_a_byte_order_mark_is_read_and_a_duplicated_key_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: str, source: str, text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "c.json"
+    file.write_text("\ufeff" + text)
+    assert convert(benchmark, [source], tmp_path / "o.jsonl")[0] == 0
+    [with_mark] = records_of(tmp_path / "o.jsonl")
+    file.write_text(text)
+    assert convert(benchmark, [source], tmp_path / "o.jsonl")[0] == 0
+    assert records_of(tmp_path / "o.jsonl") == [with_mark]
+    file.write_text(text[:-1] + "," + text[1:])
+    assert convert(benchmark, [source], tmp_path / "o.jsonl")[0] == 1
+    [entry] = records_of(tmp_path / "o.jsonl.rejected.jsonl")
+    assert "is duplicated in one object" in entry["error"]
+
+
+def test_a_polygon_of_more_than_four_corners_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "gt_1.txt").write_text("0,0,9,0,9,9,5,12,0,9,word\n")
+    (tmp_path / "gt_2.txt").write_text('0,0,9,0,9,9,0,9,10,000\n0,0,9,0,9,9,0,9,10,000 m\n0,0,9,0,9,9,0,9,"1,2,a"\n')
+    assert convert("figure_text", [f"{tmp_path}/*.txt"], tmp_path / "o.jsonl")[0] == 1
+    [entry] = records_of(tmp_path / "o.jsonl.rejected.jsonl")
+    assert "gt_1.txt: line 1: numbers go on after eight coordinates" in entry["error"]
+    [record] = records_of(tmp_path / "o.jsonl")
+    assert [region["text"] for region in record["regions"]] == ["10,000", "10,000 m", "1,2,a"]

@@ -47,6 +47,44 @@ def at(left: float, **region: Any) -> dict[str, Any]:
     return {"box": [left, 0, left + 10, 10], **region}
 
 
+class TestWork:
+    def test_work_beyond_the_budget_is_refused(self) -> None:
+        # 3 steps for each of 4 x 4 corners, then pairs
+        here = [at(0), at(1)]
+        assert score(here, here, max_steps=100).statistics["detection.regions"] == 2
+        with pytest.raises(RejectedRecord) as caught:
+            score(here, here, max_steps=47)
+        assert caught.value.side == "sample"
+        assert "max_steps=47 allows (at least 48 steps)" in caught.value.message
+
+    @pytest.mark.parametrize(("geometry", "steps"), [("rectangle", 3), ("polygon", 4)])
+    def test_corners_are_paid_for_before_anything_is_done_with_them(self, geometry: str, steps: int) -> None:
+        triangle = [{"points": [[0, 0], [2, 0], [0, 2]]}]
+        corners = 4 + 3
+        score(triangle, [], geometry=geometry, max_steps=3 * steps)
+        with pytest.raises(RejectedRecord, match=f"at least {corners * steps} steps"):
+            score(triangle, [at(50)], geometry=geometry, max_steps=corners * steps - 1)
+
+    def test_a_region_of_many_corners_is_paid_for_beside_its_corners(self) -> None:
+        circle = [[math.cos(n * math.tau / 25), math.sin(n * math.tau / 25)] for n in range(25)]
+        with pytest.raises(RejectedRecord, match="at least 175 steps"):
+            score([{"points": circle}], [], max_steps=174)
+        with pytest.raises(RejectedRecord, match="at least 72 steps"):
+            score([{"points": circle[:24]}], [], max_steps=71)
+
+    def test_every_subset_is_paid_for(self) -> None:
+        plain = [at(0, text="a") for _ in range(50)]
+        marked = [at(0, text="a", difficulty=[f"{n % 40}"]) for n in range(50)]
+        score(plain, plain, max_steps=20_000)
+        with pytest.raises(RejectedRecord, match="max_steps=20000"):
+            score(marked, plain, max_steps=20_000)
+
+    def test_a_large_figure_is_far_within_the_budget(self) -> None:
+        """A thousand words a side, each of which overlaps a few."""
+        words = [at(5 * n, text="word", difficulty=["small", "blurry"][n % 2]) for n in range(1000)]
+        score(words, words, max_steps=100_000)
+
+
 class TestDetection:
     def test_the_corpus_figures_are_sums_over_figures(self) -> None:
         first = score([at(0), at(20)], [at(0)])

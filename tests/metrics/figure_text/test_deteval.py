@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metrics.budget import Budget
 from metrics.figure_text.deteval import Matching, Rules, match
 from metrics.figure_text.overlaps import MOST_PAIRS, Overlaps, TooManyOverlaps, measure
 from metrics.figure_text.records import PredictedRegion
@@ -25,7 +26,7 @@ def regions_of(boxes: list[Box], geometry: Geometry = "rectangle") -> Regions:
 
 
 def overlaps_of(truths: list[Box], detections: list[Box], geometry: Geometry = "rectangle") -> Overlaps:
-    return measure(regions_of(truths, geometry), regions_of(detections, geometry))
+    return measure(regions_of(truths, geometry), regions_of(detections, geometry), Budget(10**9))
 
 
 def matched(overlaps: Overlaps, matching: Matching) -> Groups:
@@ -43,6 +44,23 @@ def matches(
     overlaps = overlaps_of(truths, detections)
     [matching] = match(overlaps, care, rules)
     return matched(overlaps, matching), np.flatnonzero(matching.covered).tolist()
+
+
+class TestSums:
+    # Rounded to 4 decimals: 0.79996 is 0.8000, 0.79994 is 0.7999.
+    @pytest.mark.parametrize(
+        ("shares", "published", "script"),
+        [
+            ([0.4, 0.39996], False, True),
+            ([0.4, 0.39994], False, False),
+            ([0.4, 0.40004], False, True),
+            ([0.4, 0.40006], True, True),
+            ([], False, False),
+        ],
+    )
+    def test_sums_of_shares_are_rounded_to_4_decimals(self, shares: list[float], published: bool, script: bool) -> None:
+        assert PAPER.sum_reached(np.array(shares), 0.8) is published
+        assert SCRIPT.sum_reached(np.array(shares), 0.8) is script
 
 
 class TestOneToOne:
@@ -112,12 +130,12 @@ class TestManyAtOnce:
         many = regions_of([(0, 0, 10, 10)] * 1001)
         assert len(many) ** 2 > MOST_PAIRS
         with pytest.raises(TooManyOverlaps, match="more than 1000000"):
-            measure(many, many)
+            measure(many, many, Budget(10**9))
 
     def test_polygons_with_many_corners_are_refused(self) -> None:
         many = regions_of([(0, 0, 10, 10)] * 600, "polygon")
         with pytest.raises(TooManyOverlaps, match="5760000 pairs of corners"):
-            measure(many, many)
+            measure(many, many, Budget(10**9))
 
 
 sides = st.tuples(st.integers(0, 8), st.integers(1, 6)).map(lambda side: (side[0], side[0] + side[1]))

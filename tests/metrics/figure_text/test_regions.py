@@ -6,12 +6,15 @@ import math
 
 import numpy as np
 import pytest
+import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.figure_text.overlaps import measure
+from metrics.budget import Budget, OutOfBudget
+from metrics.figure_text import regions as regions_module
+from metrics.figure_text.overlaps import crossings, measure
 from metrics.figure_text.records import PredictedRegion
-from metrics.figure_text.regions import Geometry, Regions, locate
+from metrics.figure_text.regions import FloatArray, Geometry, Regions, best_side, locate, turn
 
 Corners = list[tuple[float, float]]
 
@@ -30,7 +33,7 @@ def located(*shapes: Corners, geometry: Geometry = "rectangle") -> Regions:
 
 def shares(truth: Corners, detection: Corners, geometry: Geometry = "rectangle") -> tuple[float, float]:
     """Returns (sigma, tau) of the one pair."""
-    overlaps = measure(located(truth, geometry=geometry), located(detection, geometry=geometry))
+    overlaps = measure(located(truth, geometry=geometry), located(detection, geometry=geometry), Budget(10**9))
     return (float(overlaps.sigma[0]), float(overlaps.tau[0])) if len(overlaps) else (0.0, 0.0)
 
 
@@ -137,6 +140,59 @@ class TestDropped:
     def test_any_points_are_kept_or_named(self, shapes: list[Corners], geometry: Geometry) -> None:
         regions = located(*shapes, geometry=geometry)
         assert sorted([*regions.positions.tolist(), *regions.dropped]) == list(range(len(shapes)))
-        overlaps = measure(regions, regions)
+        overlaps = measure(regions, regions, Budget(10**9))
         assert np.isfinite(overlaps.sigma).all()
         assert np.isfinite(overlaps.tau).all()
+
+
+class TestManyCorners:
+    @settings(max_examples=60, deadline=None)
+    @given(st.integers(25, 300), st.integers(0, 10**6), st.booleans())
+    def test_the_smallest_rectangle_has_the_area_of_the_best_of_all_sides(
+        self, count: int, seed: int, clockwise: bool
+    ) -> None:
+        draw = np.random.default_rng(seed)
+        angles = np.sort(draw.uniform(0, math.tau, count))
+        corners = np.stack((50 * np.cos(angles), 9 * np.sin(angles)), axis=1) @ [[0.8, 0.6], [-0.6, 0.8]] + 1e4
+        if clockwise:
+            corners = corners[::-1]
+        sides = np.diff(corners, axis=0, append=corners[:1])
+        along = sides / np.linalg.norm(sides, axis=1)[:, None]
+        across = np.stack((-along[:, 1], along[:, 0]), axis=1)
+        areas = np.ptp(corners @ along.T, axis=0) * np.ptp(corners @ across.T, axis=0)
+        assert areas[best_side(corners)] == pytest.approx(areas.min(), rel=1e-9)
+        boxes, _ = turn(np.array([shapely.convex_hull(shapely.linestrings(corners))]))
+        assert (boxes[0, 2] - boxes[0, 0]) * (boxes[0, 3] - boxes[0, 1]) == pytest.approx(areas.min(), rel=1e-9)
+
+    def test_no_more_sides_are_tried_than_24(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        tried: list[int] = []
+
+        def counted(corners: FloatArray) -> int:
+            tried.append(len(corners))
+            return best_side(corners)
+
+        monkeypatch.setattr(regions_module, "best_side", counted)
+        for count in (23, 24, 25, 1000):
+            located([(math.cos(n * math.tau / count), math.sin(n * math.tau / count)) for n in range(count)])
+        assert tried == [25, 1000]
+
+
+class TestCrossings:
+    def test_where_sides_may_cross_is_counted(self) -> None:
+        there = [(float(n), 900.0 * (n % 2)) for n in range(50)]
+        zigzag = there + [(x, y + 2) for x, y in reversed(there)]
+        across = [(y, x) for x, y in zigzag]
+        pair = located(zigzag, geometry="polygon"), located(across, geometry="polygon")
+        one = np.array([0])
+        # 49 sides there and 49 back of either cross nearly all of the other; the rest are two short ends.
+        assert 96 * 96 <= crossings(*pair, one, one) <= 100 * 100
+        far = located([(x + 5000, y) for x, y in across], geometry="polygon")
+        assert crossings(pair[0], far, one, one) == 0
+        with pytest.raises(OutOfBudget):
+            measure(*pair, Budget(96 * 96 * 20))
+
+    def test_small_polygons_are_not_worth_counting(self) -> None:
+        square = located(rectangle(0, 0, 2, 2, 0), geometry="polygon")
+        one = np.array([0])
+        assert crossings(square, square, one, one) == 0
+        assert crossings(square, square, np.zeros(100, dtype=np.intp), np.zeros(100, dtype=np.intp)) == 80

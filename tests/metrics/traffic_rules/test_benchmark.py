@@ -197,6 +197,61 @@ def test_more_than_can_be_scored_is_refused() -> None:
     assert len(rejected.message) < 200
 
 
+def test_as_much_as_can_be_scored_is_scored() -> None:
+    most = [{"id": n, "properties": {}, "centerlines": [n] * 20} for n in range(500)]
+    scored = score(most, most)
+    assert scored.statistics["rule_extraction.true"] == scored.statistics["rule_extraction.predicted"] == 500
+    assert scored.statistics["correspondence.predicted"] == 10_000
+    widest = [{"id": "a", "properties": {str(n): n for n in range(64)}}]
+    assert score(widest, widest).statistics["rule_extraction.right"] == 1
+
+
+def test_work_beyond_the_budget_is_refused() -> None:
+    truth = [{"id": n, "properties": {"a": n}, "centerlines": [1, 2]} for n in range(3)]
+    predicted = [{"properties": {"a": n, "b": [1, 2]}, "centerlines": [3]} for n in range(4)]
+    # 3 x 2 + 4 x 1 edges, 3 x 1 + 4 x (1 + 3) values, 3 x 4 pairs of rules that are not equal
+    assert score(truth, predicted, max_steps=10 + 19 + 12).statistics["rule_extraction.predicted"] == 4
+    with pytest.raises(RejectedRecord) as caught:
+        score(truth, predicted, max_steps=10 + 19 + 11)
+    assert caught.value.side == "sample"
+    assert "max_steps=40 allows (at least 41 steps): raise max_steps" in caught.value.message
+
+
+def test_a_large_sign_is_far_within_the_budget() -> None:
+    """A rule of 64 lists of 999 texts each and 10,000 centerlines costs what there is to read, once a side."""
+    properties = {str(n): [f"{n}-{k}" for k in range(999)] for n in range(64)}
+    rule = {"id": 1, "properties": properties, "centerlines": list(range(10_000))}
+    steps = 2 * (64 * 1000 + 10_000)
+    assert score([rule], [rule], max_steps=steps).columns["overall.f1"] == 1.0
+    with pytest.raises(RejectedRecord):
+        score([rule], [rule], max_steps=steps - 1)
+
+
+def test_integers_of_any_size_are_compared() -> None:
+    colliding = [k * (2**61 - 1) for k in range(1, 900)]
+    scored = score(
+        [{"id": 2**70, "properties": {"a": colliding}, "centerlines": [10**40]}],
+        [{"properties": {"a": colliding[::-1]}, "centerlines": [10**40], "matches": 2**70}],
+    )
+    assert [scored.columns[name] for name in FIGURES] == [1.0] * 9
+
+
+def test_long_names_are_cut_in_the_details_of_edges() -> None:
+    name = "x" * 100_000
+    scored = score(
+        [{"id": name, "properties": {}, "centerlines": ["r", "m", "l" * 201]}],
+        [{"matches": name, "centerlines": ["r", "w"]}, {"matches": name + "y", "centerlines": ["y" * 200]}],
+    )
+    shown = "x" * 200 + "..."
+    assert scored.details["edges"] == {
+        "right": [(shown, "r")],
+        "missed": [(shown, "m"), (shown, "l" * 200 + "...")],
+        "wrong": [(shown, "w"), (shown, "y" * 200)],
+    }
+    assert scored.statistics["correspondence.right"] == 1
+    assert scored.coverage == {"matches_unknown_rule": 1}
+
+
 @pytest.mark.parametrize(
     "text",
     [

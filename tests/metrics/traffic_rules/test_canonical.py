@@ -9,13 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.traffic_rules.canonical import DEEPEST, LARGEST, NotComparable, canonical
+from metrics.traffic_rules.canonical import DEEPEST, LARGEST, NotComparable
+from metrics.traffic_rules.canonical import canonical as canonical_within
 from tests.metrics.traffic_rules.oracle import same
 
-LEAVES = st.sampled_from([None, True, False, 0, 1, -0.0, 1.0, 1.5, "", "1", "a", "A", 10**30])
+LEAVES = st.sampled_from([None, True, False, 0, 1, -0.0, 1.0, 1.5, "", "1", "a", "A", 10**30, 10**400])
 VALUES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2)
 )
+
+
+def canonical(value: Any) -> str:
+    return canonical_within(value, lambda steps: None)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +38,6 @@ VALUES = st.recursive(
 )
 def test_equal(left: Any, right: Any) -> None:
     assert canonical(left) == canonical(right)
-    assert hash(canonical(left)) == hash(canonical(right))
 
 
 @pytest.mark.parametrize(
@@ -51,6 +55,11 @@ def test_equal(left: Any, right: Any) -> None:
         ([True], [1]),
         (10**17 + 1, 1e17),
         ({"a": 1}, [["a", 1]]),
+        (["1:a"], ["1", "a"]),
+        (["s1:a", "b"], ["s1:as1:b"]),
+        (1.5, "0x1.8000000000000p+0;"),
+        (16, "i10;"),
+        (0.1, 0.1 + 2**-55),
         (float("inf"), float("-inf")),
     ],
 )
@@ -78,14 +87,63 @@ def test_depth_is_bounded() -> None:
 
 def test_size_is_bounded() -> None:
     canonical(list(range(LARGEST)))
-    with pytest.raises(NotComparable, match=r"more than 1000 values"):
-        canonical([list(range(LARGEST)), 1])
+    canonical([[*range(LARGEST - 1)]])
+    canonical({str(n): n for n in range(LARGEST)})
+    for too_many in ([*range(LARGEST + 1)], [[*range(LARGEST)]], {"a": [*range(LARGEST)]}, [1, [*range(LARGEST - 1)]]):
+        with pytest.raises(NotComparable, match=r"more than 1000 values"):
+            canonical(too_many)
 
 
 @pytest.mark.parametrize("value", [b"bytes", datetime(2024, 1, 1), {1, 2}])
 def test_what_is_not_json_is_refused(value: Any) -> None:
     with pytest.raises(NotComparable, match="is not a type of JSON"):
         canonical(value)
+
+
+class Colliding(int):
+    """An integer that counts how often it is compared; all of them have one hash, as the multiples of 2**61 - 1."""
+
+    compared = 0
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        Colliding.compared += 1
+        return int(self) == other
+
+
+def test_numbers_are_not_compared_with_each_other() -> None:
+    assert {hash(k * (2**61 - 1)) for k in range(1000)} == {0}
+    canonical([Colliding(n) for n in range(1000)])
+    assert Colliding.compared == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "steps"),
+    [
+        (None, 1),
+        (1.5, 1),
+        ("x" * 999, 1),
+        ("x" * 1000, 2),
+        ("x" * 5000, 6),
+        ([1, 2, 3], 4),
+        # The object, a name and a value: the null member does not count.
+        ({"a": 1, "b": None}, 3),
+        ({"x" * 2000: "y" * 3000}, 1 + 3 + 4),
+    ],
+)
+def test_each_value_and_each_thousand_characters_are_a_step(value: Any, steps: int) -> None:
+    spent: list[int] = []
+    canonical_within(value, spent.append)
+    assert sum(spent) == steps
+
+
+@given(st.lists(VALUES, max_size=4), st.lists(VALUES, max_size=4))
+def test_texts_in_a_row_are_equal_where_the_values_are(left: list[Any], right: list[Any]) -> None:
+    """Each text tells where it ends, so that no two lists of values run together to the same text."""
+    joined = "".join(map(canonical, left)) == "".join(map(canonical, right))
+    assert joined == (len(left) == len(right) and all(map(same, left, right)))
 
 
 def _nested(depth: int) -> Any:

@@ -81,7 +81,7 @@ def test_a_clip_without_rules_is_a_record_too() -> None:
         ("[]", "Expected `object`"),
         ('{"0": {"centerline": []}}', "missing required field `attr_info`"),
         ('{"vector": {}, "camera_pose": {}}', "missing required field `attr_info`"),
-        ('{"0": {"attr_info": {}}, "0": {"attr_info": {}}}', "the key '0' stands twice in one object"),
+        ('{"0": {"attr_info": {}}, "0": {"attr_info": {}}}', "the key '0' is duplicated in one object"),
         ('{"0": {"attr_info": {"a": NaN}}}', "JSON is malformed"),
         ("[" * 100_000, "not in the layout of label.json"),
         ('{"0": {"attr_info": {"a": "\\ud800"}}}', "not in the layout of label.json"),

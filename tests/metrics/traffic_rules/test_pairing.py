@@ -7,37 +7,61 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metrics.budget import Budget
 from metrics.traffic_rules.pairing import pair_rules
 from metrics.traffic_rules.rules import MOST_PROPERTIES, MOST_RULES, Rule
 
+NUMBERS: dict[tuple[str, int | str], int] = {}
 
-def rule(lines: str = "", **properties: str) -> Rule:
-    return Rule(None, frozenset(properties.items()), dict(properties), tuple(lines))
+
+def rule(lines: str = "", **properties: int | str) -> Rule:
+    numbers = {name: NUMBERS.setdefault((name, value), len(NUMBERS)) for name, value in properties.items()}
+    return Rule(None, numbers, frozenset(numbers.values()), dict(properties), tuple(lines))
+
+
+def pair(true: list[Rule], predicted: list[Rule]) -> list[tuple[int, int]]:
+    return pair_rules(true, predicted, Budget(10**6))
 
 
 def test_equal_rules_pair_before_better_sums() -> None:
     # Crossing over would pair nothing equal; the equal pair comes first, and the rest takes what is left.
     true = [rule(a="1", b="1"), rule(a="1", b="2")]
     predicted = [rule(a="1", b="2"), rule(a="9", b="9")]
-    assert pair_rules(true, predicted) == [(0, 1), (1, 0)]
+    assert pair(true, predicted) == [(0, 1), (1, 0)]
 
 
 def test_agreeing_properties_outweigh_shared_centerlines() -> None:
     true = [rule("12345", a="1", b="1")]
     predicted = [rule("12345", a="9", b="9"), rule("", a="1", b="9")]
-    assert pair_rules(true, predicted) == [(0, 1)]
+    assert pair(true, predicted) == [(0, 1)]
 
 
 def test_shared_centerlines_tell_equally_good_pairs_apart() -> None:
     true = [rule("1", a="1", b="1"), rule("2", a="1", b="2")]
     predicted = [rule("2", a="1", b="7"), rule("1", a="1", b="8")]
-    assert pair_rules(true, predicted) == [(0, 1), (1, 0)]
+    assert pair(true, predicted) == [(0, 1), (1, 0)]
 
 
 def test_as_many_pairs_as_the_smaller_side_has() -> None:
-    assert pair_rules([], [rule(a="1")]) == []
-    assert pair_rules([rule(a="1")], []) == []
-    assert len(pair_rules([rule(a="1"), rule(a="2"), rule(a="3")], [rule(b="1"), rule(b="2")])) == 2
+    assert pair([], [rule(a="1")]) == []
+    assert pair([rule(a="1")], []) == []
+    assert len(pair([rule(a="1"), rule(a="2"), rule(a="3")], [rule(b="1"), rule(b="2")])) == 2
+
+
+def test_equal_rules_pair_in_order() -> None:
+    same = [rule(a="1"), rule(a="2"), rule(a="1"), rule(a="1")]
+    assert pair(same, same) == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    assert pair(same[:3], same) == [(0, 0), (1, 1), (2, 2)]
+    assert pair(same[:1], same[2:]) == [(0, 0)]
+
+
+def test_rules_that_are_left_are_paid_for() -> None:
+    budget = Budget(100)
+    pair_rules([rule(a="1"), rule(a="2"), rule(a="3")], [rule(a="3"), rule(a="4"), rule(b="1"), rule(a="5")], budget)
+    assert budget.steps == 2 * 3  # all but the equal ones
+    pair_rules([rule(a="1")], [rule(a="1")], budget)
+    pair_rules([rule(a="1")], [], budget)
+    assert budget.steps == 2 * 3
 
 
 RULES = st.lists(
@@ -52,15 +76,15 @@ RULES = st.lists(
 
 
 def _quality(true: list[Rule], predicted: list[Rule], pairs: list[tuple[int, int]]) -> tuple[int, int]:
-    agreeing = sum(len(true[i].properties & predicted[j].properties) for i, j in pairs)
+    agreeing = sum(len(true[i].distinct & predicted[j].distinct) for i, j in pairs)
     return agreeing, sum(len({*true[i].centerlines} & {*predicted[j].centerlines}) for i, j in pairs)
 
 
 @settings(deadline=None)
 @given(RULES, RULES)
 def test_the_rest_is_paired_as_well_as_can_be(true: list[Rule], predicted: list[Rule]) -> None:
-    pairs = pair_rules(true, predicted)
-    equal = {(i, j) for i, j in pairs if true[i].properties == predicted[j].properties}
+    pairs = pair(true, predicted)
+    equal = {(i, j) for i, j in pairs if true[i].distinct == predicted[j].distinct}
     rows = [i for i in range(len(true)) if i not in {i for i, _ in equal}]
     columns = [j for j in range(len(predicted)) if j not in {j for _, j in equal}]
     rest = [pair for pair in pairs if pair not in equal]
@@ -70,8 +94,8 @@ def test_the_rest_is_paired_as_well_as_can_be(true: list[Rule], predicted: list[
         every = [list(zip(order, columns, strict=False)) for order in permutations(rows, len(columns))]
     assert len(rest) == min(len(rows), len(columns))
     assert _quality(true, predicted, rest) == max(_quality(true, predicted, other) for other in every)
-    left = {true[i].properties for i in rows}
-    assert not left & {predicted[j].properties for j in columns}, "equal rules were left unpaired"
+    left = {true[i].distinct for i in rows}
+    assert not left & {predicted[j].distinct for j in columns}, "equal rules were left unpaired"
 
 
 def test_the_largest_samples_are_paired() -> None:
@@ -81,4 +105,4 @@ def test_the_largest_samples_are_paired() -> None:
             for number in range(MOST_RULES)
         ]
 
-    assert len(pair_rules(side(0), side(1))) == MOST_RULES
+    assert len(pair(side(0), side(1))) == MOST_RULES

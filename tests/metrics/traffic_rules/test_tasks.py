@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metrics.budget import Budget
 from metrics.traffic_rules.records import GroundTruth, Prediction
-from metrics.traffic_rules.rules import Rule, predicted_rules, true_rules
+from metrics.traffic_rules.rules import Rule, Sample, predicted_rules, true_rules
 from metrics.traffic_rules.tasks import TASKS, Counts
 from tests.metrics.traffic_rules import oracle
 
 
 def rules(truth: list[Any], predicted: list[Any]) -> tuple[list[Rule], list[Rule]]:
     true = msgspec.convert({"rules": truth}, GroundTruth)
-    return true_rules(true, ()), predicted_rules(msgspec.convert({"rules": predicted}, Prediction), ())
+    sample = Sample(Budget(10_000))
+    return true_rules(true, sample), predicted_rules(msgspec.convert({"rules": predicted}, Prediction), sample)
 
 
 def true(name: str, properties: dict[str, Any], *lines: str) -> dict[str, Any]:
