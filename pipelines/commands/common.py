@@ -16,6 +16,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from metrics.benchmark import MissingTool, benchmark_names
 from pipelines import launch
 from pipelines.errors import UsageError
+from pipelines.explain import nearest
 from pipelines.records import WriteRecords
 from pipelines.settings import Configuration
 from transforms.stage import delete_files, give_up, remove_staging
@@ -141,7 +142,8 @@ def positive(text: str) -> int:
 def check_benchmark(name: str) -> None:
     """Raises UsageError where there is no benchmark of this name."""
     if name not in benchmark_names():
-        raise UsageError(f"there is no benchmark {name}; there are {', '.join(benchmark_names())}")
+        near = nearest(name, benchmark_names())
+        raise UsageError(f"there is no benchmark {name}{near}; there are {', '.join(benchmark_names())}")
 
 
 def check_tools(configuration: Configuration) -> None:
