@@ -39,9 +39,9 @@ def _largest(rows: IntArray, columns: IntArray, pairs: IntArray) -> IntArray:
     if np.bincount(column_numbers[begins]).max() == 1:
         return firsts  # each row has its own column, and no pairing has more pairs than rows
     starts = np.append(np.flatnonzero(begins), len(pairs))
-    graph = csr_array(
-        (np.ones(len(pairs), dtype=np.int8), column_numbers, starts), shape=(len(firsts), len(used_columns))
-    )
+    # Older SciPy matches graphs with indices of 32 bits alone.
+    indices, bounds = column_numbers.astype(np.int32), starts.astype(np.int32)
+    graph = csr_array((np.ones(len(pairs), dtype=np.int8), indices, bounds), shape=(len(firsts), len(used_columns)))
     partner = maximum_bipartite_matching(graph, perm_type="column")
     chosen: IntArray = pairs[partner[np.cumsum(begins) - 1] == column_numbers]
     return chosen

@@ -26,6 +26,8 @@ def test_a_ratio_without_a_denominator_is_none() -> None:
         (1.0, 0.0, 0.0),
         (None, 0.0, 0.0),  # nothing was predicted, something was there
         (0.0, None, 0.0),  # something was predicted, nothing was there
+        (None, 0.5, 0.0),
+        (0.5, None, 0.0),
         (None, None, None),
     ],
 )
