@@ -45,4 +45,5 @@ def test_f_measure_is_symmetric_and_lies_between_its_parts(precision: float, rec
 
 def test_mean() -> None:
     assert mean([1.0, 2.0, 6.0]) == 3.0
+    assert mean([1.0, 2.0]) == 1.5
     assert mean([]) is None
