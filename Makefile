@@ -66,6 +66,11 @@ test-lowest: install-tex
 	$(PYTHON) -m tests.installed.lowest $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
 
+mutants: $(READY) install-tex
+	test -x $(VENV)-mutants/bin/cosmic-ray || { $(PYTHON) -m venv $(VENV)-mutants && \
+		$(VENV)-mutants/bin/python -m pip install --quiet --disable-pip-version-check "cosmic-ray>=8.3,<9"; }
+	$(BIN)/python -m tests.mutants $(VENV)-mutants/bin/cosmic-ray $(OUT)/mutants $(MODULES)
+
 flink: $(READY)
 	$(BIN)/python -m tests.flink $(BIN)/beamscore evaluate configs/chart.yaml \
 		--ground-truth $(CURDIR)/tests/corpora/chart/ground_truth.jsonl \

@@ -10,14 +10,14 @@ VERSION = Path(__file__).with_name("metrics").joinpath("version.py").read_text(e
 REQUIREMENTS = [
     "apache-beam>=2.72,<3",
     "backports.zstd>=1.0,<2; python_version<'3.14'",
-    "msgspec>=0.19,<1",
+    "msgspec>=0.20,<1",
     "numpy>=1.26,<3",
     "pillow>=12.1.1,<14",
     "pyarrow>=20,<27",
     "pyyaml>=6,<7",
     "rapidfuzz>=3.9,<4",
     "rich>=13,<17",
-    "scipy>=1.11.1,<2",
+    "scipy>=1.13,<2",
     "shapely>=2.0.4,<3",
     "shtab>=1.7,<2",
     "tabulate>=0.9,<1",
@@ -30,6 +30,7 @@ AMAZON = ["apache-beam[aws]>=2.72,<3"]
 
 DEVELOPMENT = [
     "hypothesis>=6.100,<7",
+    "markdown-it-py>=3,<5",
     "mypy>=1.13,<3",
     "pytest>=8,<10",
     "pytest-cov>=6,<8",

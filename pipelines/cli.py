@@ -21,6 +21,7 @@ from pipelines import launch, lifeline
 from pipelines.commands import benchmarks, convert, describe, draw, evaluate, select, split
 from pipelines.commands.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
 from pipelines.errors import UsageError
+from pipelines.reachable import check_reachable
 from transforms.stage import new_run_id
 
 EXAMPLE = """\
@@ -53,9 +54,16 @@ def _run(arguments: Sequence[str] | None) -> int:
     options = launch.beam_options(rest)
     launch.quiet_workers(options, parsed.verbose)
     FileSystems.set_options(options)
+    check_reachable(_texts(parsed))
     command: Callable[[argparse.Namespace, PipelineOptions], int] = parsed.command
     launch.name_job(options, f"beamscore-{command.__module__.rpartition('.')[2]}-{new_run_id()}")
     return command(parsed, options)
+
+
+def _texts(parsed: argparse.Namespace) -> Iterator[str]:
+    """Yields all text that was given, alone or in lists: whatever it is, an address in it is one of a filesystem."""
+    for value in vars(parsed).values():
+        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
 
 
 def _failed(error: BaseException, interrupted: bool) -> int:

@@ -13,6 +13,7 @@ import msgspec
 from metrics.record_fields import record_fields
 from pipelines import launch
 from pipelines.errors import UsageError
+from pipelines.reachable import check_reachable
 from pipelines.settings import Configuration
 from transforms.blocks import BYTES_PER_BUNDLE
 from transforms.files import Part, SourceFile, match_files, open_parquet
@@ -75,6 +76,7 @@ def find_inputs(
     if predictions and not settings.predictions:
         raise UsageError("predictions: nothing is given; give --predictions [NAME=]GLOB, or predictions in the config")
     systems = settings.predictions if predictions else {}
+    check_reachable([*settings.ground_truth, *(glob for globs in systems.values() for glob in globs)])
     try:
         files = match_files(GROUND_TRUTH, settings.ground_truth, "--ground-truth")
         for system, (name, globs) in enumerate(systems.items()):

@@ -25,7 +25,7 @@ from apache_beam.runners.portability.portable_runner import JobServiceHandle
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 from pipelines import flink
-from pipelines.errors import UsageError, as_usage_error
+from pipelines.errors import UsageError, as_usage_error, one_line
 from pipelines.explain import nearest
 from pipelines.lifeline import lifeline
 
@@ -67,11 +67,28 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
         hint = nearest(unknown[0].partition("=")[0], [*known, *OWN_FLAGS])
         raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")
     options = PipelineOptions(list(flags))
+    _name_runner(options.view_as(StandardOptions))
     setup = options.view_as(SetupOptions)
     if setup.save_main_session is None:
         # Workers have the package; Dataflow's runner would pickle the script that called it all the same.
         setup.save_main_session = False
     return options
+
+
+def _name_runner(options: StandardOptions) -> None:
+    """Writes the name of the runner in full, which Beam knows in any case and without its end, such as `flink`.
+
+    Raises UsageError where Beam has no such runner; one that is given by its module is left to it.
+    """
+    given = options.runner
+    if given is None or "." in given:
+        return
+    known = {name.lower(): name for name in StandardOptions.KNOWN_RUNNER_NAMES}
+    name = known.get(given.lower()) or known.get(f"{given.lower()}runner")
+    if name is None:
+        hint = nearest(given, list(known.values()))
+        raise UsageError(f"--runner {given}: Beam has no such runner{hint}; there are {', '.join(known.values())}")
+    options.runner = name
 
 
 OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--processes", "--quiet", "--help")
@@ -157,9 +174,18 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
     if not is_local(options):
         flink.check_addresses(options)
     with _in_words(), _worker_environment(options) as environment:
-        pipeline = beam.Pipeline(runner=_runner(options, environment), options=options)
+        pipeline = _pipeline(options, environment)
         build(pipeline)
         return pipeline.run()
+
+
+def _pipeline(options: PipelineOptions, environment: Any) -> beam.Pipeline:
+    """Returns an empty pipeline; raises UsageError where the runner cannot be had, or options contradict."""
+    try:
+        return beam.Pipeline(runner=_runner(options, environment), options=options)
+    except (ImportError, AttributeError, ValueError) as error:
+        runner = options.view_as(StandardOptions).runner
+        raise UsageError(f"--runner {runner}: {one_line(error)}") from error
 
 
 @contextlib.contextmanager

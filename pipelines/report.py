@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+import re
 from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
@@ -19,11 +19,11 @@ SLICES_SHOWN = 200
 def report(result: RunResult) -> str:
     """Returns the report in Markdown; whatever comes from the input is escaped."""
     settings, benchmark = result.configuration.settings, result.configuration.benchmark
-    sections = [f"# {benchmark.name}: {', '.join(result.systems)}", benchmark.summary, _setting(result)]
+    sections = [f"# {benchmark.name}: {', '.join(map(cell, result.systems))}", benchmark.summary, _setting(result)]
     if len(result.systems) > 1:
         sections += ["## Ranking", _ranking(result)]
     for system in result.systems.values():
-        sections += [f"## {system.name}", *_system(system, result)]
+        sections += [f"## {cell(system.name)}", *_system(system, result)]
     sections += ["## Quarantine", _causes(result.causes)]
     if settings.gates:
         sections += ["## Gates", _gates(result)]
@@ -41,7 +41,7 @@ def _setting(result: RunResult) -> str:
         lines.insert(0, f"Protocol: `{protocol}`.")
     bootstrap = settings.bootstrap
     if bootstrap.replicates:
-        unit = f"clusters by `{settings.cluster}`" if settings.cluster else "samples"
+        unit = f"clusters by {code(settings.cluster)}" if settings.cluster else "samples"
         lines.append(
             f"Intervals: {bootstrap.confidence:.0%}, {bootstrap.replicates} Poisson-bootstrap replicates over {unit}."
         )
@@ -51,7 +51,7 @@ def _setting(result: RunResult) -> str:
 def _ranking(result: RunResult) -> str:
     figures = result.configuration.benchmark.main_metrics()
     rows = [
-        [place, name, *(figure_text(result.systems[name].overall, figure) for figure in figures)]
+        [place, cell(name), *(figure_text(result.systems[name].overall, figure) for figure in figures)]
         for place, name in enumerate(result.ranking, start=1)
     ]
     return table(["", "system", *figures], rows)
@@ -74,9 +74,9 @@ def _details(system: SystemResult, headline: Sequence[str]) -> list[str]:
     sections = []
     others = [name for name in system.overall.values if name not in headline]
     if others:
-        sections += [f"## {system.name}: all other figures", _figures(system, others)]
+        sections += [f"## {cell(system.name)}: all other figures", _figures(system, others)]
     for each in system.overall.tables:
-        sections += [f"## {system.name}: {cell(each.title)}", data_table(each)]
+        sections += [f"## {cell(system.name)}: {cell(each.title)}", data_table(each)]
     return sections
 
 
@@ -115,7 +115,7 @@ def _causes(causes: Sequence[CauseCount]) -> str:
         if example is not None:
             place = f"{example.source}:{example.line}" if example.line else f"{example.source} at {example.position}"
             rows.append(
-                [cause.count, example.side, example.stage, example.cause, f"{cell(place)}: {cell(example.error)}"]
+                [cause.count, cell(example.side), example.stage, example.cause, f"{cell(place)}: {cell(example.error)}"]
             )
     return table(["records", "side", "stage", "cause", "the first"], rows)
 
@@ -123,7 +123,7 @@ def _causes(causes: Sequence[CauseCount]) -> str:
 def _gates(result: RunResult) -> str:
     rows = [
         [
-            name,
+            cell(name),
             code(figure),
             number(system.overall.values.get(figure)),
             number(gate.minimum),
@@ -143,19 +143,24 @@ def figure_text(figures: SliceFigures, name: str) -> str:
 
 
 def number(value: float | str | None) -> str:
-    """Returns a number with four decimals, a whole number without, and a dash where there is none."""
+    """Returns a metric with four decimals, a count, which is an int, as it is, and a dash where there is neither."""
     if value is None:
         return "–"
     if isinstance(value, str):
         return cell(value)
-    if isinstance(value, int) or (value.is_integer() and abs(value) > 1):
-        return f"{int(value)}"
-    return f"{value:.4f}"
+    # Without the sign of a zero that a small negative number leaves.
+    return f"{value}" if isinstance(value, int) else f"{round(value, 4) + 0.0:.4f}"
 
 
 def data_table(data: Table) -> str:
-    """Returns a benchmark's table in Markdown."""
-    return table([cell(name) for name in data.header], [[number(value) for value in row] for row in data.rows])
+    """Returns a benchmark's table in Markdown; a column that holds any metric has four decimals throughout."""
+    rows = [list(row) for row in data.rows]
+    for column in range(len(data.header)):
+        if any(isinstance(row[column], float) for row in rows):
+            for row in rows:
+                value = row[column]
+                row[column] = float(value) if isinstance(value, int) else value
+    return table([cell(name) for name in data.header], [[number(value) for value in row] for row in rows])
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -164,20 +169,35 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def cell(text: str) -> str:
-    """Returns text of unknown origin as the content of a Markdown cell.
+    """Returns text of unknown origin as the content of a Markdown cell: one line, not too long, and nothing but text.
 
-    One line, not too long, and neither HTML, link, image nor code.
+    Words stand as they are. All else stands as code, in which GitHub looks neither for Markdown nor for addresses,
+    names of users and issues, formulas or emoji.
     """
-    escaped = html.escape(_one_line(text), quote=False)
-    for mark in "\\|[]*":
-        escaped = escaped.replace(mark, f"\\{mark}")
-    return escaped.replace("`", "'")
+    line = _one_line(text)
+    return line if _WORDS.fullmatch(line) and not _LINKED.search(line) else code(text)
+
+
+_WORDS = re.compile(r"(?:[^\W_]+(?:(?:[_=-]|, ?| |(?<=\d)\.(?=\d))[^\W_]+)*)?")
+_LINKED = re.compile(r"\bGH-\d|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
+"""What GitHub takes for an issue or a commit."""
 
 
 def code(text: str) -> str:
-    """Returns text of unknown origin as code in a Markdown cell, in which nothing but `|` and the quote is markup."""
-    line = _one_line(text).replace("|", "\\|").replace("`", "'")
-    return f"`{line}`"
+    """Returns text of unknown origin as code in a Markdown cell.
+
+    A `|` stands between two pieces of code, where every reader of tables knows it for escaped, even after a backslash.
+    """
+    return "\\|".join(_code(piece) for piece in _one_line(text).split("|"))
+
+
+def _code(piece: str) -> str:
+    longest = max(map(len, re.findall("`+", piece)), default=0)
+    quote = "`" * (longest + 1)
+    # One space at either end is taken for the border of the code.
+    if piece.strip(" ") and ({piece[0], piece[-1]} == {" "} or "`" in (piece[0], piece[-1])):
+        piece = f" {piece} "
+    return f"{quote}{piece}{quote}" if piece else ""
 
 
 def _one_line(text: str) -> str:

@@ -180,7 +180,8 @@ def _read_yaml(path: str) -> dict[str, Any]:
     except (OSError, BeamIOError, ValueError) as error:
         known = ", ".join(benchmark_names())
         raise UsageError(
-            f"{path}: the configuration cannot be read ({one_line(error)}); give a YAML file or one of {known}"
+            f"{path}: the configuration cannot be read ({one_line(error)}); "
+            f"give a YAML file or one of {known}{nearest(path, benchmark_names())}"
         ) from error
     except yaml.YAMLError as error:
         raise UsageError(f"{path}: this is not YAML: {one_line(error)}") from error

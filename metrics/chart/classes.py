@@ -237,5 +237,5 @@ def confusion_table(task: str, title: str, sums: Sums) -> Table | None:
     return Table(
         title,
         ["truth \\ predicted", *columns],
-        [[row, *(cells.get((row, column), 0.0) for column in columns)] for row in rows],
+        [[row, *(int(cells.get((row, column), 0)) for column in columns)] for row in rows],
     )

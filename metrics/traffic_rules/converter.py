@@ -75,7 +75,7 @@ def _labelled(part: Part) -> dict[str, _LabelledRule]:
     try:
         read_json(part.content)
         return msgspec.json.decode(part.content.removeprefix(BOM_UTF8), type=dict[str, _LabelledRule])
-    except (ValueError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UnreadableSource(
             f"{part.path}: not in the layout of label.json, rule index to attr_info and centerline: {error}"
         ) from error

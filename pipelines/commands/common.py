@@ -18,6 +18,7 @@ from metrics.benchmark import Ability, MissingTool
 from metrics.registry import benchmark_class, benchmark_names
 from pipelines import launch
 from pipelines.errors import UsageError
+from pipelines.explain import nearest
 from pipelines.records import WriteRecords
 from pipelines.settings import Configuration
 from transforms.stage import delete_files, give_up, remove_staging
@@ -144,7 +145,8 @@ def positive(text: str) -> int:
 def check_benchmark(name: str) -> None:
     """Raises UsageError where there is no benchmark of this name."""
     if name not in benchmark_names():
-        raise UsageError(f"there is no benchmark {name}; there are {', '.join(benchmark_names())}")
+        near = nearest(name, benchmark_names())
+        raise UsageError(f"there is no benchmark {name}{near}; there are {', '.join(benchmark_names())}")
 
 
 def unsupported(ability: Ability, name: str) -> UsageError:

@@ -215,6 +215,18 @@ def test_any_split_order_and_merge_tree_gives_the_same_bytes(count: int, rng: ra
     assert parts[0].to_bytes() == expected
 
 
+def test_fractions_that_add_up_to_more_than_one_are_carried_at_each_merge() -> None:
+    """Of four parts with fractions just below 1, each a block of its own, the units would pass 2**63 without it."""
+    fraction = 1 - 2.0**-52
+    parts = [[(unit, {"a": fraction})] * ROWS_PER_BLOCK for unit in range(4)]
+    total = merged(*map(added, parts))
+    _, wholes, fractions = total.to_arrays()
+    assert ((fractions >= 0) & (fractions < 2**52)).all()
+    # 4 x 256 x (1 - 2**-52) = 1023 + (2**52 - 1024) / 2**52
+    assert (wholes[0].tolist(), fractions[0].tolist()) == ([1023], [2**52 - 1024])
+    assert total == added([sample for part in parts for sample in part])
+
+
 def test_merging_leaves_the_other_as_it_is() -> None:
     samples = many_samples(300, seed=4)
     one, other = added(samples[:20]), added(samples[20:])

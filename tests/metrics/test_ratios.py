@@ -26,6 +26,8 @@ def test_a_ratio_without_a_denominator_is_none() -> None:
         (1.0, 0.0, 0.0),
         (None, 0.0, 0.0),  # nothing was predicted, something was there
         (0.0, None, 0.0),  # something was predicted, nothing was there
+        (None, 0.5, 0.0),
+        (0.5, None, 0.0),
         (None, None, None),
     ],
 )
@@ -43,4 +45,5 @@ def test_f_measure_is_symmetric_and_lies_between_its_parts(precision: float, rec
 
 def test_mean() -> None:
     assert mean([1.0, 2.0, 6.0]) == 3.0
+    assert mean([1.0, 2.0]) == 1.5
     assert mean([]) is None

@@ -99,12 +99,26 @@ INPUTS = ("--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--output", "
             "--predictions predictions= bad.yaml: the name tells no known format; it must end with .jsonl, ",
         ),
         (["evaluate", "toy", "--ground-truth", ".", *INPUTS[2:]], "--ground-truth ."),
-        (["benchmarks", "tox"], "there is no benchmark tox; there are "),
+        (["benchmarks", "tox"], "there is no benchmark tox (did you mean toy?); there are "),
+        (["evaluate", "toy", *INPUTS, "--runner=NoSuch"], "--runner NoSuch: Beam has no such runner; there are "),
+        (
+            ["evaluate", "toy", *INPUTS, "--runner=FlinkRuner"],
+            "--runner FlinkRuner: Beam has no such runner (did you mean FlinkRunner?); there are ",
+        ),
     ],
 )
 def test_wrong_usage_is_told_in_one_line_before_anything_runs(corpus: Path, arguments: list[str], message: str) -> None:
     assert refused(*arguments).startswith(message)
     assert not (corpus / "out").exists()
+
+
+@pytest.mark.parametrize("runner", ["no.such.Runner", "pipelines.cli.NoRunner"])
+def test_a_runner_that_cannot_be_had_is_told_in_one_line(corpus: Path, runner: str) -> None:
+    assert refused("evaluate", "toy", *INPUTS, f"--runner={runner}").startswith(f"--runner {runner}: ")
+
+
+def test_a_benchmark_that_was_meant_is_named(corpus: Path) -> None:
+    assert refused("evaluate", "charts", *INPUTS).endswith("(did you mean chart?)")
 
 
 def test_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,8 @@ from transforms.records import InputProblem
         ([], True),
         (["--runner=DirectRunner"], True),
         (["--runner", "FnApiRunner"], True),
+        (["--runner=direct"], True),
+        (["--runner=flink"], False),
         (["--runner=FlinkRunner"], False),
         (["--runner=DataflowRunner"], False),
     ],
