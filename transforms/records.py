@@ -32,8 +32,8 @@ class InputProblem(Exception):
     MARK = "beamscore input problem:"
 
     def __init__(self, message: str) -> None:
-        super().__init__(f"{self.MARK} {message}")
-        self.message = message
+        self.message = printable(message)
+        super().__init__(f"{self.MARK} {self.message}")
 
 
 class Origin(msgspec.Struct, frozen=True, order=True):
@@ -160,6 +160,14 @@ def quarantined(
 def writable(text: str) -> str:
     """Returns text that may hold a path that is not UTF-8 as text that can be written."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def printable(text: str) -> str:
+    """Returns text as one line for a person, in which a character that cannot be printed stands as its number.
+
+    Text of an input, such as the name of a column, may hold line ends and what steers a terminal.
+    """
+    return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in text)
 
 
 def explain(error: BaseException) -> str:
