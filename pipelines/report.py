@@ -20,6 +20,7 @@ def report(result: RunResult) -> str:
     """Returns the report in Markdown; whatever comes from the input is escaped."""
     settings, benchmark = result.configuration.settings, result.configuration.benchmark
     sections = [f"# {benchmark.name}: {', '.join(result.systems)}", benchmark.summary, _setting(result)]
+    sections += [f"**Warning:** {cell(warning)}." for warning in result.warnings]
     if len(result.systems) > 1:
         sections += ["## Ranking", _ranking(result)]
     for system in result.systems.values():

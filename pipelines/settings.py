@@ -106,6 +106,11 @@ class Configuration:
         """Returns the columns that any slice needs, each once."""
         return tuple(dict.fromkeys(column for each in self.slice_columns() for column in each))
 
+    def truth_columns(self) -> tuple[str, ...]:
+        """Returns the ground-truth columns that the run needs beside those of the benchmark, each once."""
+        cluster = (self.settings.cluster,) if self.settings.cluster else ()
+        return tuple(dict.fromkeys((*self.columns(), *cluster)))
+
 
 def load(path: str, overrides: Sequence[str], command_line: Mapping[str, Any]) -> Configuration:
     """Reads the configuration `path`, sets `overrides` (KEY=VALUE) and then what the command line says.

@@ -19,7 +19,7 @@ from transforms.labels import MOST_SLICES_PER_SAMPLE, check_slice_count
 from transforms.observe import PROGRESS, Observed, timing
 from transforms.pair import PairedSample
 from transforms.read import side_name
-from transforms.records import Cause, Framed, InputProblem, Quarantined, columns_type, explain, quarantined
+from transforms.records import Cause, ColumnsReader, Framed, InputProblem, Quarantined, explain, quarantined
 from transforms.threads import one_blas_thread
 
 Status = Literal["scored", "missing_prediction", "rejected"]
@@ -107,7 +107,7 @@ class ScoreBatch(beam.DoFn):
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker."""
         one_blas_thread()
-        self._columns_type = columns_type(self._wanted)
+        self._columns = ColumnsReader(self._wanted)
         try:
             self._benchmark.setup()
         except MissingTool as error:
@@ -138,7 +138,7 @@ class ScoreBatch(beam.DoFn):
     def _decode(self, sample: PairedSample) -> Iterator[ScoredSample | TaggedOutput]:
         try:
             truth = sample.truth.decode(self._benchmark.truth_type)
-            cells = msgspec.structs.astuple(sample.truth.decode(self._columns_type)) if self._wanted else ()
+            cells = self._columns.read(sample.truth)
             check_slice_count(self._plan.columns, self._plan.slices, cells, self._plan.slices_per_sample)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             yield from self._reject_truth(sample, "invalid", explain(error))

@@ -14,7 +14,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.describe import DESCRIPTIONS, description_of
 from pipelines import launch, settings
-from pipelines.commands.common import DONE, FAILED, add_command, add_config, add_ground_truth, run_and_publish
+from pipelines.commands.common import DONE, FAILED, add_command, add_config, add_ground_truth, run_and_publish, warn
 from pipelines.describe import DOCUMENT, REPORT, build_description
 from pipelines.errors import UsageError
 from pipelines.evaluate import prepare_output
@@ -41,6 +41,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not output:
         raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
     inputs = find_inputs(configuration, configuration.columns(), predictions=False)
+    warn(inputs.warnings)
     prepare_output(output)
     output = launch.path_for_workers(options, output)
     run_id = new_run_id()
