@@ -154,7 +154,7 @@ class RowReader:
         sizes = np.zeros(batch.num_rows, np.int64)
         for column in batch.columns:
             sizes += row_sizes(column)
-        if int(sizes.sum()) <= BYTES_AT_ONCE:
+        if int(sizes.sum()) <= min(BYTES_AT_ONCE, self._limits.record_bytes):
             yield from _rows(batch, first, self._structured, self._limits.depth)
             return
         for offset, size in enumerate(sizes.tolist()):

@@ -52,9 +52,9 @@ class _Page(NamedTuple):
 def chunk_bounds(stream: BinaryIO, column: Any, max_repetition: int, long: int) -> ChunkBounds:
     """Returns the bounds of a column chunk, given as its metadata.
 
-    long: how many values make a row a long one. The pages themselves are read only of repeated columns, to find their
-    rows, and of these not where the headers say that no row can be long. Raises ValueError where the pages are not as
-    the format says.
+    long: a row of more values, at least one, is a long one. The pages themselves are read only of repeated columns, to
+    find their rows, and of these not where the headers say that no row can be long. Raises ValueError where the pages
+    are not as the format says.
     """
     pages = list(_pages(stream, column))
     dictionary = max((page.unpacked for page in pages if page.kind == _DICTIONARY_PAGE), default=0)
@@ -134,7 +134,7 @@ def _pages(stream: BinaryIO, column: Any) -> Iterator[_Page]:
         body = offset + header.at
         page = _page(fields, body)
         offset = body + page.stored
-        if page.stored < 0 or page.unpacked < 0 or offset > end:
+        if offset > end:
             raise ValueError("a page reaches beyond its column chunk")
         yield page
 
@@ -153,9 +153,18 @@ def _header(stream: BinaryIO, offset: int, end: int) -> tuple[_Thrift, dict[int,
 
 def _page(fields: dict[int, Any], body: int) -> _Page:
     data = fields.get(5) or fields.get(8) or {}
-    kind = fields.get(1, -1)
-    repetition = data.get(6, 0) if kind == _DATA_PAGE_V2 else 0
-    return _Page(kind, fields.get(2, 0), fields.get(3, 0), data.get(1, 0), repetition, body)
+    if not isinstance(data, dict):
+        raise ValueError("a page header holds what none should")
+    kind, values = _number(fields, 1), _number(data, 1)
+    repetition = _number(data, 6) if kind == _DATA_PAGE_V2 else 0
+    return _Page(kind, _number(fields, 2), _number(fields, 3), values, repetition, body)
+
+
+def _number(fields: dict[int, Any], number: int) -> int:
+    value = fields.get(number, 0)
+    if not isinstance(value, int) or value < 0:
+        raise ValueError("a page header holds what none should")
+    return value
 
 
 def _repetition_levels(stream: BinaryIO, page: _Page, compression: str) -> bytes:

@@ -49,7 +49,9 @@ def _one_text_many_rows(path: Path) -> None:
 
 
 def _many_truth_values(path: Path) -> None:
-    words = _lists(pa.array(np.ones(400_000_000, bool)), [1, 399_999_998, 1])
+    count = 250_000_000
+    values = pa.Array.from_buffers(pa.bool_(), count, [None, pa.py_buffer(b"\xff" * (count // 8))])
+    words = _lists(values, [1, count - 2, 1])
     _table({"sample_id": ["before", "large", "behind"], "words": words}, path)
 
 
@@ -100,7 +102,7 @@ def _odd_values(path: Path) -> None:
 
 
 def _odd_dates(path: Path) -> None:
-    _table({"sample_id": ["s", "t"], "text": pa.array([2**60, 0], pa.timestamp("s"))}, path)
+    _table({"sample_id": ["s", "t"], "text": pa.array([2**60, 0], pa.timestamp("ms"))}, path)
 
 
 def _twice(path: Path) -> None:
@@ -116,7 +118,7 @@ def _cut_off(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-4])
 
 
-def _members(compress: Callable[[bytes], bytes], piece: bytes, count: int) -> Callable[[Path], None]:
+def _members(compress: Callable[[bytes], bytes], piece: bytes, count: int) -> Callable[[Path], object]:
     return lambda path: path.write_bytes(compress(piece) * count)
 
 
@@ -124,9 +126,9 @@ def _record(**fields: Any) -> bytes:
     return json.dumps({"sample_id": "s", **fields}).encode() + b"\n"
 
 
-FILES: dict[str, tuple[str, Callable[[Path], None]]] = {
+FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "300 rows, one text of 12 MB": ("parquet", _one_text_many_rows),
-    "a list of 400 million booleans": ("parquet", _many_truth_values),
+    "a list of 250 million booleans": ("parquet", _many_truth_values),
     "a list of 3,000 times one text of 1 MB": ("parquet", _one_text_many_members),
     "a text of 200 MB": ("parquet", _one_long_text),
     "a text of 700 MB": ("parquet", _one_endless_text),
@@ -148,7 +150,10 @@ FILES: dict[str, tuple[str, Callable[[Path], None]]] = {
     "a line of 1 GB of spaces in .gz": ("jsonl.gz", _members(gzip.compress, b" " * (1 << 24), 64)),
     "100,000 empty members of .gz": ("jsonl.gz", _members(gzip.compress, b"", 100_000)),
     "a record of 16 MB of brackets": ("jsonl", _members(bytes, b"[" * ((16 << 20) - 1) + b"\n", 4)),
-    "a record of 16 MB of keys": ("jsonl", lambda path: path.write_bytes(_record(**{f"k{i}": 1 for i in range(10**6)}))),
+    "a record of 16 MB of keys": (
+        "jsonl",
+        lambda path: path.write_bytes(_record(**{f"k{i}": 1 for i in range(10**6)})),
+    ),
 }
 
 
@@ -163,19 +168,23 @@ def check() -> list[tuple[str, float, int, str]]:
         (Path(folder) / "z.jsonl").write_text(json.dumps(BASE) + "\n", encoding="utf-8")
         for name, (ending, _) in FILES.items():
             path = Path(folder) / f"a.{ending}"
-            _run("write", name, str(path))
-            seconds, peak, outcome = json.loads(_run("read", str(path), str(Path(folder) / "z.jsonl")))
+            made = _run("write", name, str(path))
+            if made.returncode:
+                raise RuntimeError(f"{name} cannot be made: {made.stderr[-300:]}")
+            done = _run("read", str(path), str(Path(folder) / "z.jsonl"))
             path.unlink()
+            if done.returncode:
+                rows.append((name, 0.0, 0, f"FAILED with code {done.returncode}: {done.stderr[-300:]}"))
+                continue
+            seconds, peak, outcome = json.loads(done.stdout)
             within = seconds <= MAX_SECONDS and peak <= MAX_BYTES
             rows.append((name, seconds, peak, f"{'ok' if within else 'TOO MUCH'}: {outcome}"))
     return rows
 
 
-def _run(*arguments: str) -> str:
-    done = subprocess.run([sys.executable, "-m", __spec__.name, *arguments], capture_output=True, text=True, check=False)
-    if done.returncode:
-        return json.dumps([0.0, 0, f"FAILED with code {done.returncode}: {done.stderr[-300:]}"])
-    return done.stdout
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.abuse.readers", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def read(path: str) -> Iterator[Any]:

@@ -321,7 +321,8 @@ def test_size_and_progress_tell_the_bytes_that_are_read_and_left(tmp_path: Path,
     tracker = ThreadsafeRestrictionTracker(provider.create_tracker(unread))
     do_fn = ReadPart(["ours"], COLUMNS, LIMITS, None)
     do_fn.start_bundle()
-    completed, first = [], []
+    completed: list[float] = []
+    first: list[Any] = []
     for output in do_fn.process(part, RestrictionTrackerView(tracker)):
         if len(first) < 200:
             progress = tracker.current_progress()
