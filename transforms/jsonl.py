@@ -22,6 +22,7 @@ from transforms.uncompressed import text_stream
 READ_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"
 _LINE_MARKS = len(BOM) + len(b"\r\n")
+_SPACE = ord(" ")
 _BLANK = re.compile(rb"[ \t\n\r\x0b\x0c]+")
 
 
@@ -105,8 +106,8 @@ class LineReader:
                 return
             yield None
             chunk = self._stream.read(READ_BYTES)
-        if self._held or self._skipped:
-            yield self._finished(b"")
+        if self._held and (line := self._finished(b"")) is not None:
+            yield line
 
     def _skip_started_line(self, position: int) -> bytes:
         """Reads to the next line end at `position` or behind it, and returns what follows it of what was read."""
@@ -128,15 +129,16 @@ class LineReader:
 
     @property
     def _is_over(self) -> bool:
-        return self._stop is not None and not self._held and not self._skipped and self._position >= self._stop
+        return self._stop is not None and not self._held and self._position >= self._stop
 
     def _of_chunk(self, chunk: bytes) -> Iterator[Line]:
         """Yields the lines that end in `chunk`, and holds what it has of the next one."""
         at = 0
-        while at < len(chunk) and not self._is_over:
-            if not self._held and not self._skipped:
-                at = self._behind_blank_lines(chunk, at)
-                if at == len(chunk) or self._is_over:
+        while at < len(chunk):
+            if not self._held:
+                if chunk[at] <= _SPACE:
+                    at = self._behind_blank_lines(chunk, at)
+                if at == len(chunk) or (self._stop is not None and self._position >= self._stop):
                     return
             end = chunk.find(b"\n", at) + 1
             if not end:
@@ -165,7 +167,7 @@ class LineReader:
 
     def _finished(self, end: bytes) -> Line | None:
         """Returns the line that ends with `end`, after what is held; None where it is blank."""
-        if self._held or self._skipped or len(end) > self._limit + _LINE_MARKS:
+        if self._held or len(end) > self._limit + _LINE_MARKS:
             self._hold(end)
             text, skipped = bytes(self._held), self._skipped
             self._held, self._skipped = bytearray(), 0

@@ -78,7 +78,7 @@ def _nested_structs(path: Path) -> None:
 
 def _large_map(path: Path) -> None:
     count = 3_000_000
-    keys, items = pa.array(np.arange(count).astype(str)), pa.array(np.zeros(count, np.int64))
+    keys, items = pa.array(np.arange(count)).cast(pa.string()), pa.array(np.zeros(count, np.int64))
     column = pa.MapArray.from_arrays(pa.array([0, 1, count - 1, count], pa.int32()), keys, items)
     _table({"sample_id": ["before", "large", "behind"], "words": column}, path)
 
