@@ -21,7 +21,7 @@ from transforms.combine import AddUp
 from transforms.labels import check_slice_count, slice_labels
 from transforms.pair import PairBySample, PairedSample
 from transforms.quarantine import CauseCount, CountCauses
-from transforms.records import columns_type, quarantined
+from transforms.records import ColumnsReader, quarantined
 from transforms.slice import CheckSliceCount, Contribution, SliceKey
 from transforms.stage import staging_folder
 from transforms.write import Publish, WriteQuarantine, encode_json
@@ -72,13 +72,13 @@ class DescribeSamples(beam.DoFn):
 
     def setup(self) -> None:
         """Makes the type that the columns are decoded into."""
-        self._columns_type = columns_type(self._columns)
+        self._reader = ColumnsReader(self._columns)
 
     def process(self, sample: PairedSample) -> Iterator[tuple[str, Contribution] | TaggedOutput]:
         """Yields one contribution for each slice."""
         try:
             truth = sample.truth.decode(self._description.truth_type)
-            columns = msgspec.structs.astuple(sample.truth.decode(self._columns_type))
+            columns = self._reader.read(sample.truth)
             check_slice_count(self._columns, self._slices, columns, self._slices_per_sample)
             statistics: dict[str, float] = {"samples": 1, **self._description.statistics(truth)}
             keys = self._description.distinct_keys(truth)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
-from transforms.records import InputProblem
+from transforms.records import InputProblem, printable
 
 
 class UsageError(Exception):
     """The configuration, the command line or an input is wrong; the message is one line that says how to mend it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 def as_usage_error(error: BaseException) -> UsageError | None:

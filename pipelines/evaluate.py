@@ -49,8 +49,7 @@ def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan
     Raises UsageError where an input is missing or wrong, or the output cannot be written.
     """
     settings = configuration.settings
-    cluster = (settings.cluster,) if settings.cluster else ()
-    inputs = find_inputs(configuration, (*configuration.columns(), *cluster))
+    inputs = find_inputs(configuration, configuration.truth_columns())
     if not settings.output:
         raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
     prepare_output(settings.output)

@@ -20,6 +20,7 @@ def report(result: RunResult) -> str:
     """Returns the report in Markdown; whatever comes from the input is escaped."""
     settings, benchmark = result.configuration.settings, result.configuration.benchmark
     sections = [f"# {benchmark.name}: {', '.join(map(cell, result.systems))}", benchmark.summary, _setting(result)]
+    sections += [f"**Warning:** {cell(warning)}." for warning in result.warnings]
     if len(result.systems) > 1:
         sections += ["## Ranking", _ranking(result)]
     for system in result.systems.values():
@@ -186,9 +187,13 @@ _LINKED = re.compile(r"\bGH-\d|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
 def code(text: str) -> str:
     """Returns text of unknown origin as code in a Markdown cell.
 
-    A `|` stands between two pieces of code, where every reader of tables knows it for escaped, even after a backslash.
+    A `|` stands between two pieces of code, where every reader of tables knows it for escaped, even after a backslash;
+    so does a `<`, lest a reader that knows no code takes what follows for HTML.
     """
-    return "\\|".join(_code(piece) for piece in _one_line(text).split("|"))
+    return "".join(_BETWEEN_CODE.get(piece) or _code(piece) for piece in re.split(r"([|<])", _one_line(text)))
+
+
+_BETWEEN_CODE = {"|": "\\|", "<": "&lt;"}
 
 
 def _code(piece: str) -> str:

@@ -17,7 +17,8 @@ from metrics.sums import FRACTION_BITS, Sums
 from pipelines.settings import Configuration, Settings
 from transforms.figures import SliceFigures
 from transforms.quarantine import CauseCount
-from transforms.records import GROUND_TRUTH
+from transforms.read import presence
+from transforms.records import GROUND_TRUTH, printable
 from transforms.slice import SliceKey
 
 PARTS = ("samples", "quarantine")
@@ -51,6 +52,7 @@ class RunResult:
     systems: dict[str, SystemResult]
     ranking: list[str]
     causes: list[CauseCount]
+    warnings: list[str]
 
     @classmethod
     def of(
@@ -79,7 +81,20 @@ class RunResult:
                 sorted(worst.get(system, []), key=worst_first(benchmark))[: settings.worst_samples],
             )
         ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
-        return cls(configuration, systems, ranking, sorted(causes, key=_cause_order))
+        warnings = _warnings(configuration, tally.get(GROUND_TRUTH, Sums()))
+        return cls(configuration, systems, ranking, sorted(causes, key=_cause_order), warnings)
+
+
+def _warnings(configuration: Configuration, truths: Sums) -> list[str]:
+    """Returns what a reader of the result should know: the columns that the run needs and no ground truth has."""
+    if truths["read"] == truths["rejected"]:
+        return []
+    return [
+        f"no ground-truth record has a value in the column {printable(column)}, by which the run "
+        + ("slices" if column in configuration.columns() else "draws clusters")
+        for column in configuration.truth_columns()
+        if not truths[presence(column)]
+    ]
 
 
 def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[tuple[float, str, str]], tuple[float, str, str]]:
@@ -147,6 +162,7 @@ def summary(result: RunResult) -> dict[str, Any]:
     return {
         "benchmark": result.configuration.benchmark.name,
         "config": result.configuration.resolved(),
+        **({"warnings": result.warnings} if result.warnings else {}),
         "ranking": result.ranking,
         "systems": {name: _system_summary(system) for name, system in result.systems.items()},
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
@@ -18,6 +17,7 @@ from metrics.benchmark import Benchmark
 from metrics.registry import benchmark_class, benchmark_names
 from pipelines.errors import UsageError, one_line
 from pipelines.explain import explain, nearest, shown
+from pipelines.strict_yaml import MAX_BYTES, MAX_DEPTH, load_yaml
 from transforms.labels import MOST_SLICES_PER_SAMPLE
 from transforms.slice import MOST_SLICES
 
@@ -106,6 +106,11 @@ class Configuration:
         """Returns the columns that any slice needs, each once."""
         return tuple(dict.fromkeys(column for each in self.slice_columns() for column in each))
 
+    def truth_columns(self) -> tuple[str, ...]:
+        """Returns the ground-truth columns that the run needs beside those of the benchmark, each once."""
+        cluster = (self.settings.cluster,) if self.settings.cluster else ()
+        return tuple(dict.fromkeys((*self.columns(), *cluster)))
+
 
 def load(path: str, overrides: Sequence[str], command_line: Mapping[str, Any]) -> Configuration:
     """Reads the configuration `path`, sets `overrides` (KEY=VALUE) and then what the command line says.
@@ -146,12 +151,23 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
             )
     settings = _convert({key: raw[key] for key in raw if key in shared}, Settings, source)
     options = _convert({key: raw[key] for key in raw if key in own}, kind.options_type, source)
+    _check_options(options, source)
     _check_slices(settings, source)
     _check_gates(settings.gates, kind, source)
     return Configuration(settings, kind(options))
 
 
+def _check_options(options: msgspec.Struct, source: str) -> None:
+    """Refuses an option that is NaN or infinite: no comparison with a bound tells it from a number."""
+    for key, value in msgspec.structs.asdict(options).items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"{source}: {key}: found {value}; allowed: a finite number")
+
+
 def _check_slices(settings: Settings, source: str) -> None:
+    for each in [*settings.slices, settings.cluster or ""]:
+        if not each.isascii() and each != each.encode("utf-8", "replace").decode():
+            raise UsageError(f"{source}: the column {each!r} is not UTF-8; no record can have it")
     for each in settings.slices:
         if not all(part.strip() for part in each.split(",")):
             raise UsageError(f"{source}: slices: found {each!r}; allowed: column names, joined by commas to cross them")
@@ -176,7 +192,7 @@ def _check_gates(gates: Mapping[str, Gate], kind: type[Benchmark[Any, Any, Any]]
 def _read_yaml(path: str) -> dict[str, Any]:
     try:
         with FileSystems.open(path) as stream:
-            raw = yaml.load(stream.read(), Loader=_StrictLoader)
+            raw = load_yaml(stream.read(MAX_BYTES + 1))
     except (OSError, BeamIOError, ValueError) as error:
         known = ", ".join(benchmark_names())
         raise UsageError(
@@ -190,38 +206,19 @@ def _read_yaml(path: str) -> dict[str, Any]:
     return raw
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """YAML as SafeLoader reads it, but a key that stands twice is an error, and 1e-9 is a number."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(None, None, "a key must be plain text", key_node.start_mark)
-            if key_node.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key_node.value} stands there twice", key_node.start_mark
-                )
-            seen.add(key_node.value)
-        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
-        return mapping
-
-
-_StrictLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
-)
-
-
 def _override(raw: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
+    override = override if len(override) <= 80 else f"{override[:77]}..."
     if not equals or not key.strip():
         raise UsageError(f"--set {override}: must be KEY=VALUE, such as --set protocol=released")
     try:
-        value = yaml.load(text, Loader=_StrictLoader)
+        value = load_yaml(text)
     except yaml.YAMLError as error:
         raise UsageError(f"--set {override}: the value is not YAML: {one_line(error)}") from error
     # A gate is named after a figure, whose name has dots of its own.
     parts = ["gates", *key[len("gates.") :].rsplit(".", 1)] if key.startswith("gates.") else key.strip().split(".")
+    if len(parts) > MAX_DEPTH:
+        raise UsageError(f"--set {override}: the key is nested deeper than {MAX_DEPTH} levels")
     place = raw
     for part in parts[:-1]:
         inner = place.setdefault(part, {})

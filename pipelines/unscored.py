@@ -18,8 +18,10 @@ import msgspec
 from metrics.record_fields import record_fields
 from metrics.registry import benchmark_class, benchmark_names
 from pipelines.inputs import Inputs
+from pipelines.settings import LimitSettings
 from transforms.files import Part, SourceFile, open_parquet
 from transforms.jsonl import read_lines
+from transforms.parquet import RowLimits, read_rows
 from transforms.records import GROUND_TRUTH, InputProblem
 from transforms.score import WITHOUT_FIELDS
 
@@ -125,20 +127,21 @@ def _look(inputs: Inputs, side: int) -> _Found:
     for file in itertools.islice((file for file in inputs.files if file.side == side), FILES_LOOKED_AT):
         with contextlib.suppress(InputProblem):
             if file.format == "parquet":
-                _look_into_parquet(file, found)
+                _look_into_parquet(file, inputs.configuration.settings.limits, found)
             else:
                 _look_into_lines(file, inputs.configuration.settings.limits.record_bytes, found)
     found.names.pop("sample_id", None)
     return found
 
 
-def _look_into_parquet(file: SourceFile, found: _Found) -> None:
+def _look_into_parquet(file: SourceFile, limits: LimitSettings, found: _Found) -> None:
     with open_parquet(file) as parquet:
-        found.names.update(dict.fromkeys(parquet.schema_arrow.names))
+        found.names.update(dict.fromkeys(parquet.schema.names))
         found.records += parquet.metadata.num_rows
-        if found.sample_id is None:
-            for batch in itertools.islice(parquet.iter_batches(1, columns=["sample_id"]), 1):
-                found.sample_id = str(batch.column(0)[0])
+        groups = parquet.metadata.num_row_groups
+    if found.sample_id is None:
+        rows = read_rows(Part(file, 0, groups), ["sample_id"], (), RowLimits(limits.record_bytes, limits.depth))
+        found.sample_id = next((str(row.sample_id) for row in rows), None)
 
 
 def _look_into_lines(file: SourceFile, limit: int, found: _Found) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
@@ -43,13 +43,27 @@ class Part:
     """A part of a file: the bytes [start, stop) of JSONL, or the row groups [start, stop) of Parquet.
 
     A JSONL line belongs to the part in which it starts. `first_row` is the number of the first row of a Parquet
-    part. `stop` is None for a file that is read to its end, such as a compressed one.
+    part, and `stored` the bytes that its row groups take in the file. `stop` is None for a file that is read to its
+    end, such as a compressed one.
     """
 
     file: SourceFile
     start: int
     stop: int | None
     first_row: int = 0
+    stored: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many bytes of the file the part takes."""
+        if self.file.format == "parquet":
+            return self.stored
+        return (self.file.size if self.stop is None else self.stop) - self.start
+
+    @property
+    def is_read_in_order(self) -> bool:
+        """Tells whether not every place of the part can be sought."""
+        return self.file.format == "parquet" or self.stop is None
 
 
 def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
@@ -117,20 +131,35 @@ def split_file(file: SourceFile, size: int) -> Iterator[Part]:
 def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[Part]:
     with open_parquet(file) as parquet:
         metadata = parquet.metadata
-    start, first_row, row, size = 0, 0, 0, 0
-    for group in range(metadata.num_row_groups):
-        if size and size + metadata.row_group(group).total_byte_size > part_bytes:
-            yield Part(file, start, group, first_row)
-            start, first_row, size = group, row, 0
-        size += metadata.row_group(group).total_byte_size
-        row += metadata.row_group(group).num_rows
+    start, first_row, row, size, stored = 0, 0, 0, 0, 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        if size and size + group.total_byte_size > part_bytes:
+            yield Part(file, start, number, first_row, stored)
+            start, first_row, size, stored = number, row, 0, 0
+        size += group.total_byte_size
+        stored += stored_bytes(group)
+        row += group.num_rows
     if metadata.num_row_groups:
-        yield Part(file, start, metadata.num_row_groups, first_row)
+        yield Part(file, start, metadata.num_row_groups, first_row, stored)
+
+
+def stored_bytes(group: Any) -> int:
+    """Returns the bytes that a row group, given as its metadata, takes in its file."""
+    return sum(max(0, group.column(column).total_compressed_size) for column in range(group.num_columns))
+
+
+class OpenParquet(NamedTuple):
+    """A Parquet file that is open: the stream of its bytes, its metadata, and its columns as Arrow's schema."""
+
+    stream: BinaryIO
+    metadata: Any
+    schema: Any
 
 
 @contextlib.contextmanager
-def open_parquet(file: SourceFile) -> Iterator[Any]:
-    """Opens a file on any filesystem of Beam as a pyarrow ParquetFile.
+def open_parquet(file: SourceFile) -> Iterator[OpenParquet]:
+    """Opens a file on any filesystem of Beam and reads its footer.
 
     Raises InputProblem where it cannot be opened or is no Parquet.
     """
@@ -138,9 +167,10 @@ def open_parquet(file: SourceFile) -> Iterator[Any]:
         try:
             stream = opened.enter_context(FileSystems.open(file.path, compression_type="uncompressed"))
             parquet = opened.enter_context(pq.ParquetFile(stream, pre_buffer=False))
+            found = OpenParquet(stream, parquet.metadata, parquet.schema_arrow)
         except (OSError, ValueError, BeamIOError) as error:
             raise unreadable(file, error) from error
-        yield parquet
+        yield found
 
 
 def unreadable(file: SourceFile, error: BaseException) -> InputProblem:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
+import contextlib
+import uuid
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import apache_beam as beam
@@ -15,14 +16,15 @@ from metrics.scoring import explain
 from metrics.sums import Sums
 from transforms import blocks, depth
 from transforms.files import Part, SourceFile, part_size, split_file
-from transforms.jsonl import Line, read_lines
+from transforms.jsonl import Line, LineReader
 from transforms.observe import PROGRESS, Observed
-from transforms.parquet import read_rows
+from transforms.parquet import Row, RowLimits, RowReader
 from transforms.records import (
     GROUND_TRUTH,
     JSON,
     MSGPACK,
     Cause,
+    ColumnsReader,
     Framed,
     Origin,
     Quarantined,
@@ -30,7 +32,7 @@ from transforms.records import (
 )
 
 LONGEST_SAMPLE_ID = 1024
-BLOCKS = beam.DoFn.RestrictionParam(blocks.BlocksOfPart())
+UNREAD = beam.DoFn.RestrictionParam(blocks.UnreadOfPart())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,17 @@ class SideColumns:
 
     wanted: the columns that matter; of a Parquet file no others are read. None: all of them.
     structured: those whose values are never plain text, so that a Parquet file may hold them as JSON.
+    counted: those of which the tally tells, under the name that `presence` gives, whether any record has a value.
     """
 
     wanted: frozenset[str] | None
     structured: frozenset[str]
+    counted: tuple[str, ...] = ()
+
+
+def presence(column: str) -> str:
+    """Returns the name in the tally that stands for parts of files in which a record has a value in `column`."""
+    return f"column {column}"
 
 
 class _KeyOnly(msgspec.Struct):
@@ -108,6 +117,7 @@ def side_name(side: int, names: Sequence[str]) -> str:
 
 @dataclass(slots=True)
 class _Count:
+    absent: set[str]
     read: int = 0
     rejected: int = 0
 
@@ -126,30 +136,37 @@ class ReadPart(beam.DoFn):
     def start_bundle(self) -> None:
         """Starts with nothing given."""
         self._given_bytes = 0
+        self._column_readers: dict[tuple[str, ...], ColumnsReader] = {}
 
-    def process(self, part: Part, tracker: Any = BLOCKS) -> Iterator[tuple[str, bytes] | TaggedOutput]:
+    def process(self, part: Part, tracker: Any = UNREAD) -> Iterator[tuple[str, bytes] | TaggedOutput]:
         """Yields the records of `part`, what was rejected of it, and a tally, until the bundle has given enough."""
         if self._is_full():
             tracker.defer_remainder()
             return
-        remaining = tracker.current_restriction()
-        found = self._read(part, remaining.start * blocks.RECORDS_PER_BLOCK)
-        count = _Count()
-        for number in range(remaining.start, remaining.stop):
-            if not tracker.try_claim(number):
+        unread = tracker.current_restriction()
+        side = part.file.side
+        count = _Count(absent=set(self._columns[side].counted))
+        found = blocks.KEPT_READERS.take(unread) or blocks.BlockReader(self._blocks(part, unread))
+        name, reached = uuid.uuid4().hex, unread.start
+        for block in found:
+            if not tracker.try_claim(blocks.Claim(block.place, name)):
+                found.put_back(block)
                 break
-            before = count.read
-            yield from self._give(part.file.side, islice(found, blocks.RECORDS_PER_BLOCK), count)
-            if count.read < before + blocks.RECORDS_PER_BLOCK:
-                # The part ends here, and so do the blocks.
-                tracker.try_claim(remaining.stop)
-                break
+            yield from self._give(side, block.records, count)
+            reached = block.place
             if self._is_full():
                 tracker.defer_remainder()
                 break
+        else:
+            tracker.try_claim(blocks.Claim(None, name))
+        if tracker.current_restriction().stop == reached != unread.stop and part.is_read_in_order:
+            blocks.KEPT_READERS.keep(replace(unread, start=reached, reader=name), found)
+        else:
+            found.close()
         Observed.read.inc(count.read)
         Observed.rejected.inc(count.rejected)
-        yield TaggedOutput("tally", (part.file.side, Sums.of({"read": count.read, "rejected": count.rejected})))
+        present = {presence(name): 1.0 for name in self._columns[side].counted if name not in count.absent}
+        yield TaggedOutput("tally", (side, Sums.of({"read": count.read, "rejected": count.rejected, **present})))
 
     def _is_full(self) -> bool:
         return self._bundle_bytes is not None and self._given_bytes >= self._bundle_bytes
@@ -167,15 +184,42 @@ class ReadPart(beam.DoFn):
             else:
                 PROGRESS.truths_read += side == GROUND_TRUTH
                 self._given_bytes += len(record[1])
+                if count.absent:
+                    self._look_for(count.absent, record[1])
                 yield record
 
-    def _read(self, part: Part, skip: int) -> Iterator[tuple[str, bytes] | Quarantined]:
-        """Yields what becomes of each record of a part but the first ones."""
+    def _look_for(self, absent: set[str], frame: bytes) -> None:
+        """Removes from `absent` the columns in which a record has a value."""
+        names = tuple(sorted(absent))
+        if names not in self._column_readers:
+            self._column_readers[names] = ColumnsReader(names)
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            values = self._column_readers[names].read(Framed.from_bytes(frame))
+            absent.difference_update(name for name, value in zip(names, values, strict=True) if value is not None)
+
+    def _blocks(self, part: Part, unread: blocks.Unread) -> Generator[blocks.Block, None, None]:
+        """Yields what becomes of the records of a part, block by block; a block without records tells of progress."""
+        reader: LineReader | RowReader
         if part.file.format == "parquet":
-            yield from self._read_parquet(part, skip)
+            columns = self._columns[part.file.side]
+            limits = RowLimits(self._limits.record_bytes, self._limits.depth)
+            reader = RowReader(part, columns.wanted, columns.structured, limits, unread)
         else:
-            for line in islice(read_lines(part, self._limits.record_bytes), skip, None):
-                yield self._line(part.file, line)
+            reader = LineReader(part, self._limits.record_bytes, unread)
+        records: list[tuple[str, bytes] | Quarantined] = []
+        size = 0
+        for found in reader:
+            if isinstance(found, Line):
+                records.append(self._line(part.file, found))
+                size += len(found.text)
+            elif found is not None:
+                records.append(self._row(part.file, found))
+                size += len(found.payload)
+            if found is None or len(records) >= blocks.RECORDS_PER_BLOCK or size >= blocks.BYTES_PER_BLOCK:
+                yield blocks.Block(records, reader.place)
+                records, size = [], 0
+        if records:
+            yield blocks.Block(records, reader.place)
 
     def _line(self, file: SourceFile, line: Line) -> tuple[str, bytes] | Quarantined:
         origin = Origin(file.side, file.number, line.position, line.line, file.path)
@@ -192,20 +236,17 @@ class ReadPart(beam.DoFn):
             return self._rejected(framed, "unreadable", _about_json(line.text, error))
         return self._keyed(framed, sample_id)
 
-    def _read_parquet(self, part: Part, skip: int) -> Iterator[tuple[str, bytes] | Quarantined]:
-        file, columns = part.file, self._columns[part.file.side]
-        for row in read_rows(part, columns.wanted, columns.structured, self._limits.depth, skip):
-            framed = Framed(Origin(file.side, file.number, row.number, row.number + 1, file.path), MSGPACK, row.payload)
-            if row.error is not None:
-                sample_id = row.sample_id if isinstance(row.sample_id, str) else None
-                yield self._rejected(framed, "unreadable", row.error, sample_id)
-            elif not isinstance(row.sample_id, str):
-                found = "null" if row.sample_id is None else type(row.sample_id).__name__
-                yield self._rejected(framed, "no_sample_id", f"sample_id must be a string, not {found}")
-            elif len(row.payload) > self._limits.record_bytes:
-                yield self._too_large(framed, len(row.payload))
-            else:
-                yield self._keyed(framed, row.sample_id)
+    def _row(self, file: SourceFile, row: Row) -> tuple[str, bytes] | Quarantined:
+        framed = Framed(Origin(file.side, file.number, row.number, row.number + 1, file.path), MSGPACK, row.payload)
+        if row.error is not None:
+            sample_id = row.sample_id if isinstance(row.sample_id, str) else None
+            return self._rejected(framed, row.cause, row.error, sample_id)
+        if not isinstance(row.sample_id, str):
+            found = "null" if row.sample_id is None else type(row.sample_id).__name__
+            return self._rejected(framed, "no_sample_id", f"sample_id must be a string, not {found}")
+        if len(row.payload) > self._limits.record_bytes:
+            return self._too_large(framed, len(row.payload))
+        return self._keyed(framed, row.sample_id)
 
     def _keyed(self, framed: Framed, sample_id: str) -> tuple[str, bytes] | Quarantined:
         if not 0 < len(sample_id) <= LONGEST_SAMPLE_ID:

@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from transforms import zstd
+
 GROUND_TRUTH = -1
 """The number of the ground-truth side; systems are numbered from 0."""
 
@@ -21,6 +23,9 @@ MSGPACK: Encoding = 1
 
 _HEADER = struct.Struct("<BiIQQH")
 _T = TypeVar("_T")
+
+COMPRESSED_FROM = 1 << 16
+_COMPRESSED = 2
 
 TEXT_KEPT = 2000
 """How many characters of a bad record the quarantine keeps."""
@@ -32,8 +37,8 @@ class InputProblem(Exception):
     MARK = "beamscore input problem:"
 
     def __init__(self, message: str) -> None:
-        super().__init__(f"{self.MARK} {message}")
-        self.message = message
+        self.message = printable(message)
+        super().__init__(f"{self.MARK} {self.message}")
 
 
 class Origin(msgspec.Struct, frozen=True, order=True):
@@ -65,11 +70,16 @@ class Framed(msgspec.Struct, frozen=True):
     payload: bytes
 
     def to_bytes(self) -> bytes:
-        """Returns the frame as bytes, which order as nothing in particular."""
-        origin = self.origin
+        """Returns the frame as bytes, which order as nothing in particular; a long payload is compressed.
+
+        A small file can hold thousands of long records that are nearly the same; what a runner holds of them is small.
+        """
+        origin, encoding, payload = self.origin, int(self.encoding), self.payload
+        if len(payload) >= COMPRESSED_FROM:
+            encoding, payload = encoding | _COMPRESSED, zstd.compress(payload, level=1)
         path = origin.path.encode("utf-8", "surrogateescape")
-        header = _HEADER.pack(self.encoding, origin.side, origin.file, origin.position, origin.line, len(path))
-        return header + path + self.payload
+        header = _HEADER.pack(encoding, origin.side, origin.file, origin.position, origin.line, len(path))
+        return header + path + payload
 
     @classmethod
     def from_bytes(cls, frame: bytes) -> Framed:
@@ -77,7 +87,10 @@ class Framed(msgspec.Struct, frozen=True):
         encoding, side, file, position, line, length = _HEADER.unpack_from(frame)
         start = _HEADER.size
         path = frame[start : start + length].decode("utf-8", "surrogateescape")
-        return cls(Origin(side, file, position, line, path), encoding, frame[start + length :])
+        payload = frame[start + length :]
+        if encoding & _COMPRESSED:
+            encoding, payload = encoding ^ _COMPRESSED, zstd.decompress(payload)
+        return cls(Origin(side, file, position, line, path), encoding, payload)
 
     def decode(self, kind: type[_T]) -> _T:
         """Returns the payload as a record of type `kind`.
@@ -95,14 +108,28 @@ class Framed(msgspec.Struct, frozen=True):
         return shortened(payload)
 
 
-def columns_type(names: Sequence[str]) -> type[msgspec.Struct]:
-    """Returns a struct with a field of any type for each column, in order; an absent one is null.
+class ColumnsReader:
+    """Reads the values of some columns of records; a column may be called anything."""
 
-    It is written without the columns that are null. Fields have names of their own, since a column may be called
-    anything.
-    """
-    rename = {f"column_{i}": name for i, name in enumerate(names)}
-    return msgspec.defstruct("Columns", [(field, Any, None) for field in rename], rename=rename, omit_defaults=True)
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+        self._type: Any = None
+        # A field of a struct cannot be renamed to what JSON would escape.
+        if all(name.isprintable() and not set(name) & set('"\\') for name in names):
+            rename = {f"column_{i}": name for i, name in enumerate(names)}
+            self._type = msgspec.defstruct("Columns", [(field, Any, None) for field in rename], rename=rename)
+
+    def read(self, framed: Framed) -> tuple[Any, ...]:
+        """Returns the values in the order of the names; None for one that is null or absent.
+
+        Raises as Framed.decode does.
+        """
+        if not self._names:
+            return ()
+        if self._type is not None:
+            return msgspec.structs.astuple(framed.decode(self._type))
+        record = framed.decode(dict[str, Any])
+        return tuple(record.get(name) for name in self._names)
 
 
 def shortened(text: bytes) -> str:
@@ -160,3 +187,11 @@ def quarantined(
 def writable(text: str) -> str:
     """Returns text that may hold a path that is not UTF-8 as text that can be written."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def printable(text: str) -> str:
+    """Returns text as one line for a person, in which a character that cannot be printed stands as its number.
+
+    Text of an input, such as the name of a column, may hold line ends and what steers a terminal.
+    """
+    return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in text)

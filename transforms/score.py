@@ -19,7 +19,7 @@ from transforms.labels import MOST_SLICES_PER_SAMPLE, check_slice_count, cluster
 from transforms.observe import PROGRESS, Observed, timing
 from transforms.pair import PairedSample
 from transforms.read import side_name
-from transforms.records import Cause, Framed, InputProblem, Quarantined, columns_type, quarantined
+from transforms.records import Cause, ColumnsReader, Framed, InputProblem, Quarantined, quarantined
 from transforms.threads import one_blas_thread
 
 WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
@@ -105,7 +105,7 @@ class ScoreBatch(beam.DoFn):
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker."""
         one_blas_thread()
-        self._columns_type = columns_type(self._wanted)
+        self._columns = ColumnsReader(self._wanted)
         try:
             self._benchmark.setup()
         except MissingTool as error:
@@ -137,7 +137,7 @@ class ScoreBatch(beam.DoFn):
         """Adds a job for each system, or yields the rejection of what cannot be decoded."""
         try:
             truth = sample.truth.decode(self._benchmark.truth_type)
-            cells = msgspec.structs.astuple(sample.truth.decode(self._columns_type)) if self._wanted else ()
+            cells = self._columns.read(sample.truth)
             check_slice_count(self._plan.columns, self._plan.slices, cells, self._plan.slices_per_sample)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             yield from self._reject_truth(sample, explain(error))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 if sys.version_info >= (3, 14):
-    from compression.zstd import ZstdError, ZstdFile, compress, decompress
+    from compression.zstd import ZstdDecompressor, ZstdError, ZstdFile, compress, decompress
 else:
-    from backports.zstd import ZstdError, ZstdFile, compress, decompress
+    from backports.zstd import ZstdDecompressor, ZstdError, ZstdFile, compress, decompress
 
-__all__ = ["ZstdError", "ZstdFile", "compress", "decompress"]
+__all__ = ["ZstdDecompressor", "ZstdError", "ZstdFile", "compress", "decompress"]

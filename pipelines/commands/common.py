@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -21,6 +21,7 @@ from pipelines.errors import UsageError
 from pipelines.explain import nearest
 from pipelines.records import WriteRecords
 from pipelines.settings import Configuration
+from transforms.records import printable
 from transforms.stage import delete_files, give_up, remove_staging
 
 DONE, FAILED, WRONG_USAGE, CRASHED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -123,6 +124,12 @@ def write_records(
 def rejected_beside(write: WriteRecords) -> WriteRecords:
     """Returns the list of what was rejected, beside the records."""
     return WriteRecords(f"{write.path}.rejected.jsonl", {})
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Prints warnings, a line each, on standard error."""
+    for warning in warnings:
+        print(f"beamscore: warning: {printable(warning)}", file=sys.stderr)
 
 
 def systems(predictions: Sequence[str]) -> dict[str, list[str]]:

@@ -21,6 +21,7 @@ from pipelines.commands.common import (
     add_ground_truth,
     run_and_publish,
     unsupported,
+    warn,
 )
 from pipelines.describe import DOCUMENT, REPORT, build_description
 from pipelines.errors import UsageError
@@ -48,6 +49,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not output:
         raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
     inputs = find_inputs(configuration, configuration.columns(), predictions=False)
+    warn(inputs.warnings)
     prepare_output(output)
     output = launch.path_for_workers(options, output)
     run_id = new_run_id()

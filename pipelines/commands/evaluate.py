@@ -24,6 +24,7 @@ from pipelines.commands.common import (
     positive,
     run_and_publish,
     systems,
+    warn,
 )
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation, summary_path
 from pipelines.result import REPORT, SUMMARY, verdict
@@ -57,6 +58,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     }
     configuration = settings.load(parsed.config, parsed.set, given)
     plan = plan_evaluation(configuration, new_run_id())
+    warn(plan.inputs.warnings)
     plan = replace(plan, output=launch.path_for_workers(options, plan.output))
     local = launch.is_local(options)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
@@ -71,6 +73,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not parsed.quiet:
         report = summary_path(plan.output).removesuffix(SUMMARY) + REPORT
         console.print_figures(document, configuration.benchmark.main_metrics(), report)
+    warn(document.get("warnings", []))
     failures = _failures(document, plan)
     for failure in failures:
         print(f"beamscore: {failure}", file=sys.stderr)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from markdown_it import MarkdownIt
 
 from metrics.benchmark import MissingTool
 from metrics.registry import benchmark_class, benchmark_names
@@ -249,6 +250,35 @@ def test_parquet_without_what_is_needed_is_told_before_anything_runs(corpus: Pat
     (corpus / "x.parquet").write_bytes(b"no parquet at all")
     found = refused("evaluate", "toy", *INPUTS[:2], "--predictions", "x.parquet", "--output", "out")
     assert found.startswith("x.parquet: cannot be read as parquet: ")
+
+
+def test_a_column_may_first_appear_late(corpus: Path) -> None:
+    late = [
+        {"sample_id": f"s{i}", "text": "t", **({"kind": "bar", "page": 1} if i == 1200 else {})} for i in range(1201)
+    ]
+    write_lines(corpus / "late.jsonl", late)
+    output = corpus / "late"
+    run = evaluate(output, corpus / "late.jsonl", corpus / "p.jsonl", "--slice", "kind", "--set", "cluster=page")
+    hints = run.stderr.splitlines()
+    assert [hint.partition(",")[0] for hint in hints] == [
+        "beamscore: warning: the first ground-truth records have no column kind",
+        "beamscore: warning: the first ground-truth records have no column page",
+    ]
+    assert run.code == 0
+    assert "warnings" not in run.summary
+    assert sorted(run.summary["systems"]["predictions"]["slices"]) == ["kind=bar", "kind=null"]
+
+
+def test_columns_that_no_record_has_are_told_at_the_end(corpus: Path) -> None:
+    more = ("--slice", "kynd,text", "--set", "cluster=a|b\n")
+    run = evaluate(corpus / "absent", corpus / "t.jsonl", corpus / "p.jsonl", *more, "--quiet")
+    column = "no ground-truth record has a value in the column"
+    warnings = [f"{column} kynd, by which the run slices", f"{column} a|b, by which the run draws clusters"]
+    assert run.summary["warnings"] == warnings
+    assert run.code == 0
+    assert run.stderr.splitlines()[-2:] == [f"beamscore: warning: {warning}" for warning in warnings]
+    assert f"**Warning:** {warnings[0]}." in run.report
+    assert f"{warnings[1]}." in MarkdownIt().render(run.report).replace("<code>", "").replace("</code>", "")
 
 
 def test_a_later_parquet_file_without_sample_id_ends_the_run_with_one_line(corpus: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pyarrow as pa
@@ -76,7 +77,18 @@ def test_columns_that_are_read_of_parquet(folder: Path) -> None:
         (["x.jsonl"], ["a.jsonl"], (), "--ground-truth x.jsonl: no file matches; check the path and quote the pattern"),
         (["a.jsonl"], ["."], (), "--predictions ours= ."),
         (["id.parquet"], ["a.jsonl"], (), "id.parquet: there is no column sample_id, only id"),
-        (["keys.jsonl"], ["a.jsonl"], ("pages",), "keys.jsonl: there is no column pages, only sample_id, text, page"),
+        (
+            ["[il]*.parquet", "t.parquet"],
+            ["a.jsonl"],
+            ("page",),
+            "id.parquet: there is no column sample_id, only id",
+        ),
+        (
+            ["late.parquet", "t.parquet"],
+            ["a.jsonl"],
+            ("pages",),
+            "late.parquet and the 1 other ground-truth files: there is no column pages, only sample_id, text, page",
+        ),
         (["t.parquet"], ["a.jsonl"], ("pages",), "t.parquet: there is no column pages, only sample_id, text, page"),
         # Ground truth alone needs the columns to slice by.
         (["t.parquet"], ["id.parquet"], ("page",), "id.parquet: there is no column sample_id, only id"),
@@ -89,6 +101,29 @@ def test_what_is_wrong_is_told_in_one_line(
         found(truths, {"ours": predictions} if predictions else {}, more)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
+
+
+def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path) -> None:
+    hint = "the first ground-truth records have no column pages (did you mean page?), only sample_id, text, page"
+    assert found(["keys.jsonl"], None, ("page", "pages")).warnings == (hint,)
+    assert found(["late.parquet", "keys.jsonl"], None, ("pages",)).warnings == (hint,)
+    # It is known once any file that is looked at has it, and nothing is known of a file without records.
+    for truths in (["keys.jsonl"], ["late.parquet", "keys.jsonl"], ["late.parquet", "t.parquet"], ["a.jsonl"]):
+        assert found(truths, None, ("page",)).warnings == ()
+
+
+def test_only_the_beginning_of_a_large_file_is_looked_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "long.jsonl.gz").write_bytes(gzip.compress(b"\n" * 1000 + b'{"sample_id": "a", "page": 1}\n' * 10_000))
+    monkeypatch.setattr("pipelines.inputs.BYTES_LOOKED_AT", 1000)
+    assert found(["long.jsonl.gz"], None, ("page",)).warnings == ()
+    monkeypatch.setattr("pipelines.inputs.BYTES_LOOKED_AT", 1001)
+    assert found(["long.jsonl.gz"], None, ("pages",)).warnings != ()
+
+
+def test_many_columns_are_listed_in_part(folder: Path) -> None:
+    pq.write_table(pa.table({f"c{number}": ["x"] for number in range(30)}), "many.parquet")
+    with pytest.raises(UsageError, match=r"there is no column sample_id, only c0, .*, c19 and 10 more$"):
+        found(["many.parquet"], None)
 
 
 def test_fields_of_a_record_and_whether_they_may_be_text() -> None:

@@ -113,6 +113,44 @@ def test_a_gate_that_says_nothing_is_refused(tmp_path: Path, text: str, message:
     assert refusal(tmp_path, f"benchmark: toy\ngates: {{{text}}}") == f"c.yaml: {message}"
 
 
+def test_a_gate_may_want_one_value_exactly(tmp_path: Path) -> None:
+    found = read(tmp_path, "benchmark: toy\ngates: {exact_match: {minimum: 0.5, maximum: 0.5}}").settings
+    assert found.gates == {"exact_match": Gate(0.5, 0.5)}
+
+
+def test_an_option_that_is_no_finite_number_is_refused(tmp_path: Path) -> None:
+    for value in (".nan", ".inf", "-.inf"):
+        found = refusal(tmp_path, f"benchmark: figure_text\nmin_confidence: {value}")
+        assert found == f"c.yaml: min_confidence: found {float(value.replace('.', ''))}; allowed: a finite number"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("slices=" + "[" * 3000, "the value is not YAML: nested deeper than 50 levels"),
+        ("slices=[&a [x, x], &b [*a, *a], *b" + ", *b" * 5000 + "]", "the value is not YAML: more than 20000 values"),
+        ("slices=2001-99-99", "the value is not YAML: a value is not what its tag says: "),
+        ("batch=" + "9" * 5000, "the value is not YAML: a number of more than 100 characters"),
+        (".".join("a" * 51) + "=1", "the key is nested deeper than 50 levels"),
+        ("a\nb", "must be KEY=VALUE"),
+    ],
+)
+def test_set_is_bounded_as_the_file_is(tmp_path: Path, override: str, message: str) -> None:
+    found = refusal(tmp_path, "benchmark: toy", override)
+    assert message in found
+    assert len(found) < 400
+
+
+def test_text_of_the_configuration_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    found = refusal(tmp_path, 'benchmark: toy\n"a\\nb\\e[31m": 1')
+    assert found.startswith("c.yaml: a<U+000A>b<U+001B>[31m: unknown key")
+
+
+def test_a_column_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"the column .* is not UTF-8; no record can have it"):
+        read(tmp_path, "benchmark: toy", slices=["caf\udce9"])
+
+
 @pytest.mark.parametrize("figure", ["task1.f1[]", "task1.f1[pie", "task1.f1", "task1.f1[CLASS]x"])
 def test_a_family_is_matched_whole(tmp_path: Path, figure: str) -> None:
     assert "chart has no such figure" in refusal(tmp_path, f"benchmark: chart\ngates: {{'{figure}': {{}}}}")

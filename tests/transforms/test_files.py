@@ -129,14 +129,25 @@ def test_parquet_is_cut_between_row_groups(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"sample_id": [f"s{i}" for i in range(10)]}), path, row_group_size=3)
     (file,) = match_files(0, [str(path)], "--x")
-    assert list(split_file(file, files.part_size([file]))) == [Part(file, 0, 4, 0)]
+    metadata = pq.ParquetFile(path).metadata
+    stored = [metadata.row_group(group).column(0).total_compressed_size for group in range(4)]
+    assert list(split_file(file, files.part_size([file]))) == [Part(file, 0, 4, 0, sum(stored))]
     monkeypatch.setattr(files, "BYTES_PER_PART", 1)
     assert list(split_file(file, files.part_size([file]))) == [
-        Part(file, group, group + 1, 3 * group) for group in range(4)
+        Part(file, group, group + 1, 3 * group, stored[group]) for group in range(4)
     ]
-    size = pq.ParquetFile(path).metadata.row_group(0).total_byte_size
+    size = metadata.row_group(0).total_byte_size
     monkeypatch.setattr(files, "BYTES_PER_PART", 2 * size)
-    assert list(split_file(file, files.part_size([file]))) == [Part(file, 0, 2, 0), Part(file, 2, 4, 6)]
+    assert list(split_file(file, files.part_size([file]))) == [
+        Part(file, 0, 2, 0, sum(stored[:2])),
+        Part(file, 2, 4, 6, sum(stored[2:])),
+    ]
+
+
+def test_the_size_of_a_part_is_what_it_takes_of_its_file(tmp_path: Path) -> None:
+    plain, packed = SourceFile(0, 0, "a.jsonl", 100, "jsonl"), SourceFile(0, 0, "a.jsonl.gz", 100, "jsonl")
+    assert (Part(plain, 30, 80).size, Part(packed, 0, None).size) == (50, 100)
+    assert (Part(plain, 30, 80).is_read_in_order, Part(packed, 0, None).is_read_in_order) == (False, True)
 
 
 def test_parquet_without_rows_has_at_most_an_empty_part(tmp_path: Path) -> None:

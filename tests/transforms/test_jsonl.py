@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import itertools
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.transforms.counted import counted_reads
 from transforms import files, jsonl, zstd
+from transforms.blocks import Unread, first_place
 from transforms.files import Part, SourceFile, match_files, split_file
-from transforms.jsonl import Line, read_lines
+from transforms.jsonl import Line, LineReader, read_lines
 from transforms.records import InputProblem
 
 BOM = b"\xef\xbb\xbf"
@@ -169,23 +174,56 @@ def test_a_part_inside_a_huge_line_reads_no_further_than_its_own_end(
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"x" * 10_000 + b"\nlast\n")
     monkeypatch.setattr(jsonl, "READ_BYTES", 100)
-    read: list[int] = []
+    with counted_reads() as sizes:
+        assert list(read_lines(Part(source(path), 1000, 2000), LIMIT)) == []
+    assert sum(sizes) <= 1000 + 100
 
-    class Counted:
-        def __init__(self, stream: object) -> None:
-            self._stream = stream
 
-        def read(self, size: int) -> bytes:
-            chunk: bytes = self._stream.read(size)  # type: ignore[attr-defined]
-            read.append(len(chunk))
-            return chunk
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_blank_lines_cost_no_step_each(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.jsonl{suffix}"
+    blank = b" \t\r\n\n\x0b\x0c\n" * 1_000_000
+    path.write_bytes(COMPRESSIONS[suffix](b'{"a": 1}\n' + blank + b'  {"b": 2}\n' + blank))
+    reader = LineReader(Part(source(path), 0, None), LIMIT)
+    lines = 0
 
-        def seek(self, position: int) -> None:
-            self._stream.seek(position)  # type: ignore[attr-defined]
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal lines
+        lines += event == "call"
 
-    with path.open("rb") as stream:
-        assert list(jsonl._lines(Counted(stream), Part(source(path), 1000, 2000), LIMIT)) == []  # type: ignore[arg-type]
-    assert sum(read) <= 1000 + 100
+    sys.setprofile(count)
+    try:
+        found = list(reader)
+    finally:
+        sys.setprofile(None)
+    assert [(line.line, line.text) for line in found if line] == [(1, b'{"a": 1}'), (3_000_002, b'  {"b": 2}')]
+    assert lines < 40_000, "a few calls for each piece of the file, none for each of six million lines"
+    assert found.count(None) >= 10, "whoever waits for a line learns that the reader goes on"
+    assert reader.place.position == len(blank) * 2 + 20
+
+
+@pytest.mark.parametrize("ending", COMPRESSIONS)
+@given(content=CONTENTS, cut=st.integers(0, 40), members=st.integers(1, 4), read_size=st.integers(1, 9))
+def test_a_reader_goes_on_from_any_place_of_another(
+    tmp_path_factory: pytest.TempPathFactory, ending: str, content: bytes, cut: int, members: int, read_size: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"resumed.jsonl{ending}"
+    size = len(content) // members + 1
+    pieces = [content[start : start + size] for start in range(0, max(1, len(content)), size)]
+    path.write_bytes(b"".join(map(COMPRESSIONS[ending], pieces)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonl, "READ_BYTES", read_size)
+        (part,) = split_file(source(path), 1000) if path.stat().st_size else [Part(source(path), 0, None)]
+        first = LineReader(part, LIMIT)
+        expected = [line for line in LineReader(part, LIMIT) if line]
+        found = [line for line in itertools.islice(first, cut) if line]
+        if not hasattr(first, "_stream"):
+            return
+        place = first.place
+        again = [line for line in LineReader(part, LIMIT, Unread(place, None, part.size)) if line]
+        before = [line for line in LineReader(part, LIMIT, Unread(first_place(part), place, part.size)) if line]
+    assert found + again == expected
+    assert before == found
 
 
 @pytest.mark.parametrize(

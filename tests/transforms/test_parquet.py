@@ -14,10 +14,11 @@ import pytest
 
 from transforms import files
 from transforms.files import match_files, split_file
-from transforms.parquet import Row, read_rows
+from transforms.parquet import Row, RowLimits, read_rows
 from transforms.records import InputProblem
 
 DEPTH = 8
+LIMITS = RowLimits(16 << 20, DEPTH)
 
 
 def write(path: Path, table: Any, **options: Any) -> Path:
@@ -28,7 +29,9 @@ def write(path: Path, table: Any, **options: Any) -> Path:
 def rows_of(path: Path, columns: set[str], structured: set[str] = frozenset()) -> list[Row]:  # type: ignore[assignment]
     (file,) = match_files(0, [str(path)], "--predictions")
     return [
-        row for part in split_file(file, files.part_size([file])) for row in read_rows(part, columns, structured, DEPTH)
+        row
+        for part in split_file(file, files.part_size([file]))
+        for row in read_rows(part, columns, structured, LIMITS)
     ]
 
 
@@ -38,7 +41,7 @@ def records_of(path: Path, columns: set[str], structured: set[str] = frozenset()
 
 def test_rows_are_numbered_through_groups_parts_and_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.parquet", pa.table({"sample_id": [f"s{i}" for i in range(20)]}), row_group_size=7)
-    monkeypatch.setattr("transforms.parquet.ROWS_PER_BATCH", 3)
+    monkeypatch.setattr("transforms.parquet_plan.ROWS_PER_BATCH", 3)
     for part_size in (1, 1 << 20):
         monkeypatch.setattr("transforms.files.BYTES_PER_PART", part_size)
         assert [(row.number, row.sample_id) for row in rows_of(path, set())] == [(i, f"s{i}") for i in range(20)]
