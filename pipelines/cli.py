@@ -19,7 +19,7 @@ from pipelines import launch, lifeline
 from pipelines.commands import benchmarks, convert, describe, draw, evaluate, select, split
 from pipelines.commands.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
 from pipelines.errors import UsageError
-from transforms.stage import new_run_id
+from transforms.storage import new_run_id
 
 EXAMPLE = """\
 example:

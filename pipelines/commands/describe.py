@@ -9,17 +9,16 @@ import sys
 from functools import partial
 from typing import Any
 
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.describe import DESCRIPTIONS, description_of
 from pipelines import launch, settings
 from pipelines.commands.common import DONE, FAILED, add_command, add_config, add_ground_truth, run_and_publish
-from pipelines.describe import DOCUMENT, REPORT, build_description
+from pipelines.describe import DOCUMENT, LAYOUT, REPORT, build_description
 from pipelines.errors import UsageError
 from pipelines.evaluate import prepare_output
 from pipelines.inputs import find_inputs
-from transforms.stage import new_run_id
+from transforms.storage import new_run_id
 
 
 def add(commands: Any) -> None:
@@ -45,9 +44,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     output = launch.path_for_workers(options, output)
     run_id = new_run_id()
     build = partial(build_description, inputs=inputs, description=description_of(name), output=output, run_id=run_id)
-    run_and_publish(options, build, output, run_id)
-    with FileSystems.open(posixpath.join(output, DOCUMENT)) as stream:
-        document = json.loads(stream.read())
+    document = json.loads(run_and_publish(options, build, output, run_id, LAYOUT, DOCUMENT))
     print(f"report: {posixpath.join(output, REPORT)}")
     rejected, read = document["rejected"], document["samples"] + document["rejected"] + document["duplicates"]
     allowed = configuration.settings.max_rejected_fraction

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import posixpath
 import sys
 from dataclasses import replace
 from typing import Any
 
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines import console, launch, settings
@@ -20,13 +20,14 @@ from pipelines.commands.common import (
     add_ground_truth,
     add_predictions,
     check_tools,
+    hand_over,
     positive,
     run_and_publish,
     systems,
 )
-from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation, summary_path
-from pipelines.result import REPORT, SUMMARY, verdict
-from transforms.stage import new_run_id
+from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
+from pipelines.result import LAYOUT, REPORT, SUMMARY, verdict
+from transforms.storage import new_run_id
 
 
 def add(commands: Any) -> None:
@@ -63,12 +64,12 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if launch.leaves(options):
         return _leave(options, plan)
     with console.progress_line(len(plan.systems), parsed.quiet or not local):
-        run_and_publish(options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id)
-    with FileSystems.open(summary_path(plan.output)) as stream:
-        document = json.loads(stream.read())
+        summary = run_and_publish(
+            options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id, LAYOUT, SUMMARY
+        )
+    document = json.loads(summary)
     if not parsed.quiet:
-        report = summary_path(plan.output).removesuffix(SUMMARY) + REPORT
-        console.print_figures(document, configuration.benchmark.headline, report)
+        console.print_figures(document, configuration.benchmark.headline, posixpath.join(plan.output, REPORT))
     failures = verdict(document, configuration.settings).failures
     for failure in failures:
         print(f"beamscore: {failure}", file=sys.stderr)
@@ -76,6 +77,6 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 
 
 def _leave(options: PipelineOptions, plan: EvaluationPlan) -> int:
-    launch.submit(options, lambda pipeline: build_evaluation(pipeline, plan))
+    hand_over(options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id, LAYOUT)
     print(f"the job goes on without this command, which judges no gates; its result will be in {plan.output}")
     return DONE
