@@ -168,7 +168,8 @@ def _publish_by_manifest(
     for folder, names in staged.items():
         _move(output, run_id, folder, names)
         paths |= {f"{folder}/{name}": f"{folder}/{name}" for name in names}
-    manifest = next_manifest(manifest_names(output, layout), attempt)
+    earlier = manifest_names(output, layout)
+    manifest = next_manifest(earlier, attempt)
     beat(output, run_id)
     may_publish()
     try:
@@ -177,6 +178,9 @@ def _publish_by_manifest(
     except STORAGE_ERRORS:
         # A write that was reported as failed may have come about all the same.
         with _new_result_counts(output):
+            if not earlier:
+                # Without a manifest, what is there under the plain names would count.
+                delete_files([posixpath.join(output, name) for name in layout.files])
             delete_files([posixpath.join(output, layout.hidden, manifest)])
         raise
     # The folders must not hold files of two runs, for those who read them by their plain names.
