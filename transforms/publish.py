@@ -242,8 +242,11 @@ def _others(output: str, layout: Layout) -> list[str]:
     """Returns the paths of the files and folders in an output that are named as a run names them."""
     hidden = posixpath.join(output, layout.hidden)
     paths = [posixpath.join(hidden, name) for name in list_folder(hidden)]
+    unfinished = tuple(f"{name}." for name in layout.files)
+    names = [name for name in list_folder(output) if name.startswith(unfinished) and name.endswith(".part")]
+    paths += [posixpath.join(output, name) for name in names]
     for folder in layout.folders:
-        names = list_folder(posixpath.join(output, folder))
+        names = [*list_folder(posixpath.join(output, folder))]
         paths += [posixpath.join(output, folder, name) for name in names if layout.owns(folder, name)]
     return sorted(paths)
 

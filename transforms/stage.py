@@ -19,6 +19,7 @@ from transforms.storage import (
     STORAGE_ERRORS,
     delete_files,
     delete_folder,
+    has_folders,
     is_on_disk,
     list_folder,
     make_folder,
@@ -120,11 +121,13 @@ def remove_staging(output: str, run_id: str) -> None:
     On a disk the folder loses its name first: from then on whoever publishes from it fails.
     """
     folder = staging_folder(output, run_id)
-    if not is_on_disk(output):
+    if is_on_disk(output):
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(folder, f"{folder}.{new_run_id()}.removed")
+    else:
         delete_folder(folder)
+    if not has_folders(output):
         return
-    with contextlib.suppress(FileNotFoundError):
-        os.rename(folder, f"{folder}.{new_run_id()}.removed")
     for name in list_folder(posixpath.dirname(folder)):
         if name.startswith(f"{run_id}.") and name.endswith((".removed", ".part")):
             delete_folder(posixpath.join(output, STAGING, name))
