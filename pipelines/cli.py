@@ -22,7 +22,7 @@ from pipelines.commands import benchmarks, convert, describe, draw, evaluate, se
 from pipelines.commands.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
 from pipelines.errors import UsageError
 from pipelines.reachable import check_reachable
-from transforms.stage import new_run_id
+from transforms.storage import new_run_id
 
 EXAMPLE = """\
 example:

@@ -20,13 +20,15 @@ from pipelines.report import cell, data_table
 from transforms.combine import AddUp
 from transforms.labels import check_slice_count, slice_labels
 from transforms.pair import PairBySample, PairedSample
+from transforms.published import Layout
 from transforms.quarantine import CauseCount, CountCauses
 from transforms.records import ColumnsReader, quarantined
 from transforms.slice import CheckSliceCount, Contribution, SliceKey
-from transforms.stage import staging_folder
+from transforms.stage import StagedFolder
 from transforms.write import Publish, WriteQuarantine, encode_json
 
 DOCUMENT, REPORT = "description.json", "description.md"
+LAYOUT = Layout("description", (REPORT, DOCUMENT), ("quarantine",))
 
 
 def build_description(
@@ -54,11 +56,11 @@ def build_description(
     parts = {
         "sums": sums | "Plain" >> beam.MapTuple(lambda key, totals: (key, totals.sums.sums())),
         "distinct": distinct,
-        "quarantine_files": entries | WriteQuarantine(staging_folder(output, run_id, "quarantine")),
+        "quarantine_files": entries | WriteQuarantine(StagedFolder(output, run_id, "quarantine")),
         "causes": entries | "Causes" >> CountCauses(),
     }
     make = partial(make_description, description, inputs.configuration.settings.slices)
-    _ = parts | "Publish" >> Publish(output, run_id, ("quarantine",), make, DOCUMENT)
+    _ = parts | "Publish" >> Publish(output, run_id, LAYOUT, make)
 
 
 class DescribeSamples(beam.DoFn):

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.io.filesystem import BeamIOError
 
 from metrics.benchmark import Benchmark
 from metrics.bootstrap import Bootstrap
-from pipelines.errors import UsageError, one_line
+from pipelines.errors import UsageError
 from pipelines.inputs import Inputs, find_inputs
 from pipelines.report import report
-from pipelines.result import PARTS, REPORT, SUMMARY, SUMS, RunResult, summary, sums_document, worst_first
+from pipelines.result import LAYOUT, REPORT, SUMMARY, SUMS, RunResult, summary, sums_document, worst_first
 from pipelines.settings import Configuration
 from transforms.combine import AddUp, MergeSums
 from transforms.figures import ComputeFigures
@@ -24,7 +22,8 @@ from transforms.pair import PairBySample
 from transforms.quarantine import CountCauses
 from transforms.score import ScoredSample, ScoreSamples, ScoringPlan
 from transforms.slice import CheckSliceCount, SliceSamples
-from transforms.stage import make_folder, staging_folder, write_probe
+from transforms.stage import StagedFolder
+from transforms.storage import STORAGE_ERRORS, make_folder, output_problem, write_probe
 from transforms.write import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
 
 
@@ -61,8 +60,8 @@ def prepare_output(output: str) -> None:
     try:
         make_folder(output)
         write_probe(output)
-    except (OSError, BeamIOError, ValueError) as error:
-        raise UsageError(f"--output {output}: cannot be written: {one_line(error)}") from error
+    except (*STORAGE_ERRORS, ValueError) as error:
+        raise UsageError(output_problem(output, error).message) from error
 
 
 def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
@@ -103,11 +102,11 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         "quarantine_files": entries | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }
     make = partial(make_result, plan.configuration, plan.systems, plan.run_id)
-    _ = parts | "Publish" >> Publish(plan.output, plan.run_id, PARTS, make, SUMMARY)
+    _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
 
 
-def _staged(plan: EvaluationPlan, folder: str) -> str:
-    return staging_folder(plan.output, plan.run_id, folder)
+def _staged(plan: EvaluationPlan, folder: str) -> StagedFolder:
+    return StagedFolder(plan.output, plan.run_id, folder)
 
 
 def _worst(samples: beam.PCollection, benchmark: Benchmark[Any, Any, Any], count: int) -> beam.PCollection:
@@ -142,8 +141,3 @@ def make_result(
     if not parts["samples_files"]:
         files[f"samples/samples-{run_id}.parquet"] = no_samples(configuration.benchmark.sample_metric_names())
     return files
-
-
-def summary_path(output: str) -> str:
-    """Returns where the summary of a run stands."""
-    return posixpath.join(output, SUMMARY)

@@ -139,11 +139,11 @@ def leaves(options: PipelineOptions) -> bool:
 
 
 def run(
-    options: PipelineOptions, build: Callable[[beam.Pipeline], Any], give_up: Callable[[], None] = lambda: None
+    options: PipelineOptions, build: Callable[[beam.Pipeline], Any], abandon: Callable[[], None] = lambda: None
 ) -> beam.runners.runner.PipelineResult:
     """Builds and runs a pipeline, and waits for its end; a job that is interrupted is cancelled.
 
-    give_up: called before the job is cancelled, which may take its time elsewhere, or fail.
+    abandon: called before the job is cancelled, which may take its time elsewhere, or fail.
 
     Raises UsageError where an input turned out to be wrong on the way.
     """
@@ -158,7 +158,7 @@ def run(
             stack.callback(flink.cancel_job, options)
             if result is not None:
                 stack.callback(result.cancel)
-            stack.callback(give_up)
+            stack.callback(abandon)
         raise
     if state is not None and state != beam.runners.runner.PipelineState.DONE:
         raise RuntimeError(f"the pipeline ended in the state {state}; see the runner's log")

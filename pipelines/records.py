@@ -22,7 +22,7 @@ from pipelines.errors import UsageError
 from pipelines.evaluate import prepare_output
 from transforms import zstd
 from transforms.disk_sort import sorted_on_disk
-from transforms.stage import delete_files, new_run_id, written_whole
+from transforms.storage import atomic_write, delete_files, new_run_id
 
 MOST_SHARDS = 10_000
 ROWS_PER_GROUP = 4096
@@ -73,7 +73,7 @@ class WriteRecords(beam.PTransform):
         path = self.paths[number]
         with (
             sorted_on_disk(item for item in items if item is not None) as records,
-            written_whole(path, self._run_id) as stream,
+            atomic_write(path, self._run_id) as stream,
         ):
             lines = (line for _, line in records)
             if columns is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,23 +15,42 @@ from metrics.benchmark import Benchmark, MetricSpec
 from metrics.bootstrap import Bootstrap, BootstrapSums
 from metrics.replicates import PackedReplicates
 from metrics.sums import FRACTION_BITS, Sums
+from pipelines.errors import UsageError, one_line
 from pipelines.settings import Configuration, Settings
 from transforms.figures import SliceFigures
+from transforms.published import Layout, Published, find_published
 from transforms.quarantine import CauseCount
 from transforms.read import presence
 from transforms.records import GROUND_TRUTH, printable
 from transforms.slice import SliceKey
+from transforms.storage import STORAGE_ERRORS
 
-PARTS = ("samples", "quarantine")
 SUMMARY = "summary.json"
 SUMS = "sums.json"
 REPORT = "report.md"
+LAYOUT = Layout("evaluation", (REPORT, SUMS, SUMMARY), ("samples", "quarantine"))
 SUMS_FORMAT = 1
 
 TRUTH_STATUSES = ("scored", "missing_prediction", "rejected", "duplicate")
 PREDICTION_STATUSES = ("scored", "unmatched", "duplicate", "rejected")
 
 Ledger = dict[str, Any]
+
+
+def open_result(output: str) -> Published:
+    """Returns the paths of the files of the result in the folder `output`, all of one run.
+
+    A run that replaces the result meanwhile removes the files; whoever finds one gone opens the result again.
+    Raises UsageError where there is no result.
+    """
+    try:
+        found = find_published(output, LAYOUT)
+    except (*STORAGE_ERRORS, ValueError) as error:
+        raise UsageError(f"{output}: no finished run can be read here ({one_line(error)})") from error
+    if found is None:
+        path = posixpath.join(output, SUMMARY)
+        raise UsageError(f"{path}: no finished run is here (no such file); give its --output folder")
+    return found
 
 
 @dataclass(frozen=True)

@@ -10,41 +10,39 @@ from typing import Any
 
 import apache_beam as beam
 import msgspec
-from apache_beam.io.filesystem import BeamIOError
-from apache_beam.io.filesystems import FileSystems
 
 from pipelines.errors import UsageError, one_line
 from pipelines.inputs import Inputs
 from pipelines.records import WriteRecords, encoded
 from pipelines.result import SUMMARY
 from transforms.pair import PairBySample, PairedSample
+from transforms.published import Published
 from transforms.records import Framed, InputProblem
+from transforms.storage import STORAGE_ERRORS
 
 
 @dataclass(frozen=True)
 class Selection:
     """Which samples to take: those of `system` whose figure `column` is below `threshold`.
 
-    has_rows: whether the run has any rows; one without samples has no files of them.
+    files: the rows of the run.
     """
 
-    run: str
+    files: tuple[str, ...]
     system: str
     column: str
     threshold: float
-    has_rows: bool = True
 
 
-def read_summary(run: str) -> dict[str, Any]:
-    """Returns the summary of the run in the folder `run`.
+def read_summary(run: str, result: Published) -> dict[str, Any]:
+    """Returns the summary of the result of the run in the folder `run`.
 
-    Raises UsageError where there is none.
+    Raises UsageError where it cannot be read.
     """
     path = posixpath.join(run, SUMMARY)
     try:
-        with FileSystems.open(path) as stream:
-            document = json.loads(stream.read())
-    except (OSError, BeamIOError, ValueError) as error:
+        document = json.loads(result.read(SUMMARY))
+    except (*STORAGE_ERRORS, ValueError) as error:
         raise UsageError(f"{path}: no finished run is here ({one_line(error)}); give its --output folder") from error
     known = isinstance(document, dict) and all(
         isinstance(document.get(key), kind) for key, kind in {"config": dict, "systems": dict, "ranking": list}.items()
@@ -54,17 +52,12 @@ def read_summary(run: str) -> dict[str, Any]:
     return dict(document)
 
 
-def sample_files(run: str) -> str:
-    """Returns the glob of the rows of a run."""
-    return posixpath.join(run, "samples", "samples-*.parquet")
-
-
 def build_selection(pipeline: beam.Pipeline, inputs: Inputs, selection: Selection, write: WriteRecords) -> None:
     """Wires the pipeline: the rows of the run are filtered, then joined with the records that they came from."""
-    tables = beam.io.ReadFromParquetBatched(sample_files(selection.run)) if selection.has_rows else beam.Create([])
     rows = (
         pipeline
-        | "Rows" >> tables
+        | "Files" >> beam.Create(selection.files)
+        | "Rows" >> beam.io.ReadAllFromParquetBatched()
         | "Below" >> beam.FlatMap(_below, selection).with_output_types(tuple[str, dict[str, Any]])
     )
     read = inputs.read(pipeline)

@@ -25,6 +25,7 @@ class _Upload(io.BytesIO):
     def close(self) -> None:
         if not self.closed:
             self._files[self._path] = self.getvalue()
+            ObjectStore.CHANGED[self._path] = ObjectStore.now
         super().close()
 
 
@@ -35,11 +36,20 @@ class ObjectStore(FileSystem):
     """
 
     FILES: ClassVar[dict[str, bytes]] = {}
+    CHANGED: ClassVar[dict[str, float]] = {}
     RENAMED: ClassVar[list[str]] = []
+    now: ClassVar[float] = 0.0
 
     @classmethod
     def scheme(cls) -> str:
         return "mem"
+
+    @classmethod
+    def clear(cls) -> None:
+        """Makes the store empty."""
+        cls.FILES.clear()
+        cls.RENAMED.clear()
+        FolderStore.FOLDERS.clear()
 
     def join(self, basepath: str, *paths: str) -> str:
         return "/".join([basepath.rstrip("/"), *(path.strip("/") for path in paths)])
@@ -87,11 +97,12 @@ class ObjectStore(FileSystem):
     def copy(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
         for source, target in zip(source_file_names, destination_file_names, strict=True):
             self.FILES[target] = self._content(source)
+            self.CHANGED[target] = ObjectStore.now
 
     def rename(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
         for source, target in zip(source_file_names, destination_file_names, strict=True):
             self.copy([source], [target])
-            del self.FILES[source]
+            self.delete([source])
             self.RENAMED.append(target)
 
     def exists(self, path: str) -> bool:
@@ -102,13 +113,13 @@ class ObjectStore(FileSystem):
 
     def last_updated(self, path: str) -> float:
         self._content(path)
-        return 0.0
+        return self.CHANGED.get(path, 0.0)
 
     def checksum(self, path: str) -> str:
         return str(hash(self._content(path)))
 
     def metadata(self, path: str) -> FileMetadata:
-        return FileMetadata(path, self.size(path), 0.0)
+        return FileMetadata(path, self.size(path), self.last_updated(path))
 
     def delete(self, paths: Sequence[str]) -> None:
         for path in paths:
@@ -142,7 +153,7 @@ class FolderStore(ObjectStore):
         folder = dir_or_prefix.rstrip("/")
         for path in sorted({*self.FILES, *self.FOLDERS}):
             if path.rpartition("/")[0] == folder:
-                yield FileMetadata(path, len(self.FILES.get(path, b"")), 0.0)
+                yield self.metadata(path)
 
     def create(
         self,
@@ -169,7 +180,7 @@ class FolderStore(ObjectStore):
         return path in self.FILES or path.rstrip("/") in self.FOLDERS
 
     def metadata(self, path: str) -> FileMetadata:
-        return FileMetadata(path, len(self.FILES.get(path, b"")), 0.0)
+        return FileMetadata(path, len(self.FILES.get(path, b"")), self.CHANGED.get(path, 0.0))
 
     def delete(self, paths: Sequence[str]) -> None:
         for path in paths:

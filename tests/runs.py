@@ -23,7 +23,7 @@ from transforms import zstd
 
 Record = dict[str, Any]
 
-RESULT_NAMES = {"summary.json", "sums.json", "report.md", "samples", "quarantine"}
+RESULT_NAMES = {"summary.json", "sums.json", "report.md", "samples", "quarantine", ".evaluation"}
 """All that stands in the output folder of a run that is done."""
 
 

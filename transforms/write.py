@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, BinaryIO
@@ -14,10 +13,12 @@ import pyarrow.parquet as pq
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
+from transforms.publish import publish
+from transforms.published import Layout, TakenOver
 from transforms.records import Quarantined
 from transforms.sample_schema import sample_schema
 from transforms.score import ScoredSample
-from transforms.stage import StageBundles, delete_files, is_given_up, publish_folder, remove_staging, write_file
+from transforms.stage import StageBundles, StagedFolder
 
 ROWS_PER_TABLE = 2048
 
@@ -31,9 +32,9 @@ def no_samples(figures: Sequence[str]) -> bytes:
 
 
 class WriteSamples(beam.PTransform):
-    """Writes ScoredSample as Parquet below the staging folder `folder`; gives the names of the files."""
+    """Writes ScoredSample as Parquet to the staged folder; returns the names of the files."""
 
-    def __init__(self, folder: str, names: Sequence[str], figures: Sequence[str]) -> None:
+    def __init__(self, folder: StagedFolder, names: Sequence[str], figures: Sequence[str]) -> None:
         super().__init__()
         self._folder = folder
         self._names = tuple(names)
@@ -89,9 +90,9 @@ class RowsToTables(beam.DoFn):
 
 
 class WriteQuarantine(beam.PTransform):
-    """Writes Quarantined as JSON lines below the staging folder `folder`; gives the names of the files."""
+    """Writes Quarantined as JSON lines to the staged folder; returns the names of the files."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: StagedFolder) -> None:
         super().__init__()
         self._folder = folder
 
@@ -119,31 +120,22 @@ class LineWriter:
 
 
 class Publish(beam.PTransform):
-    """Waits for all parts of the result, makes the last files of them, and moves everything into place.
+    """Waits for all parts of the result, makes its documents of them, and publishes everything as a whole.
 
-    A run that was given up meanwhile ends without a result.
+    A run that has lost its claim on the output meanwhile ends without a result.
 
-    parts: named collections. make: from {name: list of elements} to {file name: content}. `last` names the file
-    that is written after all others: where it stands, the result is whole.
-
-    The files of each of `folders`, whose names are the part FOLDER_files, are moved from the run's staging folder to
-    the folder of the same name in `output`, from which the files of earlier runs and attempts are removed.
+    parts: named collections; FOLDER_files holds the names of the staged files of each folder of the layout.
+    make: from {name: list of elements} to {file name: content}.
     """
 
     def __init__(
-        self,
-        output: str,
-        run_id: str,
-        folders: Sequence[str],
-        make: Callable[[dict[str, list[Any]]], dict[str, bytes]],
-        last: str,
+        self, output: str, run_id: str, layout: Layout, make: Callable[[dict[str, list[Any]]], dict[str, bytes]]
     ) -> None:
         super().__init__()
         self._output = output
         self._run_id = run_id
-        self._folders = tuple(folders)
+        self._layout = layout
         self._make = make
-        self._last = last
 
     def expand(self, parts: dict[str, beam.PCollection]) -> beam.PCollection:
         """Runs once, with each part as a side input.
@@ -154,17 +146,15 @@ class Publish(beam.PTransform):
         gathered = {name: beam.pvalue.AsList(part) for name, part in parts.items()}
         return pipeline | "Start" >> beam.Create([None]) | "Publish" >> beam.Map(self._publish, **gathered)
 
-    def _publish(self, _: None, **parts: list[Any]) -> str:
-        if is_given_up(self._output, self._run_id):
-            return ""
+    def _publish(self, _: None, **parts: list[Any]) -> bool:
         files = self._make(parts)
-        delete_files([posixpath.join(self._output, self._last)])
-        for folder in self._folders:
-            publish_folder(self._output, folder, self._run_id, parts[f"{folder}_files"])
-        for name in sorted(files, key=lambda name: (name == self._last, name)):
-            write_file(posixpath.join(self._output, name), files[name])
-        remove_staging(self._output, self._run_id)
-        return posixpath.join(self._output, self._last)
+        staged = {folder: parts[f"{folder}_files"] for folder in self._layout.folders}
+        try:
+            publish(self._output, self._run_id, self._layout, files, staged)
+        except TakenOver:
+            # The command, if it still waits, finds that the result is not this run's.
+            return False
+        return True
 
 
 def encode_json(document: Any) -> bytes:

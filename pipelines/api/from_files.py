@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from pipelines import launch, settings
 from pipelines.api.scorer import SYSTEM, Rejected, Result, Side, SliceResult
 from pipelines.commands.common import check_tools, run_and_publish
 from pipelines.evaluate import build_evaluation, plan_evaluation
-from transforms.stage import new_run_id
+from pipelines.result import LAYOUT, SUMMARY
+from transforms.storage import new_run_id
 
 
 def evaluate_files(configuration: Mapping[str, Any], processes: int) -> Result:
@@ -29,7 +31,8 @@ def evaluate_files(configuration: Mapping[str, Any], processes: int) -> Result:
         plan = plan_evaluation(checked, new_run_id())
         options = PipelineOptions([])
         launch.use_processes(options, processes, sum(file.size for file in plan.inputs.files))
-        run_and_publish(options, lambda pipeline: build_evaluation(pipeline, plan), folder, plan.run_id)
+        build = partial(build_evaluation, plan=plan)
+        run_and_publish(options, build, folder, plan.run_id, LAYOUT, SUMMARY)
         return _read(Path(folder), checked.benchmark.name)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -21,8 +23,12 @@ from pipelines.errors import UsageError
 from pipelines.explain import nearest
 from pipelines.records import WriteRecords
 from pipelines.settings import Configuration
-from transforms.records import printable
-from transforms.stage import delete_files, give_up, remove_staging
+from transforms.claim import DETACHED_LEASE_S, Claim, Process, heartbeat
+from transforms.publish import own_output, owned_output
+from transforms.published import Layout, TakenOver, find_published
+from transforms.records import InputProblem, printable
+from transforms.stage import mark_abandoned
+from transforms.storage import STORAGE_ERRORS, delete_files
 
 DONE, FAILED, WRONG_USAGE, CRASHED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -65,18 +71,51 @@ def add_predictions(command: argparse.ArgumentParser) -> None:
     )
 
 
-def run_and_publish(options: PipelineOptions, build: Callable[[beam.Pipeline], Any], output: str, run_id: str) -> None:
-    """Runs a pipeline that publishes to the folder `output`; of a run that fails, nothing stays there.
+def run_and_publish(
+    options: PipelineOptions,
+    build: Callable[[beam.Pipeline], Any],
+    output: str,
+    run_id: str,
+    layout: Layout,
+    document: str,
+) -> bytes:
+    """Runs a pipeline that publishes to the folder `output`, and returns one of the documents of its result.
 
-    A job that goes on after an interrupt, until its runner has cancelled it, must not publish; the mark that forbids
-    it stays.
+    The run owns the output for that time. Of a run that fails, nothing stays there. A job that goes on after an
+    interrupt, until its runner has cancelled it, publishes nothing.
+
+    Raises UsageError where another run owns the output, or it cannot be written.
     """
+    claim = Claim(run_id, Process.of(os.getpid()), is_job=not launch.is_local(options))
+    with _in_words(), owned_output(output, claim, layout), heartbeat(output, run_id):
+        launch.run(options, build, partial(mark_abandoned, output, run_id))
+        found = find_published(output, layout)
+        if found is None or found.run_id != run_id:
+            raise TakenOver(output)
+        return found.read(document)
+
+
+def hand_over(
+    options: PipelineOptions, build: Callable[[beam.Pipeline], Any], output: str, run_id: str, layout: Layout
+) -> None:
+    """Starts a job that publishes to the folder `output`, which it owns, when this command has ended."""
+    claim = Claim(run_id, Process.of(os.getpid()), is_job=True, detached=True, lease_s=DETACHED_LEASE_S)
+    with _in_words():
+        own_output(output, claim, layout)
     try:
-        launch.run(options, build, partial(give_up, output, run_id))
-    except BaseException as error:
-        if launch.is_local(options) or not isinstance(error, KeyboardInterrupt):
-            remove_staging(output, run_id)
+        launch.submit(options, build)
+    except BaseException:
+        with contextlib.suppress(*STORAGE_ERRORS):
+            mark_abandoned(output, run_id)
         raise
+
+
+@contextlib.contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
+    except InputProblem as error:
+        raise UsageError(error.message) from error
 
 
 def add_record_output(command: argparse.ArgumentParser) -> None:

@@ -9,7 +9,6 @@ import sys
 from functools import partial
 from typing import Any
 
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines import launch, settings
@@ -23,11 +22,11 @@ from pipelines.commands.common import (
     unsupported,
     warn,
 )
-from pipelines.describe import DOCUMENT, REPORT, build_description
+from pipelines.describe import DOCUMENT, LAYOUT, REPORT, build_description
 from pipelines.errors import UsageError
 from pipelines.evaluate import prepare_output
 from pipelines.inputs import find_inputs
-from transforms.stage import new_run_id
+from transforms.storage import new_run_id
 
 
 def add(commands: Any) -> None:
@@ -54,9 +53,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     output = launch.path_for_workers(options, output)
     run_id = new_run_id()
     build = partial(build_description, inputs=inputs, description=description, output=output, run_id=run_id)
-    run_and_publish(options, build, output, run_id)
-    with FileSystems.open(posixpath.join(output, DOCUMENT)) as stream:
-        document = json.loads(stream.read())
+    document = json.loads(run_and_publish(options, build, output, run_id, LAYOUT, DOCUMENT))
     print(f"report: {posixpath.join(output, REPORT)}")
     rejected, read = document["rejected"], document["samples"] + document["rejected"] + document["duplicates"]
     allowed = configuration.settings.max_rejected_fraction

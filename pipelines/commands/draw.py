@@ -29,7 +29,7 @@ from pipelines.evaluate import prepare_output
 from pipelines.inputs import Inputs, find_inputs
 from transforms.pair import PairBySample, PairedSample
 from transforms.records import InputProblem
-from transforms.stage import delete_files, new_run_id, write_file
+from transforms.storage import delete_files, new_run_id, rename_files, write_file
 
 
 def add(commands: Any) -> None:
@@ -56,7 +56,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         launch.run(options, lambda pipeline: _build(pipeline, inputs, parsed.sample, staged))
         if not FileSystems.exists(staged):
             raise UsageError(f"--sample {parsed.sample}: no readable ground-truth record has this sample_id")
-        FileSystems.rename([staged], [parsed.output])
+        rename_files([(staged, parsed.output)])
     except BaseException:
         delete_files([staged])
         raise

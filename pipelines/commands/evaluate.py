@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import posixpath
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines import console, launch, settings
@@ -21,15 +21,16 @@ from pipelines.commands.common import (
     add_ground_truth,
     add_predictions,
     check_tools,
+    hand_over,
     positive,
     run_and_publish,
     systems,
     warn,
 )
-from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation, summary_path
-from pipelines.result import REPORT, SUMMARY, verdict
+from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
+from pipelines.result import LAYOUT, REPORT, SUMMARY, verdict
 from pipelines.unscored import why_unscored
-from transforms.stage import new_run_id
+from transforms.storage import new_run_id
 
 
 def add(commands: Any) -> None:
@@ -67,11 +68,12 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if launch.leaves(options):
         return _leave(options, plan)
     with console.progress_line(len(plan.systems), parsed.quiet or not local):
-        run_and_publish(options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id)
-    with FileSystems.open(summary_path(plan.output)) as stream:
-        document = json.loads(stream.read())
+        summary = run_and_publish(
+            options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id, LAYOUT, SUMMARY
+        )
+    document = json.loads(summary)
     if not parsed.quiet:
-        report = summary_path(plan.output).removesuffix(SUMMARY) + REPORT
+        report = posixpath.join(plan.output, REPORT)
         console.print_figures(document, configuration.benchmark.main_metrics(), report)
     warn(document.get("warnings", []))
     failures = _failures(document, plan)
@@ -91,6 +93,6 @@ def _failures(document: Mapping[str, Any], plan: EvaluationPlan) -> list[str]:
 
 
 def _leave(options: PipelineOptions, plan: EvaluationPlan) -> int:
-    launch.submit(options, lambda pipeline: build_evaluation(pipeline, plan))
+    hand_over(options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id, LAYOUT)
     print(f"the job goes on without this command, which judges no gates; its result will be in {plan.output}")
     return DONE

@@ -16,9 +16,9 @@ from pipelines.commands.common import add_command, add_record_output, write_reco
 from pipelines.errors import UsageError
 from pipelines.inputs import Inputs, find_inputs
 from pipelines.records import WriteRecords
-from pipelines.select import Selection, build_selection, read_summary, sample_files
-from transforms.files import match_glob
-from transforms.records import InputProblem
+from pipelines.result import open_result
+from pipelines.select import Selection, build_selection, read_summary
+from transforms.published import Published
 
 
 def add(commands: Any) -> None:
@@ -39,7 +39,8 @@ def add(commands: Any) -> None:
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Selects; the inputs are those that the run's summary names, unless they have moved."""
-    summary = read_summary(parsed.run)
+    result = open_result(parsed.run)
+    summary = read_summary(parsed.run, result)
     if not parsed.output:
         raise UsageError("give --output FILE")
     if math.isnan(parsed.below):
@@ -52,8 +53,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError(f"--system {system}: not in this run; there are {', '.join(summary['systems'])}")
     inputs = _inputs(parsed, summary["config"], system)
     write = WriteRecords(launch.path_for_workers(options, parsed.output), _columns(kind), parsed.shards)
-    run_folder = launch.path_for_workers(options, parsed.run)
-    selection = Selection(run_folder, system, value, parsed.below, _has_rows(parsed.run, summary["systems"][system]))
+    _check_rows(parsed.run, result, summary["systems"][system])
+    files = tuple(launch.path_for_workers(options, path) for path in result.folder("samples"))
+    selection = Selection(files, system, value, parsed.below)
     return write_records(options, lambda pipeline: build_selection(pipeline, inputs, selection, write), write, None)
 
 
@@ -63,15 +65,11 @@ def _columns(kind: type[Benchmark[Any, Any, Any]]) -> Columns:
     return columns | dict.fromkeys(["details", "ground_truth", "prediction"], Kind.JSON)
 
 
-def _has_rows(run: str, system: Mapping[str, Any]) -> bool:
-    """Tells whether the run has any rows; raises UsageError where it should have, but they are not there."""
-    try:
-        return bool(match_glob(sample_files(run), "DIR"))
-    except InputProblem as error:
-        counts = system.get("coverage", {}).get("ground_truth", {})
-        if counts.get("scored") or counts.get("missing_prediction"):
-            raise UsageError(f"{run}: the rows of the run are not there: {error.message}") from error
-        return False
+def _check_rows(run: str, result: Published, system: Mapping[str, Any]) -> None:
+    """Raises UsageError where the run should have rows, but they are not there."""
+    counts = system.get("coverage", {}).get("ground_truth", {})
+    if not result.folder("samples") and (counts.get("scored") or counts.get("missing_prediction")):
+        raise UsageError(f"{run}: the rows of the run are not there: samples/ holds no samples-*.parquet")
 
 
 def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) -> Inputs:

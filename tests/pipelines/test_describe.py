@@ -94,6 +94,7 @@ def test_the_report(described: Run, records: list[Any]) -> None:
     titles = [line.removeprefix("## ") for line in report.splitlines() if line.startswith("## ")]
     assert titles == [table["title"] for table in [*document(described)["tables"], *document(described)["compared"]]]
     assert sorted(path.name for path in described.output.iterdir()) == [
+        ".description",
         "description.json",
         "description.md",
         "quarantine",

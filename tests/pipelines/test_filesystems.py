@@ -16,7 +16,7 @@ from apache_beam.io.filesystems import FileSystems
 from tests import toy
 from tests.memory_files import FolderStore, ObjectStore
 from tests.runs import command, evaluate, write_lines
-from transforms import write
+from transforms import publish
 
 SAMPLES = [toy.sample(index, 0) for index in range(40)]
 TRUTHS = [truth for truth, _ in SAMPLES]
@@ -33,8 +33,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path / "empty")
     yield request.param(None)
     assert list((tmp_path / "empty").iterdir()) == []
-    for each in (ObjectStore.FILES, ObjectStore.RENAMED, FolderStore.FILES, FolderStore.RENAMED, FolderStore.FOLDERS):
-        each.clear()
+    ObjectStore.clear()
+    FolderStore.clear()
 
 
 def put(store: ObjectStore, folder: Path) -> str:
@@ -64,13 +64,17 @@ def run(base: str, output: str, *more: str) -> None:
 def below(store: ObjectStore, folder: str) -> list[str]:
     """The paths below a folder, with what differs from run to run cut out."""
     names = [path.removeprefix(f"{folder}/") for path in store.FILES if path.startswith(f"{folder}/")]
-    return sorted(re.sub(r"-[0-9a-f]{12}\.", "-BUNDLE.", name) for name in names)
+    return sorted(re.sub(r"[0-9a-f]{12}", "ID", name) for name in names)
 
 
 WHOLE = [
-    "quarantine/quarantine-BUNDLE.jsonl",
+    ".evaluation/00000001-ID-ID.json",
+    ".evaluation/ID-ID/report.md",
+    ".evaluation/ID-ID/summary.json",
+    ".evaluation/ID-ID/sums.json",
+    "quarantine/quarantine-ID.jsonl",
     "report.md",
-    "samples/samples-BUNDLE.parquet",
+    "samples/samples-ID.parquet",
     "summary.json",
     "sums.json",
 ]
@@ -103,29 +107,28 @@ def test_the_result_is_the_one_that_a_local_run_gives(store: ObjectStore, tmp_pa
     assert json.loads(entry)["source"] == f"{base}/predictions.jsonl"
 
 
-def test_each_file_is_renamed_into_place_and_the_summary_last(store: ObjectStore, tmp_path: Path) -> None:
-    output = f"{store.scheme()}://bucket/out"
-    run(put(store, tmp_path), output)
-    into_place = [path.removeprefix(f"{output}/") for path in store.RENAMED if "/.staging/" not in path]
-    assert [path.partition("/")[0] for path in into_place] == [
-        "samples",
-        "quarantine",
-        "report.md",
-        "sums.json",
-        "summary.json",
-    ]
-
-
 def test_a_later_run_takes_the_place_of_an_earlier_one(store: ObjectStore, tmp_path: Path) -> None:
     base, output = put(store, tmp_path), f"{store.scheme()}://bucket/out"
     run(base, output)
-    earlier = set(store.FILES)
+    earlier = {path for path in store.FILES if path.startswith(f"{output}/")}
     store.FILES[f"{output}/notes.txt"] = b"mine"
     store.FILES[f"{output}/samples/notes.txt"] = b"mine"
     run(base, output, "--set", "missing=exclude")
-    assert below(store, output) == sorted([*WHOLE, "notes.txt", "samples/notes.txt"])
-    assert earlier - set(store.FILES) == {path for path in earlier if re.search(r"/out/(samples|quarantine)/", path)}
+    names = [name.replace("00000001", "00000002") for name in WHOLE]
+    assert below(store, output) == sorted([*names, "notes.txt", "samples/notes.txt"])
+    stay = {f"{output}/{name}" for name in ("report.md", "sums.json", "summary.json")}
+    assert earlier - set(store.FILES) == earlier - stay
     assert json.loads(store.FILES[f"{output}/summary.json"])["config"]["missing"] == "exclude"
+
+
+def test_the_rows_of_a_run_are_selected_through_its_manifest(store: ObjectStore, tmp_path: Path) -> None:
+    """A file of another run beside them, as one leaves it that was stopped while it published, is none of them."""
+    base, output = put(store, tmp_path), f"{store.scheme()}://bucket/out"
+    run(base, output)
+    store.FILES[f"{output}/samples/samples-other.parquet"] = b"of another run"
+    local = tmp_path / "empty" / ".." / "hard.jsonl"
+    assert command("select", output, "--output", local, "--below", "2")[0] == 0
+    assert len(local.read_bytes().splitlines()) == len(SAMPLES)
 
 
 def test_a_run_that_fails_leaves_the_earlier_result_and_nothing_of_its_own(
@@ -139,11 +142,10 @@ def test_a_run_that_fails_leaves_the_earlier_result_and_nothing_of_its_own(
         assert any("/.staging/" in path for path in store.FILES), "the rows are there already"
         raise ZeroDivisionError("no luck")
 
-    monkeypatch.setattr(write, "publish_folder", fail)
+    monkeypatch.setattr(publish, "rename_files", fail)
     assert command("evaluate", f"{base}/config.yaml", "--ground-truth", f"{base}/truth-*",
                    "--predictions", f"{base}/predictions.jsonl", "--output", output)[0] == 3  # fmt: skip
-    left = {path: content for path, content in earlier.items() if path != f"{output}/summary.json"}
-    assert {path: content for path, content in store.FILES.items() if path != f"{output}/summary.json"} == left
+    assert earlier == store.FILES
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and nothing of others is touched."""
+"""Rows become columns, bundles become files, and all parts together a result."""
 
 from __future__ import annotations
 
@@ -10,23 +10,19 @@ from typing import Any
 import apache_beam as beam
 import pyarrow as pa
 import pytest
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from transforms import write
+from transforms.claim import Claim, Process
+from transforms.publish import own_output
+from transforms.published import Layout, find_published
+from transforms.records import InputProblem
 from transforms.sample_schema import sample_schema
 from transforms.score import ScoredSample
-from transforms.stage import (
-    StageBundles,
-    delete_files,
-    give_up,
-    new_run_id,
-    publish_folder,
-    remove_staging,
-    staging_folder,
-    write_file,
-)
+from transforms.stage import StageBundles, StagedFolder, mark_abandoned
 from transforms.write import LineWriter, Publish, RowsToTables, encode_json
+
+LAYOUT = Layout("evaluation", ("first.json", "last.json"), ("samples",))
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -39,85 +35,9 @@ def put(folder: Path, files: dict[str, str]) -> None:
         (folder / name).write_text(content)
 
 
-def test_a_file_is_written_with_its_folder_and_replaces_an_earlier_one(tmp_path: Path) -> None:
-    for content in ("first", "second and longer", "3rd"):
-        write_file(str(tmp_path / "new" / "a.json"), content.encode())
-        assert tree(tmp_path) == {"new/a.json": content}
-
-
-def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.json"
-    path.write_text("earlier")
-
-    def fail(sources: list[str], targets: list[str]) -> None:
-        assert path.read_text() == "earlier"
-        raise OSError("disk full")
-
-    monkeypatch.setattr(FileSystems, "rename", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_file(str(path), b"later")
-    assert tree(tmp_path) == {"a.json": "earlier"}
-
-
-def test_staged_files_move_into_place_and_those_of_earlier_runs_go(tmp_path: Path) -> None:
-    put(
-        tmp_path,
-        {
-            ".staging/new/samples/samples-n0.parquet": "n0",
-            ".staging/new/samples/samples-n1.parquet": "n1",
-            "samples/samples-old.parquet": "o0",
-            "samples/notes.txt": "mine",
-            "samples/samples-notes.txt": "mine too",
-            "quarantine/quarantine-old.jsonl": "q",
-        },
-    )
-    publish_folder(str(tmp_path), "samples", "new", ["samples-n0.parquet", "samples-n1.parquet"])
-    remove_staging(str(tmp_path), "new")
-    assert tree(tmp_path) == {
-        "samples/samples-n0.parquet": "n0",
-        "samples/samples-n1.parquet": "n1",
-        "samples/notes.txt": "mine",
-        "samples/samples-notes.txt": "mine too",
-        "quarantine/quarantine-old.jsonl": "q",
-    }
-    assert not (tmp_path / ".staging").exists()
-
-
-def test_a_second_attempt_keeps_what_the_first_one_moved(tmp_path: Path) -> None:
-    put(tmp_path, {".staging/new/samples/samples-0.parquet": "n0", ".staging/new/samples/samples-1.parquet": "n1"})
-    publish_folder(str(tmp_path), "samples", "new", ["samples-0.parquet"])
-    for _ in range(2):
-        publish_folder(str(tmp_path), "samples", "new", ["samples-0.parquet", "samples-1.parquet"])
-        assert tree(tmp_path) == {"samples/samples-0.parquet": "n0", "samples/samples-1.parquet": "n1"}
-
-
-def test_files_of_attempts_that_failed_are_never_published(tmp_path: Path) -> None:
-    put(
-        tmp_path,
-        {
-            ".staging/new/samples/samples-cut-off.parquet": "PAR1 but no more",
-            ".staging/new/samples/samples-second.parquet": "rows",
-            "samples/samples-first.parquet": "the same rows, from an attempt that broke off while it published",
-        },
-    )
-    publish_folder(str(tmp_path), "samples", "new", ["samples-second.parquet"])
-    remove_staging(str(tmp_path), "new")
-    assert tree(tmp_path) == {"samples/samples-second.parquet": "rows"}
-
-
-def test_a_result_without_one_of_its_files_is_not_published(tmp_path: Path) -> None:
-    put(tmp_path, {".staging/new/samples/samples-0.parquet": "n0", "samples/samples-old.parquet": "old"})
-    before = tree(tmp_path)
-    with pytest.raises(
-        FileNotFoundError, match=r"\.staging/new/samples/samples-1\.parquet: written by this run, but gone"
-    ):
-        publish_folder(str(tmp_path), "samples", "new", ["samples-0.parquet", "samples-1.parquet"])
-    assert tree(tmp_path) == before
-
-
-def staged(folder: Path, lines: list[bytes], fails: bool = False) -> list[str]:
-    """Writes lines as one bundle, which may fail before its end, and returns the names that it gives."""
-    do_fn = StageBundles(str(folder), ".jsonl", LineWriter)
+def staged(output: Path, lines: list[bytes], fails: bool = False) -> list[str]:
+    """Writes lines as one bundle, which may fail before its end, and returns the names that it yields."""
+    do_fn = StageBundles(StagedFolder(str(output), "new", "quarantine"), ".jsonl", LineWriter)
     do_fn.start_bundle()
     for line in lines:
         do_fn.process(line)
@@ -127,35 +47,21 @@ def staged(folder: Path, lines: list[bytes], fails: bool = False) -> list[str]:
 
 
 def test_each_bundle_that_ends_gives_one_whole_file(tmp_path: Path) -> None:
-    folder = tmp_path / "new" / "quarantine"
-    assert staged(folder, []) == []
+    folder = tmp_path / ".staging" / "new" / "quarantine"
+    assert staged(tmp_path, []) == []
     assert not folder.exists()
-    assert staged(folder, [b"a", b"b"], fails=True) == []
-    (first,), (second,) = staged(folder, [b"a", b"b"]), staged(folder, [b"c"])
+    assert staged(tmp_path, [b"a", b"b"], fails=True) == []
+    (first,), (second,) = staged(tmp_path, [b"a", b"b"]), staged(tmp_path, [b"c"])
     assert first.startswith("quarantine-")
     assert first.endswith(".jsonl")
     assert ((folder / first).read_bytes(), (folder / second).read_bytes()) == (b"a\nb\n", b"c\n")
 
 
-def test_the_staging_of_another_run_stays(tmp_path: Path) -> None:
-    put(tmp_path, {".staging/mine/samples/a.parquet": "a", ".staging/other/samples/b.parquet": "b"})
-    remove_staging(str(tmp_path), "mine")
-    assert tree(tmp_path) == {".staging/other/samples/b.parquet": "b"}
-    remove_staging(str(tmp_path), "other")
-    assert not (tmp_path / ".staging").exists()
-    remove_staging(str(tmp_path), "other")
-
-
-def test_only_files_that_are_there_are_deleted(tmp_path: Path) -> None:
-    put(tmp_path, {"a": "a", "b": "b"})
-    delete_files([str(tmp_path / "a"), str(tmp_path / "missing")])
-    delete_files([])
-    assert tree(tmp_path) == {"b": "b"}
-
-
-def test_runs_have_names_of_their_own() -> None:
-    assert len({new_run_id() for _ in range(100)}) == 100
-    assert staging_folder("out", "run", "samples") == "out/.staging/run/samples"
+def test_a_bundle_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("in the way")
+    message = rf"--output {tmp_path}/out: cannot be written: .*Not a directory.*; mend that, or give another --output"
+    with pytest.raises(InputProblem, match=message):
+        staged(tmp_path / "out", [b"a"])
 
 
 def rows(count: int) -> list[ScoredSample]:
@@ -220,7 +126,7 @@ def publish(output: Path, run_id: str) -> None:
             "samples_files": pipeline | "Names" >> beam.Create(["samples-a.parquet"]),
             "none": pipeline | "None" >> beam.Create([]),
         }
-        _ = parts | Publish(str(output), run_id, ("samples",), counted, "last.json")
+        _ = parts | Publish(str(output), run_id, LAYOUT, counted)
 
 
 def counted(parts: dict[str, list[Any]]) -> dict[str, bytes]:
@@ -229,18 +135,22 @@ def counted(parts: dict[str, list[Any]]) -> dict[str, bytes]:
 
 
 def test_parts_are_gathered_and_published(tmp_path: Path) -> None:
+    own_output(str(tmp_path), Claim("run", Process("", 0, "")), LAYOUT)
     put(tmp_path, {".staging/run/samples/samples-a.parquet": "rows"})
     publish(tmp_path, "run")
-    assert tree(tmp_path) == {
-        "first.json": "{}",
-        "last.json": '{"none": 0, "numbers": 3, "samples_files": 1}',
-        "samples/samples-a.parquet": "rows",
+    found = find_published(str(tmp_path), LAYOUT)
+    assert found
+    assert {name: found.read(name) for name in found.files} == {
+        "first.json": b"{}",
+        "last.json": b'{"none": 0, "numbers": 3, "samples_files": 1}',
+        "samples/samples-a.parquet": b"rows",
     }
 
 
-def test_a_run_that_was_given_up_publishes_nothing(tmp_path: Path) -> None:
+def test_a_run_that_was_abandoned_publishes_nothing(tmp_path: Path) -> None:
+    own_output(str(tmp_path), Claim("run", Process("", 0, "")), LAYOUT)
     put(tmp_path, {".staging/run/samples/samples-a.parquet": "rows", "last.json": "earlier"})
-    give_up(str(tmp_path), "run")
+    mark_abandoned(str(tmp_path), "run")
     put(tmp_path, {".staging/run/samples/samples-a.parquet": "rows that were still on their way"})
     publish(tmp_path, "run")
     assert (tmp_path / "last.json").read_text() == "earlier"

@@ -1,0 +1,112 @@
+"""Faults at every single step of what writes to a filesystem: a step fails, or the process stops there for good."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from apache_beam.io.filesystems import FileSystems
+
+from tests.memory_files import FolderStore, ObjectStore
+
+STEPS = [
+    *((os, name) for name in ("rename", "link", "symlink", "unlink", "rmdir", "mkdir")),
+    *((FileSystems, name) for name in ("rename", "delete", "mkdirs")),
+    *((ObjectStore, name) for name in ("copy", "delete")),
+    (FolderStore, "delete"),
+]
+
+
+class Stopped(BaseException):
+    """The process has ended: whatever it still tries does nothing."""
+
+
+class Faults:
+    """Counts the steps, and makes the one with the number `at` go wrong.
+
+    stops: nothing works from that step on, as after SIGKILL; otherwise that step alone fails, as on a full disk, or
+    with `lasts` all later ones too. watch: called before each step after that, as a reader does who looks all the
+    time; the steps before it are those of a run without any fault, which is watched from the first one, with at=0.
+    """
+
+    def __init__(self, at: int, stops: bool, lasts: bool = False, watch: Callable[[], None] = lambda: None) -> None:
+        self._at = at
+        self._stops = stops
+        self._lasts = lasts
+        self._watch = watch
+        self._watching = False
+        self.steps = 0
+
+    @property
+    def happened(self) -> bool:
+        return 0 < self._at <= self.steps
+
+    def step(self) -> None:
+        if self._watching:
+            return
+        if not self._at or (self.happened and not self._stops):
+            self._watching = True
+            try:
+                self._watch()
+            finally:
+                self._watching = False
+        self.steps += 1
+        if self.steps == self._at or (self.steps > self._at and (self._stops or self._lasts)):
+            raise Stopped if self._stops else OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for owner, name in STEPS:
+            monkeypatch.setattr(owner, name, self._counted(getattr(owner, name)))
+        create = FileSystems.create
+
+        def create_counted(*arguments: Any, **options: Any) -> Any:
+            self.step()
+            return _Stream(create(*arguments, **options), self)
+
+        monkeypatch.setattr(FileSystems, "create", create_counted)
+
+    def _counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any, **options: Any) -> Any:
+            self.step()
+            return call(*arguments, **options)
+
+        return counted
+
+
+class _Stream:
+    """A file whose writes and whose end are steps."""
+
+    def __init__(self, stream: Any, faults: Faults) -> None:
+        self._stream, self._faults = stream, faults
+
+    def write(self, content: bytes) -> Any:
+        self._step()
+        return self._stream.write(content)
+
+    def close(self) -> None:
+        self._step()
+        self._stream.close()
+
+    def _step(self) -> None:
+        try:
+            self._faults.step()
+        except BaseException:
+            # What was written of a file stays on a disk, and never becomes an object.
+            if isinstance(self._stream, io.BytesIO):
+                io.BytesIO.close(self._stream)
+            else:
+                self._stream.close()
+            raise
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
