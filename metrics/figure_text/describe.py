@@ -81,7 +81,7 @@ class FigureTextDescription(Description[FigureTruth]):
             [
                 category,
                 *(
-                    sums[f"{what}[difficulty={category}]"]
+                    int(sums[f"{what}[difficulty={category}]"])
                     for what in ("regions", "figures")
                     for sums in slices.values()
                 ),

@@ -206,7 +206,7 @@ def test_roles_are_listed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["tox"], "there is no benchmark tox; there are "),
+        (["tox"], "there is no benchmark tox (did you mean toy?); there are "),
         (
             ["formula", "--input", "x", "--output", "o.jsonl"],
             "convert does not support the benchmark formula, only chart",

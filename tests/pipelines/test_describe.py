@@ -112,7 +112,7 @@ def test_an_empty_data_set(tmp_path: Path) -> None:
 def test_a_hostile_slice_is_escaped(tmp_path: Path) -> None:
     truth = {"sample_id": "a", "source": "<b>|x", "figure_type": "Mix"}
     run = describe(tmp_path / "out", write_lines(tmp_path / "t.jsonl", [truth]), "--slice", "source")
-    assert "| `source=<b>`\\|`x` |" in (run.output / "description.md").read_text()
+    assert "| `source=`&lt;`b>`\\|`x` |" in (run.output / "description.md").read_text()
     assert "source=<b>|x" in document(run)["slices"]
 
 
