@@ -17,7 +17,7 @@ help:
 	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
 	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
-	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/sums.py\")"
+	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/statistics/sums.py\")"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
 	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key"

@@ -35,9 +35,9 @@ for _name in ("metrics", "transforms", "pipelines"):
 import msgspec  # noqa: E402
 
 from metrics.benchmark import Benchmark, MissingTool, Pair, RejectedRecord  # noqa: E402
-from metrics.bootstrap import Bootstrap  # noqa: E402
 from metrics.registry import benchmark_class, benchmark_names  # noqa: E402
 from metrics.scoring import Missing, score_pairs  # noqa: E402
+from metrics.statistics.bootstrap import Bootstrap  # noqa: E402
 from metrics.version import VERSION  # noqa: E402
 from pipelines.api.scorer import (  # noqa: E402
     SYSTEM,
@@ -266,7 +266,7 @@ def _paths(side: Any) -> list[str] | None:
 
 def _evaluate_files(configuration: Mapping[str, Any], processes: int) -> Result:
     from pipelines.api.from_files import evaluate_files
-    from pipelines.errors import UsageError
+    from pipelines.config.errors import UsageError
 
     try:
         return evaluate_files(configuration, processes)

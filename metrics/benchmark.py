@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
-from metrics.convert import Converter
-from metrics.describe import Description
-from metrics.sums import Sums
+from metrics.converter import Converter
+from metrics.description import Description
+from metrics.statistics.sums import Sums
 from metrics.table import Table
 
 TruthT = TypeVar("TruthT", bound=msgspec.Struct)

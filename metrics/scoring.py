@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.bootstrap import check_statistics
+from metrics.statistics.bootstrap import check_statistics
 
 Missing = Literal["wrong", "exclude"]
 Status = Literal["scored", "missing_prediction", "rejected"]

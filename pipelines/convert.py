@@ -11,12 +11,12 @@ import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
-from metrics.convert import Converter, Part, UnreadableSource
+from metrics.converter import Converter, Part, UnreadableSource
 from metrics.scoring import explain
-from pipelines.errors import UsageError
-from pipelines.records import WriteRecords, encoded
-from transforms.files import match_glob
-from transforms.jsonl import open_uncompressed
+from pipelines.config.errors import UsageError
+from transforms.io.files import match_glob
+from transforms.io.jsonl import open_uncompressed
+from transforms.io.record_files import WriteRecords, encoded
 from transforms.records import InputProblem, writable
 
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)\Z", re.IGNORECASE)

@@ -10,22 +10,22 @@ import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
-from metrics.bootstrap import Bootstrap
-from metrics.describe import Description
+from metrics.description import Description
 from metrics.scoring import explain
-from metrics.sums import Sums
+from metrics.statistics.bootstrap import Bootstrap
+from metrics.statistics.sums import Sums
 from metrics.table import Table
-from pipelines.inputs import Inputs
-from pipelines.report import cell, data_table
+from pipelines.config.inputs import Inputs
+from pipelines.results.report import cell, data_table
 from transforms.combine import AddUp
-from transforms.labels import check_slice_count, slice_labels
+from transforms.io.published import Layout
+from transforms.io.staging import StagedFolder
 from transforms.pair import PairBySample, PairedSample
-from transforms.published import Layout
+from transforms.publish import Publish, WriteQuarantine, encode_json
 from transforms.quarantine import CauseCount, CountCauses
 from transforms.records import ColumnsReader, quarantined
 from transforms.slice import CheckSliceCount, Contribution, SliceKey
-from transforms.stage import StagedFolder
-from transforms.write import Publish, WriteQuarantine, encode_json
+from transforms.slice_labels import check_slice_count, slice_labels
 
 DOCUMENT, REPORT = "description.json", "description.md"
 LAYOUT = Layout("description", (REPORT, DOCUMENT), ("quarantine",))

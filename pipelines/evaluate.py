@@ -10,21 +10,21 @@ from typing import Any
 import apache_beam as beam
 
 from metrics.benchmark import Benchmark
-from metrics.bootstrap import Bootstrap
-from pipelines.errors import UsageError
-from pipelines.inputs import Inputs, find_inputs
-from pipelines.report import report
-from pipelines.result import LAYOUT, REPORT, SUMMARY, SUMS, RunResult, summary, sums_document, worst_first
-from pipelines.settings import Configuration
+from metrics.statistics.bootstrap import Bootstrap
+from pipelines.config.errors import UsageError
+from pipelines.config.inputs import Inputs, find_inputs
+from pipelines.config.settings import Configuration
+from pipelines.results.report import report
+from pipelines.results.run import LAYOUT, REPORT, SUMMARY, SUMS, RunResult, summary, sums_document, worst_first
 from transforms.combine import AddUp, MergeSums
-from transforms.figures import ComputeFigures
+from transforms.finalize import ComputeFigures
+from transforms.io.staging import StagedFolder
+from transforms.io.storage import prepare_output
 from transforms.pair import PairBySample
+from transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
 from transforms.quarantine import CountCauses
 from transforms.score import ScoredSample, ScoreSamples, ScoringPlan
 from transforms.slice import CheckSliceCount, SliceSamples
-from transforms.stage import StagedFolder
-from transforms.storage import STORAGE_ERRORS, make_folder, output_problem, write_probe
-from transforms.write import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class EvaluationPlan:
 def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan:
     """Finds the inputs of a run, and makes sure that there is a place for its result.
 
-    Raises UsageError where an input is missing or wrong, or the output cannot be written.
+    Raises UsageError where an input is missing or wrong, InputProblem where the output cannot be written.
     """
     settings = configuration.settings
     inputs = find_inputs(configuration, configuration.truth_columns())
@@ -53,15 +53,6 @@ def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan
         raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
     prepare_output(settings.output)
     return EvaluationPlan(configuration, inputs, settings.output, run_id)
-
-
-def prepare_output(output: str) -> None:
-    """Makes the output folder; raises UsageError where that cannot be done."""
-    try:
-        make_folder(output)
-        write_probe(output)
-    except (*STORAGE_ERRORS, ValueError) as error:
-        raise UsageError(output_problem(output, error).message) from error
 
 
 def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:

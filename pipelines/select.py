@@ -11,14 +11,14 @@ from typing import Any
 import apache_beam as beam
 import msgspec
 
-from pipelines.errors import UsageError, one_line
-from pipelines.inputs import Inputs
-from pipelines.records import WriteRecords, encoded
-from pipelines.result import SUMMARY
+from pipelines.config.errors import UsageError, one_line
+from pipelines.config.inputs import Inputs
+from pipelines.results.run import SUMMARY
+from transforms.io.published import Published
+from transforms.io.record_files import WriteRecords, encoded
+from transforms.io.storage import STORAGE_ERRORS
 from transforms.pair import PairBySample, PairedSample
-from transforms.published import Published
 from transforms.records import Framed, InputProblem
-from transforms.storage import STORAGE_ERRORS
 
 
 @dataclass(frozen=True)

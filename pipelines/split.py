@@ -10,13 +10,13 @@ import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
+from metrics.common.split import published_split
 from metrics.scoring import explain
-from metrics.split import published_split
-from pipelines.inputs import Inputs
-from pipelines.records import WriteRecords, encoded
-from transforms.labels import value_text
+from pipelines.config.inputs import Inputs
+from transforms.io.record_files import WriteRecords, encoded
 from transforms.pair import PairBySample, PairedSample
 from transforms.records import InputProblem, Quarantined, quarantined
+from transforms.slice_labels import value_text
 
 
 @dataclass(frozen=True)

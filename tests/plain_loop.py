@@ -11,7 +11,7 @@ import msgspec
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.registry import benchmark_class
-from metrics.sums import Sums
+from metrics.statistics.sums import Sums
 
 
 def make_benchmark(name: str, **options: Any) -> Benchmark[Any, Any, Any]:

@@ -16,10 +16,10 @@ import msgspec
 import pyarrow.parquet as pq
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.bootstrap import Bootstrap
-from metrics.sums import Sums
-from pipelines import cli
-from transforms import zstd
+from metrics.statistics.bootstrap import Bootstrap
+from metrics.statistics.sums import Sums
+from pipelines.cli import main
+from transforms.io import zstd
 
 Record = dict[str, Any]
 
@@ -74,7 +74,7 @@ def command(*arguments: str | Path) -> tuple[int, str, str]:
     handler = signal.getsignal(signal.SIGTERM)
     try:
         with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
-            code = cli.main([str(argument) for argument in arguments])
+            code = main.main([str(argument) for argument in arguments])
     finally:
         signal.signal(signal.SIGTERM, handler)
     return code, stdout.getvalue(), stderr.getvalue()

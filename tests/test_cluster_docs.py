@@ -11,8 +11,9 @@ from typing import Any
 
 import yaml
 
-from pipelines import cli, launch, settings
-from pipelines.commands import common
+from pipelines.cli import common, main
+from pipelines.config import settings
+from pipelines.runtime import launch
 from tests.flink.cluster import NETWORK_MIB, OFF_HEAP_MIB
 
 ROOT = Path(__file__).parents[1]
@@ -40,7 +41,7 @@ def commands(page: str) -> list[str]:
 
 def understood(command: str) -> None:
     plain = command.replace("\\$(date +%F)", "2026-01-31").replace("$(date +%F)", "2026-01-31")
-    parsed, rest = cli.parser().parse_known_args(shlex.split(plain)[1:])
+    parsed, rest = main.parser().parse_known_args(shlex.split(plain)[1:])
     assert parsed.config
     assert parsed.output
     launch.beam_options(rest)

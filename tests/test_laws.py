@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.bootstrap import Bootstrap, BootstrapSums, check_statistics
 from metrics.registry import BUILT_IN, benchmark_class, benchmark_names
-from metrics.sums import Sums
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums, check_statistics
+from metrics.statistics.sums import Sums
 from tests import toy
 from tests.plain_loop import comparable, make_benchmark
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import msgspec
 
 from metrics.benchmark import Benchmark, MetricSpec, Pair, RejectedRecord, SampleScore
-from metrics.ratios import ratio
 from metrics.registry import BUILT_IN
-from metrics.sums import Sums
+from metrics.statistics.ratios import ratio
+from metrics.statistics.sums import Sums
 from metrics.table import Table
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import apache_beam as beam
 
-from metrics.bootstrap import Bootstrap, BootstrapSums
-from metrics.sums import Sums
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.sums import Sums
+from transforms.blas import one_blas_thread
 from transforms.slice import Contribution
-from transforms.threads import one_blas_thread
 
 
 @dataclass(slots=True)

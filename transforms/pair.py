@@ -8,8 +8,8 @@ import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
-from metrics.sums import Sums
-from transforms.observe import Observed
+from metrics.statistics.sums import Sums
+from transforms.counters import Observed
 from transforms.read import side_name
 from transforms.records import GROUND_TRUTH, Framed, Origin, Quarantined, quarantined
 

@@ -1,267 +1,162 @@
-"""Puts a result into its place as a whole: the step of a run that nobody may see half done."""
+"""Writes the result: rows of samples, the quarantine, and at last the summary, each file whole or not at all."""
 
 from __future__ import annotations
 
-import contextlib
-import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, BinaryIO
 
-from transforms import links
-from transforms.claim import Claim, acquire, beat, held_claim
-from transforms.published import (
-    ENDINGS,
-    Layout,
-    Manifest,
-    Published,
-    TakenOver,
-    encode_manifest,
-    find_published,
-    manifest_names,
-    next_manifest,
-)
-from transforms.records import InputProblem
-from transforms.stage import mark_abandoned, remove_staging, staging_folder
-from transforms.storage import (
-    STORAGE_ERRORS,
-    delete_files,
-    delete_folder,
-    list_folder,
-    make_folder,
-    new_run_id,
-    output_problem,
-    rename_files,
-    write_file,
-)
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.parquet as pq
+from apache_beam.transforms.window import GlobalWindows
+from apache_beam.utils.windowed_value import WindowedValue
 
-FILES_PER_MOVE = 200
+from transforms.io.publication import publish
+from transforms.io.published import Layout, TakenOver
+from transforms.io.staging import StageBundles, StagedFolder
+from transforms.records import Quarantined
+from transforms.sample_schema import sample_schema
+from transforms.score import ScoredSample
 
-MayPublish = Callable[[], None]
+ROWS_PER_TABLE = 2048
 
 
-def own_output(output: str, claim: Claim, layout: Layout) -> None:
-    """Makes a run the owner of an output, and clears away what dead runs have left there.
+def no_samples(figures: Sequence[str]) -> bytes:
+    """Returns a Parquet file of samples without rows."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(sample_schema(figures).empty_table(), sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
-    Raises InputProblem where another run owns the output, or it cannot be written.
+
+class WriteSamples(beam.PTransform):
+    """Writes ScoredSample as Parquet to the staged folder; returns the names of the files."""
+
+    def __init__(self, folder: StagedFolder, names: Sequence[str], figures: Sequence[str]) -> None:
+        super().__init__()
+        self._folder = folder
+        self._names = tuple(names)
+        self._figures = tuple(figures)
+
+    def expand(self, samples: beam.PCollection) -> beam.PCollection:
+        """Gathers rows into tables, and tables into files."""
+        writer = partial(_table_writer, self._figures)
+        return (
+            samples
+            | "Tables" >> beam.ParDo(RowsToTables(self._names, self._figures))
+            | "WriteParquet" >> beam.ParDo(StageBundles(self._folder, ".parquet", writer)).with_output_types(str)
+        )
+
+
+def _table_writer(figures: tuple[str, ...], stream: BinaryIO) -> Any:
+    return pq.ParquetWriter(stream, sample_schema(figures), compression="zstd")
+
+
+class RowsToTables(beam.DoFn):
+    """Turns rows of a bundle into Arrow tables, column by column."""
+
+    def __init__(self, names: tuple[str, ...], figures: tuple[str, ...]) -> None:
+        self._names = names
+        self._figures = figures
+
+    def start_bundle(self) -> None:
+        """Starts with no rows."""
+        self._rows: list[ScoredSample] = []
+
+    def process(self, sample: ScoredSample) -> Iterator[Any]:
+        """Keeps a row, and yields a table when enough have come together."""
+        self._rows.append(sample)
+        if len(self._rows) >= ROWS_PER_TABLE:
+            yield self._table()
+
+    def finish_bundle(self) -> Iterator[WindowedValue]:
+        """Yields what is left."""
+        if self._rows:
+            yield GlobalWindows.windowed_value(self._table())
+
+    def _table(self) -> Any:
+        rows, self._rows = self._rows, []
+        columns: list[Any] = [
+            [row.sample_id for row in rows],
+            [self._names[row.system] for row in rows],
+            [row.status for row in rows],
+        ]
+        columns += [[row.figures.get(name) for row in rows] for name in self._figures]
+        columns.append([row.details.decode() for row in rows])
+        schema = sample_schema(self._figures)
+        return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)
+
+
+class WriteQuarantine(beam.PTransform):
+    """Writes Quarantined as JSON lines to the staged folder; returns the names of the files."""
+
+    def __init__(self, folder: StagedFolder) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def expand(self, entries: beam.PCollection) -> beam.PCollection:
+        """Writes one line for each entry."""
+        return (
+            entries
+            | "Lines" >> beam.Map(Quarantined.to_bytes)
+            | "WriteLines" >> beam.ParDo(StageBundles(self._folder, ".jsonl", LineWriter)).with_output_types(str)
+        )
+
+
+class LineWriter:
+    """Writes lines to a stream."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, line: bytes) -> None:
+        """Writes one line, given without its end."""
+        self._stream.write(line + b"\n")
+
+    def close(self) -> None:
+        """Has nothing left to write."""
+
+
+class Publish(beam.PTransform):
+    """Waits for all parts of the result, makes its documents of them, and publishes everything as a whole.
+
+    A run that has lost its claim on the output meanwhile ends without a result.
+
+    parts: named collections; FOLDER_files holds the names of the staged files of each folder of the layout.
+    make: from {name: list of elements} to {file name: content}.
     """
 
-    def published() -> str | None:
-        found = find_published(output, layout)
-        return found.run_id if found else None
+    def __init__(
+        self, output: str, run_id: str, layout: Layout, make: Callable[[dict[str, list[Any]]], dict[str, bytes]]
+    ) -> None:
+        super().__init__()
+        self._output = output
+        self._run_id = run_id
+        self._layout = layout
+        self._make = make
 
-    dead = acquire(output, claim, published)
-    try:
-        for run_id in dead:
-            mark_abandoned(output, run_id)
-        if dead:
-            settle(output, layout)
-    except BaseException as error:
-        with contextlib.suppress(*STORAGE_ERRORS):
-            mark_abandoned(output, claim.run_id)
-        if isinstance(error, STORAGE_ERRORS):
-            raise output_problem(output, error) from error
-        raise
+    def expand(self, parts: dict[str, beam.PCollection]) -> beam.PCollection:
+        """Runs once, with each part as a side input.
 
+        Grouped under one key, all parts would be one element, and a shuffle holds elements of some 10 MB only.
+        """
+        pipeline = next(iter(parts.values())).pipeline
+        gathered = {name: beam.pvalue.AsList(part) for name, part in parts.items()}
+        return pipeline | "Start" >> beam.Create([None]) | "Publish" >> beam.Map(self._publish, **gathered)
 
-@contextlib.contextmanager
-def owned_output(output: str, claim: Claim, layout: Layout) -> Iterator[None]:
-    """Makes a run the owner of an output for the time of this block; of one that fails, nothing stays there.
-
-    A job that goes on after an interrupt, until its runner has cancelled it, publishes nothing.
-    Raises InputProblem where another run owns the output, or it cannot be written.
-    """
-    own_output(output, claim, layout)
-    try:
-        yield
-    except BaseException as error:
-        with contextlib.suppress(*STORAGE_ERRORS):
-            if claim.is_job and isinstance(error, KeyboardInterrupt):
-                mark_abandoned(output, claim.run_id)
-            else:
-                clean_up(output, claim.run_id, layout)
-        raise
-    with contextlib.suppress(*STORAGE_ERRORS):
-        mark_abandoned(output, claim.run_id)
+    def _publish(self, _: None, **parts: list[Any]) -> bool:
+        files = self._make(parts)
+        staged = {folder: parts[f"{folder}_files"] for folder in self._layout.folders}
+        try:
+            publish(self._output, self._run_id, self._layout, files, staged)
+        except TakenOver:
+            # The command, if it still waits, finds that the result is not this run's.
+            return False
+        return True
 
 
-def publish(
-    output: str, run_id: str, layout: Layout, files: Mapping[str, bytes], staged: Mapping[str, Sequence[str]]
-) -> None:
-    """Publishes the result of a run: the content of `files`, and the staged files of each folder.
-
-    Everything is written before anything that a reader sees changes. Then one step makes it the result. Whatever
-    goes wrong before it leaves the earlier result. A second attempt goes on where the first one stopped.
-
-    Raises TakenOver where the run has lost its claim, InputProblem where the output cannot be written, and
-    FileNotFoundError where a staged file is gone.
-    """
-
-    def may_publish() -> None:
-        if held_claim(output, run_id) is None:
-            raise TakenOver(output)
-
-    may_publish()
-    beat(output, run_id)
-    try:
-        if links.can_link(output, run_id):
-            links.publish(output, run_id, layout, files, staged, may_publish)
-        else:
-            _publish_by_manifest(output, run_id, layout, files, staged, may_publish)
-    except STORAGE_ERRORS as error:
-        may_publish()
-        raise output_problem(output, error) from error
-    # The result is in place; what is left over does no harm, and the next run removes it.
-    with contextlib.suppress(*STORAGE_ERRORS):
-        claim = held_claim(output, run_id)
-        remove_staging(output, run_id)
-        if claim and claim.detached:
-            mark_abandoned(output, run_id)
-
-
-def clean_up(output: str, run_id: str, layout: Layout) -> None:
-    """Removes what a run has written that failed; the earlier result is in place afterwards, also by plain names.
-
-    A run that has lost its claim leaves the result to the run that has it now.
-    """
-    owned = held_claim(output, run_id)
-    mark_abandoned(output, run_id)
-    if owned:
-        settle(output, layout)
-
-
-def settle(output: str, layout: Layout) -> None:
-    """Removes what runs that broke off have left of a result, and puts the one that counts under the plain names."""
-    if links.is_linked(output, layout):
-        links.settle(output, layout, links.unused(output, layout))
-        return
-    manifests = manifest_names(output, layout)
-    if manifests:
-        found = find_published(output, layout)
-        if found:
-            _copy_to_plain_names(output, layout, {name: found.read(name) for name in layout.files})
-            _delete(output, layout, _others(output, layout), found, manifests[-1])
-    elif list_folder(posixpath.join(output, layout.hidden)):
-        found = find_published(output, layout)
-        _delete(output, layout, _others(output, layout), found, "")
-        if not found:
-            delete_files([posixpath.join(output, name) for name in layout.files])
-
-
-def _publish_by_manifest(
-    output: str,
-    run_id: str,
-    layout: Layout,
-    files: Mapping[str, bytes],
-    staged: Mapping[str, Sequence[str]],
-    may_publish: MayPublish,
-) -> None:
-    """Publishes where there are no links: a manifest, written last, names the files that belong together.
-
-    The plain names are replaced after it, one by one; whoever reads them meanwhile may see files of two runs.
-    """
-    _adopt(output, layout)
-    others = _others(output, layout)
-    attempt = f"{run_id}-{new_run_id()}"
-    # The files inside folders have names of their own in any run.
-    paths = {name: name if "/" in name else posixpath.join(layout.hidden, attempt, name) for name in files}
-    for name, path in paths.items():
-        write_file(posixpath.join(output, path), files[name])
-    for folder, names in staged.items():
-        _move(output, run_id, folder, names)
-        paths |= {f"{folder}/{name}": f"{folder}/{name}" for name in names}
-    earlier = manifest_names(output, layout)
-    manifest = next_manifest(earlier, attempt)
-    beat(output, run_id)
-    may_publish()
-    try:
-        write_file(posixpath.join(output, layout.hidden, manifest), encode_manifest(Manifest(run_id, paths)))
-        _copy_to_plain_names(output, layout, {name: files[name] for name in layout.files})
-    except STORAGE_ERRORS:
-        # A write that was reported as failed may have come about all the same.
-        with _new_result_counts(output):
-            if not earlier:
-                # Without a manifest, what is there under the plain names would count.
-                delete_files([posixpath.join(output, name) for name in layout.files])
-            delete_files([posixpath.join(output, layout.hidden, manifest)])
-        raise
-    # The folders must not hold files of two runs, for those who read them by their plain names.
-    found = find_published(output, layout)
-    try:
-        _delete(output, layout, others, found, manifest)
-    except STORAGE_ERRORS:
-        with _new_result_counts(output):
-            _delete(output, layout, others, found, manifest)
-
-
-@contextlib.contextmanager
-def _new_result_counts(output: str) -> Iterator[None]:
-    """Says so where the files under the plain names are not those of the result that counts."""
-    try:
-        yield
-    except STORAGE_ERRORS as error:
-        problem = output_problem(output, error).message
-        raise InputProblem(f"{problem}; the new result counts, but files of the earlier one are left") from error
-
-
-def _adopt(output: str, layout: Layout) -> None:
-    """Gives a result that is there under plain names alone a manifest, so that it is never without one."""
-    found = find_published(output, layout)
-    if found is None or manifest_names(output, layout):
-        return
-    attempt = f"{new_run_id()}-{new_run_id()}"
-    paths = {name: path.removeprefix(output.rstrip("/") + "/") for name, path in found.files.items()}
-    for name in layout.files:
-        if name in found.files:
-            paths[name] = posixpath.join(layout.hidden, attempt, name)
-            write_file(posixpath.join(output, paths[name]), found.read(name))
-    document = encode_manifest(Manifest(attempt.partition("-")[0], paths))
-    write_file(posixpath.join(output, layout.hidden, next_manifest([], attempt)), document)
-
-
-def _move(output: str, run_id: str, folder: str, names: Sequence[str]) -> None:
-    """Moves staged files into a folder of the output, but for those that an earlier attempt has moved."""
-    source, target = posixpath.join(staging_folder(output, run_id), folder), posixpath.join(output, folder)
-    staged, placed = set(list_folder(source)), set(list_folder(target))
-    lost = sorted(set(names) - staged - placed)
-    if lost:
-        raise FileNotFoundError(f"{posixpath.join(source, lost[0])}: written by this run, but gone")
-    make_folder(target)
-    # A move that broke off between its copy and the removal of the source is done again.
-    moved = sorted(staged & set(names))
-    for start in range(0, len(moved), FILES_PER_MOVE):
-        some = moved[start : start + FILES_PER_MOVE]
-        rename_files([(posixpath.join(source, name), posixpath.join(target, name)) for name in some])
-        beat(output, run_id)
-
-
-def _copy_to_plain_names(output: str, layout: Layout, files: Mapping[str, bytes]) -> None:
-    for name in sorted(files, key=layout.files.index):
-        write_file(posixpath.join(output, name), files[name])
-
-
-def _others(output: str, layout: Layout) -> list[str]:
-    """Returns the paths of the files and folders in an output that are named as a run names them."""
-    hidden = posixpath.join(output, layout.hidden)
-    paths = [posixpath.join(hidden, name) for name in list_folder(hidden)]
-    unfinished = tuple(f"{name}." for name in layout.files)
-    names = [name for name in list_folder(output) if name.startswith(unfinished) and name.endswith(".part")]
-    paths += [posixpath.join(output, name) for name in names]
-    for folder in layout.folders:
-        names = [*list_folder(posixpath.join(output, folder))]
-        paths += [posixpath.join(output, folder, name) for name in names if layout.owns(folder, name)]
-    return sorted(paths)
-
-
-def _delete(output: str, layout: Layout, paths: Sequence[str], found: Published | None, manifest: str) -> None:
-    """Deletes those of the paths that do not belong to the published result `found`, which `manifest` describes.
-
-    The manifests go before the files that they name.
-    """
-    hidden = posixpath.join(output, layout.hidden)
-    kept = {posixpath.join(hidden, manifest), *(found.files.values() if found else ())}
-    kept |= {posixpath.dirname(path) for path in kept}
-    gone = [path for path in paths if path not in kept]
-    delete_files([path for path in gone if path.endswith(".json")])
-    delete_files([path for path in gone if path.endswith(ENDINGS)])
-    for path in gone:
-        if not path.endswith((".json", *ENDINGS)):
-            delete_folder(path)
+def encode_json(document: Any) -> bytes:
+    """Returns a JSON document for people and programs: indented, keys as given, no NaN."""
+    return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -13,12 +13,13 @@ import msgspec
 from apache_beam.pvalue import TaggedOutput
 
 from metrics.scoring import explain
-from metrics.sums import Sums
-from transforms import blocks, depth
-from transforms.files import Part, SourceFile, part_size, split_file
-from transforms.jsonl import Line, LineReader
-from transforms.observe import PROGRESS, Observed
-from transforms.parquet import Row, RowLimits, RowReader
+from metrics.statistics.sums import Sums
+from transforms.counters import PROGRESS, Observed
+from transforms.io import json_depth as depth
+from transforms.io import restriction
+from transforms.io.files import Part, SourceFile, part_size, split_file
+from transforms.io.jsonl import Line, LineReader
+from transforms.io.parquet import Row, RowLimits, RowReader
 from transforms.records import (
     GROUND_TRUTH,
     JSON,
@@ -32,7 +33,7 @@ from transforms.records import (
 )
 
 LONGEST_SAMPLE_ID = 1024
-UNREAD = beam.DoFn.RestrictionParam(blocks.UnreadOfPart())
+UNREAD = beam.DoFn.RestrictionParam(restriction.UnreadOfPart())
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +147,10 @@ class ReadPart(beam.DoFn):
         unread = tracker.current_restriction()
         side = part.file.side
         count = _Count(absent=set(self._columns[side].counted))
-        found = blocks.KEPT_READERS.take(unread) or blocks.BlockReader(self._blocks(part, unread))
+        found = restriction.KEPT_READERS.take(unread) or restriction.BlockReader(self._blocks(part, unread))
         name, reached = uuid.uuid4().hex, unread.start
         for block in found:
-            if not tracker.try_claim(blocks.Claim(block.place, name)):
+            if not tracker.try_claim(restriction.Claim(block.place, name)):
                 found.put_back(block)
                 break
             yield from self._give(side, block.records, count)
@@ -158,9 +159,9 @@ class ReadPart(beam.DoFn):
                 tracker.defer_remainder()
                 break
         else:
-            tracker.try_claim(blocks.Claim(None, name))
+            tracker.try_claim(restriction.Claim(None, name))
         if tracker.current_restriction().stop == reached != unread.stop and part.is_read_in_order:
-            blocks.KEPT_READERS.keep(replace(unread, start=reached, reader=name), found)
+            restriction.KEPT_READERS.keep(replace(unread, start=reached, reader=name), found)
         else:
             found.close()
         Observed.read.inc(count.read)
@@ -197,7 +198,7 @@ class ReadPart(beam.DoFn):
             values = self._column_readers[names].read(Framed.from_bytes(frame))
             absent.difference_update(name for name, value in zip(names, values, strict=True) if value is not None)
 
-    def _blocks(self, part: Part, unread: blocks.Unread) -> Generator[blocks.Block, None, None]:
+    def _blocks(self, part: Part, unread: restriction.Unread) -> Generator[restriction.Block, None, None]:
         """Yields what becomes of the records of a part, block by block; a block without records tells of progress."""
         reader: LineReader | RowReader
         if part.file.format == "parquet":
@@ -215,11 +216,11 @@ class ReadPart(beam.DoFn):
             elif found is not None:
                 records.append(self._row(part.file, found))
                 size += len(found.payload)
-            if found is None or len(records) >= blocks.RECORDS_PER_BLOCK or size >= blocks.BYTES_PER_BLOCK:
-                yield blocks.Block(records, reader.place)
+            if found is None or len(records) >= restriction.RECORDS_PER_BLOCK or size >= restriction.BYTES_PER_BLOCK:
+                yield restriction.Block(records, reader.place)
                 records, size = [], 0
         if records:
-            yield blocks.Block(records, reader.place)
+            yield restriction.Block(records, reader.place)
 
     def _line(self, file: SourceFile, line: Line) -> tuple[str, bytes] | Quarantined:
         origin = Origin(file.side, file.number, line.position, line.line, file.path)

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from transforms import zstd
+from transforms.io import zstd
 
 GROUND_TRUTH = -1
 """The number of the ground-truth side; systems are numbered from 0."""

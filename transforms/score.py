@@ -15,12 +15,12 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from metrics.benchmark import Benchmark, MissingTool, Pair
 from metrics.scoring import Missing, Outcome, Result, Status, explain, score_pairs
-from transforms.labels import MOST_SLICES_PER_SAMPLE, check_slice_count, cluster_unit
-from transforms.observe import PROGRESS, Observed, timing
+from transforms.blas import one_blas_thread
+from transforms.counters import PROGRESS, Observed, timing
 from transforms.pair import PairedSample
 from transforms.read import side_name
 from transforms.records import Cause, ColumnsReader, Framed, InputProblem, Quarantined, quarantined
-from transforms.threads import one_blas_thread
+from transforms.slice_labels import MOST_SLICES_PER_SAMPLE, check_slice_count, cluster_unit
 
 WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
 """What counts, by side, the records of scored samples that hold nothing but nulls of the fields of the benchmark."""

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import apache_beam as beam
 
-from metrics.bootstrap import Bootstrap
-from transforms.labels import slice_labels
+from metrics.statistics.bootstrap import Bootstrap
 from transforms.records import InputProblem
 from transforms.score import ScoredSample
+from transforms.slice_labels import slice_labels
 
 MOST_SLICES = 10_000
 

@@ -2,6 +2,6 @@
 
 import sys
 
-from pipelines.template import main
+from pipelines.runtime.dataflow_template import main
 
 sys.exit(main())

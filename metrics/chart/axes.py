@@ -20,7 +20,7 @@ from typing import Any
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import Axes, AxisAnalysis, ImageSize, Tick, identifier_text
 from metrics.chart.task_score import TaskScore, listed
-from metrics.ratios import f_measure
+from metrics.statistics.ratios import f_measure
 
 
 @dataclass(frozen=True, slots=True)

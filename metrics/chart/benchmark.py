@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from metrics.benchmark import Benchmark, RejectedRecord, SampleScore
-from metrics.budget import Budget
 from metrics.chart.axes import score_axes
 from metrics.chart.classes import (
     chart_class,
@@ -15,7 +14,7 @@ from metrics.chart.classes import (
     score_chart_class,
     score_text_roles,
 )
-from metrics.chart.convert import ChartConverter
+from metrics.chart.converter import ChartConverter
 from metrics.chart.elements import score_elements
 from metrics.chart.legend import score_legend
 from metrics.chart.limits import check_size
@@ -34,8 +33,9 @@ from metrics.chart.records import (
 from metrics.chart.series import score_series
 from metrics.chart.task_score import TaskScore
 from metrics.chart.text_blocks import score_text_blocks
-from metrics.ratios import f_measure, mean, ratio
-from metrics.sums import Sums
+from metrics.common.budget import Budget
+from metrics.statistics.ratios import f_measure, mean, ratio
+from metrics.statistics.sums import Sums
 from metrics.table import Table
 
 # The classes of charts that tasks 6a, 6b and 7 have a measure for, by a word of their name.

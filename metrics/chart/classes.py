@@ -26,8 +26,8 @@ from metrics.chart.records import (
     output_of,
 )
 from metrics.chart.task_score import TaskScore, listed, shortened
-from metrics.ratios import f_measure, mean, ratio
-from metrics.sums import Sums
+from metrics.statistics.ratios import f_measure, mean, ratio
+from metrics.statistics.sums import Sums
 from metrics.table import Table
 
 NONE = "(none)"

@@ -22,16 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from metrics.assignment import best_assignment
 from metrics.benchmark import RejectedRecord
-from metrics.budget import Budget
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import BoxPlot, BoxPlotElement, ImageSize, Point, VisualElements
 from metrics.chart.series import SUMMARY
 from metrics.chart.similarity import continuous_similarity
 from metrics.chart.task_score import TaskScore, listed, mean_score
 from metrics.chart.work import PAIR_OF_SERIES, assignment_steps, pair_steps
-from metrics.geometry import Array
+from metrics.common.assignment import best_assignment
+from metrics.common.budget import Budget
+from metrics.common.geometry import Array
 
 
 def score_elements(

@@ -16,7 +16,7 @@ import numpy as np
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import Legend, LegendPair, identifier_text
 from metrics.chart.task_score import TaskScore, listed, mean_score
-from metrics.geometry import box_ious
+from metrics.common.geometry import box_ious
 
 
 def score_legend(truth: Legend, prediction: Legend | None, options: ChartOptions) -> TaskScore:

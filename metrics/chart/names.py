@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from metrics.budget import Budget
 from metrics.chart.latex import without_latex
 from metrics.chart.records import Scalar
+from metrics.common.budget import Budget
 
 # What is longer is no block of a chart.
 LONGEST_LATEX = 1000

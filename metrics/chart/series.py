@@ -26,9 +26,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from metrics.assignment import best_assignment
 from metrics.benchmark import RejectedRecord
-from metrics.budget import Budget
 from metrics.chart.names import label, number
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import BoxSummary, DataPoint, DataSeries, Scalar, is_empty
@@ -42,8 +40,10 @@ from metrics.chart.similarity import (
 )
 from metrics.chart.task_score import TaskScore, listed, mean_score, shortened
 from metrics.chart.work import PAIR_OF_SERIES, assignment_steps, edit_distance_steps, pair_steps
-from metrics.geometry import Array
-from metrics.text import normalised_edit_distances
+from metrics.common.assignment import best_assignment
+from metrics.common.budget import Budget
+from metrics.common.geometry import Array
+from metrics.common.text import normalised_edit_distances
 
 SUMMARY = ("first_quartile", "max", "min", "median", "third_quartile")
 

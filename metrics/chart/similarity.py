@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from metrics.assignment import best_assignment
-from metrics.budget import Budget
 from metrics.chart.work import assignment_steps
-from metrics.geometry import Array
-from metrics.ratios import f_measure
+from metrics.common.assignment import best_assignment
+from metrics.common.budget import Budget
+from metrics.common.geometry import Array
+from metrics.statistics.ratios import f_measure
 
 # Below this share of unexplained variance 1 - r^2 has lost too many digits.
 SMALL_INDEPENDENCE = 1e-6

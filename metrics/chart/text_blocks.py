@@ -21,15 +21,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from metrics.budget import Budget
 from metrics.chart.names import normalised_text
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import TextBlocks, identifier_text
 from metrics.chart.task_score import TaskScore, listed, shortened
 from metrics.chart.work import error_rate_steps, pair_steps
-from metrics.geometry import Array, box_areas, box_intersections, box_ious
-from metrics.ratios import f_measure
-from metrics.text import character_error_rate
+from metrics.common.budget import Budget
+from metrics.common.geometry import Array, box_areas, box_intersections, box_ious
+from metrics.common.text import character_error_rate
+from metrics.statistics.ratios import f_measure
 
 PIXEL = 1.0
 # How many rows of a table of pairs, and how many pairs, are worked on at once, which bounds the memory.

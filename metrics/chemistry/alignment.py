@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from metrics.budget import Budget
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.surroundings import Neighbour, turn
+from metrics.common.budget import Budget
 
 TEXT_COST = 10.0
 DEGREE_COST = 30.0

@@ -10,9 +10,8 @@ import msgspec
 from rapidfuzz.distance import Levenshtein
 
 from metrics.benchmark import Benchmark, RejectedRecord, SampleScore, Side
-from metrics.budget import Budget
 from metrics.chemistry.alignment import EDITS_IN_A_STEP
-from metrics.chemistry.convert import ChemistryConverter
+from metrics.chemistry.converter import ChemistryConverter
 from metrics.chemistry.draw import draw_lines
 from metrics.chemistry.latex_text import tokenize
 from metrics.chemistry.line import Line, Reading, Region, comparable, read_line
@@ -20,9 +19,10 @@ from metrics.chemistry.matcher import Match, match_molecules
 from metrics.chemistry.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
 from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
-from metrics.convert import Converter
-from metrics.ratios import ratio
-from metrics.sums import Sums
+from metrics.common.budget import Budget
+from metrics.converter import Converter
+from metrics.statistics.ratios import ratio
+from metrics.statistics.sums import Sums
 
 DETAIL_CHARACTERS = 200
 

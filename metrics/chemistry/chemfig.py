@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from metrics.budget import Budget
 from metrics.chemistry.chemfig_source import ChemfigSource, Submolecule
 from metrics.chemistry.fields import LARGEST_ANGLE, read_hook, read_length, read_number, split_fields
 from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND
 from metrics.chemistry.sketch import DrawnBond, Sketch
 from metrics.chemistry.unreadable import UnreadableMolecule
+from metrics.common.budget import Budget
 
 BOND_STARTS = "-=~<>"
 DEEPEST_GROUP = 150

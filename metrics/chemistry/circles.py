@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from metrics.budget import Budget
 from metrics.chemistry.molecule import CIRCLE_BOND, Atom, Bond, Molecule
+from metrics.common.budget import Budget
 
 REACH = 0.5
 """Atoms of the ring are this share of the radius nearer or farther than the radius, at most."""

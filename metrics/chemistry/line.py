@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metrics.budget import Budget
 from metrics.chemistry.flat import flat_text
 from metrics.chemistry.latex_text import normalize, tokenize
 from metrics.chemistry.molecule import Molecule
@@ -17,6 +16,7 @@ from metrics.chemistry.protocol import Protocol
 from metrics.chemistry.regions import SourceRegion, cut_as_latex, cut_as_tool
 from metrics.chemistry.sketch import tied
 from metrics.chemistry.ssml import plain
+from metrics.common.budget import Budget
 
 LITERAL = re.compile(r"\\[A-Za-z]+|\\[^ \t\r\n\f\v]|[^ \t\r\n\f\v]")
 """The tokens of text that counts as it is written; an ideographic blank is a character."""

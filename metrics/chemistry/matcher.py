@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.budget import Budget
 from metrics.chemistry.alignment import unlikeness
 from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import Protocol
 from metrics.chemistry.walk import Drawings, Walk
+from metrics.common.budget import Budget
 
 MOST_STARTS = 4
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from metrics.budget import Budget
 from metrics.chemistry.chemfig import read_chemfig
 from metrics.chemistry.chemfig_source import CLOSING, Submolecule, bracket_ends
 from metrics.chemistry.fields import read_number
@@ -14,6 +13,7 @@ from metrics.chemistry.protocol import Protocol
 from metrics.chemistry.sketch import Sketch
 from metrics.chemistry.ssml import has_own_words, is_ssml, read_ssml
 from metrics.chemistry.unreadable import UnreadableMolecule
+from metrics.common.budget import Budget
 
 CHEMFIG = "\\chemfig"
 COMMAND = re.compile(r"\\chemfig(?![A-Za-z])|\\(?:re)?definesubmol(?![A-Za-z])")

@@ -11,11 +11,11 @@ import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from metrics.budget import Budget
 from metrics.chemistry.circles import tie_circles
 from metrics.chemistry.latex_text import normalize, tokenize
 from metrics.chemistry.molecule import CIRCLE_BOND, Atom, Bond, Molecule
 from metrics.chemistry.protocol import Protocol
+from metrics.common.budget import Budget
 
 SAME_PLACE = 0.01
 """Atoms closer than this (in bond lengths) are drawn at one place."""

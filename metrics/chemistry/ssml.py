@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from metrics.budget import Budget
 from metrics.chemistry.protocol import Protocol
 from metrics.chemistry.sketch import Sketch
 from metrics.chemistry.unreadable import UnreadableMolecule
+from metrics.common.budget import Budget
 
 OPEN, CLOSE = "branch(", "branch)"
 BOND_TYPES = (">:", "<:", ">|", "<|", "-:", "=_", "=^", "~/", "-", "=", "~", ">", "<")

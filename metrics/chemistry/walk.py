@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from metrics.budget import Budget
 from metrics.chemistry.alignment import aligned
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.surroundings import Neighbour, surroundings, turn
+from metrics.common.budget import Budget
 
 
 @dataclass(slots=True)

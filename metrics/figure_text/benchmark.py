@@ -13,11 +13,11 @@ import numpy as np
 import shapely
 
 from metrics.benchmark import Benchmark, RejectedRecord, SampleScore
-from metrics.budget import Budget
-from metrics.convert import Converter
-from metrics.describe import Description
-from metrics.figure_text.convert import FigureTextConverter
-from metrics.figure_text.describe import FigureTextDescription
+from metrics.common.budget import Budget
+from metrics.converter import Converter
+from metrics.description import Description
+from metrics.figure_text.converter import FigureTextConverter
+from metrics.figure_text.description import FigureTextDescription
 from metrics.figure_text.details import describe_matches
 from metrics.figure_text.deteval import Matching, Rules, match
 from metrics.figure_text.draw import draw_regions
@@ -30,7 +30,7 @@ from metrics.figure_text.regions import MOST_SIDES_TRIED, BoolArray, Located, lo
 from metrics.figure_text.spotting import PairList, agree, spot, text_numbers
 from metrics.figure_text.tables import match_table, subset_names, subset_table
 from metrics.figure_text.values import headline_values, subset_values
-from metrics.sums import Sums
+from metrics.statistics.sums import Sums
 from metrics.table import Table
 
 ALL_REGIONS = ""

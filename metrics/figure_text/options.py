@@ -25,7 +25,7 @@ class FigureTextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     agreement_overlap: two annotators' regions agree from this 2 common / (sum of areas) on.
     case_sensitive: whether "dna" is a wrong reading of "DNA".
     min_confidence: detections with a lower confidence are left out; null keeps all.
-    max_steps: a sample that takes more work is rejected; see metrics.budget.
+    max_steps: a sample that takes more work is rejected; see metrics.common.budget.
     """
 
     protocol: Literal["published", "icdar2013"] = "published"

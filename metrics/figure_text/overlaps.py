@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import shapely
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.figure_text.regions import BoolArray, FloatArray, IntArray, Regions
 
 MOST_PAIRS = 1_000_000

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.figure_text.regions import BoolArray, FloatArray, IntArray
 
 _PAIRS_PER_STEP = 4

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.figure_text.overlaps import Overlaps, measure, pair_boxes
 from metrics.figure_text.pairing import pair_up
 from metrics.figure_text.regions import BoolArray, FloatArray, IntArray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from metrics.figure_text.values import detections
-from metrics.sums import Sums
+from metrics.statistics.sums import Sums
 from metrics.table import Table
 
 _FAMILIES = ("detection.regions[", "word_recognition.words[")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from metrics.figure_text.options import FigureTextOptions
-from metrics.ratios import f_measure, ratio
+from metrics.statistics.ratios import f_measure, ratio
 
 Read = Callable[[str], float]
 

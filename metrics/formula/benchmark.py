@@ -11,20 +11,20 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side
-from metrics.budget import Budget
-from metrics.formula.bleu import ORDER, BleuCounts, bleu
-from metrics.formula.documents.pairs import FormulaPair
+from metrics.common.budget import Budget
+from metrics.formula.cdm.bleu import ORDER, BleuCounts, bleu
+from metrics.formula.cdm.scoring import Reading, read, render, score_pair, typesetting_cost
+from metrics.formula.cdm.totals import RANGES, range_label, sample_score
 from metrics.formula.draw import draw_pairs
-from metrics.formula.marks import Marked
+from metrics.formula.formula_pair import FormulaPair
+from metrics.formula.latex.token_markup import Marked
+from metrics.formula.latex.work import START_STEPS
 from metrics.formula.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
-from metrics.formula.samples import formula_pairs
-from metrics.formula.scoring import Reading, read, render, score_pair, typesetting_cost
-from metrics.formula.totals import RANGES, range_label, sample_score
-from metrics.formula.typeset import Allowance, Typesetter
-from metrics.formula.work import START_STEPS
-from metrics.ratios import ratio
-from metrics.sums import Sums
+from metrics.formula.render.typeset import Allowance, Typesetter
+from metrics.formula.sample_pairs import formula_pairs
+from metrics.statistics.ratios import ratio
+from metrics.statistics.sums import Sums
 from metrics.table import Table
 
 GROUP = 400

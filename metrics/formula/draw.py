@@ -10,11 +10,11 @@ import io
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from metrics.formula.boxes import DPI
-from metrics.formula.images import draw_image
-from metrics.formula.matching import match
-from metrics.formula.scoring import Reading, Rendering
-from metrics.formula.typeset import Typesetter
+from metrics.formula.cdm.matching import match
+from metrics.formula.cdm.scoring import Reading, Rendering
+from metrics.formula.render.boxes import DPI
+from metrics.formula.render.raster import draw_image
+from metrics.formula.render.typeset import Typesetter
 
 SHARPNESS = 2
 """The formulas are drawn at this multiple of 200 dpi."""

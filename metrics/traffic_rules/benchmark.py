@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from metrics.benchmark import Benchmark, SampleScore
-from metrics.budget import Budget
-from metrics.convert import Converter
-from metrics.ratios import f_measure, ratio
-from metrics.sums import Sums
+from metrics.common.budget import Budget
+from metrics.converter import Converter
+from metrics.statistics.ratios import f_measure, ratio
+from metrics.statistics.sums import Sums
 from metrics.table import Table
 from metrics.traffic_rules.converter import LabelConverter
 from metrics.traffic_rules.metric_specs import METRICS, SAMPLE_METRICS

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, ClassVar
 
 import msgspec
 
-from metrics.convert import Converter, Part, UnreadableSource, read_json
+from metrics.converter import Converter, Part, UnreadableSource, read_json
 from metrics.traffic_rules.records import Name
 
 LARGEST_FILE = 16 << 20

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.traffic_rules.rules import Rule
 
 

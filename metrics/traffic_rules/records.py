@@ -42,7 +42,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The options of a run.
 
     ignore_properties: names of properties that are left out on both sides before rules are compared.
-    max_steps: a sample that takes more work is rejected; see metrics.budget.
+    max_steps: a sample that takes more work is rejected; see metrics.common.budget.
     """
 
     ignore_properties: tuple[Annotated[str, msgspec.Meta(min_length=1)], ...] = ()

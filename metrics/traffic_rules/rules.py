@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics.benchmark import RejectedRecord, Side
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.traffic_rules.canonical import NotComparable, canonical
 from metrics.traffic_rules.records import GroundTruth, PredictedRule, Prediction, TrueRule
 

@@ -12,18 +12,19 @@ from typing import Any
 import pyarrow.parquet as pq
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines import launch, settings
 from pipelines.api.scorer import SYSTEM, Rejected, Result, Side, SliceResult
-from pipelines.commands.common import check_tools, run_and_publish
+from pipelines.cli.common import check_tools, run_and_publish
+from pipelines.config import settings
 from pipelines.evaluate import build_evaluation, plan_evaluation
-from pipelines.result import LAYOUT, SUMMARY
-from transforms.storage import new_run_id
+from pipelines.results.run import LAYOUT, SUMMARY
+from pipelines.runtime import launch
+from transforms.io.storage import new_run_id
 
 
 def evaluate_files(configuration: Mapping[str, Any], processes: int) -> Result:
     """Returns the result of an evaluation of files; `configuration` holds what a configuration file would.
 
-    Raises pipelines.errors.UsageError where the configuration or an input is wrong.
+    Raises pipelines.config.errors.UsageError where the configuration or an input is wrong.
     """
     with tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
         checked = settings.check({**configuration, "output": folder}, "evaluate")

@@ -11,14 +11,14 @@ import msgspec
 import pyarrow as pa
 
 from metrics.benchmark import Benchmark, Pair
-from metrics.bootstrap import Bootstrap, BootstrapSums
-from metrics.intervals import percentile_intervals
 from metrics.record_fields import record_fields
 from metrics.scoring import Missing, Outcome, explain, score_pairs
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.intervals import percentile_intervals
 from pipelines.api.records import json_records
 from pipelines.api.workers import score_in_processes
-from transforms.labels import check_slice_count, cluster_unit, slice_labels
 from transforms.sample_schema import sample_schema
+from transforms.slice_labels import check_slice_count, cluster_unit, slice_labels
 
 SYSTEM = "predictions"
 MAX_SLICES_PER_SAMPLE = 1_000

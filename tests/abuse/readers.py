@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
 
-from transforms import zstd
-from transforms.blocks import UnreadOfPart
-from transforms.files import match_files, split_file
+from transforms.io import zstd
+from transforms.io.files import match_files, split_file
+from transforms.io.restriction import UnreadOfPart
 from transforms.read import Limits, ReadPart, SideColumns
 from transforms.records import InputProblem
 

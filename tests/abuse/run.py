@@ -17,14 +17,14 @@ from typing import Any
 import msgspec
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.bootstrap import check_statistics
 from metrics.scoring import explain
-from pipelines.settings import LimitSettings
+from metrics.statistics.bootstrap import check_statistics
+from pipelines.config.settings import LimitSettings
 from tests.abuse.case import Case
 from tests.bench.measure import processor_seconds
 from tests.plain_loop import comparable, make_benchmark
-from transforms.depth import deeper_than
-from transforms.threads import one_blas_thread
+from transforms.blas import one_blas_thread
+from transforms.io.json_depth import deeper_than
 
 MAX_SECONDS = 5.0
 MAX_BYTES = 1 << 30

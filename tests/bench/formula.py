@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from metrics.benchmark import Pair
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.formula.benchmark import FormulaBenchmark
+from metrics.formula.cdm.scoring import read, render, score_pair
 from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
-from metrics.formula.scoring import read, render, score_pair
-from metrics.formula.typeset import Typesetter
+from metrics.formula.render.typeset import Typesetter
 from tests.bench.measure import cost_of
 from tests.bench.run import score_in_batches
 from tests.bench.scoring import Row

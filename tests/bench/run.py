@@ -17,10 +17,11 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.benchmark import Benchmark, Pair
 from metrics.registry import benchmark_class
-from pipelines import cli, launch
+from pipelines.cli import main
+from pipelines.runtime import launch
 from tests.bench.measure import Cost, cost_of
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records
-from transforms.threads import one_blas_thread
+from transforms.blas import one_blas_thread
 
 CHUNK = 1000
 
@@ -58,7 +59,7 @@ def evaluate(benchmark: str, truth: str, predictions: str) -> Cost:
     scoring = _watch_scoring(benchmark_class(benchmark))
     with tempfile.TemporaryDirectory() as output:
         arguments = ["evaluate", benchmark, "--ground-truth", truth, "--predictions", predictions, "--output", output]
-        cost = cost_of(lambda: cli.main([*arguments, "--quiet", "--processes", "1"]))
+        cost = cost_of(lambda: main.main([*arguments, "--quiet", "--processes", "1"]))
     return replace(cost, scoring_seconds=scoring[0])
 
 

@@ -114,7 +114,7 @@ def evaluate(cluster: FlinkCluster, corpus: Corpus, parallelism: int, *more: str
         started = time.monotonic()
         subprocess.run(
             [
-                *(sys.executable, "-m", "pipelines.cli", "evaluate", BENCHMARK, "--quiet", "--output", output),
+                *(sys.executable, "-m", "pipelines.cli.main", "evaluate", BENCHMARK, "--quiet", "--output", output),
                 *("--ground-truth", str(corpus.ground_truth), "--predictions", str(corpus.predictions)),
                 *(*more, *cluster.options(parallelism)),
             ],

@@ -18,9 +18,9 @@ from tests.flink.cluster import FlinkCluster
 from tests.flink.conftest import traffic_rules
 from tests.flink.rest import Vertex
 from tests.flink.workers import PROJECT
-from tests.pipelines.test_metrics import metrics_of
 from tests.runs import Run, evaluate
-from transforms.observe import metric_names
+from tests.transforms.test_counters import metrics_of
+from transforms.counters import metric_names
 
 COUNT = 200_000
 COUNT_OF_SLICED = 10_000

@@ -15,7 +15,7 @@ import pytest
 from metrics.registry import benchmark_names
 from tests.installed.cluster import portable_cluster
 from tests.installed.install import PROJECT, build_source, install
-from tests.pipelines.test_foreign_packages import CORPUS, foreign
+from tests.pipelines.runtime.test_foreign_packages import CORPUS, foreign
 from tests.runs import evaluate
 from tests.worker_pool import bare_environment, started_workers
 
@@ -173,5 +173,5 @@ def test_foreign_packages_in_the_current_folder_do_no_harm(installed: Installed,
     assert (done.returncode, done.stderr) == (0, "")
     (here / "pipelines" / "__init__.py").unlink()
     (here / "pipelines").rmdir()
-    done = apart.run("python", "-m", "pipelines.cli", "evaluate", "traffic_rules", *inputs, "--output", "again")
+    done = apart.run("python", "-m", "pipelines.cli.main", "evaluate", "traffic_rules", *inputs, "--output", "again")
     assert (done.returncode, done.stderr) == (0, "")

@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 STATISTICS = {
-    "metrics/bootstrap.py": ["tests/metrics/test_bootstrap.py"],
-    "metrics/intervals.py": ["tests/metrics/test_intervals.py"],
-    "metrics/ratios.py": ["tests/metrics/test_ratios.py"],
-    "metrics/replicates.py": ["tests/metrics/test_replicates.py"],
-    "metrics/split.py": ["tests/metrics/test_split.py"],
-    "metrics/sums.py": ["tests/metrics/test_sums.py"],
+    "metrics/statistics/bootstrap.py": ["tests/metrics/statistics/test_bootstrap.py"],
+    "metrics/statistics/intervals.py": ["tests/metrics/statistics/test_intervals.py"],
+    "metrics/statistics/ratios.py": ["tests/metrics/statistics/test_ratios.py"],
+    "metrics/statistics/replicates.py": ["tests/metrics/statistics/test_replicates.py"],
+    "metrics/common/split.py": ["tests/metrics/common/test_split.py"],
+    "metrics/statistics/sums.py": ["tests/metrics/statistics/test_sums.py"],
 }
 
 MATCHERS = {
-    "metrics/assignment.py": ["tests/metrics/test_assignment.py"],
+    "metrics/common/assignment.py": ["tests/metrics/common/test_assignment.py"],
     "metrics/chart/similarity.py": ["tests/metrics/chart/test_series.py", "tests/metrics/chart/test_elements.py"],
     "metrics/chart/text_blocks.py": ["tests/metrics/chart/test_text_blocks.py"],
     "metrics/chemistry/matcher.py": ["tests/metrics/chemistry/test_matcher.py"],
     "metrics/figure_text/deteval.py": ["tests/metrics/figure_text/test_deteval.py"],
-    "metrics/formula/consistency.py": ["tests/metrics/formula/test_matching.py"],
-    "metrics/formula/matching.py": ["tests/metrics/formula/test_matching.py"],
+    "metrics/formula/cdm/ransac.py": ["tests/metrics/formula/cdm/test_matching.py"],
+    "metrics/formula/cdm/matching.py": ["tests/metrics/formula/cdm/test_matching.py"],
     "metrics/traffic_rules/pairing.py": ["tests/metrics/traffic_rules/test_pairing.py"],
 }
 
 TRANSFORMS = {
-    "transforms/blocks.py": ["tests/transforms/test_read.py"],
+    "transforms/io/restriction.py": ["tests/transforms/test_read.py"],
     "transforms/combine.py": ["tests/transforms/test_combine.py"],
-    "transforms/depth.py": ["tests/transforms/test_depth.py"],
-    "transforms/figures.py": ["tests/transforms/test_figures.py"],
-    "transforms/files.py": ["tests/transforms/test_files.py", "tests/transforms/test_read.py"],
-    "transforms/jsonl.py": ["tests/transforms/test_jsonl.py"],
-    "transforms/labels.py": ["tests/transforms/test_slice.py"],
+    "transforms/io/json_depth.py": ["tests/transforms/io/test_json_depth.py"],
+    "transforms/finalize.py": ["tests/transforms/test_finalize.py"],
+    "transforms/io/files.py": ["tests/transforms/io/test_files.py", "tests/transforms/test_read.py"],
+    "transforms/io/jsonl.py": ["tests/transforms/io/test_jsonl.py"],
+    "transforms/slice_labels.py": ["tests/transforms/test_slice.py"],
     "transforms/pair.py": ["tests/transforms/test_pair.py"],
-    "transforms/parquet.py": ["tests/transforms/test_parquet.py"],
+    "transforms/io/parquet.py": ["tests/transforms/io/test_parquet.py"],
     "transforms/quarantine.py": ["tests/transforms/test_quarantine.py"],
     "transforms/read.py": ["tests/transforms/test_read.py"],
     "transforms/records.py": ["tests/transforms/test_records.py"],
     "transforms/score.py": ["tests/transforms/test_score.py"],
     "transforms/slice.py": ["tests/transforms/test_slice.py"],
-    "transforms/stage.py": ["tests/transforms/test_write.py"],
-    "transforms/write.py": ["tests/transforms/test_write.py"],
+    "transforms/io/staging.py": ["tests/transforms/test_publish.py"],
+    "transforms/publish.py": ["tests/transforms/test_publish.py"],
 }
 
 MODULES = {**STATISTICS, **MATCHERS, **TRANSFORMS}

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from metrics.describe import sums_of
-from metrics.figure_text.describe import FigureTextDescription
+from metrics.description import sums_of
+from metrics.figure_text.description import FigureTextDescription
 from metrics.figure_text.records import FigureTruth
 from tests.runs import Run, command, write_lines
 

@@ -16,7 +16,7 @@ from apache_beam.io.filesystems import FileSystems
 from tests import toy
 from tests.memory_files import FolderStore, ObjectStore
 from tests.runs import command, evaluate, write_lines
-from transforms import publish
+from transforms.io import publication
 
 SAMPLES = [toy.sample(index, 0) for index in range(40)]
 TRUTHS = [truth for truth, _ in SAMPLES]
@@ -142,7 +142,7 @@ def test_a_run_that_fails_leaves_the_earlier_result_and_nothing_of_its_own(
         assert any("/.staging/" in path for path in store.FILES), "the rows are there already"
         raise ZeroDivisionError("no luck")
 
-    monkeypatch.setattr(publish, "rename_files", fail)
+    monkeypatch.setattr(publication, "rename_files", fail)
     assert command("evaluate", f"{base}/config.yaml", "--ground-truth", f"{base}/truth-*",
                    "--predictions", f"{base}/predictions.jsonl", "--output", output)[0] == 3  # fmt: skip
     assert earlier == store.FILES

@@ -23,9 +23,9 @@ from apache_beam.portability.api import beam_runner_api_pb2 as protos
 from apache_beam.runners.pipeline_context import PipelineContext
 
 from metrics.registry import benchmark_names
-from pipelines import template
+from pipelines.runtime import dataflow_template
 from tests.memory_files import ObjectStore
-from tests.pipelines.test_template import IMAGE, JOB
+from tests.pipelines.runtime.test_dataflow_template import IMAGE, JOB
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ("metrics", "transforms", "pipelines")
@@ -77,7 +77,7 @@ def graph_of(submitted: list[Any], benchmark: str = "chart", files: int = 2) -> 
         "slices": "source;source,kind",
         "sdk_container_image": IMAGE,
     }
-    assert template.main([*JOB, *(f"--{name}={value}" for name, value in parameters.items())]) == 130
+    assert dataflow_template.main([*JOB, *(f"--{name}={value}" for name, value in parameters.items())]) == 130
     return submitted[-1]
 
 
@@ -129,7 +129,7 @@ def test_steps_have_the_names_that_they_always_had(submitted: list[Any]) -> None
 def test_two_launches_give_the_same_graph_but_for_the_id_of_the_run(
     submitted: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipelines.commands.evaluate.new_run_id", lambda: "0123456789ab")
+    monkeypatch.setattr("pipelines.cli.evaluate.new_run_id", lambda: "0123456789ab")
     first, second = graph_of(submitted), graph_of(submitted)
     assert dict.fromkeys(payloads(first)).keys() == dict.fromkeys(payloads(second)).keys()
 

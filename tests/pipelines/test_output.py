@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metrics.bootstrap import Bootstrap
-from metrics.intervals import percentile_intervals
-from metrics.sums import Sums
+from metrics.statistics.bootstrap import Bootstrap
+from metrics.statistics.intervals import percentile_intervals
+from metrics.statistics.sums import Sums
 from pipelines import evaluate as evaluation
-from pipelines.result import unpack_replicates
+from pipelines.results.run import unpack_replicates
 from tests import toy
 from tests.plain_loop import make_benchmark
 from tests.runs import RESULT_NAMES, Run, evaluate, write_lines

@@ -8,8 +8,8 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.bootstrap import Bootstrap, BootstrapSums
-from metrics.sums import Sums
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.sums import Sums
 from transforms.combine import AddUp, MergeSums, SliceTotals
 from transforms.slice import Contribution
 

@@ -8,7 +8,7 @@ from apache_beam.pvalue import TaggedOutput
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.sums import Sums
+from metrics.statistics.sums import Sums
 from transforms.pair import PairedSample, PickFirst
 from transforms.records import GROUND_TRUTH, JSON, Framed, Origin, Quarantined
 

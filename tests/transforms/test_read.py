@@ -23,13 +23,14 @@ from apache_beam.testing.util import assert_that, equal_to
 from hypothesis import given as for_any
 from hypothesis import strategies as st
 
-from metrics.sums import Sums
+from metrics.statistics.sums import Sums
 from tests.runs import write_lines
 from tests.transforms.counted import counted_reads
-from transforms import blocks, files, jsonl, zstd
-from transforms.blocks import Claim, Place, Unread, UnreadOfPart, UnreadTracker
 from transforms.combine import MergeSums
-from transforms.files import Part, match_files, split_file
+from transforms.io import files, jsonl, zstd
+from transforms.io import restriction as blocks
+from transforms.io.files import Part, match_files, split_file
+from transforms.io.restriction import Claim, Place, Unread, UnreadOfPart, UnreadTracker
 from transforms.read import LONGEST_SAMPLE_ID, Limits, ReadPart, ReadRecords, SideColumns, presence, side_name
 from transforms.records import GROUND_TRUTH, Framed, Quarantined
 

@@ -12,11 +12,11 @@ from apache_beam.testing.util import assert_that, equal_to
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.bootstrap import Bootstrap
-from transforms.labels import LONGEST_LABEL, check_slice_count, slice_labels, value_text
+from metrics.statistics.bootstrap import Bootstrap
 from transforms.records import InputProblem
 from transforms.score import ScoredSample
 from transforms.slice import CheckSliceCount, FanOut, SliceKey
+from transforms.slice_labels import LONGEST_LABEL, check_slice_count, slice_labels, value_text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.formula.documents.content import DISPLAYED
 from metrics.formula.documents.verbatim import COMMANDS, Verbatim
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal, get_args
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.formula.documents.comments import strip_comments
 from metrics.formula.documents.content import bare, without_labels
 from metrics.formula.documents.extract import Formula, displayed_formulas, latex_formulas

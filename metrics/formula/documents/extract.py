@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.formula.documents.comments import strip_comments, without_comments
 from metrics.formula.documents.content import DISPLAYED, bare, without_labels
 from metrics.formula.documents.macros import expanded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from metrics.budget import Budget, OutOfBudget
+from metrics.common.budget import Budget, OutOfBudget
 from metrics.formula.documents.awaited import AWAITING, AwaitedArguments
 from metrics.formula.documents.definitions import (
     DEFINERS,
@@ -17,7 +17,7 @@ from metrics.formula.documents.definitions import (
     read_definition,
     read_star,
 )
-from metrics.formula.documents.tokens import Call, Token, TokenReader
+from metrics.formula.documents.token_reader import Call, Token, TokenReader
 from metrics.formula.documents.trace import TracedText, Tracer
 from metrics.formula.documents.verbatim import COMMANDS
 

@@ -17,7 +17,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.formula.documents.delimiters import Delimiter, delimiters
 from metrics.formula.documents.prose import MAX_EVIDENCE, evidence, prose_start, word_count
 

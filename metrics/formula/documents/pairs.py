@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from metrics.benchmark import RejectedRecord, Side
-from metrics.budget import Budget, OutOfBudget
+from metrics.common.budget import Budget, OutOfBudget
 from metrics.formula.documents.dialects import Dialect, predicted_formulas
 from metrics.formula.documents.extract import Formula, latex_formulas
 from metrics.formula.documents.match import PUBLISHED_THRESHOLDS, match_formulas
+from metrics.formula.formula_pair import FormulaPair
 
 MAX_CHARACTERS = 2_000_000
 """A longer document is rejected."""
 MAX_FORMULAS = 1_000
 """By default, a document with more displayed formulas is rejected."""
-
-
-@dataclass(frozen=True, slots=True)
-class FormulaPair:
-    """A ground-truth formula and the prediction that answers it, as LaTeX to typeset.
-
-    truth: None for a redundant prediction.
-    prediction: None for a ground truth that no prediction answers.
-
-    Of formulas that were matched within documents, further:
-
-    distance: the edit distance over the longer length; 1 where one is None.
-    round: 1 for a match below the first threshold, 2 for one below the second; None where one is None.
-    truth_offset, prediction_offset: where each opens in its document, in characters.
-    """
-
-    truth: str | None
-    prediction: str | None
-    distance: float | None = None
-    round: int | None = None
-    truth_offset: int | None = None
-    prediction_offset: int | None = None
 
 
 def paired_formulas(

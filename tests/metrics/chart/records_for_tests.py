@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from metrics.budget import Budget
 from metrics.chart.benchmark import ChartBenchmark
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import ChartPrediction, ChartTruth
+from metrics.common.budget import Budget
 
 Json = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metrics.sums import Sums
+from metrics.statistics.sums import Sums
 from tests.metrics.chart.records_for_tests import Json, axes, benchmark, columns, prediction_of, tick, truth_of
 
 TWO_TICKS = axes([tick(1, 10, 10), tick(2, 50, 10)], [tick(3, 10, 90)])

@@ -14,7 +14,7 @@ from metrics.benchmark import Pair, RejectedRecord, SampleScore
 from metrics.chart.benchmark import ChartBenchmark
 from metrics.chart.options import ALL_TASKS, ChartOptions
 from metrics.chart.records import ChartPrediction, ChartTruth
-from metrics.sums import Sums
+from metrics.statistics.sums import Sums
 from tests.abuse.chart import cases
 from tests.generate.chart import CLASSES, sample
 from tests.metrics.chart.records_for_tests import (

@@ -8,7 +8,7 @@ import pytest
 
 from metrics.benchmark import RejectedRecord
 from metrics.chart.benchmark import ChartBenchmark
-from metrics.sums import Sums
+from metrics.statistics.sums import Sums
 from tests.metrics.chart.records_for_tests import benchmark, chart_type, data, prediction_of, roles, series, truth_of
 
 BAR, STACKED = "Grouped vertical bar", "Stacked vertical bar"

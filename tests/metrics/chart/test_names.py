@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unicodeit.data import COMBININGMARKS, REPLACEMENTS, SUBSUPERSCRIPTS
 
-from metrics.budget import Budget
 from metrics.chart.latex import without_latex
 from metrics.chart.names import label, normalised_text, number
+from metrics.common.budget import Budget
 
 
 def normalised(text: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 
-from metrics.budget import Budget
 from metrics.chemistry.line import Line, Reading, comparable, read_line
 from metrics.chemistry.matcher import Match, match_molecules
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
+from metrics.common.budget import Budget
 
 STEPS = 4_000_000
 

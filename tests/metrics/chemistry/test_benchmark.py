@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.benchmark import Pair, RejectedRecord, SampleScore
-from metrics.budget import Budget
 from metrics.chemistry.line import comparable, read_line
 from metrics.chemistry.protocol import PROTOCOLS
 from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
-from metrics.sums import Sums
+from metrics.common.budget import Budget
+from metrics.statistics.sums import Sums
 from tests.generate.chemistry import sample
 from tests.plain_loop import make_benchmark, read_records, score_records, total
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.budget import Budget, OutOfBudget
 from metrics.chemistry.alignment import aligned, unlikeness
 from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.line import comparable, read_line
@@ -19,6 +18,7 @@ from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import PROTOCOLS
 from metrics.chemistry.surroundings import Neighbour, surroundings
 from metrics.chemistry.walk import Drawings, Walk
+from metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import damaged, write_chemfig, write_ssml
 from tests.generate.chemistry import molecule as drawing
 from tests.metrics.chemistry.helpers import STEPS, compare, line, molecule

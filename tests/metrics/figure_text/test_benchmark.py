@@ -19,7 +19,7 @@ from metrics.benchmark import RejectedRecord, SampleScore
 from metrics.figure_text.options import FigureTextOptions
 from metrics.figure_text.records import FigurePrediction, FigureTruth
 from metrics.registry import benchmark_class
-from metrics.sums import Sums
+from metrics.statistics.sums import Sums
 from tests.generate.figure_text import sample
 from tests.metrics.figure_text.brute_force import Box, DetEval
 from tests.metrics.figure_text.test_deteval import figures

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.figure_text.deteval import Matching, Rules, match
 from metrics.figure_text.overlaps import MOST_PAIRS, Overlaps, TooManyOverlaps, measure
 from metrics.figure_text.records import PredictedRegion

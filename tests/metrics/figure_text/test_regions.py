@@ -10,7 +10,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.budget import Budget, OutOfBudget
+from metrics.common.budget import Budget, OutOfBudget
 from metrics.figure_text import regions as regions_module
 from metrics.figure_text.overlaps import crossings, measure
 from metrics.figure_text.records import PredictedRegion

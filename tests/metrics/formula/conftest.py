@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from metrics.benchmark import Benchmark
-from metrics.formula.typeset import Typesetter
+from metrics.formula.render.typeset import Typesetter
 from tests.plain_loop import make_benchmark
 
 

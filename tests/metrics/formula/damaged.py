@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from metrics.formula.latex.tokens import split
 from metrics.formula.records import FormulaPrediction, FormulaTruth
-from metrics.formula.tokens import split
 from tests.plain_loop import make_benchmark
 
 Formula = Benchmark[Any, Any, Any]

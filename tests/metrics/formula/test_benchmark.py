@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
-from metrics.sums import Sums
+from metrics.statistics.sums import Sums
 from tests.generate.formula import sample
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records, score_records, total
 

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from metrics.benchmark import Benchmark
-from metrics.formula.images import column_edit_distance, mean_squared_error
 from metrics.formula.records import FormulaPrediction, FormulaTruth
+from metrics.formula.render.raster import column_edit_distance, mean_squared_error
 
 SVG = "{http://www.w3.org/2000/svg}"
 

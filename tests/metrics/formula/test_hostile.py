@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.formula import scoring, typeset
-from metrics.formula.marks import Marked, marked
-from metrics.formula.normal_form import normal_form
+from metrics.formula.cdm import scoring
+from metrics.formula.latex.normal_form import normal_form
+from metrics.formula.latex.token_markup import Marked, marked
 from metrics.formula.records import FormulaPrediction, FormulaTruth
-from tests.metrics.formula.test_typeset import HOSTILE
+from metrics.formula.render import typeset
+from tests.metrics.formula.render.test_typeset import HOSTILE
 from tests.plain_loop import make_benchmark
 
 Formula = Benchmark[Any, Any, Any]

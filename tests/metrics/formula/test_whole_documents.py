@@ -9,9 +9,9 @@ import pytest
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.formula import benchmark as module
+from metrics.formula.cdm.totals import MOST_DETAILS
 from metrics.formula.records import FormulaPrediction, FormulaTruth
-from metrics.formula.totals import MOST_DETAILS
-from metrics.sums import Sums
+from metrics.statistics.sums import Sums
 from tests.plain_loop import total
 
 Formula = Benchmark[Any, Any, Any]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.benchmark import RejectedRecord, SampleScore
-from metrics.sums import Sums
+from metrics.statistics.sums import Sums
 from metrics.traffic_rules.benchmark import TrafficRulesBenchmark
 from metrics.traffic_rules.properties import LONGEST_NAME
 from metrics.traffic_rules.records import GroundTruth, Options, Prediction

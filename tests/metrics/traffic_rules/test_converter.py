@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from metrics.convert import Part, UnreadableSource
+from metrics.converter import Part, UnreadableSource
 from metrics.traffic_rules.converter import LARGEST_FILE, LabelConverter
 
 LABEL = {

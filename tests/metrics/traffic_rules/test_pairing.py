@@ -7,7 +7,7 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.traffic_rules.pairing import pair_rules
 from metrics.traffic_rules.rules import MOST_PROPERTIES, MOST_RULES, Rule
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.traffic_rules.records import GroundTruth, Prediction
 from metrics.traffic_rules.rules import Rule, Sample, predicted_rules, true_rules
 from metrics.traffic_rules.tasks import TASKS, Counts

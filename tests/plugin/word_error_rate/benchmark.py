@@ -6,9 +6,9 @@ import msgspec
 from rapidfuzz.distance import Levenshtein
 
 from metrics.benchmark import Benchmark, MetricSpec, RejectedRecord, SampleScore
-from metrics.budget import Budget
-from metrics.ratios import ratio
-from metrics.sums import Sums
+from metrics.common.budget import Budget
+from metrics.statistics.ratios import ratio
+from metrics.statistics.sums import Sums
 
 
 class Transcript(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.formula.documents.dialects import DIALECTS, Dialect, predicted_formulas
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.formula.documents.extract import Formula, displayed_formulas
 from metrics.formula.documents.extract import latex_formulas as formulas_within
 from metrics.formula.records import FormulaOptions

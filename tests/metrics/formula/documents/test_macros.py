@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.budget import Budget, OutOfBudget
+from metrics.common.budget import Budget, OutOfBudget
 from metrics.formula.documents import macros as module
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.formula.documents.dialects import predicted_formulas
 from metrics.formula.documents.markdown import stretches
 from tests.work import executed_lines

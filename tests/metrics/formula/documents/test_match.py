@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.budget import Budget, OutOfBudget
+from metrics.common.budget import Budget, OutOfBudget
 from metrics.formula.documents import match as module
 from metrics.formula.documents.match import PUBLISHED_THRESHOLDS, Match
 from metrics.formula.records import FormulaOptions

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from metrics.benchmark import RejectedRecord
-from metrics.budget import Budget
+from metrics.common.budget import Budget
 from metrics.formula.documents import pairs as module
 from metrics.formula.documents.dialects import Dialect
-from metrics.formula.documents.pairs import FormulaPair
+from metrics.formula.formula_pair import FormulaPair
 from tests.generate.formula_documents import document
 
 

@@ -1,0 +1,97 @@
+"""The layout of CHART-Infographics: a folder of JSON files, one a chart, and a folder of images of the same names."""
+
+from __future__ import annotations
+
+import io
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO, ClassVar
+
+import msgspec
+from PIL import Image, UnidentifiedImageError
+
+from metrics.converter import Converter, Part, UnreadableSource, read_json
+
+IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
+# Pillow itself warns a little above this.
+MOST_PIXELS = 89_000_000
+# What Pillow raises for broken headers of these formats.
+UNREADABLE = (
+    OSError,
+    ValueError,
+    SyntaxError,
+    EOFError,
+    KeyError,
+    ArithmeticError,
+    RuntimeError,
+    Image.DecompressionBombError,
+    Image.DecompressionBombWarning,
+)
+TASKS = ("task1", "task2", "task3", "task4", "task5", "task6", "task7")
+
+
+class ChartConverter(Converter):
+    """Makes one record of each JSON file; the images give ground truth its image sizes, predictions need none.
+
+    Of a task only the output is kept: its input repeats the outputs of earlier tasks.
+    """
+
+    roles: ClassVar[Mapping[str, str]] = {
+        "json": "JSON files, one a chart, with task1 to task7 as CHART-Infographics writes them",
+        "images": "the chart images, of which only the size is read",
+    }
+
+    additions: ClassVar[frozenset[str]] = frozenset({"images"})
+
+    def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
+        """Yields the name of the file without its ending, and the JSON text or the size of the image.
+
+        Raises UnreadableSource where the file is not an image, or one of more pixels than a chart has.
+        """
+        key = PurePosixPath(path.replace("\\", "/")).stem
+        yield key, stream.read() if role == "json" else msgspec.json.encode(_image_size(path, stream))
+
+    def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
+        """Yields the record of one chart; images without a JSON file yield none.
+
+        Raises UnreadableSource where two files of a role have the same name, or the JSON is not an object.
+        """
+        annotations = [part for part in parts if part.role == "json"]
+        images = [part for part in parts if part.role == "images"]
+        for same in (annotations, images):
+            if len(same) > 1:
+                raise UnreadableSource(f"two files are named {key!r}: {same[0].path} and {same[1].path}")
+        if not annotations:
+            return
+        record = _without_inputs(annotations[0])
+        if images:
+            record["image"] = msgspec.json.decode(images[0].content)
+        yield {**record, "sample_id": key}
+
+
+def _image_size(path: str, stream: BinaryIO) -> dict[str, int]:
+    """Returns width and height of an image from its header; its pixels are never decoded."""
+    source = stream if stream.seekable() else io.BytesIO(stream.read())
+    try:
+        with Image.open(source, formats=IMAGE_FORMATS) as image:
+            width, height = image.size
+    except UnidentifiedImageError as error:
+        raise UnreadableSource(f"{path}: not an image of the kinds {', '.join(IMAGE_FORMATS)}") from error
+    except UNREADABLE as error:
+        raise UnreadableSource(f"{path}: the size of the image cannot be read: {error}") from error
+    if width * height > MOST_PIXELS:
+        raise UnreadableSource(f"{path}: {width} x {height} pixels are more than a chart has ({MOST_PIXELS} at most)")
+    return {"width": width, "height": height}
+
+
+def _without_inputs(annotation: Part) -> dict[str, Any]:
+    try:
+        read_json(annotation.content)
+        record = msgspec.json.decode(annotation.content.removeprefix(BOM_UTF8), type=dict[str, Any])
+    except ValueError as error:
+        raise UnreadableSource(f"{annotation.path}: not a JSON object: {error}") from error
+    for task in TASKS:
+        if isinstance(record.get(task), dict):
+            record[task] = {"output": record[task].get("output")}
+    return record

@@ -1,0 +1,83 @@
+"""The competition's own files as records: text files of `image<TAB>string` lines, and its JSON annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO, ClassVar
+
+from metrics.converter import Converter, Part, UnreadableSource, read_json
+
+JSON_FIELDS = {"json": "ssml_normed", "json_chemfig": "chemfig", "json_ssml_sd": "ssml_sd"}
+"""The field of an annotation that each role takes."""
+
+
+class ChemistryConverter(Converter):
+    """Reads lines and annotations; the sample_id is the name of the image without folder and ending.
+
+    A sample that comes twice in one role is an error, since one of the two would be lost.
+    """
+
+    roles: ClassVar[Mapping[str, str]] = {
+        "lines": "text files, one sample a line: image<TAB>string",
+        "json": "JSON annotations, one a sample; takes `ssml_normed`, the form in which the competition scores",
+        "json_chemfig": "the same annotations; takes `chemfig`, the raw Chemfig",
+        "json_ssml_sd": "the same annotations; takes `ssml_sd`, SSML with angles in steps",
+    }
+
+    def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
+        """Yields (sample_id, text as UTF-8) for each line, or for the one annotation of a file.
+
+        A line that is not UTF-8 or has no tab is yielded as an UnreadableSource. Raises UnreadableSource where an
+        annotation is not JSON or lacks its field.
+        """
+        if role in JSON_FIELDS:
+            yield _sample_id(path), _field(JSON_FIELDS[role], path, stream.read()).encode()
+        elif role == "lines":
+            yield from _lines(path, stream)
+        else:
+            raise UnreadableSource(f"{path}: there is no role {role!r}; the roles are {', '.join(self.roles)}")
+
+    def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
+        """Yields one record, `{"sample_id", "text"}`.
+
+        Raises UnreadableSource where the sample comes more than once.
+        """
+        if len(parts) != 1:
+            places = ", ".join(f"{part.path} ({part.role})" for part in parts[:5])
+            raise UnreadableSource(f"sample {key!r} comes {len(parts)} times: {places}")
+        yield {"sample_id": key, "text": parts[0].content.decode()}
+
+
+def _lines(path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
+    for number, line in enumerate(stream, start=1):
+        if not line.strip():
+            continue
+        image, tab, text = line.rstrip(b"\r\n").partition(b"\t")
+        try:
+            sample_id, string = _sample_id(image.decode().strip().removeprefix("\ufeff")), text.decode()
+        except UnicodeDecodeError as error:
+            yield UnreadableSource(f"{path}, line {number}: not UTF-8 ({error.reason})")
+            continue
+        if not tab or not sample_id:
+            yield UnreadableSource(f"{path}, line {number}: expected image<TAB>string, found {line[:60].strip()!r}")
+        else:
+            yield sample_id, string.encode()
+
+
+def _field(field: str, path: str, content: bytes) -> str:
+    try:
+        annotation = read_json(content)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableSource(f"{path}: not JSON ({str(error)[:100]})") from None
+    text = annotation.get(field) if isinstance(annotation, dict) else None
+    if not isinstance(text, str):
+        raise UnreadableSource(f"{path}: expected an object with the string {field!r}")
+    if not text.isprintable() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise UnreadableSource(f"{path}: {field!r} holds half of a surrogate pair")
+    return text
+
+
+def _sample_id(path: str) -> str:
+    """`folder/train_00001.jpg` -> `train_00001`."""
+    return PurePosixPath(path.replace("\\", "/")).stem

@@ -1,0 +1,205 @@
+"""Reads the text layouts of ICDAR's robust reading challenges and of DeTEXT: one file an image, one line a region.
+
+A line starts with the coordinates, `x1,y1,x2,y2` of a box or `x1,y1,...,x4,y4` of a quadrilateral, separated by commas
+or blanks. What follows depends on the role of the file:
+
+    ground_truth  the text
+    detections    nothing, or a confidence
+    spotting      the text that a system read
+    detext        orientation (0 horizontal, 1 oriented), text, difficulty
+
+The paper shows DeTEXT's own files in a picture only (its Fig 4), with these fields in this order; the separator is
+taken to be ICDAR's.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, ClassVar
+
+from metrics.converter import Converter, Part, UnreadableSource
+from metrics.figure_text.records import DIFFICULTIES, LARGEST_COORDINATE
+
+DONT_CARE = "###"
+LARGEST_FILE = 16 * 1024 * 1024
+
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:,\s*|(?<=\s)(?=\S)|$)")
+_MORE_CORNERS = re.compile(r"(?:\s*[+-]?\d+(?:\.\d*)?\s*,){2,}(?=.*[^\s\d.,+-])")
+_PREFIX = re.compile(r"^(?:gt|res)_(?=.)")
+_LABEL_SEPARATOR = re.compile(r"\s*[,;+|/]\s*|\s+")
+_ORIENTATIONS = {0.0: "horizontal", 1.0: "oriented"}
+
+Region = dict[str, Any]
+Read = tuple[Region, int]
+
+
+class FigureTextConverter(Converter):
+    """Turns one text file an image into one record; the sample is called as the file, without gt_ or res_ and .txt."""
+
+    roles: ClassVar[Mapping[str, str]] = {
+        "ground_truth": "ICDAR ground truth: coordinates and text on each line; ### is a don't-care region",
+        "detections": "ICDAR detections: coordinates on each line, a confidence or nothing after them",
+        "spotting": "ICDAR end-to-end results: coordinates and the text read on each line",
+        "detext": "DeTEXT ground truth: eight coordinates, orientation (0 or 1), text and difficulty on each line",
+    }
+
+    def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
+        """Yields the file whole, under the sample that its name gives.
+
+        Raises UnreadableSource above 16 MiB.
+        """
+        content = stream.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            raise UnreadableSource(f"{path}: above {LARGEST_FILE} bytes, which is no list of one image's regions")
+        yield sample_id_of(path), content
+
+    def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
+        """Yields the record of one image.
+
+        Raises UnreadableSource where two files are of the same image, or a line is not as the role says.
+        """
+        if len(parts) != 1:
+            raise UnreadableSource(
+                f"{len(parts)} files are of the image {key}: {', '.join(part.path for part in parts)}"
+            )
+        yield {"sample_id": key, "regions": list(regions_of(parts[0]))}
+
+
+def sample_id_of(path: str) -> str:
+    """Returns the name of a file's image: `gt_img_1.txt` and `res_img_1.txt` are both of `img_1`."""
+    name = posixpath.basename(path.replace("\\", "/"))
+    stem = name[: -len(".txt")] if name.lower().endswith(".txt") else name
+    return _PREFIX.sub("", stem)
+
+
+def regions_of(part: Part) -> Iterator[Region]:
+    """Yields the regions of one file in order; blank lines are passed over.
+
+    Raises UnreadableSource with the file and the line.
+    """
+    try:
+        text = part.content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableSource(f"{part.path}: not UTF-8 text at byte {error.start}") from error
+    shape: int | None = None
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            region, coordinates = _READERS[part.role](line.strip("\r"))
+            if shape not in (None, coordinates):
+                raise ValueError(f"{coordinates} coordinates, where the lines before have {shape}")
+        except ValueError as error:
+            raise UnreadableSource(f"{part.path}: line {number}: {error}") from error
+        shape = coordinates
+        yield region
+
+
+def _ground_truth(line: str) -> Read:
+    region, coordinates, rest = _location(line)
+    text = _text(rest)
+    return {**region, "text": text, "ignore": text == DONT_CARE}, coordinates
+
+
+def _detection(line: str) -> Read:
+    region, coordinates, rest = _location(line)
+    if not rest.strip():
+        return region, coordinates
+    confidence, after = _numbers(rest, 1)
+    if not confidence or after.strip():
+        raise ValueError(
+            f"a confidence or nothing must follow the coordinates (role spotting reads text), not {rest!r:.60}"
+        )
+    return {**region, "confidence": confidence[0]}, coordinates
+
+
+def _spotted(line: str) -> Read:
+    region, coordinates, rest = _location(line)
+    return {**region, "text": _text(rest)}, coordinates
+
+
+def _detext(line: str) -> Read:
+    numbers, rest = _numbers(line, 9)
+    if len(numbers) < 9 or numbers[8] not in _ORIENTATIONS:
+        raise ValueError("eight coordinates and an orientation of 0 or 1 must come first")
+    text, difficulty = _difficulty(rest)
+    region = {
+        "points": _points(numbers[:8]),
+        "orientation": _ORIENTATIONS[numbers[8]],
+        "text": text,
+        "ignore": text == DONT_CARE,
+        "difficulty": difficulty,
+    }
+    return region, 8
+
+
+_READERS = {"ground_truth": _ground_truth, "detections": _detection, "spotting": _spotted, "detext": _detext}
+
+
+def _location(line: str) -> tuple[Region, int, str]:
+    """Returns the location at the start of a line, how many coordinates it has, and what follows it.
+
+    Eight numbers are a quadrilateral, and otherwise the first four are a box: `10,20,50,40,2015` is the text 2015 in
+    a box. (All lines of a file must be alike, so that a quadrilateral with a spoilt number is not taken for a box.)
+    """
+    numbers, rest = _numbers(line, 8)
+    if len(numbers) == 8:
+        if _MORE_CORNERS.match(rest):
+            raise ValueError(
+                "numbers go on after eight coordinates, as of a polygon with more than four corners, which this layout "
+                f"does not have; put a text that starts so between quotes: {rest!r:.60}"
+            )
+        return {"points": _points(numbers)}, 8, rest
+    box, rest = _numbers(line, 4)
+    if len(box) < 4:
+        raise ValueError(f"four or eight coordinates must come first, not {line!r:.60}")
+    return {"box": box}, 4, rest
+
+
+def _numbers(line: str, most: int) -> tuple[list[float], str]:
+    """Returns up to `most` numbers at the start of a line, with what follows them."""
+    numbers: list[float] = []
+    end = 0
+    while len(numbers) < most and (found := _NUMBER.match(line, end)) and found.end() > end:
+        number = float(found[1])
+        if abs(number) > LARGEST_COORDINATE:
+            raise ValueError(f"a number of {found[1]:.20} is too large")
+        numbers.append(number)
+        end = found.end()
+    return numbers, line[end:]
+
+
+def _points(numbers: list[float]) -> list[list[float]]:
+    return [numbers[at : at + 2] for at in range(0, len(numbers), 2)]
+
+
+def _text(field: str) -> str:
+    """Returns the text of a field: as it stands, or between quotes with \\" and \\\\ inside."""
+    field = field.strip()
+    if len(field) >= 2 and field[0] == field[-1] == '"':
+        return re.sub(r'\\(["\\])', r"\1", field[1:-1])
+    return field
+
+
+def _difficulty(rest: str) -> tuple[str, list[str]]:
+    """Returns the text and the labels at its end: those of the paper, separated by commas, blanks or ; + | /."""
+    quoted = re.match(r'\s*"((?:[^"\\]|\\.)*)"\s*,?', rest)
+    if quoted:
+        text, tail = re.sub(r'\\(["\\])', r"\1", quoted[1]), rest[quoted.end() :]
+        labels = [label for label in _LABEL_SEPARATOR.split(tail.strip()) if label]
+        if not labels or any(label.lower() not in DIFFICULTIES for label in labels):
+            raise ValueError(f"the difficulty must be of {', '.join(DIFFICULTIES)}, not {tail!r:.60}")
+        return text, [label.lower() for label in labels]
+    fields = rest.split(",")
+    labels = []
+    while len(fields) > 1:
+        last = [label.lower() for label in _LABEL_SEPARATOR.split(fields[-1].strip()) if label]
+        if not last or any(label not in DIFFICULTIES for label in last):
+            break
+        labels = [*last, *labels]
+        fields.pop()
+    if not labels:
+        raise ValueError(f"the difficulty must come last, and be of {', '.join(DIFFICULTIES)}, not {rest!r:.60}")
+    return ",".join(fields).strip(), labels

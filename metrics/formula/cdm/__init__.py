@@ -1,0 +1,1 @@
+"""CDM and the other scores of one pair of formulas."""

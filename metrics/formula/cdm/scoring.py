@@ -1,0 +1,180 @@
+"""Scores pairs of formulas together: equal texts are read and typeset once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rapidfuzz.distance import Levenshtein
+
+from metrics.common.budget import Budget
+from metrics.formula.cdm.bleu import BleuCounts, bleu_counts
+from metrics.formula.cdm.matching import Matches, match
+from metrics.formula.latex.normal_form import Unbalanced, normal_form
+from metrics.formula.latex.token_markup import Marked, marked
+from metrics.formula.latex.tokens import BLANK, plain_text, split
+from metrics.formula.latex.work import matching_steps, reading_steps
+from metrics.formula.records import FormulaOptions
+from metrics.formula.render.boxes import Boxes, token_boxes
+from metrics.formula.render.raster import column_edit_distance, draw_image, mean_squared_error
+from metrics.formula.render.typeset import UNLIMITED, Allowance, Failure, Typeset, Typesetter
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A formula as read: the tokens that texts are compared by, and its LaTeX with marks, or why there is none.
+
+    too_large: whether it is beyond the limits of the run; the problem says which, and its tokens are cut.
+    steps: the work of reading it.
+    """
+
+    tokens: tuple[str, ...]
+    marked: Marked | None
+    problem: str = ""
+    too_large: bool = False
+    steps: int = 0
+
+    @property
+    def labels(self) -> int:
+        """How many of its tokens may have a box."""
+        return len(self.marked.labels) if self.marked else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A formula as typeset: its boxes, or why there are none."""
+
+    boxes: Boxes | None
+    typeset: Typeset | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageScores:
+    """Column edit distance, the larger number of columns, and the mean squared error of two images."""
+
+    edits: int
+    columns: int
+    squared_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairScore:
+    """What is known of one pair of formulas; a side that is not there (None) is an empty formula.
+
+    matches: None where the ground truth is not rendered. images: None where they are not measured.
+    """
+
+    matches: Matches | None
+    truth_problem: str
+    prediction_problem: str
+    exact: bool
+    edits: int
+    length: int
+    bleu: BleuCounts
+    images: ImageScores | None = None
+
+
+def read(text: str, options: FormulaOptions, budget: Budget) -> Reading:
+    """Reads one formula; one that is too large is cut to the first tokens of its text, and not typeset.
+
+    Raises OutOfBudget where reading it takes the sample beyond its budget.
+    """
+    tokens = [token for token in split(plain_text(text[: options.max_characters])) if token != BLANK]
+    cut = tuple(tokens[: 2 * options.max_tokens])
+    steps = reading_steps(cut)
+    budget.spend(steps)
+    if len(text) > options.max_characters:
+        problem = f"the formula has {len(text)} characters; max_characters is {options.max_characters}"
+        return Reading(cut, None, problem, too_large=True, steps=steps)
+    if len(tokens) > len(cut):
+        problem = f"the formula has {len(tokens)} LaTeX tokens; max_tokens is {options.max_tokens}"
+        return Reading(cut, None, problem, too_large=True, steps=steps)
+    try:
+        form = normal_form(text, options.protocol == "released")
+        source = marked(form)
+    except Unbalanced as unbalanced:
+        return Reading(cut, None, str(unbalanced), steps=steps)
+    problem = ""
+    if len(source.labels) > options.max_tokens:
+        problem = f"the formula has {len(source.labels)} tokens; max_tokens is {options.max_tokens}"
+    elif source.steps > options.max_steps:
+        problem = f"the formula takes {source.steps} steps to typeset; max_steps is {options.max_steps}"
+    if problem:
+        return Reading(cut, None, problem, too_large=True, steps=steps)
+    return Reading(form.tokens, source, steps=steps)
+
+
+def typesetting_cost(truth: Reading | None, prediction: Reading | None) -> int:
+    """Returns the steps of typesetting and matching a pair of formulas."""
+    readings = [reading for reading in (truth, prediction) if reading is not None]
+    steps = sum(reading.marked.steps for reading in readings if reading.marked is not None)
+    return steps + (matching_steps(*(reading.labels for reading in readings)) if len(readings) == 2 else 0)
+
+
+def render(
+    readings: Iterable[Reading], typesetter: Typesetter, allowance: Allowance = UNLIMITED
+) -> dict[Reading, Rendering]:
+    """Typesets readings in one go and finds the boxes of their tokens; what the allowance does not want is left out."""
+    unique = list(dict.fromkeys(readings))
+    sources = [reading.marked for reading in unique if reading.marked is not None]
+    results = typesetter.typeset_within(allowance, sources)
+    return {
+        reading: _rendering(reading, results)
+        for reading in unique
+        if reading.marked is None or reading.marked in results
+    }
+
+
+def _rendering(reading: Reading, results: dict[Marked, Typeset | Failure]) -> Rendering:
+    if reading.marked is None:
+        return Rendering(None, problem=reading.problem)
+    result = results[reading.marked]
+    if isinstance(result, Failure):
+        return Rendering(None, problem=result.reason)
+    boxes = token_boxes(result, reading.marked.labels)
+    return Rendering(boxes, result) if len(boxes) else Rendering(None, problem="it leaves no ink")
+
+
+def score_pair(
+    truth: Reading | None,
+    prediction: Reading | None,
+    renderings: dict[Reading, Rendering],
+    images: Typesetter | None = None,
+) -> PairScore:
+    """Scores one pair; `images` finds the fonts where images are to be measured.
+
+    A ground truth that is None has nothing to find: the prediction is redundant and matches nothing.
+    """
+    nothing = Rendering(None)
+    left = renderings[truth] if truth else nothing
+    right = renderings[prediction] if prediction else nothing
+    if left.boxes is not None and right.boxes is not None:
+        matches: Matches | None = match(left.boxes, right.boxes)
+    elif truth is not None and left.boxes is None:
+        matches = None
+    else:
+        matches = Matches((), len(left.boxes or ()), len(right.boxes or ()))
+    truth_tokens = truth.tokens if truth else ()
+    prediction_tokens = prediction.tokens if prediction else ()
+    return PairScore(
+        matches,
+        left.problem,
+        right.problem,
+        exact=truth is not None and prediction is not None and truth_tokens == prediction_tokens,
+        edits=Levenshtein.distance(truth_tokens, prediction_tokens),
+        length=max(len(truth_tokens), len(prediction_tokens)),
+        bleu=bleu_counts(truth_tokens, prediction_tokens),
+        images=_image_scores(left.typeset, right.typeset, images) if images else None,
+    )
+
+
+def _image_scores(truth: Typeset | None, prediction: Typeset | None, fonts: Typesetter) -> ImageScores | None:
+    if truth is None:
+        return None
+    drawn = draw_image(truth, fonts.outlines)
+    if prediction is None:
+        return ImageScores(drawn.width, drawn.width, 1.0)
+    other = draw_image(prediction, fonts.outlines)
+    edits, columns = column_edit_distance(drawn, other)
+    return ImageScores(edits, columns, mean_squared_error(drawn, other))

@@ -1,0 +1,1 @@
+"""LaTeX formulas as text: reading, the normal form, and the marked source for typesetting."""

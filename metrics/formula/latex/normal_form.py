@@ -1,0 +1,254 @@
+"""The normal form of a formula or a table: one LaTeX token after another, in one spelling.
+
+A formula is parsed and printed again (metrics.formula.latex.parser); where it does not parse, the text as given is
+split at blanks, as the released CDM tool does. A table is not parsed. Then the rules on tokens apply: dots and operator
+names are spelled out, delimiters join the commands that size them, colours go, missing braces are filled in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from metrics.formula.latex import commands
+from metrics.formula.latex.cursor import Unparsable
+from metrics.formula.latex.parser import normal_tokens
+from metrics.formula.latex.tokens import BLANK, clean_formula, is_table, plain_text, split, without_comment
+
+_ONE_ARGUMENT = commands.MARKS | commands.INVISIBLE
+_TWO_ARGUMENTS = frozenset(commands.FRACTIONS.values()) | commands.STACKS
+_DIMENSIONS = {"\\hspace": 1, "\\vspace": 1, "\\rule": 2, "\\specialrule": 3}
+_TABLE_RULES = frozenset({"\\cmidrule", "\\cline"})
+_ENVIRONMENT = frozenset({"\\begin", "\\end"})
+_PLAIN_LENGTH = re.compile(r"[-+.0-9a-z]+")
+
+
+class Unbalanced(Exception):
+    """A command whose argument has no closing brace, or has none at all; such a formula is not typeset."""
+
+
+@dataclass(frozen=True, slots=True)
+class NormalForm:
+    """The tokens of a formula, whether it is a table, and whether it was in the grammar."""
+
+    tokens: tuple[str, ...]
+    table: bool = False
+    parsed: bool = True
+
+
+def normal_form(text: str, released: bool = False) -> NormalForm:
+    """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
+
+    `released`: as the released CDM tool has it, which keeps the last of two scripts of a kind on a nucleus, and splits
+    a text that does not parse at its blanks even where a brace in it is not closed.
+
+    Raises Unbalanced where a command's argument is missing or has no closing brace.
+    """
+    if is_table(text):
+        return NormalForm(tuple(_rewritten(_table_tokens(text))), table=True)
+    clean = clean_formula(text)
+    try:
+        return NormalForm(tuple(_rewritten(normal_tokens(clean, released))))
+    except Unparsable:
+        plain = plain_text(text)
+        return NormalForm(tuple(_rewritten(plain.split() if released else _unparsed_tokens(plain))), parsed=False)
+
+
+def comparison_tokens(text: str) -> tuple[str, ...]:
+    """Returns the tokens by which BLEU, the edit distance and the exact match compare formulas.
+
+    The normal form; where it cannot be made, the LaTeX tokens of the text without blanks.
+    """
+    try:
+        return normal_form(text).tokens
+    except Unbalanced:
+        return tuple(token for token in split(plain_text(text)) if token != BLANK)
+
+
+def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}")) -> int:
+    """Returns the index of the token that closes the one at `opening`.
+
+    Raises Unbalanced where the token at `opening` does not open, or nothing closes it.
+    """
+    depth = 0
+    for index in range(opening, len(tokens)):
+        token = tokens[index]
+        if token == pair[0]:
+            depth += 1
+        elif token == pair[1]:
+            depth -= 1
+        if not depth:
+            break
+    else:
+        raise Unbalanced(f"nothing closes {tokens[opening]} at token {opening}" if depth else "an argument is missing")
+    if index == opening:
+        raise Unbalanced(f"an argument is missing at token {opening}")
+    return index
+
+
+def _table_tokens(text: str) -> list[str]:
+    """Returns the tokens of a table, ended where its end is missing; blanks between words go."""
+    text = without_comment(plain_text(text).replace("\\\\%", "\\\\ %"))
+    if "\\end{tabular}" not in text.replace(BLANK, ""):
+        text += "\\end{tabular}"
+    return [token for token in split(text) if token != BLANK]
+
+
+def _unparsed_tokens(text: str) -> list[str]:
+    """Returns the pieces between the blanks; of a text with a brace that is not closed, its LaTeX tokens.
+
+    TeX closes such a brace at the end of the formula, which it could not where the brace were a part of a piece.
+    """
+    tokens = [token for token in split(without_comment(text)) if token != BLANK]
+    return tokens if tokens.count("{") > tokens.count("}") else text.split()
+
+
+def _rewritten(tokens: list[str]) -> list[str]:
+    table = any(token.startswith("\\begin{tabular") for token in tokens) or "tabular" in "".join(tokens)
+    return _with_braces(_with_one_spelling(_joined(tokens, table)))
+
+
+def _joined(tokens: list[str], table: bool) -> list[str]:
+    """Makes one token of what is one thing: an environment's name, a length, a sized delimiter."""
+    result: list[str] = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        end = at
+        if token in commands.SIZED or token in {"\\left", "\\right", "\\middle", "\\string"}:
+            end = min(at + 1, len(tokens) - 1)
+            joined = "".join(tokens[at : end + 1])
+        elif token in _ENVIRONMENT and _has_group(tokens, at + 1):
+            end, joined = _joined_environment(tokens, at, table)
+        elif token in _DIMENSIONS and _has_lengths(tokens, at + 1, _DIMENSIONS[token]):
+            end = _group_end(tokens, at + 1, _DIMENSIONS[token])
+            joined = "" if table and token in commands.SKIPS else "".join(tokens[at : end + 1])
+        elif token in _TABLE_RULES:
+            end, joined = _joined_rule(tokens, at)
+        elif token in commands.COLOURS:
+            end, joined = _group_end(tokens, _after_option(tokens, at + 1), 1), ""
+        else:
+            joined = token
+        if joined:
+            result.append(joined)
+        at = max(end, at) + 1
+    return _joined_columns(result)
+
+
+def _has_group(tokens: list[str], at: int) -> bool:
+    return at < len(tokens) and tokens[at] == "{" and "}" in tokens[at:]
+
+
+def _group_end(tokens: list[str], at: int, groups: int) -> int:
+    """The index where `groups` groups from `at` on end; at - 1 where they are not there."""
+    end = at - 1
+    for _ in range(groups):
+        if not _has_group(tokens, end + 1):
+            return end
+        end = closing(tokens, end + 1)
+    return end
+
+
+def _has_lengths(tokens: list[str], at: int, groups: int) -> bool:
+    end = at - 1
+    for _ in range(groups):
+        if not _has_group(tokens, end + 1):
+            return False
+        start, end = end + 1, closing(tokens, end + 1)
+        if not _PLAIN_LENGTH.fullmatch("".join(tokens[start + 1 : end])):
+            return False
+    return True
+
+
+def _after_option(tokens: list[str], at: int) -> int:
+    if at < len(tokens) and tokens[at] == "[" and "]" in tokens[at:]:
+        return tokens.index("]", at) + 1
+    return at
+
+
+def _joined_environment(tokens: list[str], at: int, table: bool) -> tuple[int, str]:
+    end = closing(tokens, at + 1)
+    joined = "".join(tokens[at : end + 1])
+    if joined == "\\begin{tabular}" and table and _has_group(tokens, end + 1):
+        columns = closing(tokens, end + 1)
+        return columns, joined + "".join(tokens[end + 1 : columns + 1])
+    return end, joined
+
+
+def _joined_rule(tokens: list[str], at: int) -> tuple[int, str]:
+    start = at + 1
+    if start < len(tokens) and tokens[start] == "(":
+        start = closing(tokens, start, ("(", ")")) + 1
+    end = closing(tokens, start) if start < len(tokens) else at
+    return end, "".join(tokens[at : end + 1])
+
+
+def _joined_columns(tokens: list[str]) -> list[str]:
+    """Makes one token of the plain column letters after each \\begin{array}."""
+    result: list[str] = []
+    at = 0
+    while at < len(tokens):
+        result.append(tokens[at])
+        if tokens[at] == "\\begin{array}" and _has_group(tokens, at + 1):
+            end = tokens.index("}", at)
+            columns = "".join(tokens[at + 2 : end])
+            if columns and not columns.strip("lrc"):
+                result.append(f"{{{columns}}}")
+                at = end
+        at += 1
+    return result
+
+
+def _with_one_spelling(tokens: list[str]) -> list[str]:
+    """Writes dots, dashes and operator names out, and drops what only gets in the way."""
+    result: list[str] = []
+    for token in tokens:
+        if token in commands.SPELLED:
+            letters = "mod" if token.endswith("mod") else token[1:]
+            result += ["\\mathrm", "{", *letters, "}"]
+        elif token in commands.DOTS:
+            result += [".", ".", "."]
+        elif token in {"--", "---"}:
+            result += token
+        elif token == "*" and result and result[-1] == "\\operatorname":
+            continue
+        elif token not in commands.DROPPED:
+            result.append("\\operatorname" if token == "\\operatorname*" else token)
+    return result
+
+
+def _with_braces(tokens: list[str]) -> list[str]:
+    """Puts braces round the arguments of commands that stand without."""
+    result = list(tokens)
+    at = 0
+    while at < len(result):
+        token = result[at]
+        if token in _ONE_ARGUMENT:
+            _brace(result, at + 1)
+        elif token in commands.OPTIONAL_THEN_ONE:
+            start = at + 1
+            if start < len(result) and result[start] == "[":
+                start = closing(result, start, ("[", "]")) + 1
+            _brace(result, start)
+        elif token in _TWO_ARGUMENTS:
+            _brace(result, at + 1)
+            second = closing(result, at + 1) + 1
+            result += ["{", "}"] if second == len(result) else []
+            _brace(result, second)
+        at += 1
+    return result
+
+
+def _brace(tokens: list[str], at: int) -> None:
+    """Braces the argument at `at` in place, together with the commands of one argument that it starts with."""
+    if at < len(tokens) and tokens[at] == "{":
+        closing(tokens, at)
+        return
+    last = at
+    while last < len(tokens) and tokens[last] in _ONE_ARGUMENT:
+        last += 1
+    if last >= len(tokens):
+        raise Unbalanced("an argument is missing at the end")
+    end = closing(tokens, last) if tokens[last] == "{" else last
+    tokens.insert(end + 1, "}")
+    tokens.insert(at, "{")

@@ -1,0 +1,225 @@
+"""Writes LaTeX in which each token of a normal form is marked, so that the typesetter says whose ink is whose.
+
+A mark is `MARK{n}` before a token and `UNMARK` after it; both are active characters that a formula cannot contain,
+and both leave a \\special in the output. Scripts stay next to their nucleus: they come between it and its UNMARK,
+under `MARK{}`, which gives the ink in them to no token.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from metrics.formula.latex import commands
+from metrics.formula.latex.normal_form import NormalForm, Unbalanced, closing
+from metrics.formula.latex.work import typesetting_steps
+
+MARK = "\x01"
+UNMARK = "\x02"
+SWALLOWING_MARK = "\x03"
+DEEPEST = 150
+
+_WITHOUT_BOX = re.compile(r"\{|\}|\\begin\{.*?\}|\\end\{.*?\}|\^|_|\\.*rule.*|\\.*line.*|\[[-.0-9]+[epm][xtm]\]")
+_SPANS = frozenset({"\\multicolumn", "\\multirow"})
+_CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_CHINESE_PUNCTUATION = str.maketrans({"，": ",", "：": ":", "；": ";"})
+_TWO_ARGUMENTS = frozenset({"\\frac", "\\binom"})
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """LaTeX with marks; the token of mark n is labels[n].
+
+    chinese: it needs a Chinese face. steps: the work of typesetting it, as metrics.formula.latex.work counts it.
+    """
+
+    source: str
+    labels: tuple[str, ...]
+    table: bool = False
+    chinese: bool = False
+    steps: int = 0
+
+
+def marked(form: NormalForm) -> Marked:
+    """Returns the LaTeX of a normal form with its tokens marked.
+
+    Raises Unbalanced where a command lacks the arguments that it needs, or commands stand too deep in each other.
+    """
+    writer = _Writer(list(form.tokens), swallowing=not form.parsed)
+    writer.write(0, len(form.tokens))
+    source = " ".join(writer.pieces)
+    chinese = bool(_CHINESE.search(source))
+    return Marked(source, tuple(writer.labels), form.table, chinese, typesetting_steps(source))
+
+
+def _end_of_script(tokens: list[str], opening: int) -> int | None:
+    """The index of the token before which the script that opens at `opening` ends; None where that is not known.
+
+    That is its closing brace. Where it has none, TeX closes it before the \\right of a \\left that stands before it, or
+    at the end; in an array, what TeX does with it is left to TeX.
+    """
+    braces = sizes = rows = 0
+    for index in range(opening, len(tokens)):
+        token = tokens[index]
+        braces += (token == "{") - (token == "}")
+        if not braces:
+            return index
+        sizes += token.startswith("\\left") and token not in commands.MARKS and "arrow" not in token
+        sizes -= token.startswith("\\right") and "arrow" not in token
+        if sizes < 0:
+            return index
+        rows += token.startswith("\\begin") - token.startswith("\\end")
+        if rows < 0 or (not rows and token in {"&", "\\\\"}):
+            return None
+    return len(tokens)
+
+
+class _Writer:
+    def __init__(self, tokens: list[str], swallowing: bool) -> None:
+        self._tokens = tokens
+        self._swallowing = swallowing
+        self._depth = 0
+        self.pieces: list[str] = []
+        self.labels: list[str] = []
+
+    def write(self, start: int, end: int, braced: bool = False) -> None:
+        """Writes the tokens from `start` to before `end`; `braced` puts each marked token in braces."""
+        at = start
+        while at < end:
+            at = self._token(at, braced)
+
+    def _token(self, at: int, braced: bool) -> int:
+        """Writes the token at `at` with the arguments it needs, and returns the index after them."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise Unbalanced(f"commands stand more than {DEEPEST} deep in each other")
+        end = self._any_token(at, braced)
+        self._depth -= 1
+        return end
+
+    def _any_token(self, at: int, braced: bool) -> int:
+        token = self._tokens[at]
+        if token in commands.PHANTOMS:
+            return self._copy(at, 1)
+        if token in commands.MARKS:
+            return self._accent(at)
+        if token in _TWO_ARGUMENTS:
+            return self._owner(at, self._group(self._group(at + 1)))
+        if token in commands.OPTIONAL_THEN_ONE:
+            return self._root(at)
+        if token in commands.INVISIBLE:
+            return self._invisible(at)
+        if token in _SPANS:
+            return self._span(at)
+        if token in commands.INKLESS or _WITHOUT_BOX.match(token):
+            self.pieces.append(self._typeset(token))
+            return at + 1
+        return self._ordinary(at, braced)
+
+    def _group(self, at: int) -> int:
+        """The index after the group that starts at `at`."""
+        return closing(self._tokens, at) + 1 if at < len(self._tokens) else closing(["}"], 0)
+
+    def _copy(self, at: int, groups: int) -> int:
+        end = at + 1
+        for _ in range(groups):
+            if end < len(self._tokens) and self._tokens[end] == "{":
+                end = self._group(end)
+        self.pieces += self._tokens[at:end]
+        return end
+
+    def _open(self, token: str) -> None:
+        self.pieces.append(f"{MARK}{{{len(self.labels)}}}")
+        self.labels.append(token)
+
+    def _close(self, at: int) -> int:
+        """Writes the scripts that follow at `at` and the end of the mark; returns the index after them."""
+        tokens = self._tokens
+        while at < len(tokens) and tokens[at] in {"^", "_"}:
+            start, at = at, at + 1
+            if at < len(tokens) and tokens[at] == "{":
+                end = _end_of_script(tokens, at)
+                if end is None:
+                    at = start
+                    break
+                self.pieces += [tokens[start], "{", MARK + "{}"]
+                self.write(at + 1, end)
+                self.pieces += [UNMARK, "}"]
+                at = end + (end < len(tokens) and tokens[end] == "}")
+            elif at < len(tokens) and tokens[at] not in {"^", "_", "}", "&", "\\\\"}:
+                self.pieces += [tokens[start], "{", MARK + "{}"]
+                at = self._token(at, braced=False)
+                self.pieces += [UNMARK, "}"]
+            else:
+                self.pieces.append(tokens[start])
+        self.pieces.append(UNMARK)
+        return at
+
+    def _owner(self, at: int, end: int) -> int:
+        """A token that leaves ink round its arguments, such as a fraction's bar."""
+        self._open(self._tokens[at])
+        self.pieces.append(self._tokens[at])
+        self.write(at + 1, end)
+        return self._close(end)
+
+    def _accent(self, at: int) -> int:
+        end = self._group(at + 1)
+        followed = end < len(self._tokens) and self._tokens[end] == "_"
+        if not followed or self._tokens[at] == "\\underbrace":
+            return self._owner(at, end)
+        self._open(self._tokens[at])
+        self.pieces += ["{", self._tokens[at]]
+        self.write(at + 1, end)
+        self.pieces.append("}")
+        return self._close(end)
+
+    def _root(self, at: int) -> int:
+        self._open(self._tokens[at])
+        self.pieces.append(self._tokens[at])
+        start = at + 1
+        if start < len(self._tokens) and self._tokens[start] == "[":
+            end = closing(self._tokens, start, ("[", "]"))
+            self.pieces.append("[{")
+            self.write(start + 1, end, braced=True)
+            self.pieces.append("}]")
+            start = end + 1
+        end = self._group(start)
+        self.write(start, end)
+        return self._close(end)
+
+    def _invisible(self, at: int) -> int:
+        """A command such as \\mathrm: its letters count as plain ones, and it has no box."""
+        end = self._group(at + 1)
+        self.pieces += [self._tokens[at], "{"]
+        self.write(at + 2, end - 1)
+        self.pieces.append("}")
+        return end
+
+    def _span(self, at: int) -> int:
+        """\\multicolumn or \\multirow: only the third argument is printed."""
+        third = self._group(self._group(at + 1))
+        end = self._group(third)
+        self.pieces += self._tokens[at:third]
+        self.write(third, end)
+        return end
+
+    def _ordinary(self, at: int, braced: bool) -> int:
+        token = self._tokens[at]
+        braced = braced or (at > 1 and self._tokens[at - 1] == "_")
+        self.pieces += ["{"] if braced else []
+        if self._swallowing and token.count("{") != token.count("}"):
+            self.pieces.append(f"{SWALLOWING_MARK}{{{len(self.labels)}}}{{{self._typeset(token)}}}")
+            self.labels.append(token)
+            end = at + 1
+        else:
+            self._open(token)
+            self.pieces.append(self._typeset(token))
+            end = self._close(at + 1)
+        self.pieces += ["}"] if braced else []
+        return end
+
+    def _typeset(self, token: str) -> str:
+        """How a token is written for TeX: a character beyond ASCII as text, hexadecimal notation undone."""
+        if len(token) == 1 and not token.isascii():
+            return f"\\text{{{token.translate(_CHINESE_PUNCTUATION)}}}"
+        return token.replace("^^", "^ ^") if "^^" in token else token

@@ -1,0 +1,192 @@
+r"""Counts the work that a formula is for TeX, from its LaTeX alone and before TeX sees it.
+
+Many commands typeset their argument more than once: `\text` in each of the four styles that it may stand in, `\pmb`
+three copies in each. Within one another they multiply, so that 60 characters can take minutes. The count is an upper
+bound, about one step for a microsecond; it depends on the text alone, never on the clock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from metrics.formula.latex.commands import ACCENTS, SWITCHES, TEXTS, words
+
+PAGE_STEPS = 300
+"""The steps of an empty formula: its page, its paragraph, its place in the log."""
+START_STEPS = 40_000
+"""The steps of a process of TeX of its own."""
+MARK_STEPS = 8
+_STEPS_OF_COLUMNS = 1
+"""Times the square of the columns: LaTeX writes the template of a table anew for each."""
+COMMAND_STEPS = 10
+
+_TIMES = {
+    **dict.fromkeys(ACCENTS, (4, 1)),
+    **dict.fromkeys(TEXTS, (4, 1)),
+    **dict.fromkeys(("\\phantom", "\\hphantom", "\\vphantom", "\\smash", "\\multirow", "\\of"), (4, 1)),
+    **dict.fromkeys(("\\overset", "\\underset"), (3, 2)),
+    **dict.fromkeys(("\\xrightarrow", "\\xleftarrow"), (2, 1)),
+    "\\boldsymbol": (6, 1),
+    "\\pmb": (12, 1),
+    "\\sqrt": (1, 1),
+}
+"""How often a command typesets each of its arguments, and how many arguments that holds for."""
+
+_STEPS = {
+    **dict.fromkeys(SWITCHES, 150),
+    **dict.fromkeys(TEXTS, 100),
+    **dict.fromkeys(ACCENTS, 50),
+    **dict.fromkeys(("\\boldsymbol", "\\pmb", "\\overset", "\\underset"), 150),
+    **dict.fromkeys(("\\begin", "\\cmidrule", "\\cline", "\\vspace", "\\xrightarrow"), 300),
+    **dict.fromkeys(("\\toprule", "\\midrule", "\\bottomrule", "\\specialrule", "\\xleftarrow", "\\vcenter"), 300),
+    **dict.fromkeys(("\\phantom", "\\hphantom", "\\vphantom", "\\smash", "\\hbox", "\\mbox", "\\boxed", "\\fbox"), 50),
+    **dict.fromkeys(("\\circledR", "\\yen", "\\checkmark", "\\maltese", "\\copyright", "\\ensuremath"), 100),
+    "\\multirow": 500,
+    "$": 20,
+    "&": 20,
+    "\\\\": 40,
+}
+
+_WIDE = words(
+    r"\overrightarrow \overleftarrow \overleftrightarrow \underrightarrow \underleftarrow \underleftrightarrow "
+    r"\xrightarrow \xleftarrow \leftarrowfill \rightarrowfill"
+)
+_TALL = words(r"\left \right \middle \sqrt \root \brace \brack \choose \binom \dbinom \tbinom")
+"""Commands whose own ink is as wide or as tall as what stands beside it: TeX puts it together of many pieces."""
+_STACKING = re.compile(
+    r"\\\\|\\(?:cr|over|atop|above|choose|brace|brack|[a-z]*frac|[a-z]*binom|[a-z]+set|stackrel|of)(?![a-z])"
+)
+_LONGEST = 16_384
+"""TeX's longest length, in pt."""
+_WIDTH_OF_PART = 20
+_HEIGHT_OF_LINE = 60
+_STEPS_OF_WIDTH = 3
+_STEPS_OF_HEIGHT = 2
+_LENGTH = re.compile(r"([\d.,]+)\s*(?:true\s*)?(pt|pc|in|bp|cm|mm|dd|cc|sp|em|ex|mu)")
+_POINTS = {"pc": 12, "in": 73, "cm": 29, "mm": 3, "em": 25, "ex": 12, "dd": 2, "cc": 13, "bp": 2}
+
+_PART = re.compile(
+    r"\\begin\s*\{\s*(?:array|tabular)\s*\}|\\multicolumn\s*\{[^{}]*\}|"
+    r"\x01\{\d*\}|\x02|\\[a-zA-Z]+|\\.|\*\s*\{[^{}]*\}(?=\s*\{)|\s+|.",
+    re.DOTALL,
+)
+_REPEATED_COLUMN = re.compile(r"\*\s*\{\s*(\d{1,2})\s*\}")
+_MOST_REPEATS = 99
+_MOST_TIMES = 10**9
+"""Counting ends here: it is beyond all limits."""
+_STEPS_OF_TOKEN = 10
+_DEEPEST = 150
+"""Deeper groups are not read: marks.DEEPEST."""
+_STEPS_OF_PAIR = 1500
+
+
+@dataclass(slots=True)
+class _Level:
+    """A group: how often it is typeset, and how often the next arguments in it are, beyond that.
+
+    columns: where it is a specification of columns, how many those are; its inner groups share the list.
+    columns_await: whether the next group in it is such a specification.
+    """
+
+    times: int
+    closing: str = "}"
+    argument_times: int = 1
+    arguments: int = 0
+    columns: list[int] = field(default_factory=lambda: [0])
+    in_columns: bool = False
+    columns_await: bool = False
+
+
+def typesetting_steps(source: str) -> int:
+    """Returns the steps of typesetting LaTeX with marks; Python's share, which reads what TeX wrote, is included."""
+    parts = _PART.findall(source)
+    growing = _growing(source, len(parts))
+    steps = PAGE_STEPS
+    levels = [_Level(1)]
+    for part in parts:
+        level = levels[-1]
+        times = min(level.times * level.argument_times if level.arguments else level.times, _MOST_TIMES)
+        if part == "{":
+            columns = level.columns if level.in_columns else [0]
+            levels.append(_Level(times, columns=columns, in_columns=level.in_columns or level.columns_await))
+            level.columns_await = False
+        elif part == level.closing and len(levels) > 1:
+            levels.pop()
+            if level.in_columns and not levels[-1].in_columns:
+                steps += _STEPS_OF_COLUMNS * level.columns[0] ** 2 // level.times
+            _argument_read(levels[-1], optional=part == "]")
+        elif part == "}":
+            while len(levels) > 1 and levels.pop().closing != "}":
+                pass
+            _argument_read(levels[-1])
+        elif part == "[" and level.arguments:
+            # The option of a root makes TeX typeset the root in all four styles.
+            level.argument_times *= 4 if level.argument_times == 1 else 1
+            levels.append(_Level(level.times * level.argument_times, "]"))
+        elif part[0] == "*" and len(part) > 1:
+            found = _REPEATED_COLUMN.fullmatch(part)
+            _argument_awaited(level, int(found[1]) if found else _MOST_REPEATS, 1)
+            steps += times
+        elif part in _TIMES:
+            _argument_awaited(level, *_TIMES[part])
+            steps += times * (_STEPS.get(part, COMMAND_STEPS) + growing.get(part, 0))
+        elif part[0] == "\x01":
+            steps += MARK_STEPS * times
+        elif not part.isspace() and part != "\x02":
+            if level.in_columns:
+                level.columns[0] += times
+            elif part.startswith(("\\begin", "\\multicolumn")):
+                level.columns_await = part.endswith("}")
+                steps += times * _STEPS["\\begin"]
+            else:
+                steps += times * (_STEPS.get(part, COMMAND_STEPS if part[0] == "\\" else 2) + growing.get(part, 0))
+    return steps
+
+
+def reading_steps(tokens: Sequence[str]) -> int:
+    """Returns the steps of bringing LaTeX tokens to a normal form.
+
+    Each is read once for every group round it, and filling in braces moves all the tokens that follow.
+    """
+    depth = 0
+    steps = _STEPS_OF_TOKEN * len(tokens) + len(tokens) ** 2 // 15
+    for token in tokens:
+        depth = depth + 1 if token == "{" else max(depth - (token == "}"), 0)
+        steps += min(depth, _DEEPEST)
+    return steps
+
+
+def matching_steps(truth: int, prediction: int) -> int:
+    """Returns the steps of matching so many tokens: the assignment takes their cube where all cost nearly the same."""
+    pairs, least = truth * prediction, min(truth, prediction)
+    return _STEPS_OF_PAIR + 30 * least + pairs // 20 + pairs * least // 1000
+
+
+def _growing(source: str, parts: int) -> dict[str, int]:
+    """The steps of each command that grows with its surroundings, from how wide and how tall those may be."""
+    lengths = _lengths(source)
+    width = min(_LONGEST, _WIDTH_OF_PART * parts + lengths) * _STEPS_OF_WIDTH
+    height = min(_LONGEST, _HEIGHT_OF_LINE * (1 + len(_STACKING.findall(source))) + lengths) * _STEPS_OF_HEIGHT
+    return {**dict.fromkeys(_WIDE, width), **dict.fromkeys(_TALL, height)}
+
+
+def _argument_awaited(level: _Level, times: int, arguments: int) -> None:
+    """A command that stands where an argument is awaited is taken for a part of it: both repeat what follows."""
+    level.argument_times = level.argument_times * times if level.arguments else times
+    level.arguments = max(level.arguments, arguments)
+
+
+def _argument_read(level: _Level, optional: bool = False) -> None:
+    if level.arguments and not optional:
+        level.arguments -= 1
+
+
+def _lengths(source: str) -> int:
+    """The sum of the lengths that the LaTeX gives, in pt, as far as a glance tells."""
+    total = 0
+    for number, unit in _LENGTH.findall(source):
+        whole = re.split("[.,]", number)[0] or "0"
+        total += _LONGEST if len(whole) > 5 else (int(whole) + 1) * _POINTS.get(unit, 1)
+    return total

@@ -1,0 +1,1 @@
+"""Typesetting with TeX, and the boxes and images of its output."""

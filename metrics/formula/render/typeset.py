@@ -1,0 +1,411 @@
+r"""Typesets marked formulas with TeX: many in one process, each as if it were alone.
+
+A batch is one DVI run over a format that holds the preamble; each formula is a box of its own, shipped out as one page.
+What a formula gets must not depend on its batch, so the batch's page counts only where nothing can have reached it from
+elsewhere, or left it:
+
+- TeX reports no error between the formula's beginning and that of the next. What ends a formula is `\outer`, so that an
+  argument that is not closed is such an error rather than a way into the next formula.
+- At its end every group and conditional is closed, else the run stops there.
+- Its page holds one display, and every mark on it is one of its own, opened and closed there.
+- What LaTeX changes globally while it typesets is set back before each formula.
+
+Every other formula is typeset alone, as a whole document, and gets what that gives. So does a formula whose counted
+work is large (metrics.formula.latex.work): where TeX has to be ended, that is paid for once.
+
+A formula cannot read, write, define or run anything: commands outside of metrics.formula.latex.vocabulary are not known
+to its TeX, `\special` and hexadecimal notation are out of its reach, and the process has no shell escape, opens files
+in its own scratch folder alone, and is bounded in processor time, memory and file size; its whole process group is
+ended.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from metrics.benchmark import MissingTool
+from metrics.formula.latex.sanitize import allowed
+from metrics.formula.latex.token_markup import MARK, SWALLOWING_MARK, Marked
+from metrics.formula.render.dvi import (
+    POINTS_PER_INCH,
+    UNITS_PER_POINT,
+    Font,
+    Metrics,
+    Page,
+    UnreadableOutput,
+    read_metrics,
+    read_pages,
+)
+from metrics.formula.render.log import finished
+from metrics.formula.render.tex import INSTALL, find_file, require_tex, run_bounded, search_paths
+
+PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
+"""(most marked tokens, paper, width in mm when it lies on its side)."""
+PRINTED_SHARE = 0.98
+MOST_IN_A_RUN = 256
+"""Formulas in one run of TeX: what is lost when one breaks it is bounded."""
+MOST_STEPS_IN_A_RUN = 500_000
+"""The counted work of the formulas in one run, about half a second; a formula with more than a fifth goes alone."""
+MARKS_OF_A_FORMULA = 10_000
+"""The marks of formula n in a batch are counted from n times this, which is more than the marks of any formula."""
+
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_MARKED = re.compile(MARK + r"\{(\d+)\}")
+_ENVIRONMENT_NAME = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)")
+
+_PREAMBLE = r"""\documentclass[12pt]{article}
+\usepackage[landscape]{geometry}
+\geometry{a5paper,scale=0.98}
+\pagestyle{empty}
+\usepackage{booktabs}
+\usepackage{multirow}
+\usepackage{amsmath}
+\usepackage{upgreek}
+\usepackage{amssymb}
+\usepackage{CJK}
+\nofiles
+\catcode1=13 \catcode2=13 \catcode3=13 \catcode4=13 \catcode5=13
+\makeatletter
+\let^^01=\special
+\def^^02{^^01{.}}
+\long\def^^03#1#2{^^01{#1}#2^^02}
+\hbadness=10000 \vbadness=10000 \hfuzz=\maxdimen \vfuzz=\maxdimen \tracinglostchars=0
+\newbox\formula@box
+\newcount\formula@level
+\newwrite\formula@begun
+\edef\formula@ship{\expandafter\noexpand\csname tex_shipout:D\endcsname}
+\def\formula@stop{\batchmode\read-1to\formula@nothing}
+\newcount\formula@displays
+\everydisplay\expandafter{\the\everydisplay\global\advance\formula@displays by 1\relax}
+\def\formula@check#1{%
+  \ifnum\currentgrouplevel=#1\relax\else\formula@stop\fi
+  \ifnum\currentiflevel=1 \else\formula@stop\fi
+  \ifvmode\else\formula@stop\fi}
+\def\formula@reset{%
+  \global\formula@displays=0
+  \global\let\glb@currsize\@empty
+  \global\@lastruleclass=0
+  \global\@thisruleclass=0
+  \global\let\cmrkern@l\z@
+  \global\let\cmrkern@r\z@
+  \global\let\cmrsideswitch\relax
+  \global\let\if@ignore\iffalse}
+\outer\def^^04#1#2{%
+  \formula@check{\formula@level}%
+  \immediate\write-1{=formula #1\space begins}%
+  \immediate\openout\formula@begun=\number#1\relax\immediate\closeout\formula@begun
+  \formula@reset
+  \global\count0=#1\relax
+  \setbox\formula@box\vbox\bgroup
+  \formula@width{#2}}
+\outer\def^^05{\par
+  \formula@check{\numexpr\formula@level+1\relax}%
+  \egroup\formula@ship\box\formula@box
+  \immediate\write-1{=formula \the\count0 \space ends with \number\formula@displays}}
+\outer\def^^06#1{%
+  \formula@check{\formula@level}%
+  \immediate\write-1{=formula #1\space begins}}
+\def\formula@start{\formula@level\currentgrouplevel\relax}
+\def\formula@width#1{\hsize=#1mm\relax\textwidth\hsize\linewidth\hsize\columnwidth\hsize}
+\def\formula@origin{\hoffset-\oddsidemargin
+  \voffset-\dimexpr\topmargin+\headheight+\headsep+\topskip\relax}
+\def\@input#1{}
+\makeatother
+\ExplSyntaxOn\sys_ensure_backend:\ExplSyntaxOff
+\setbox0\vbox{\[\mathrm{x}\mathbf{x}\mathbb{R}\mathfrak{g}\mathcal{L}\mathit{x}\mathsf{x}\mathtt{x}\boldsymbol{x}
+  \upalpha\lesssim\sum^{\sum^{\mathrm{x}\mathbf{x}}}\text{x}\]}
+\dump
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Typeset:
+    """A typeset formula: the pages it came out on and the fonts by number.
+
+    Places are in scaled points from the left edge of the text and its first baseline; that point is `margin` right of
+    the paper's left edge and `fall` below its top edge, and the paper is `width` wide.
+    """
+
+    pages: tuple[Page, ...]
+    fonts: dict[int, Font]
+    margin: int
+    fall: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A formula that TeX gave no page for, with the reason."""
+
+    reason: str
+
+
+class Allowance:
+    """What a typesetter asks before it does work that only shows on the way; this one allows everything."""
+
+    def wanted(self, formula: Marked) -> bool:
+        """Whether a formula is still to be typeset."""
+        return True
+
+    def alone(self, formula: Marked) -> bool:
+        """Whether a formula that needs a process of its own is still to be typeset; asked once for each."""
+        return True
+
+
+UNLIMITED = Allowance()
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What a run of TeX left: the pages that it finished, its log, the last formula begun (0 of a lone one).
+
+    ended: whether it had to be ended from outside.
+    """
+
+    pages: tuple[Page, ...]
+    log: str
+    begun: int
+    ended: bool
+
+
+class Typesetter:
+    """TeX with its scratch folder and its format; a context manager.
+
+    `seconds` is the processor time that one formula may take. `runs` and `nanoseconds` tell how often TeX ran on
+    formulas, and how long on the clock.
+
+    Raises MissingTool on entry where TeX, a package or the Chinese face is missing.
+    """
+
+    def __init__(self, seconds: int = 5) -> None:
+        self._seconds = seconds
+        self._scratch: Path | None = None
+        self._paths: dict[str, str] = {}
+        self._metrics: dict[str, Metrics] = {}
+        self._outlines: dict[str, Path | None] = {}
+        self.runs = 0
+        self.nanoseconds = 0
+
+    def __enter__(self) -> Typesetter:
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Makes the scratch folder and the format."""
+        if self._scratch is not None:
+            return
+        require_tex()
+        self._scratch = Path(tempfile.mkdtemp(prefix="beamscore-formula-"))
+        try:
+            self._make_format(self._scratch)
+            self._paths = search_paths(self._scratch)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Removes the scratch folder."""
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch = None
+
+    def typeset(self, formulas: Sequence[Marked]) -> list[Typeset | Failure]:
+        """Typesets formulas, each as if it were alone; equal ones once."""
+        results = self.typeset_within(UNLIMITED, formulas)
+        return [results[formula] for formula in formulas]
+
+    def typeset_within(self, allowance: Allowance, formulas: Sequence[Marked]) -> dict[Marked, Typeset | Failure]:
+        """Typesets formulas as `typeset` does, those that `allowance` wants.
+
+        It is asked before each run of TeX, and before a formula gets a process of its own.
+        """
+        results: dict[Marked, Typeset | Failure] = {}
+        waiting: list[Marked] = []
+        for formula in dict.fromkeys(formulas):
+            if _promising(formula):
+                waiting.append(formula)
+            elif allowance.alone(formula):
+                results[formula] = self._alone(formula)
+        while waiting := [formula for formula in waiting if allowance.wanted(formula)]:
+            run = _first_run(waiting)
+            done, doubtful = self._batch(run)
+            results |= done
+            for formula in doubtful:
+                if allowance.alone(formula):
+                    results[formula] = self._alone(formula)
+            handled = {*done, *doubtful}
+            waiting = [formula for formula in waiting if formula not in handled]
+        return results
+
+    def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset | Failure], list[Marked]]:
+        """Typesets formulas in one run; returns those whose pages count, and those that are to be typeset alone.
+
+        The ones that the run did not reach are in neither. One of the first two is never empty.
+        """
+        body = "\n".join(
+            f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula, number)}\x05"
+            for number, formula in enumerate(formulas)
+        )
+        end = f"\x06{{{len(formulas)}}}\n\\end{{document}}\n"
+        source = f"\\begin{{document}}\\csname formula@start\\endcsname\n{body}\n{end}"
+        fonts: dict[int, Font] = {}
+        run = self._run(source, fonts, self._seconds + len(formulas) // 100)
+        clean, reached = finished(run.log, len(formulas))
+        done: dict[Marked, Typeset | Failure] = {}
+        for page in run.pages:
+            if page.number in clean and (own := _own_page(page, formulas[page.number])):
+                done[formulas[page.number]] = Typeset((own,), fonts, *_on_paper(formulas[page.number]))
+        begun = max(reached, run.begun)
+        doubtful = [formula for number, formula in enumerate(formulas) if number <= reached and formula not in done]
+        if run.ended and formulas[begun] not in done and formulas[begun] not in doubtful:
+            doubtful.append(formulas[begun])
+        return done, doubtful if done or doubtful else [formulas[0]]
+
+    def _alone(self, formula: Marked) -> Typeset | Failure:
+        """Typesets one formula as a document of its own."""
+        name, width = _paper(formula)
+        source = (
+            f"\\geometry{{{name}paper}}\\begin{{document}}\\csname formula@origin\\endcsname"
+            f"\\csname formula@width\\endcsname{{{width * PRINTED_SHARE:.2f}}}"
+            f"{_display(formula)}\n\\end{{document}}\n"
+        )
+        fonts: dict[int, Font] = {}
+        run = self._run(source, fonts, self._seconds)
+        if not run.pages and run.ended:
+            return Failure(f"TeX takes more than {self._seconds} seconds, or more memory than it may")
+        if not run.pages:
+            return Failure("TeX gives no page for it")
+        return Typeset(run.pages, fonts, *_on_paper(formula))
+
+    def _run(self, source: str, fonts: dict[int, Font], seconds: int) -> _Run:
+        """Runs TeX on a document."""
+        if self._scratch is None:
+            raise RuntimeError("the typesetter is not open")
+        self.runs += 1
+        folder = Path(tempfile.mkdtemp(dir=self._scratch))
+        try:
+            (folder / "formula.tex").write_text("\\pdfsetrandomseed1 " + source, "utf-8")
+            started = time.perf_counter_ns()
+            ended = run_bounded(
+                ["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds, self._paths
+            )
+            self.nanoseconds += time.perf_counter_ns() - started
+            begun = max((int(path.stem) for path in folder.glob("[0-9]*.tex")), default=0)
+            output = folder / "formula.dvi"
+            data = output.read_bytes() if output.exists() else b""
+            log = (folder / "formula.log").read_text("latin-1") if (folder / "formula.log").exists() else ""
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        try:
+            pages = list(read_pages(data, self.metrics, fonts)) if data else []
+        except UnreadableOutput:
+            pages = []
+        return _Run(tuple(pages), log, begun, ended)
+
+    def metrics(self, name: str) -> Metrics:
+        """Returns the glyph sizes of a font; of a font that is not there, none."""
+        if name not in self._metrics:
+            found = find_file(f"{name}.tfm", self._paths.get("TFMFONTS", ""))
+            self._metrics[name] = read_metrics(found.read_bytes()) if found else Metrics({})
+        return self._metrics[name]
+
+    def outlines(self, name: str) -> Path | None:
+        """Returns the file of a font's outlines (Type 1); None where there is none."""
+        if name not in self._outlines:
+            self._outlines[name] = find_file(f"{name}.pfb")
+        return self._outlines[name]
+
+    def _make_format(self, scratch: Path) -> None:
+        (scratch / "formula.tex").write_text(_PREAMBLE, "utf-8")
+        run_bounded(["latex", "-ini", *_FLAGS, "&latex", "formula.tex"], scratch, seconds=60)
+        path = scratch / "formula.fmt"
+        if not path.exists():
+            log = scratch / "formula.log"
+            said = log.read_text("utf-8", "replace") if log.exists() else ""
+            errors = [line for line in said.splitlines() if line.startswith("!")]
+            raise MissingTool(f"LaTeX cannot read its packages ({'; '.join(errors[:2]) or 'no log'}): {INSTALL}")
+        data = path.read_bytes()
+        if data[:2] == b"\x1f\x8b":
+            path.write_bytes(gzip.decompress(data))
+
+
+_FLAGS = ["-interaction=batchmode", "-no-shell-escape", "-no-mktex=tfm", "-no-mktex=pk"]
+
+
+def _display(formula: Marked, number: int = 0) -> str:
+    """The formula as a display; its marks are those of formula `number` of a batch."""
+    source = allowed(formula.source)
+    if number:
+        source = _MARKED.sub(lambda found: f"{MARK}{{{number * MARKS_OF_A_FORMULA + int(found[1])}}}", source)
+    body = f"\\begin{{displaymath}}\n{source}\n\\end{{displaymath}}"
+    return f"\\begin{{CJK}}{{UTF8}}{{gkai}}{body}\\end{{CJK}}" if formula.chinese else body
+
+
+def _own_page(page: Page, formula: Marked) -> Page | None:
+    """The page with its marks counted from 0; None where one is of another formula, or is not closed on it."""
+    first = page.number * MARKS_OF_A_FORMULA
+    if not page.balanced or any(not 0 <= mark - first < len(formula.labels) for mark in page.marks):
+        return None
+    if not first:
+        return page
+    return replace(page, inks=tuple(ink if ink.mark < 0 else ink._replace(mark=ink.mark - first) for ink in page.inks))
+
+
+def _promising(formula: Marked) -> bool:
+    """Whether to try a formula in a batch: its work is small, and it is likely to leave no error.
+
+    This decides only what is tried first. It counts braces and environments as TeX would; a brace in a comment or in
+    what TeX drops may mislead it.
+    """
+    if formula.steps * 5 > MOST_STEPS_IN_A_RUN or SWALLOWING_MARK in formula.source:
+        return False
+    depth = 0
+    for brace in _BRACE.findall(formula.source):
+        depth += (brace == "{") - (brace == "}")
+        if depth < 0:
+            return False
+    names: list[str] = []
+    for word, name in _ENVIRONMENT_NAME.findall(formula.source):
+        if word == "begin":
+            names.append(name)
+        elif not names or names.pop() != name:
+            return False
+    return not depth and not names
+
+
+def _first_run(waiting: Sequence[Marked]) -> Sequence[Marked]:
+    """The first of the formulas that one run is to typeset."""
+    steps = 0
+    for count, formula in enumerate(waiting[:MOST_IN_A_RUN]):
+        steps += formula.steps
+        if steps > MOST_STEPS_IN_A_RUN:
+            return waiting[: max(count, 1)]
+    return waiting[:MOST_IN_A_RUN]
+
+
+def _paper(formula: Marked) -> tuple[str, float]:
+    count = len(formula.labels)
+    return next((name, width) for most, name, width in PAPERS if count <= most)
+
+
+def _on_paper(formula: Marked) -> tuple[int, int, int]:
+    """Where the text's first baseline starts on the paper, and the paper's width, in scaled points.
+
+    The geometry package leaves two fifths of the vertical margin above the text; the first line is 12 pt below.
+    """
+    unit = POINTS_PER_INCH * UNITS_PER_POINT / 25.4
+    width = _paper(formula)[1]
+    margin = 1 - PRINTED_SHARE
+    fall = width / math.sqrt(2) * margin * 2 / 5 * unit + 12 * UNITS_PER_POINT
+    return round(width * margin / 2 * unit), round(fall), round(width * unit)

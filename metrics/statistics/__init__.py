@@ -1,0 +1,1 @@
+"""Exact sums, their bootstrap replicates, and the intervals computed from them."""

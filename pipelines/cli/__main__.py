@@ -1,0 +1,8 @@
+"""`python -m pipelines.cli` is the command `beamscore`."""
+
+import sys
+
+from pipelines.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())

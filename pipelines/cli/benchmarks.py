@@ -1,0 +1,50 @@
+"""`beamscore benchmarks`: lists the benchmarks and what their figures mean."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from typing import Any
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from metrics.benchmark import MetricSpec
+from metrics.registry import benchmark_class, benchmark_names
+from pipelines.cli.common import DONE, add_command, check_benchmark
+
+WIDTH = 100
+
+
+def add(commands: Any) -> None:
+    """Adds the command."""
+    command = add_command(commands, "benchmarks", run, "list the benchmarks and what their figures mean")
+    command.add_argument("name", nargs="?", metavar="NAME", help="one benchmark alone")
+    command.add_argument("--names", action="store_true", help="the names alone, one a line")
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Prints every benchmark, or the one that is named, in at most 100 columns where the names allow it."""
+    if parsed.name:
+        check_benchmark(parsed.name)
+    names = [parsed.name] if parsed.name else benchmark_names()
+    if parsed.names:
+        print("\n".join(names))
+        return DONE
+    for name in names:
+        kind = benchmark_class(name)
+        print(_wrapped(f"{name}: ", kind.summary))
+        for title, specs in [("metrics", kind.metrics), ("metrics of each sample", kind.sample_metrics)]:
+            print(f"  {title}:")
+            width = max(len(spec.name) for spec in specs)
+            for spec in specs:
+                print(_wrapped(f"    {spec.name:<{width}}  ", _meaning(spec)))
+    return DONE
+
+
+def _meaning(spec: MetricSpec) -> str:
+    return spec.meaning if spec.higher_is_better else f"{spec.meaning}; lower is better"
+
+
+def _wrapped(start: str, text: str) -> str:
+    """Returns `text` after `start`, further lines below its beginning."""
+    return textwrap.fill(text, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))

@@ -1,0 +1,211 @@
+"""What the commands share: their parsers, their inputs, their exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+import apache_beam as beam
+import shtab
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from metrics.benchmark import Ability, MissingTool
+from metrics.registry import benchmark_class, benchmark_names
+from pipelines.config.errors import UsageError
+from pipelines.config.explain import nearest
+from pipelines.config.settings import Configuration
+from pipelines.runtime import launch
+from transforms.io.claim import DETACHED_LEASE_S, Claim, Process, heartbeat
+from transforms.io.publication import own_output, owned_output
+from transforms.io.published import Layout, TakenOver, find_published
+from transforms.io.record_files import WriteRecords
+from transforms.io.staging import mark_abandoned
+from transforms.io.storage import STORAGE_ERRORS, delete_files
+from transforms.records import InputProblem, printable
+
+DONE, FAILED, WRONG_USAGE, CRASHED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that ends with one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises UsageError instead of ending the process."""
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+
+def add_command(commands: Any, name: str, run: Callable[..., int], text: str) -> argparse.ArgumentParser:
+    """Adds a command that `run` carries out."""
+    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
+    command.add_argument("--verbose", action="store_true", help="show the log of Beam too")
+    command.set_defaults(command=run)
+    command.epilog = "Any option of a Beam pipeline may follow, such as --runner or --direct_num_workers."
+    return command
+
+
+def add_config(command: argparse.ArgumentParser) -> None:
+    """Adds the configuration and what overrides it."""
+    config = command.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a benchmark")
+    config.complete = shtab.FILE  # type: ignore[attr-defined]
+    command.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="set a key of the config")
+
+
+def add_ground_truth(command: argparse.ArgumentParser) -> None:
+    """Adds the ground truth."""
+    command.add_argument(
+        "--ground-truth", metavar="GLOB", action="append", default=[], help="JSONL or Parquet; may be given again"
+    )
+
+
+def add_predictions(command: argparse.ArgumentParser) -> None:
+    """Adds the predictions."""
+    command.add_argument(
+        "--predictions", metavar="[NAME=]GLOB", action="append", default=[], help="a system; several are ranked"
+    )
+
+
+def run_and_publish(
+    options: PipelineOptions,
+    build: Callable[[beam.Pipeline], Any],
+    output: str,
+    run_id: str,
+    layout: Layout,
+    document: str,
+) -> bytes:
+    """Runs a pipeline that publishes to the folder `output`, and returns one of the documents of its result.
+
+    The run owns the output for that time. Of a run that fails, nothing stays there. A job that goes on after an
+    interrupt, until its runner has cancelled it, publishes nothing.
+
+    Raises UsageError where another run owns the output, or it cannot be written.
+    """
+    claim = Claim(run_id, Process.of(os.getpid()), is_job=not launch.is_local(options))
+    with _in_words(), owned_output(output, claim, layout), heartbeat(output, run_id):
+        launch.run(options, build, partial(mark_abandoned, output, run_id))
+        found = find_published(output, layout)
+        if found is None or found.run_id != run_id:
+            raise TakenOver(output)
+        return found.read(document)
+
+
+def hand_over(
+    options: PipelineOptions, build: Callable[[beam.Pipeline], Any], output: str, run_id: str, layout: Layout
+) -> None:
+    """Starts a job that publishes to the folder `output`, which it owns, when this command has ended."""
+    claim = Claim(run_id, Process.of(os.getpid()), is_job=True, detached=True, lease_s=DETACHED_LEASE_S)
+    with _in_words():
+        own_output(output, claim, layout)
+    try:
+        launch.submit(options, build)
+    except BaseException:
+        with contextlib.suppress(*STORAGE_ERRORS):
+            mark_abandoned(output, run_id)
+        raise
+
+
+@contextlib.contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
+    except InputProblem as error:
+        raise UsageError(error.message) from error
+
+
+def add_record_output(command: argparse.ArgumentParser) -> None:
+    """Adds the file of records that a command writes."""
+    command.add_argument("--output", metavar="FILE", help="ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
+    command.add_argument(
+        "--shards", metavar="N", type=int, default=1, help="write N files, numbered before the ending (default: 1)"
+    )
+
+
+def write_records(
+    options: PipelineOptions, build: Callable[[beam.Pipeline], Any], write: WriteRecords, rejected: WriteRecords | None
+) -> int:
+    """Runs a pipeline that writes records, and prints where they are; 1 where anything was rejected.
+
+    rejected: where the pipeline lists it; the list is removed where it is empty. Where the command leaves before the
+    job ends, the list stays, and tells by itself whether there is anything in it.
+    """
+    outputs = [write] if rejected is None else [write, rejected]
+    for output in outputs:
+        output.prepare()
+    if launch.leaves(options):
+        launch.submit(options, build)
+        return DONE
+    try:
+        launch.run(options, build)
+    except BaseException:
+        for output in outputs:
+            output.remove_leftovers()
+        raise
+    write.remove_older()
+    for path in write.paths:
+        print(path)
+    if rejected is None:
+        return DONE
+    with FileSystems.open(rejected.path) as stream:
+        count = sum(1 for _ in stream)
+    if not count:
+        delete_files([rejected.path])
+        return DONE
+    print(f"beamscore: {count} records or sources were rejected; {rejected.path} says which and why", file=sys.stderr)
+    return FAILED
+
+
+def rejected_beside(write: WriteRecords) -> WriteRecords:
+    """Returns the list of what was rejected, beside the records."""
+    return WriteRecords(f"{write.path}.rejected.jsonl", {})
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Prints warnings, a line each, on standard error."""
+    for warning in warnings:
+        print(f"beamscore: warning: {printable(warning)}", file=sys.stderr)
+
+
+def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the globs by system; a glob without a name belongs to the system `predictions`."""
+    named: dict[str, list[str]] = {}
+    for each in predictions:
+        found = re.match(r"([A-Za-z0-9_.-]+)=(.*)", each, re.DOTALL)
+        name, glob = (found.group(1), found.group(2)) if found else ("predictions", each)
+        named.setdefault(name, []).append(glob)
+    return named
+
+
+def positive(text: str) -> int:
+    """Returns a whole number of at least 1; raises ArgumentTypeError for anything else."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text}")
+    return int(text)
+
+
+def check_benchmark(name: str) -> None:
+    """Raises UsageError where there is no benchmark of this name."""
+    if name not in benchmark_names():
+        near = nearest(name, benchmark_names())
+        raise UsageError(f"there is no benchmark {name}{near}; there are {', '.join(benchmark_names())}")
+
+
+def unsupported(ability: Ability, name: str) -> UsageError:
+    """Returns the error of a command that needs an ability which the benchmark called `name` lacks."""
+    having = [each for each in benchmark_names() if ability in benchmark_class(each).abilities()]
+    return UsageError(f"{ability} does not support the benchmark {name}, only {', '.join(having)}")
+
+
+def check_tools(configuration: Configuration) -> None:
+    """Raises UsageError where a program that the benchmark needs is missing on this machine."""
+    try:
+        configuration.benchmark.setup()
+    except MissingTool as error:
+        raise UsageError(str(error)) from error
+    finally:
+        configuration.benchmark.teardown()

@@ -1,0 +1,110 @@
+"""What a run says on the console: progress on standard error, the main figures on standard output."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from pipelines.results.report import number
+from transforms.counters import PROGRESS, PROGRESS_FOLDER
+
+SECONDS_BETWEEN_LOOKS = 0.5
+
+
+@contextlib.contextmanager
+def progress_line(systems: int, quiet: bool) -> Iterator[None]:
+    """Shows how far a local run is: records read, then samples scored, the rate, and the time left.
+
+    Nothing is shown where standard error is no terminal, or with `quiet`.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    PROGRESS.records_read = PROGRESS.truths_read = PROGRESS.samples_scored = 0
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    stop = threading.Event()
+    with _notes_of_workers(), Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        watcher = threading.Thread(target=_watch, args=(progress, systems, stop), daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            watcher.join()
+
+
+@contextlib.contextmanager
+def _notes_of_workers() -> Iterator[None]:
+    """Asks the worker processes that this one will start to tell how far they are."""
+    with tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
+        os.environ[PROGRESS_FOLDER] = folder
+        try:
+            yield
+        finally:
+            del os.environ[PROGRESS_FOLDER]
+
+
+def _watch(progress: Progress, systems: int, stop: threading.Event) -> None:
+    task = progress.add_task("reading", total=None, rate="")
+    scoring = False
+    while not stop.wait(SECONDS_BETWEEN_LOOKS):
+        seen = PROGRESS.with_others()
+        if seen.samples_scored and not scoring:
+            scoring = True
+            progress.reset(task, description="scoring", total=seen.truths_read * systems)
+        done = seen.samples_scored if scoring else seen.records_read
+        speed = progress.tasks[0].speed
+        progress.update(task, completed=done, rate=f"{speed:,.0f}/s" if speed else "")
+
+
+def print_figures(document: Mapping[str, Any], headline: Sequence[str], report: str) -> None:
+    """Prints the main figures of a summary, a column for each system, best first, and where the report is."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    table = Table("figure", *document["ranking"])
+    for figure in headline:
+        cells = [_figure(document["systems"][name], figure) for name in document["ranking"]]
+        if any(cell != "–" for cell in cells):
+            table.add_row(Text(figure), *(Text(cell) for cell in cells))
+    console.print(table)
+    for name in document["ranking"]:
+        console.print(Text(f"{name}: {_coverage(document['systems'][name]['coverage'])}"))
+    console.print(Text(f"report: {report}"), soft_wrap=True)
+
+
+def _figure(system: Mapping[str, Any], figure: str) -> str:
+    interval = system["intervals"].get(figure)
+    text = number(system["values"].get(figure))
+    return text if interval is None else f"{text} ({number(interval[0])} to {number(interval[1])})"
+
+
+def _coverage(coverage: Mapping[str, Any]) -> str:
+    truths, predictions = coverage["ground_truth"], coverage["predictions"]
+    parts = [f"{truths['scored']} of {truths['read']} samples scored"]
+    parts += [
+        f"{count} {what}"
+        for count, what in [
+            (truths["missing_prediction"], "without a prediction"),
+            (predictions["unmatched"], "predictions without a sample"),
+            (truths["duplicate"] + predictions["duplicate"], "duplicates"),
+            (truths["rejected"] + predictions["rejected"], "rejected"),
+        ]
+        if count
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,58 @@
+"""`beamscore convert`: turns a benchmark's own file layout into records."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from metrics.registry import benchmark_class
+from pipelines.cli.common import (
+    DONE,
+    add_command,
+    add_record_output,
+    check_benchmark,
+    rejected_beside,
+    unsupported,
+    write_records,
+)
+from pipelines.config.errors import UsageError
+from pipelines.convert import build_conversion, find_role_files
+from pipelines.runtime import launch
+from transforms.io.record_files import WriteRecords, columns_of
+
+
+def add(commands: Any) -> None:
+    """Adds the command."""
+    command = add_command(commands, "convert", run, "turn a benchmark's own files into JSONL or Parquet")
+    command.add_argument("benchmark", metavar="BENCHMARK", help="the benchmark")
+    command.add_argument(
+        "--input", metavar="[ROLE=]GLOB", action="append", default=[], help="files; 'roles' in place of GLOB lists them"
+    )
+    add_record_output(command)
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Converts; 1 where a source could not be read, with the list of those in OUTPUT.rejected.jsonl."""
+    check_benchmark(parsed.benchmark)
+    kind = benchmark_class(parsed.benchmark)
+    converter = kind.converter
+    if converter is None:
+        raise unsupported("convert", parsed.benchmark)
+    if parsed.input == ["roles"]:
+        for role, meaning in converter.roles.items():
+            print(f"{role}: {meaning}")
+        return DONE
+    if not parsed.input or not parsed.output:
+        raise UsageError("give --input [ROLE=]GLOB and --output FILE; `--input roles` lists the roles")
+    files = launch.files_for_workers(options, find_role_files(converter, parsed.input))
+    write = WriteRecords(
+        launch.path_for_workers(options, parsed.output),
+        columns_of(kind.truth_type, kind.prediction_type),
+        parsed.shards,
+    )
+    rejected = rejected_beside(write)
+    return write_records(
+        options, lambda pipeline: build_conversion(pipeline, converter, files, write, rejected), write, rejected
+    )

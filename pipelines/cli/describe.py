@@ -1,0 +1,67 @@
+"""`beamscore describe`: the tables of a data set."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import posixpath
+import sys
+from functools import partial
+from typing import Any
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from pipelines.cli.common import (
+    DONE,
+    FAILED,
+    add_command,
+    add_config,
+    add_ground_truth,
+    run_and_publish,
+    unsupported,
+    warn,
+)
+from pipelines.config import settings
+from pipelines.config.errors import UsageError
+from pipelines.config.inputs import find_inputs
+from pipelines.describe import DOCUMENT, LAYOUT, REPORT, build_description
+from pipelines.runtime import launch
+from transforms.io.storage import new_run_id, prepare_output
+
+
+def add(commands: Any) -> None:
+    """Adds the command."""
+    command = add_command(commands, "describe", run, "write the tables of a data set")
+    add_config(command)
+    add_ground_truth(command)
+    command.add_argument("--output", metavar="DIR", help="the folder for description.json and description.md")
+    command.add_argument("--slice", metavar="COLUMN", action="append", default=[], help="compare, such as by split")
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Describes; 1 where more records were rejected than the configuration allows."""
+    given = {"ground_truth": parsed.ground_truth, "output": parsed.output, "slices": parsed.slice}
+    configuration = settings.load(parsed.config, parsed.set, given)
+    description, output = configuration.benchmark.description, configuration.settings.output
+    if description is None:
+        raise unsupported("describe", configuration.benchmark.name)
+    if not output:
+        raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
+    inputs = find_inputs(configuration, configuration.columns(), predictions=False)
+    warn(inputs.warnings)
+    prepare_output(output)
+    output = launch.path_for_workers(options, output)
+    run_id = new_run_id()
+    build = partial(build_description, inputs=inputs, description=description, output=output, run_id=run_id)
+    document = json.loads(run_and_publish(options, build, output, run_id, LAYOUT, DOCUMENT))
+    print(f"report: {posixpath.join(output, REPORT)}")
+    rejected, read = document["rejected"], document["samples"] + document["rejected"] + document["duplicates"]
+    allowed = configuration.settings.max_rejected_fraction
+    if rejected <= allowed * read:
+        return DONE
+    print(
+        f"beamscore: {rejected} of {read} records were rejected, more than max_rejected_fraction {allowed:g} allows; "
+        "see quarantine/",
+        file=sys.stderr,
+    )
+    return FAILED

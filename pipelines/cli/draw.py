@@ -1,0 +1,104 @@
+"""`beamscore draw`: a picture of one sample."""
+
+from __future__ import annotations
+
+import argparse
+import posixpath
+import re
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from metrics.benchmark import RejectedRecord
+from metrics.scoring import explain
+from pipelines.cli.common import (
+    DONE,
+    add_command,
+    add_config,
+    add_ground_truth,
+    add_predictions,
+    check_tools,
+    systems,
+    unsupported,
+)
+from pipelines.config import settings
+from pipelines.config.errors import UsageError
+from pipelines.config.inputs import Inputs, find_inputs
+from pipelines.runtime import launch
+from transforms.io.storage import delete_files, new_run_id, prepare_output, rename_files, write_file
+from transforms.pair import PairBySample, PairedSample
+from transforms.records import InputProblem
+
+
+def add(commands: Any) -> None:
+    """Adds the command."""
+    command = add_command(commands, "draw", run, "draw ground truth and prediction of one sample as SVG")
+    add_config(command)
+    add_ground_truth(command)
+    add_predictions(command)
+    command.add_argument("--sample", metavar="ID", required=True, help="the sample_id")
+    command.add_argument("--output", metavar="FILE.svg", required=True, help="the picture")
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Draws the sample; of several systems, the first."""
+    given = {"ground_truth": parsed.ground_truth, "predictions": systems(parsed.predictions)}
+    configuration = settings.load(parsed.config, parsed.set, given)
+    if "draw" not in configuration.benchmark.abilities():
+        raise unsupported("draw", configuration.benchmark.name)
+    check_tools(configuration)
+    inputs = find_inputs(configuration, ())
+    prepare_output(posixpath.dirname(parsed.output) or ".")
+    staged = launch.path_for_workers(options, f"{parsed.output}.{new_run_id()}.part")
+    try:
+        launch.run(options, lambda pipeline: _build(pipeline, inputs, parsed.sample, staged))
+        if not FileSystems.exists(staged):
+            raise UsageError(f"--sample {parsed.sample}: no readable ground-truth record has this sample_id")
+        rename_files([(staged, parsed.output)])
+    except BaseException:
+        delete_files([staged])
+        raise
+    print(parsed.output)
+    return DONE
+
+
+def _build(pipeline: beam.Pipeline, inputs: Inputs, sample_id: str, output: str) -> None:
+    _ = (
+        inputs.read(pipeline).records
+        | "One" >> beam.Filter(lambda record: record[0] == sample_id)
+        | "Pair" >> PairBySample(inputs.systems)
+    ).samples | "Draw" >> beam.ParDo(DrawSample(inputs, output))
+
+
+class DrawSample(beam.DoFn):
+    """Draws one sample and writes the picture."""
+
+    def __init__(self, inputs: Inputs, output: str) -> None:
+        self._benchmark = inputs.configuration.benchmark
+        self._output = output
+
+    def setup(self) -> None:
+        """Makes what the benchmark needs."""
+        self._benchmark.setup()
+
+    def teardown(self) -> None:
+        """Removes what `setup` made."""
+        self._benchmark.teardown()
+
+    def process(self, sample: PairedSample) -> None:
+        """Writes the picture of a sample."""
+        frame = sample.predictions[0]
+        try:
+            truth = sample.truth.decode(self._benchmark.truth_type)
+            prediction = None if frame is None else frame.decode(self._benchmark.prediction_type)
+            picture = self._benchmark.draw(truth, prediction)
+        except Exception as error:
+            message = error.message if isinstance(error, RejectedRecord) else explain(error)
+            raise InputProblem(f"--sample {sample.sample_id}: cannot be drawn: {message}") from error
+        write_file(self._output, _NOT_XML.sub("\ufffd", picture).encode())
+
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no XML document may hold, such as control characters in the text of a prediction."""

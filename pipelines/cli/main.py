@@ -1,0 +1,137 @@
+"""The command `beamscore`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from typing import NoReturn
+
+import shtab
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from metrics.version import VERSION
+from pipelines.cli import benchmarks, convert, describe, draw, evaluate, select, split
+from pipelines.cli.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
+from pipelines.config.errors import as_usage_error
+from pipelines.config.reachable import check_reachable
+from pipelines.runtime import launch, worker_processes
+from transforms.io.storage import new_run_id
+
+EXAMPLE = """\
+example:
+  beamscore evaluate chart --output out/chart \\
+      --ground-truth tests/corpora/chart/ground_truth.jsonl \\
+      --predictions tests/corpora/chart/predictions.jsonl
+
+'beamscore COMMAND --help' tells the options of a command."""
+
+COMMANDS = (evaluate, benchmarks, convert, describe, split, select, draw)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns the exit code.
+
+    0 done; 1 a gate failed; 2 wrong usage or input; 3 a defect; 130 interrupted, by Ctrl-C or SIGTERM.
+    """
+    with _signals() as interrupted:
+        try:
+            return _run(arguments)
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - each is told, and told apart by the exit code
+            # A runner may wrap an interrupt into an error of its own.
+            return _failed(error, interrupted.is_set() or isinstance(error, KeyboardInterrupt))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    parsed, rest = parser().parse_known_args(arguments)
+    launch.quiet_logging(parsed.verbose)
+    options = launch.beam_options(rest)
+    launch.quiet_workers(options, parsed.verbose)
+    FileSystems.set_options(options)
+    check_reachable(_texts(parsed))
+    command: Callable[[argparse.Namespace, PipelineOptions], int] = parsed.command
+    launch.name_job(options, f"beamscore-{command.__module__.rpartition('.')[2]}-{new_run_id()}")
+    return command(parsed, options)
+
+
+def _texts(parsed: argparse.Namespace) -> Iterator[str]:
+    """Yields all text that was given, alone or in lists: whatever it is, an address in it is one of a filesystem."""
+    for value in vars(parsed).values():
+        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
+
+
+def _failed(error: BaseException, interrupted: bool) -> int:
+    """Says what ended the command, and returns the exit code."""
+    if interrupted:
+        print("beamscore: interrupted; the result of an earlier run, if any, is as it was", file=sys.stderr)
+        return INTERRUPTED
+    problem = as_usage_error(error)
+    if problem is not None:
+        print(f"beamscore: {problem}", file=sys.stderr)
+        return WRONG_USAGE
+    if isinstance(error, BrokenPipeError):
+        # Whoever reads the output, `head` say, has seen enough; Python must not stumble over it again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    # A defect is shown whole, and told apart from wrong usage by the exit code.
+    traceback.print_exception(error)
+    return CRASHED
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[threading.Event]:
+    """Makes Ctrl-C and SIGTERM raise KeyboardInterrupt, and tells whether one has come."""
+    interrupted = threading.Event()
+
+    def interrupt(number: int, frame: object) -> NoReturn:
+        interrupted.set()
+        worker_processes.cut()
+        # The threads that talk to the workers are about to fail.
+        threading.excepthook = lambda _: None
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupted
+        return
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield interrupted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        threading.excepthook = threading.__excepthook__
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Keeps each command on one line: argparse forgets that commands are indented twice when it makes room."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = max(map(len, (command.__name__.rpartition(".")[2] for command in COMMANDS))) + 4
+
+
+def parser() -> argparse.ArgumentParser:
+    """Returns the parser of the command line; what it does not know is meant for Beam."""
+    whole = Parser(
+        prog="beamscore",
+        description="Scores machine predictions against ground truth as the benchmarks define it.",
+        epilog=EXAMPLE,
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
+    whole.add_argument("--version", action="version", version=f"beamscore {VERSION}")
+    shtab.add_argument_to(whole, "--print-completion", help=argparse.SUPPRESS)
+    commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add(commands)
+    return whole
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""`beamscore split`: training, validation and test sets, or folds."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from metrics.common import split as splits
+from pipelines.cli.common import (
+    add_command,
+    add_config,
+    add_ground_truth,
+    add_record_output,
+    rejected_beside,
+    write_records,
+)
+from pipelines.config import settings
+from pipelines.config.errors import UsageError
+from pipelines.config.inputs import find_inputs
+from pipelines.runtime import launch
+from pipelines.split import PublishedSplit, SplitPlan, build_split
+from transforms.io.record_files import WriteRecords, columns_of
+
+DEFAULT_FRACTIONS = "training=0.2,validation=0.2,testing=0.6"
+
+
+def add(commands: Any) -> None:
+    """Adds the command."""
+    command = add_command(commands, "split", run, "write the records with a column of splits by group")
+    add_config(command)
+    add_ground_truth(command)
+    add_record_output(command)
+    command.add_argument("--group", metavar="COLUMN", help="samples with the same value, an article say, stay together")
+    command.add_argument("--column", metavar="NAME", default="split", help="the column to write (default: split)")
+    command.add_argument("--seed", type=int, default=0, help="another seed draws another split")
+    rule = command.add_mutually_exclusive_group()
+    rule.add_argument(
+        "--fractions", metavar="NAME=X,...", help=f"fractions of the groups; default: {DEFAULT_FRACTIONS}"
+    )
+    rule.add_argument("--folds", type=int, metavar="K", help="k-fold cross validation: 0 to K - 1")
+    rule.add_argument(
+        "--published",
+        metavar="T,V",
+        help="the DeTEXT recipe: T samples for training, one a group, and V for validation, in whole groups",
+    )
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Splits; 1 where a record could not be read or stands twice, with the list of those in OUTPUT.rejected.jsonl."""
+    configuration = settings.load(parsed.config, parsed.set, {"ground_truth": parsed.ground_truth})
+    if not parsed.output:
+        raise UsageError("give --output FILE")
+    if parsed.column in ("sample_id", parsed.group):
+        raise UsageError(f"--column {parsed.column}: the split needs a column of its own")
+    plan = SplitPlan(parsed.group, parsed.column, _rule(parsed))
+    write = WriteRecords(
+        launch.path_for_workers(options, parsed.output), columns_of(configuration.benchmark.truth_type), parsed.shards
+    )
+    rejected = rejected_beside(write)
+    inputs = find_inputs(configuration, (parsed.group,) if parsed.group else (), predictions=False, whole=True)
+    return write_records(
+        options, lambda pipeline: build_split(pipeline, inputs, plan, write, rejected), write, rejected
+    )
+
+
+def _rule(parsed: argparse.Namespace) -> Any:
+    if parsed.published is not None:
+        sizes = re.fullmatch(r"\s*(\d{1,18})\s*,\s*(\d{1,18})\s*", parsed.published)
+        if not sizes:
+            raise UsageError(f"--published {parsed.published}: must be T,V, such as 100,100")
+        return PublishedSplit(int(sizes[1]), int(sizes[2]), parsed.seed)
+    if parsed.folds is not None:
+        if parsed.folds < 2:
+            raise UsageError(f"--folds {parsed.folds}: cross validation needs at least 2")
+        return partial(_fold, parsed.folds, parsed.seed)
+    given = DEFAULT_FRACTIONS if parsed.fractions is None else parsed.fractions
+    try:
+        return partial(_part, _fractions(given), parsed.seed)
+    except (ValueError, ArithmeticError) as error:
+        raise UsageError(f"--fractions {given}: {error}; give NAME=X,... that add up to 1") from error
+
+
+def _fractions(given: str) -> dict[str, Fraction]:
+    fractions: dict[str, Fraction] = {}
+    for each in given.split(","):
+        name, _, number = (part.strip() for part in each.partition("="))
+        if not name or name in fractions:
+            raise ValueError(f"each part needs a name of its own, not {each!r}")
+        fractions[name] = Fraction(number)
+    if sum(fractions.values()) != 1:
+        raise ValueError(f"they add up to {float(sum(fractions.values())):g}")
+    splits.part("", fractions)
+    return fractions
+
+
+def _fold(folds: int, seed: int, group: str) -> str:
+    return str(splits.fold(group, folds, seed))
+
+
+def _part(fractions: dict[str, Fraction], seed: int, group: str) -> str:
+    return splits.part(group, fractions, seed)

@@ -1,0 +1,43 @@
+"""Whether a filesystem elsewhere answers at all: libraries of clouds look for credentials and buckets for minutes."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Iterable
+
+from apache_beam.io.filesystems import FileSystems
+
+from pipelines.config.errors import UsageError
+
+SECONDS = 30
+
+_BUCKET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*")
+_answered: set[str] = set()
+
+
+def check_reachable(paths: Iterable[str]) -> None:
+    """Asks the filesystem of each bucket, once, for one of these paths.
+
+    Whatever it answers will do, as whoever uses the path tells what is wrong. Raises UsageError where nothing comes
+    within SECONDS.
+    """
+    for path in paths:
+        found = _BUCKET.search(path)
+        if found is None or found[0] in _answered:
+            continue
+        # Left behind where it does not end: what holds it is out of reach.
+        asking = threading.Thread(target=_ask, args=(path[found.start() :],), daemon=True)
+        asking.start()
+        asking.join(SECONDS)
+        if asking.is_alive():
+            raise UsageError(
+                f"{path}: nothing answers within {SECONDS} seconds; check the bucket, the credentials and the network"
+            )
+        _answered.add(found[0])
+
+
+def _ask(path: str) -> None:
+    with contextlib.suppress(Exception):
+        FileSystems.exists(path)

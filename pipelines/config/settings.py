@@ -1,0 +1,235 @@
+"""The settings of a run: what every benchmark shares, checked strictly, beside the benchmark's own options."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+import yaml
+from apache_beam.io.filesystem import BeamIOError
+from apache_beam.io.filesystems import FileSystems
+from msgspec import Meta
+
+from metrics.benchmark import Benchmark
+from metrics.registry import benchmark_class, benchmark_names
+from pipelines.config.errors import UsageError, one_line
+from pipelines.config.explain import explain, nearest, shown
+from pipelines.config.strict_yaml import MAX_BYTES, MAX_DEPTH, load_yaml
+from transforms.slice import MOST_SLICES
+from transforms.slice_labels import MOST_SLICES_PER_SAMPLE
+
+SystemName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,100}\Z")]
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
+
+
+class BootstrapSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The Poisson bootstrap: replicates (0: no intervals), confidence of the intervals, seed of the weights."""
+
+    replicates: Annotated[int, Meta(ge=0, le=10_000)] = 200
+    confidence: Annotated[float, Meta(gt=0, lt=1)] = 0.95
+    seed: int = 0
+
+
+class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits that keep one record or one setting from filling the memory.
+
+    record_bytes, depth: of one record, its bytes, and how deep its arrays and objects are nested. slices_per_sample:
+    how many slices one sample may belong to, as crossed columns with lists multiply. slices: how many a run may have.
+    """
+
+    record_bytes: Annotated[int, Meta(ge=1, le=1 << 30)] = 16 << 20
+    depth: Annotated[int, Meta(ge=1, le=500)] = 200
+    slices_per_sample: Annotated[int, Meta(ge=1, le=1_000_000)] = MOST_SLICES_PER_SAMPLE
+    slices: Annotated[int, Meta(ge=1, le=10_000_000)] = MOST_SLICES
+
+
+class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A figure must be at least `minimum` and at most `maximum`, where given."""
+
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What every benchmark shares.
+
+    ground_truth, predictions, output: as on the command line, which wins. missing: whether a missing prediction
+    counts as wrong or is left out. slices: columns to slice by, each `column` or `first,second`. cluster: the
+    column of samples that belong together, for the bootstrap; a sample where it is null or absent is a cluster of its
+    own. worst_samples: how many the report lists.
+    """
+
+    benchmark: str
+    ground_truth: list[str] = []
+    predictions: dict[SystemName, list[str]] = {}
+    output: str | None = None
+    missing: Literal["wrong", "exclude"] = "wrong"
+    max_rejected_fraction: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    slices: list[str] = []
+    cluster: str | None = None
+    bootstrap: BootstrapSettings = BootstrapSettings()
+    limits: LimitSettings = LimitSettings()
+    gates: dict[str, Gate] = {}
+    worst_samples: Annotated[int, Meta(ge=0, le=1000)] = 10
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A checked configuration: the shared settings, and the benchmark under its own options."""
+
+    settings: Settings
+    benchmark: Benchmark[Any, Any, Any]
+
+    def resolved(self) -> dict[str, Any]:
+        """Returns the whole configuration with all defaults, as the summary shows it.
+
+        The output folder is left out: the same input gives the same summary, wherever it is written.
+        """
+        options = msgspec.to_builtins(self.benchmark.options)
+        shared = msgspec.to_builtins(self.settings)
+        del shared["output"]
+        return {**shared, **options}
+
+    def slice_columns(self) -> list[tuple[str, ...]]:
+        """Returns the columns of each slice."""
+        return [tuple(part.strip() for part in each.split(",")) for each in self.settings.slices]
+
+    def slice_indexes(self) -> tuple[tuple[int, ...], ...]:
+        """Returns the columns of each slice, as indexes into `columns()`."""
+        columns = self.columns()
+        return tuple(tuple(columns.index(column) for column in each) for each in self.slice_columns())
+
+    def columns(self) -> tuple[str, ...]:
+        """Returns the columns that any slice needs, each once."""
+        return tuple(dict.fromkeys(column for each in self.slice_columns() for column in each))
+
+    def truth_columns(self) -> tuple[str, ...]:
+        """Returns the ground-truth columns that the run needs beside those of the benchmark, each once."""
+        cluster = (self.settings.cluster,) if self.settings.cluster else ()
+        return tuple(dict.fromkeys((*self.columns(), *cluster)))
+
+
+def load(path: str, overrides: Sequence[str], command_line: Mapping[str, Any]) -> Configuration:
+    """Reads the configuration `path`, sets `overrides` (KEY=VALUE) and then what the command line says.
+
+    `path` may be the name of a benchmark instead, for its published defaults. Raises UsageError where anything is
+    wrong, naming the key, what was found and what is allowed.
+    """
+    if path in benchmark_names():
+        raw: dict[str, Any] = {"benchmark": path}
+    else:
+        raw = _read_yaml(path)
+    for override in overrides:
+        _override(raw, override)
+    for key, value in command_line.items():
+        if value:
+            raw[key] = value
+    return check(raw, path)
+
+
+def check(raw: dict[str, Any], source: str) -> Configuration:
+    """Returns the configuration that `raw` holds; `source` names it in errors.
+
+    Raises UsageError where a key is unknown or a value impossible.
+    """
+    name = raw.get("benchmark")
+    if not isinstance(name, str) or name not in benchmark_names():
+        known = ", ".join(benchmark_names())
+        found = "it is missing" if name is None else f"found {shown(name)}{nearest(name, benchmark_names())}"
+        raise UsageError(f"{source}: benchmark: {found}; allowed: {known}")
+    kind = benchmark_class(name)
+    shared = {field.encode_name for field in msgspec.structs.fields(Settings)}
+    own = {field.encode_name for field in msgspec.structs.fields(kind.options_type)}
+    for key in raw:
+        if key not in shared | own:
+            near = nearest(key, sorted(shared | own))
+            raise UsageError(
+                f"{source}: {key}: unknown key{near}; allowed for {name}: {', '.join(sorted(shared | own))}"
+            )
+    settings = _convert({key: raw[key] for key in raw if key in shared}, Settings, source)
+    options = _convert({key: raw[key] for key in raw if key in own}, kind.options_type, source)
+    _check_options(options, source)
+    _check_slices(settings, source)
+    _check_gates(settings.gates, kind, source)
+    return Configuration(settings, kind(options))
+
+
+def _check_options(options: msgspec.Struct, source: str) -> None:
+    """Refuses an option that is NaN or infinite: no comparison with a bound tells it from a number."""
+    for key, value in msgspec.structs.asdict(options).items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"{source}: {key}: found {value}; allowed: a finite number")
+
+
+def _check_slices(settings: Settings, source: str) -> None:
+    for each in [*settings.slices, settings.cluster or ""]:
+        if not each.isascii() and each != each.encode("utf-8", "replace").decode():
+            raise UsageError(f"{source}: the column {each!r} is not UTF-8; no record can have it")
+    for each in settings.slices:
+        if not all(part.strip() for part in each.split(",")):
+            raise UsageError(f"{source}: slices: found {each!r}; allowed: column names, joined by commas to cross them")
+
+
+def _check_gates(gates: Mapping[str, Gate], kind: type[Benchmark[Any, Any, Any]], source: str) -> None:
+    """Refuses a gate that could never pass or never fail: of a figure that nobody knows, or with limits like NaN."""
+    for figure, gate in gates.items():
+        if kind.spec_of(figure) is None:
+            figures = [spec.name for spec in kind.metrics]
+            near = nearest(figure, figures) or f"; `beamscore benchmarks {kind.name}` lists them"
+            raise UsageError(f"{source}: gates.{figure}: {kind.name} has no such figure{near}")
+        for name, limit in (("minimum", gate.minimum), ("maximum", gate.maximum)):
+            if limit is not None and not math.isfinite(limit):
+                raise UsageError(f"{source}: gates.{figure}.{name}: found {limit}; allowed: a finite number or null")
+        if gate.minimum is not None and gate.maximum is not None and gate.minimum > gate.maximum:
+            raise UsageError(
+                f"{source}: gates.{figure}: the minimum {gate.minimum:g} is above the maximum {gate.maximum:g}"
+            )
+
+
+def _read_yaml(path: str) -> dict[str, Any]:
+    try:
+        with FileSystems.open(path) as stream:
+            raw = load_yaml(stream.read(MAX_BYTES + 1))
+    except (OSError, BeamIOError, ValueError) as error:
+        known = ", ".join(benchmark_names())
+        raise UsageError(
+            f"{path}: the configuration cannot be read ({one_line(error)}); "
+            f"give a YAML file or one of {known}{nearest(path, benchmark_names())}"
+        ) from error
+    except yaml.YAMLError as error:
+        raise UsageError(f"{path}: this is not YAML: {one_line(error)}") from error
+    if not isinstance(raw, dict):
+        raise UsageError(f"{path}: the configuration must be a mapping of keys to values, such as `benchmark: chart`")
+    return raw
+
+
+def _override(raw: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    override = override if len(override) <= 80 else f"{override[:77]}..."
+    if not equals or not key.strip():
+        raise UsageError(f"--set {override}: must be KEY=VALUE, such as --set protocol=released")
+    try:
+        value = load_yaml(text)
+    except yaml.YAMLError as error:
+        raise UsageError(f"--set {override}: the value is not YAML: {one_line(error)}") from error
+    # A gate is named after a figure, whose name has dots of its own.
+    parts = ["gates", *key[len("gates.") :].rsplit(".", 1)] if key.startswith("gates.") else key.strip().split(".")
+    if len(parts) > MAX_DEPTH:
+        raise UsageError(f"--set {override}: the key is nested deeper than {MAX_DEPTH} levels")
+    place = raw
+    for part in parts[:-1]:
+        inner = place.setdefault(part, {})
+        if not isinstance(inner, dict):
+            raise UsageError(f"--set {override}: {part} is no group of keys")
+        place = inner
+    place[parts[-1]] = value
+
+
+def _convert(raw: dict[str, Any], kind: type[_Struct], source: str) -> _Struct:
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{source}: {explain(error, raw, kind)}") from error

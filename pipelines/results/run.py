@@ -1,0 +1,284 @@
+"""The result of a run as documents: the summary, the sums behind it, the ledger."""
+
+from __future__ import annotations
+
+import base64
+import posixpath
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from metrics.benchmark import Benchmark, MetricSpec
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.replicates import PackedReplicates
+from metrics.statistics.sums import FRACTION_BITS, Sums
+from pipelines.config.errors import UsageError, one_line
+from pipelines.config.settings import Configuration, Settings
+from transforms.finalize import SliceFigures
+from transforms.io.published import Layout, Published, find_published
+from transforms.io.storage import STORAGE_ERRORS
+from transforms.quarantine import CauseCount
+from transforms.read import presence
+from transforms.records import GROUND_TRUTH, printable
+from transforms.slice import SliceKey
+
+SUMMARY = "summary.json"
+SUMS = "sums.json"
+REPORT = "report.md"
+LAYOUT = Layout("evaluation", (REPORT, SUMS, SUMMARY), ("samples", "quarantine"))
+SUMS_FORMAT = 1
+
+TRUTH_STATUSES = ("scored", "missing_prediction", "rejected", "duplicate")
+PREDICTION_STATUSES = ("scored", "unmatched", "duplicate", "rejected")
+
+Ledger = dict[str, Any]
+
+
+def open_result(output: str) -> Published:
+    """Returns the paths of the files of the result in the folder `output`, all of one run.
+
+    A run that replaces the result meanwhile removes the files; whoever finds one gone opens the result again.
+    Raises UsageError where there is no result.
+    """
+    try:
+        found = find_published(output, LAYOUT)
+    except (*STORAGE_ERRORS, ValueError) as error:
+        raise UsageError(f"{output}: no finished run can be read here ({one_line(error)})") from error
+    if found is None:
+        path = posixpath.join(output, SUMMARY)
+        raise UsageError(f"{path}: no finished run is here (no such file); give its --output folder")
+    return found
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """What is known of one system: the figures of all samples, of each slice by label, the ledger, the worst."""
+
+    name: str
+    overall: SliceFigures
+    slices: dict[str, SliceFigures]
+    coverage: Ledger
+    worst: list[tuple[float, str, str]]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What is known of a run, in an order that depends on nothing but its input."""
+
+    configuration: Configuration
+    systems: dict[str, SystemResult]
+    ranking: list[str]
+    causes: list[CauseCount]
+    warnings: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        configuration: Configuration,
+        names: Sequence[str],
+        figures: Sequence[SliceFigures],
+        tally: Mapping[int, Sums],
+        worst: Mapping[int, Sequence[tuple[float, str, str]]],
+        causes: Sequence[CauseCount],
+    ) -> RunResult:
+        """Puts the parts that the pipeline gathered into order."""
+        settings, benchmark = configuration.settings, configuration.benchmark
+        by_key = {each.key: each for each in figures}
+        systems = {}
+        for system, name in enumerate(names):
+            overall = by_key.pop(SliceKey(system, ""), None)
+            if overall is None:
+                overall = _no_samples(system, benchmark.values(Sums()))
+            labels = sorted(key.label for key in by_key if key.system == system)
+            systems[name] = SystemResult(
+                name,
+                overall,
+                {label: by_key[SliceKey(system, label)] for label in labels},
+                _ledger(overall.coverage, tally.get(GROUND_TRUTH, Sums()), tally.get(system, Sums())),
+                sorted(worst.get(system, []), key=worst_first(benchmark))[: settings.worst_samples],
+            )
+        ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
+        warnings = _warnings(configuration, tally.get(GROUND_TRUTH, Sums()))
+        return cls(configuration, systems, ranking, sorted(causes, key=_cause_order), warnings)
+
+
+def _warnings(configuration: Configuration, truths: Sums) -> list[str]:
+    """Returns what a reader of the result should know: the columns that the run needs and no ground truth has."""
+    if truths["read"] == truths["rejected"]:
+        return []
+    return [
+        f"no ground-truth record has a value in the column {printable(column)}, by which the run "
+        + ("slices" if column in configuration.columns() else "draws clusters")
+        for column in configuration.truth_columns()
+        if not truths[presence(column)]
+    ]
+
+
+def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[tuple[float, str, str]], tuple[float, str, str]]:
+    """Returns the key that sorts (value, sample_id, status) by the main per-sample metric, the worst first."""
+    return partial(_order_of, benchmark.main_sample_metric())
+
+
+def _order_of(spec: MetricSpec, sample: tuple[float, str, str]) -> tuple[float, str, str]:
+    value, sample_id, status = sample
+    return spec.goodness(value), sample_id, status
+
+
+def _no_samples(system: int, values: dict[str, float | None]) -> SliceFigures:
+    none = PackedReplicates.of(BootstrapSums(Bootstrap(replicates=0)))
+    return SliceFigures(SliceKey(system, ""), {}, values, dict.fromkeys(values), [], Sums(), none)
+
+
+def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
+    example = cause.example
+    return (-cause.count, example.side, example.stage, example.cause) if example else (0, "", "", "")
+
+
+def _ledger(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> Ledger:
+    """Returns the ledger of a system: what was read of each side, and what became of it."""
+    sides: Ledger = {}
+    for side, tally, statuses in [
+        ("ground_truth", truths, TRUTH_STATUSES),
+        ("predictions", predictions, PREDICTION_STATUSES),
+    ]:
+        side_counts = {status: counted.get(f"{side}.{status}", 0) + round(tally[status]) for status in statuses}
+        sides[side] = {"read": round(tally["read"]), **side_counts}
+    balanced = all(side["read"] == sum(side.values()) - side["read"] for side in sides.values())
+    return {**sides, **_extra(counted), "balanced": balanced}
+
+
+def _extra(counted: Mapping[str, int]) -> dict[str, int]:
+    return {name: counted[name] for name in sorted(counted) if "." not in name}
+
+
+def slice_ledger(counted: Mapping[str, int]) -> Ledger:
+    """Returns the ledger of a slice, which knows of no record that could not be read."""
+    sides: Ledger = {"ground_truth": {}, "predictions": {}}
+    for name in sorted(counted):
+        side, dot, status = name.partition(".")
+        if dot:
+            sides[side][status] = counted[name]
+    return {**sides, **_extra(counted)}
+
+
+def rank(values: Mapping[str, Mapping[str, float | None]], ranking: Sequence[MetricSpec]) -> list[str]:
+    """Returns the systems from best to worst: by the first metric of `ranking` in its direction, then by the next.
+
+    A metric that was not measured ranks last; full ties keep the order of the names.
+    """
+
+    def order(name: str) -> tuple[Any, ...]:
+        measured = [(spec, values[name].get(spec.name)) for spec in ranking]
+        return (*((value is None, -spec.goodness(value or 0.0)) for spec, value in measured), name)
+
+    return sorted(values, key=order)
+
+
+def summary(result: RunResult) -> dict[str, Any]:
+    """Returns the document of summary.json."""
+    return {
+        "benchmark": result.configuration.benchmark.name,
+        "config": result.configuration.resolved(),
+        **({"warnings": result.warnings} if result.warnings else {}),
+        "ranking": result.ranking,
+        "systems": {name: _system_summary(system) for name, system in result.systems.items()},
+    }
+
+
+def _system_summary(system: SystemResult) -> dict[str, Any]:
+    return {
+        "coverage": system.coverage,
+        "values": system.overall.values,
+        "intervals": system.overall.intervals,
+        "tables": msgspec.to_builtins(system.overall.tables),
+        "slices": {
+            label: {
+                "coverage": slice_ledger(figures.coverage),
+                "values": figures.values,
+                "intervals": figures.intervals,
+            }
+            for label, figures in system.slices.items()
+        },
+    }
+
+
+def sums_document(result: RunResult) -> dict[str, Any]:
+    """Returns the document of sums.json: exact integers in units of 2**-unit_bits, with their replicates.
+
+    The replicates of a slice are those of `metrics.statistics.replicates.PackedReplicates`, with the data in base64.
+    """
+    bootstrap = result.configuration.settings.bootstrap
+    return {
+        "format": SUMS_FORMAT,
+        "unit_bits": FRACTION_BITS,
+        "benchmark": result.configuration.benchmark.name,
+        "config": result.configuration.resolved(),
+        "bootstrap": {"replicates": bootstrap.replicates, "seed": bootstrap.seed},
+        "systems": {
+            name: {
+                "coverage": system.coverage,
+                **_sums(system.overall),
+                "slices": {label: _sums(figures) for label, figures in system.slices.items()},
+            }
+            for name, system in result.systems.items()
+        },
+    }
+
+
+def _sums(figures: SliceFigures) -> dict[str, Any]:
+    return {
+        "sums": figures.sums.units(),
+        "counts": {name: figures.coverage[name] for name in sorted(figures.coverage)},
+        "replicates": {
+            "names": list(figures.replicates.names),
+            "data": base64.b64encode(figures.replicates.data).decode(),
+        },
+    }
+
+
+def unpack_replicates(document: Mapping[str, Any], count: int) -> list[Sums]:
+    """Returns the `count` replicates that a `replicates` entry of sums.json holds.
+
+    Raises ValueError where the data do not fit the names.
+    """
+    return PackedReplicates(tuple(document["names"]), base64.b64decode(document["data"])).unpack(count)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a run passes: the gates that failed and the sides of which too much was rejected, in words."""
+
+    failures: list[str]
+
+
+def verdict(document: Mapping[str, Any], settings: Settings) -> Verdict:
+    """Judges a summary by the gates and by the fraction of rejected records."""
+    failures = []
+    for name, system in document["systems"].items():
+        for side in ("ground_truth", "predictions"):
+            counts = system["coverage"][side]
+            if counts["rejected"] > settings.max_rejected_fraction * counts["read"]:
+                failures.append(
+                    f"{name}: {counts['rejected']} of {counts['read']} {side.replace('_', '-')} records were rejected,"
+                    f" more than max_rejected_fraction {settings.max_rejected_fraction:g} allows; see quarantine/"
+                )
+        if not system["coverage"]["balanced"]:
+            failures.append(f"{name}: the ledger does not balance: {system['coverage']}")
+        for figure, gate in settings.gates.items():
+            failures += _gate_failures(name, figure, system["values"].get(figure), gate.minimum, gate.maximum)
+    return Verdict(failures)
+
+
+def _gate_failures(
+    system: str, figure: str, value: float | None, minimum: float | None, maximum: float | None
+) -> list[str]:
+    if value is None:
+        return [f"{system}: gate {figure}: the figure was not measured"]
+    if minimum is not None and value < minimum:
+        return [f"{system}: gate {figure}: {value:.6g} is below the minimum {minimum:g}"]
+    if maximum is not None and value > maximum:
+        return [f"{system}: gate {figure}: {value:.6g} is above the maximum {maximum:g}"]
+    return []

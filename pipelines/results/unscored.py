@@ -1,0 +1,166 @@
+"""Says why a run scored nothing, where its inputs are not what the benchmark reads: such a run has no result.
+
+Whether it is so is told by the counts of the summary, on whatever runner it ran. The files are looked at again only
+then, to say what they hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from metrics.record_fields import record_fields
+from metrics.registry import benchmark_class, benchmark_names
+from pipelines.config.inputs import Inputs
+from pipelines.config.settings import LimitSettings
+from transforms.io.files import Part, SourceFile, open_parquet
+from transforms.io.jsonl import read_lines
+from transforms.io.parquet import RowLimits, read_rows
+from transforms.records import GROUND_TRUTH, InputProblem
+from transforms.score import WITHOUT_FIELDS
+
+RECORDS_LOOKED_AT = 1000
+FILES_LOOKED_AT = 100
+NAMES_SHOWN = 8
+LONGEST_NAME = 40
+ALIKE = 0.8
+"""How alike names are, by difflib, of which one is taken for a slip of the other."""
+
+
+@dataclass
+class _Found:
+    """What the first records of a side hold: their fields, in order, and the first sample_id."""
+
+    names: dict[str, None] = field(default_factory=dict)
+    sample_id: str | None = None
+    records: int = 0
+
+
+def why_unscored(document: Mapping[str, Any], inputs: Inputs) -> dict[str, str]:
+    """Returns the reason for each system of a summary of which nothing was scored or measured, in a line each.
+
+    Where the ground truth is the reason, it is given once, under the empty name.
+    """
+    benchmark = inputs.configuration.benchmark
+    systems = document["systems"]
+    coverages = [system["coverage"] for system in systems.values()]
+    reason = _wrong_side(coverages, "ground_truth", GROUND_TRUTH, benchmark.truth_type, "the ground truth", inputs)
+    if reason:
+        return {"": reason}
+    reasons = {}
+    for number, name in enumerate(inputs.systems):
+        coverage, label = systems[name]["coverage"], f"the predictions of {name}"
+        reason = _wrong_side([coverage], "predictions", number, benchmark.prediction_type, label, inputs)
+        reason = reason or _no_score(systems[name], number, name, inputs)
+        if reason:
+            reasons[name] = reason
+    return reasons
+
+
+def _wrong_side(
+    coverages: Sequence[Mapping[str, Any]],
+    side: str,
+    number: int,
+    kind: type[msgspec.Struct],
+    label: str,
+    inputs: Inputs,
+) -> str | None:
+    """Returns what is wrong with a side of which no record was scored that has any field of the benchmark."""
+    settings, name = inputs.configuration.settings, inputs.configuration.benchmark.name
+    if not coverages[0][side]["read"]:
+        globs = settings.ground_truth if number == GROUND_TRUTH else settings.predictions[inputs.systems[number]]
+        return f"{label}: there is no record in {', '.join(globs)}; nothing was scored"
+    for coverage in coverages:
+        counts = coverage[side]
+        if counts["scored"] + counts.get("missing_prediction", 0) > coverage.get(WITHOUT_FIELDS[side], 0):
+            return None
+    found = _look(inputs, number)
+    fields = record_fields(kind)
+    if not found.records or found.names.keys() & fields.keys():
+        return None
+    has = f"they have {_listed(found.names)}" if found.names else "they have a sample_id alone"
+    return f"{label}: no record has a field that {name} reads, {_listed(fields)}; {has}{_hint(found, fields, name)}"
+
+
+def _hint(found: _Found, fields: Iterable[str], name: str) -> str:
+    """Returns the field that was meant, or the benchmarks whose fields these are."""
+    for each in itertools.islice((each for each in found.names if len(each) <= LONGEST_NAME), RECORDS_LOOKED_AT):
+        for meant in difflib.get_close_matches(each, list(fields), n=1, cutoff=ALIKE):
+            return f" (did you mean {meant}?)"
+    kinds = {each: benchmark_class(each) for each in benchmark_names() if each != name}
+    others = [
+        each
+        for each, kind in kinds.items()
+        if found.names.keys() & {*record_fields(kind.truth_type), *record_fields(kind.prediction_type)}
+    ]
+    return f" (did you mean the benchmark {' or '.join(others)}?)" if others else ""
+
+
+def _no_score(system: Mapping[str, Any], number: int, name: str, inputs: Inputs) -> str | None:
+    """Returns why no sample of a system was scored, or none gave a value."""
+    truths, predictions = (system["coverage"][side] for side in ("ground_truth", "predictions"))
+    if truths["scored"]:
+        measured = any(value is not None for value in system["values"].values())
+        return None if measured else f"{name}: nothing was measured: no metric has a value; see the ground truth"
+    if predictions["unmatched"] and not truths["rejected"] and not predictions["rejected"]:
+        true, predicted = (_look(inputs, side).sample_id for side in (GROUND_TRUTH, number))
+        example = f", such as {_name(predicted)} beside {_name(true)}" if predicted and true else ""
+        return f"{name}: nothing was scored: no sample_id of the predictions stands in the ground truth{example}"
+    counts = [
+        f"{counts[status]} {label} records {status.replace('_', ' ')}"
+        for label, counts in (("ground-truth", truths), ("prediction", predictions))
+        for status in ("rejected", "unmatched")
+        if counts.get(status)
+    ]
+    return f"{name}: nothing was scored: {', '.join(counts) or 'no sample has a prediction'}; see quarantine/"
+
+
+def _look(inputs: Inputs, side: int) -> _Found:
+    """Returns what the first records of a side hold, of its first files; of those that cannot be read, nothing."""
+    found = _Found()
+    for file in itertools.islice((file for file in inputs.files if file.side == side), FILES_LOOKED_AT):
+        with contextlib.suppress(InputProblem):
+            if file.format == "parquet":
+                _look_into_parquet(file, inputs.configuration.settings.limits, found)
+            else:
+                _look_into_lines(file, inputs.configuration.settings.limits.record_bytes, found)
+    found.names.pop("sample_id", None)
+    return found
+
+
+def _look_into_parquet(file: SourceFile, limits: LimitSettings, found: _Found) -> None:
+    with open_parquet(file) as parquet:
+        found.names.update(dict.fromkeys(parquet.schema.names))
+        found.records += parquet.metadata.num_rows
+        groups = parquet.metadata.num_row_groups
+    if found.sample_id is None:
+        rows = read_rows(Part(file, 0, groups), ["sample_id"], (), RowLimits(limits.record_bytes, limits.depth))
+        found.sample_id = next((str(row.sample_id) for row in rows), None)
+
+
+def _look_into_lines(file: SourceFile, limit: int, found: _Found) -> None:
+    lines = read_lines(Part(file, 0, None), limit)
+    for line in itertools.islice(lines, max(0, RECORDS_LOOKED_AT - found.records)):
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            record = msgspec.json.decode(line.text, type=dict[str, msgspec.Raw])
+            found.names.update(dict.fromkeys(record))
+            found.records += 1
+            if found.sample_id is None and "sample_id" in record:
+                found.sample_id = str(msgspec.json.decode(record["sample_id"]))
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = [_name(name) for name in itertools.islice(names, NAMES_SHOWN + 1)]
+    return ", ".join([*shown[:NAMES_SHOWN], *(["..."] if len(shown) > NAMES_SHOWN else [])])
+
+
+def _name(name: str) -> str:
+    """Returns a name of unknown origin on one line, quoted where it is unusual, and cut where it is long."""
+    shown = name if name.isprintable() and name.strip() == name != "" else ascii(name)
+    return shown if len(shown) <= LONGEST_NAME else f"{shown[:LONGEST_NAME]}..."

@@ -1,0 +1,64 @@
+"""What Beam's own interface leaves to do where a job server or a Flink cluster runs the job."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import socket
+import urllib.request
+from typing import Any
+
+from apache_beam.options.pipeline_options import (
+    FlinkRunnerOptions,
+    GoogleCloudOptions,
+    PipelineOptions,
+    PortableOptions,
+    StandardOptions,
+)
+
+from pipelines.config.errors import UsageError
+
+_NO_ADDRESS = ("[auto]", "[local]", "[collection]")
+_SECONDS = 10
+
+
+def check_addresses(options: PipelineOptions) -> None:
+    """Makes sure that something answers where the options say the job server, or the cluster, is.
+
+    Raises UsageError where nothing does: Beam would wait for minutes without a word.
+    """
+    portable = options.view_as(PortableOptions)
+    addresses = {"--job_endpoint": portable.job_endpoint, "--artifact_endpoint": portable.artifact_endpoint}
+    if options.view_as(StandardOptions).runner == "FlinkRunner":
+        # Its job server runs here; another one may know the cluster by a name that is unknown here.
+        addresses["--flink_master"] = options.view_as(FlinkRunnerOptions).flink_master
+    for flag, address in addresses.items():
+        found = re.fullmatch(r"(?:https?://)?([^:/\[\]]+):(\d{1,5})/?", address or "")
+        if found:
+            try:
+                socket.create_connection((found[1], int(found[2])), timeout=_SECONDS).close()
+            except (OSError, OverflowError) as error:
+                raise UsageError(f"{flag} {address}: nothing answers there: {error}") from error
+
+
+def cancel_job(options: PipelineOptions) -> None:
+    """Cancels the job of these options where they name both the cluster, by --flink_master, and the job.
+
+    Cancelling a job at Beam's job server ends its wait for the Flink job, which goes on. A cluster that cannot be
+    asked is left alone.
+    """
+    master = options.view_as(FlinkRunnerOptions).flink_master
+    name = options.view_as(GoogleCloudOptions).job_name
+    if not name or not master or master in _NO_ADDRESS:
+        return
+    url = master if "://" in master else f"http://{master}"
+    with contextlib.suppress(OSError, ValueError):
+        for job in _request("GET", f"{url}/jobs/overview")["jobs"]:
+            if job["name"] == name:
+                _request("PATCH", f"{url}/jobs/{job['jid']}?mode=cancel")
+
+
+def _request(method: str, url: str) -> Any:
+    with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=_SECONDS) as answer:
+        return json.load(answer)

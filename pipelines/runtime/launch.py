@@ -1,0 +1,265 @@
+"""Runs a pipeline on the runner that the options name, and tells what went wrong in words."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import (
+    DirectOptions,
+    GoogleCloudOptions,
+    PipelineOptions,
+    SetupOptions,
+    StandardOptions,
+    WorkerOptions,
+)
+from apache_beam.portability.api import beam_provision_api_pb2
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner, fn_runner
+from apache_beam.runners.portability.portable_runner import JobServiceHandle
+from apache_beam.transforms.environments import SubprocessSDKEnvironment
+
+from pipelines.config.errors import UsageError, as_usage_error, one_line
+from pipelines.config.explain import nearest
+from pipelines.runtime import flink
+from pipelines.runtime.worker_processes import lifeline
+
+MANY_CORES = 4
+MUCH_INPUT = 64 << 20
+
+LOCAL_RUNNERS = (None, "DirectRunner", "FnApiRunner")
+
+
+class _File(Protocol):
+    """A dataclass with a path."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def path(self) -> str: ...
+
+
+FileT = TypeVar("FileT", bound=_File)
+
+
+def beam_options(flags: Sequence[str]) -> PipelineOptions:
+    """Returns the options of the Beam pipeline that `flags` give.
+
+    Raises UsageError where Beam knows no such option: a mistyped flag would otherwise be ignored.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    for kind in [PipelineOptions, *_subclasses(PipelineOptions)]:
+        add = vars(kind).get("_add_argparse_args")
+        if add is not None:
+            with contextlib.suppress(argparse.ArgumentError):
+                add.__get__(None, kind)(parser)
+    try:
+        _, unknown = parser.parse_known_args(list(flags))
+    except (argparse.ArgumentError, SystemExit) as error:
+        raise UsageError(f"{' '.join(flags)}: {error}") from error
+    if unknown:
+        known = [option for action in parser._actions for option in action.option_strings]
+        hint = nearest(unknown[0].partition("=")[0], [*known, *OWN_FLAGS])
+        raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")
+    options = PipelineOptions(list(flags))
+    _name_runner(options.view_as(StandardOptions))
+    setup = options.view_as(SetupOptions)
+    if setup.save_main_session is None:
+        # Workers have the package; Dataflow's runner would pickle the script that called it all the same.
+        setup.save_main_session = False
+    return options
+
+
+def _name_runner(options: StandardOptions) -> None:
+    """Writes the name of the runner in full, which Beam knows in any case and without its end, such as `flink`.
+
+    Raises UsageError where Beam has no such runner; one that is given by its module is left to it.
+    """
+    given = options.runner
+    if given is None or "." in given:
+        return
+    known = {name.lower(): name for name in StandardOptions.KNOWN_RUNNER_NAMES}
+    name = known.get(given.lower()) or known.get(f"{given.lower()}runner")
+    if name is None:
+        hint = nearest(given, list(known.values()))
+        raise UsageError(f"--runner {given}: Beam has no such runner{hint}; there are {', '.join(known.values())}")
+    options.runner = name
+
+
+OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--processes", "--quiet", "--help")
+
+
+def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
+    for child in type.__subclasses__(kind):
+        yield child
+        yield from _subclasses(child)
+
+
+def is_local(options: PipelineOptions) -> bool:
+    """Tells whether the pipeline runs on this machine, under this command."""
+    return options.view_as(StandardOptions).runner in LOCAL_RUNNERS
+
+
+def path_for_workers(options: PipelineOptions, path: str) -> str:
+    """Returns a path as the workers know it: those of a cluster have another current folder."""
+    return path if is_local(options) else _from_root(path)
+
+
+def files_for_workers(options: PipelineOptions, files: Iterable[FileT]) -> list[FileT]:
+    """Returns files with their paths as the workers know them; the options, slow to ask, are asked once for all."""
+    if is_local(options):
+        return list(files)
+    return [replace(file, path=_from_root(file.path)) for file in files]
+
+
+def _from_root(path: str) -> str:
+    return path if "://" in path else os.path.abspath(path)
+
+
+def name_job(options: PipelineOptions, name: str) -> None:
+    """Names the job of a cluster, unless the options do: by the name people find it, and `run` cancels it."""
+    cloud = options.view_as(GoogleCloudOptions)
+    if not is_local(options) and not cloud.job_name:
+        cloud.job_name = name
+
+
+def leaves(options: PipelineOptions) -> bool:
+    """Tells whether the command hands its job over and ends before the job does.
+
+    So it is with --no_wait_until_finish, and in the launcher of a Dataflow template, which starts the job only after
+    the program has ended.
+    """
+    handed_over = options.view_as(GoogleCloudOptions).template_location
+    return not is_local(options) and bool(handed_over or options.view_as(StandardOptions).no_wait_until_finish)
+
+
+def run(
+    options: PipelineOptions, build: Callable[[beam.Pipeline], Any], abandon: Callable[[], None] = lambda: None
+) -> beam.runners.runner.PipelineResult:
+    """Builds and runs a pipeline, and waits for its end; a job that is interrupted is cancelled.
+
+    abandon: called before the job is cancelled, which may take its time elsewhere, or fail.
+
+    Raises UsageError where an input turned out to be wrong on the way.
+    """
+    result = None
+    try:
+        result = submit(options, build)
+        with _in_words():
+            state = result.wait_until_finish()
+    except KeyboardInterrupt:
+        # The last one is called first, and each of them whatever becomes of the others.
+        with contextlib.ExitStack() as stack:
+            stack.callback(flink.cancel_job, options)
+            if result is not None:
+                stack.callback(result.cancel)
+            stack.callback(abandon)
+        raise
+    if state is not None and state != beam.runners.runner.PipelineState.DONE:
+        raise RuntimeError(f"the pipeline ended in the state {state}; see the runner's log")
+    return result
+
+
+def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> beam.runners.runner.PipelineResult:
+    """Builds a pipeline and starts it; a local run has ended then, another goes on.
+
+    Raises UsageError where nothing answers at an address that the options give, or an input turned out to be wrong
+    on the way.
+    """
+    if not is_local(options):
+        flink.check_addresses(options)
+    with _in_words(), _worker_environment(options) as environment:
+        pipeline = _pipeline(options, environment)
+        build(pipeline)
+        return pipeline.run()
+
+
+def _pipeline(options: PipelineOptions, environment: Any) -> beam.Pipeline:
+    """Returns an empty pipeline; raises UsageError where the runner cannot be had, or options contradict."""
+    try:
+        return beam.Pipeline(runner=_runner(options, environment), options=options)
+    except (ImportError, AttributeError, ValueError) as error:
+        runner = options.view_as(StandardOptions).runner
+        raise UsageError(f"--runner {runner}: {one_line(error)}") from error
+
+
+@contextlib.contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        problem = as_usage_error(error)
+        if problem is None:
+            raise
+        raise problem from error
+
+
+def counter(result: beam.runners.runner.PipelineResult, name: str) -> int:
+    """Returns what the counter `name` stands at after a run."""
+    found = result.metrics().query(beam.metrics.MetricsFilter().with_name(name))["counters"]
+    return sum(each.result or 0 for each in found)
+
+
+def use_processes(options: PipelineOptions, processes: int | None, input_bytes: int) -> None:
+    """Makes a local run use several worker processes, unless the options of Beam say how to run it.
+
+    processes: how many; None takes one for each core where there is much input and there are many cores. With fewer,
+    starting processes and talking to them costs more than they bring.
+    """
+    direct = options.view_as(DirectOptions)
+    if not is_local(options) or direct.direct_running_mode != "in_memory" or direct.direct_num_workers != 1:
+        return
+    if processes is None:
+        cores = os.cpu_count() or 1
+        processes = cores if cores >= MANY_CORES and input_bytes >= MUCH_INPUT else 1
+    if processes > 1:
+        direct.direct_running_mode = "multi_processing"
+        direct.direct_num_workers = processes
+
+
+def _runner(options: PipelineOptions, environment: Any = None) -> Any:
+    """Returns Beam's in-process runner for local runs, else None: the options name the runner.
+
+    The DirectRunner of recent Beam first tries to download and start another program; a local run must not depend
+    on that.
+    """
+    if not is_local(options):
+        return None
+    encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
+    info = fn_runner.ExtendedProvisionInfo(beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded))
+    return FnApiRunner(default_environment=environment, provision_info=info)
+
+
+@contextlib.contextmanager
+def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
+    """Gives what starts a worker process of ours where the options ask for processes, else None.
+
+    The runner would start Beam's worker otherwise, so the option is taken away from it meanwhile.
+    """
+    direct = options.view_as(DirectOptions)
+    if not is_local(options) or direct.direct_running_mode != "multi_processing":
+        yield None
+        return
+    direct.direct_running_mode = None
+    try:
+        with lifeline() as command_line:
+            yield SubprocessSDKEnvironment.from_command_string(command_line)
+    finally:
+        direct.direct_running_mode = "multi_processing"
+
+
+def quiet_logging(verbose: bool) -> None:
+    """Keeps the log of Beam and of its libraries off the console, unless a person wants to see it."""
+    logging.basicConfig(level=logging.INFO if verbose else logging.CRITICAL, force=True)
+
+
+def quiet_workers(options: PipelineOptions, verbose: bool) -> None:
+    """Keeps the log of local worker processes off the console, unless the options say what to log."""
+    worker = options.view_as(WorkerOptions)
+    if is_local(options) and not verbose and worker.default_sdk_harness_log_level is None:
+        worker.default_sdk_harness_log_level = "CRITICAL"

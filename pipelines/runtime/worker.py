@@ -1,0 +1,19 @@
+"""A worker process of a local run with several: Beam's own, but quiet, and tied to its command.
+
+What it logs goes to the command, which shows it or not; importing this package has seen to that (see its
+`__init__`).
+"""
+
+from __future__ import annotations
+
+import sys
+
+from apache_beam.runners.worker import sdk_worker_main
+
+from pipelines.runtime.worker_processes import end_with
+
+
+def main() -> None:
+    """Works until the command has no more to do; the one argument is the folder that it lives as long as."""
+    end_with(sys.argv[1])
+    sdk_worker_main.main(sys.argv)

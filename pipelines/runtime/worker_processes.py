@@ -1,0 +1,57 @@
+"""Ties worker processes to the command that started them: they live as long as a folder does, and no longer.
+
+Beam's runner waits for its workers to end of themselves, which one that waits for data never does. So whoever wants
+them gone removes the folder, and they see to it within a moment; they do, too, where the command is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+
+SECONDS_BETWEEN_LOOKS = 0.2
+
+# A worker imports from where its command does. `python -m` would look into the current folder first, where somebody
+# else's package may have the name of one of ours.
+_WORKER = "import sys; sys.path[:] = {path}; from pipelines.runtime.worker import main; main()"
+
+_folders: set[str] = set()
+
+
+@contextlib.contextmanager
+def lifeline() -> Iterator[str]:
+    """Gives the command line of a worker process that ends with this block, or before it with `cut`."""
+    folder = tempfile.mkdtemp(prefix="beamscore-workers-")
+    _folders.add(folder)
+    try:
+        # Ctrl-C reaches every process of a terminal; the command alone answers it, and ends its workers.
+        # exec: the worker takes the place of the shell that starts it, and is a child of this process.
+        worker = [sys.executable, "-c", _WORKER.format(path=ascii(sys.path)), folder]
+        yield f"trap '' INT; exec {shlex.join(worker)}"
+    finally:
+        _folders.discard(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def cut() -> None:
+    """Ends all worker processes of this process within a moment."""
+    for folder in list(_folders):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def end_with(folder: str) -> None:
+    """Ends this process as soon as the folder is gone, or the process that started it."""
+    threading.Thread(target=_watch, args=(folder, os.getppid()), daemon=True).start()
+
+
+def _watch(folder: str, parent: int) -> None:
+    while os.path.isdir(folder) and os.getppid() == parent:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    os._exit(0)

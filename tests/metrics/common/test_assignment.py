@@ -1,0 +1,25 @@
+"""The best one-to-one assignment."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.common.assignment import best_assignment
+
+
+@given(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2**32 - 1))
+def test_no_assignment_is_better(rows: int, columns: int, seed: int) -> None:
+    scores = np.random.default_rng(seed).integers(0, 5, (rows, columns)) / 4
+    found_rows, found_columns = best_assignment(scores)
+    assert len(set(found_rows)) == len(set(found_columns)) == min(rows, columns)
+    wide = scores if rows <= columns else scores.T
+    best = max(
+        sum(wide[row, column] for row, column in enumerate(chosen))
+        for chosen in permutations(range(wide.shape[1]), wide.shape[0])
+    )
+    assert scores[found_rows, found_columns].sum() == pytest.approx(best)

@@ -1,0 +1,113 @@
+"""RANSAC over the matches, against a plain reading of it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.formula.cdm.ransac import _samples, consistent
+
+Point = tuple[float, float]
+
+
+def mean(points: list[Point]) -> Point:
+    return sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
+
+
+def plainly_largest_agreement(source: list[Point], target: list[Point]) -> set[int]:
+    """One run of RANSAC: 50 trials of 2 samples, 20 pixels, trial by trial."""
+    count = len(source)
+    middle = mean(source)
+    best: set[int] | None = None
+    best_squares, trials = math.inf, 50.0
+    for trial, sample in enumerate(_samples(count).tolist()):
+        if trial >= trials:
+            break
+        sampled, wanted = [source[index] for index in sample], [target[index] for index in sample]
+        centre, wanted_centre = mean(sampled), mean(wanted)
+        spread = sum(math.dist(point, centre) for point in sampled) / 2
+        wanted_spread = sum(math.dist(point, wanted_centre) for point in wanted) / 2
+        scale = wanted_spread / (spread + 1e-10)
+        residuals = []
+        for point, goal in zip(source, target, strict=True):
+            moved = [
+                scale * (point[axis] - middle[axis]) + middle[axis] + wanted_centre[axis] - centre[axis]
+                for axis in (0, 1)
+            ]
+            residuals.append(math.dist(moved, goal))
+        agreeing = {index for index, residual in enumerate(residuals) if residual < 20}
+        squares = sum(residual**2 for residual in residuals)
+        if best is None or (len(agreeing), -squares) > (len(best), -best_squares):
+            best, best_squares = agreeing, squares
+            if agreeing:
+                miss = max(1 - (len(agreeing) / count) ** 2, 2.0**-52)
+                needed = math.ceil(math.log(2.0**-52) / math.log(min(miss, 1 - 2.0**-52)))
+                trials = min(trials, needed)
+            if squares <= 0:
+                break
+    return best or set()
+
+
+def plainly_consistent(source: list[Point], target: list[Point]) -> list[bool]:
+    if len(source) <= 2:
+        return [True] * len(source)
+    kept: set[int] = set()
+    for _ in range(5):
+        rest = [index for index in range(len(source)) if index not in kept]
+        if len(rest) <= 2:
+            break
+        agreeing = plainly_largest_agreement([source[index] for index in rest], [target[index] for index in rest])
+        if not agreeing:
+            break
+        kept |= {rest[index] for index in agreeing}
+    return [index in kept for index in range(len(source))]
+
+
+def points(generator: np.random.Generator, count: int, noise: float, moved: float) -> tuple[list[Point], list[Point]]:
+    source = generator.uniform(0, 600, (count, 2))
+    target = source * generator.uniform(0.8, 1.2) + generator.normal(0, noise, (count, 2))
+    target[generator.random(count) < moved] += generator.uniform(-300, 300, 2)
+    target[generator.random(count) < moved / 2] = generator.uniform(0, 600, 2)
+    return [(x, y) for x, y in source.tolist()], [(x, y) for x, y in target.tolist()]
+
+
+@given(
+    st.integers(0, 2**32), st.integers(0, 24), st.sampled_from([0.0, 5.0, 15.0, 40.0]), st.sampled_from([0.0, 0.3, 0.8])
+)
+def test_a_plain_reading_keeps_the_same(seed: int, count: int, noise: float, moved: float) -> None:
+    source, target = points(np.random.default_rng(seed), count, noise, moved)
+    found = consistent(np.reshape(source, (count, 2)), np.reshape(target, (count, 2)))
+    assert found.tolist() == plainly_consistent(source, target)
+
+
+@pytest.mark.parametrize(("shift", "kept"), [(20.0, False), (19.999, True)])
+def test_a_match_that_is_20_pixels_off_is_dropped(shift: float, kept: bool) -> None:
+    # The one in the middle of all others stays where it is under any scale, so its distance is the shift itself.
+    others = [(x, y) for x in (0.0, 100.0, 300.0, 400.0) for y in (0.0, 400.0)] * 2
+    source = np.array([*others, (200.0, 200.0)])
+    target = source.copy()
+    target[-1, 0] += shift
+    found = consistent(source, target)
+    assert found[:-1].all()
+    assert found[-1] == kept
+
+
+def test_two_matches_that_are_left_over_are_dropped() -> None:
+    # Of ten matches, eight agree; the two others would agree with each other, as any two do, but are not tried.
+    source = np.array([[50.0 * index, 10.0 * (index % 3)] for index in range(10)])
+    target = source.copy()
+    target[[3, 7]] += [[0.0, 300.0], [0.0, 310.0]]
+    assert np.flatnonzero(~consistent(source, target)).tolist() == [3, 7]
+
+
+def test_what_agrees_with_nothing_ends_after_five_rounds() -> None:
+    # Seven pairs that are each moved on their own: a round keeps one pair, so two pairs are left.
+    source = np.array([[10.0 * index + 900.0 * pair, 0.0] for pair in range(7) for index in range(2)])
+    target = source + np.repeat([[0.0, 1_000.0 * pair * (-1) ** pair] for pair in range(7)], 2, axis=0)
+    kept = consistent(source, target)
+    assert kept.tolist() == plainly_consistent([(x, y) for x, y in source], [(x, y) for x, y in target])
+    assert not kept.all()

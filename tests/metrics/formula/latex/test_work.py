@@ -1,0 +1,198 @@
+"""The counted work of a formula is an upper bound of what TeX does, and a sample beyond its budget is rejected."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from metrics.formula.latex.normal_form import normal_form
+from metrics.formula.latex.sanitize import allowed
+from metrics.formula.latex.token_markup import marked
+from metrics.formula.latex.work import START_STEPS, matching_steps, reading_steps, typesetting_steps
+from metrics.formula.records import FormulaPrediction, FormulaTruth
+from metrics.formula.render import typeset
+from tests.plain_loop import make_benchmark
+
+PROBE = r"\global\advance\count252 by 1\relax"
+ONE = (
+    "hat",
+    "widehat",
+    "vec",
+    "text",
+    "textbf",
+    "phantom",
+    "smash",
+    "boldsymbol",
+    "pmb",
+    "overrightarrow",
+    "underline",
+)
+TWO = ("overset", "underset", "frac", "binom", "stackrel")
+
+
+def nested(generator: random.Random, depth: int) -> str:
+    """Commands within one another, and {} within them all."""
+    if not depth:
+        return "{}"
+    inner = nested(generator, depth - 1)
+    match generator.randrange(5):
+        case 0:
+            command = generator.choice(TWO)
+            return rf"\{command}{{a}}{{{inner}}}" if generator.random() < 0.5 else rf"\{command}{{{inner}}}{{a}}"
+        case 1:
+            return generator.choice(
+                (rf"\sqrt[3]{{{inner}}}", rf"\sqrt[{{{inner}}}]{{a}}", rf"\xrightarrow[{{{inner}}}]{{a}}")
+            )
+        case 2:
+            return rf"\begin{{array}}{{c}}a\\{inner}\end{{array}}"
+        case _:
+            command = generator.choice(ONE)
+            return rf"\{command}{{${inner}$}}" if command.startswith("text") else rf"\{command}{{b{inner}}}"
+
+
+def executions(bodies: list[str], folder: Path) -> list[int]:
+    """How often TeX executes the probe in each of the displays."""
+    lines = [
+        rf"\global\count252=0 \setbox0\vbox{{\[{body}\]}}\immediate\write-1{{=count \number\count252}}"
+        for body in bodies
+    ]
+    text = typeset._PREAMBLE.replace("\\dump", "\\begin{document}") + "\n".join(lines) + "\\end{document}"
+    (folder / "probe.tex").write_text(text)
+    command = ["latex", "-interaction=batchmode", "probe.tex"]
+    subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    log = (folder / "probe.log").read_text("latin-1")
+    return [int(count) for count in re.findall(r"^=count (\d+)", log, re.MULTILINE)]
+
+
+def test_no_part_is_typeset_more_often_than_counted(tmp_path: Path) -> None:
+    generator = random.Random(3)
+    bodies = [nested(generator, depth) for depth in (1, 2, 3) for _ in range(60)]
+    found = executions([body.replace("{}", f"{{{PROBE} x}}") for body in bodies], tmp_path)
+    assert len(found) == len(bodies)
+    # A hundred letters more in the innermost group are worth two steps each, as often as that is typeset.
+    short, long = (
+        [typesetting_steps(body.replace("{}", f"{{{'x' * count}}}")) for body in bodies] for count in (1, 101)
+    )
+    counted = [(more - less) // 200 for less, more in zip(short, long, strict=True)]
+    assert [body for body, times, limit in zip(bodies, found, counted, strict=True) if times > limit] == []
+    assert max(found) >= 50
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing", "times"),
+    [(r"\pmb{", "}", 12), (r"\boldsymbol{", "}", 6), (r"\text{$", "$}", 4), (r"\overset{a}{", "}", 3)],
+)
+def test_steps_multiply_with_each_level(opening: str, closing: str, times: int) -> None:
+    steps = [typesetting_steps(opening * depth + "x" * 50 + closing * depth) for depth in (5, 6)]
+    assert steps[1] > (times - 1) * steps[0]
+
+
+def test_arguments_without_braces_are_counted_too() -> None:
+    assert typesetting_steps(r"\pmb\pmb\pmb\pmb x" + "{y}" * 3) > 12**4
+
+
+def test_repeated_columns_multiply_and_count_squared() -> None:
+    assert typesetting_steps(r"\begin{tabular}{*{99}{*{50}{c}}} x \end{tabular}") > (99 * 50) ** 2
+    assert typesetting_steps(r"\multicolumn{1}{*{99}{*{50}{c}}}{x}") > (99 * 50) ** 2
+    assert typesetting_steps(r"\begin{tabular}{" + "c" * 1900 + r"} x \end{tabular}") > 1900**2
+
+
+@pytest.mark.parametrize("times", ["100", "+100", '"FFFF', "'777", "`a", r"\leq", " 0099 "])
+def test_a_column_is_repeated_99_times_at_most(times: str) -> None:
+    assert allowed(f"\\begin{{tabular}}{{*{{{times}}}{{c}}}}") == "\\begin{tabular}{*{99}{c}}"
+
+
+def test_arrows_and_delimiters_grow_with_lengths() -> None:
+    for command in (r"\overrightarrow{x}", r"\left( x \right)"):
+        assert typesetting_steps(command + r"\hspace{16000pt}") > 16_000 + typesetting_steps(command)
+
+
+def test_counts_end_somewhere() -> None:
+    assert typesetting_steps(r"\pmb{" * 300 + "x" + "}" * 300) < 10**15
+
+
+def test_unbalanced_text_is_counted() -> None:
+    for text in ("}" * 10 + "x", "{" * 10, r"\sqrt[ } ] x", r"\sqrt[ { ] }", r"\begin{array}", r"*{5}", "[ ]", ""):
+        assert typesetting_steps(text) > 0
+
+
+def test_steps_of_reading_and_matching() -> None:
+    # 5 tokens: 10 each, 25 / 15 = 1, and the depths 1 1 1 0 0.
+    assert reading_steps(["{", "x", "y", "}", "z"]) == 50 + 1 + 3
+    # 1500 + 30 * 100 + 20,000 / 20 + 100 * 20,000 / 1000.
+    assert matching_steps(100, 200) == 1500 + 3000 + 1000 + 2000
+
+
+def score(text: str, **options: Any) -> SampleScore | RejectedRecord:
+    benchmark = make_benchmark("formula", **options)
+    try:
+        return benchmark.score([Pair("1", FormulaTruth("x"), FormulaPrediction(text))])[0]
+    finally:
+        benchmark.teardown()
+
+
+def test_a_formula_beyond_the_budget_is_rejected_before_tex_sees_it(benchmark_: Benchmark[Any, Any, Any]) -> None:
+    before = benchmark_._typesetter.runs  # type: ignore[attr-defined]
+    for text in (r"\pmb{" * 8 + "x" + "}" * 8, r"\boldsymbol{" * 8 + "x" + "}" * 8):
+        (result,) = benchmark_.score([Pair("1", FormulaTruth("x"), FormulaPrediction(text))])
+        assert isinstance(result, RejectedRecord)
+        assert result.side == "prediction"
+        assert "max_steps is 4000000" in result.message
+    assert benchmark_._typesetter.runs == before  # type: ignore[attr-defined]
+
+
+def test_in_a_document_it_cannot_be_typeset(benchmark_: Benchmark[Any, Any, Any]) -> None:
+    costly = r"\pmb{" * 8 + "x" + "}" * 8
+    document = FormulaPrediction(document=rf"\[ {costly} \] \[ a + b \]")
+    result = benchmark_.score_sample(FormulaTruth(document=rf"\[ {costly} \] \[ a + b \]"), document)
+    assert result.columns["render_failure"] == 0.5
+    assert result.columns["cdm"] == 1
+    assert "max_steps is 4000000" in result.details["formulas"][0]["prediction_problem"]
+
+
+def test_a_sample_whose_formulas_cost_too_much_together_is_rejected() -> None:
+    # 30,000 steps for each: one is within the budget, four are not.
+    costly = r"\pmb{\pmb{\pmb{x}}}"
+    assert 20_000 < marked(normal_form(costly)).steps < 80_000
+    benchmark = make_benchmark("formula", max_steps=100_000)
+    one = FormulaPrediction(document=rf"\[ {costly} \]")
+    many = FormulaPrediction(document="".join(rf"\[ {costly} + {number} \]" for number in range(4)))
+    truth = FormulaTruth(document=r"\[ x \]")
+    try:
+        first, second = benchmark.score([Pair("1", truth, one), Pair("2", truth, many)])
+    finally:
+        benchmark.teardown()
+    assert isinstance(first, SampleScore)
+    assert isinstance(second, RejectedRecord)
+    assert second.side == "sample"
+    assert "max_steps=100000" in second.message
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_processes_of_their_own_are_charged_to_the_sample_and_to_it_alone(order: int) -> None:
+    faulty = FormulaPrediction(document="".join(rf"\[ a & b + {number} \]" for number in range(30)))
+    few = FormulaPrediction(document=r"\[ a & b + 1 \] \[ c \]")
+    truth = FormulaTruth(document=r"\[ x \]")
+    benchmark = make_benchmark("formula", max_steps=10 * START_STEPS)
+    benchmark.setup()
+    try:
+        before = benchmark._typesetter.runs  # type: ignore[attr-defined]
+        results = benchmark.score([Pair("1", truth, faulty), Pair("2", truth, few)][::order])[::order]
+        assert benchmark._typesetter.runs - before < 25  # type: ignore[attr-defined]
+        alone = benchmark.score([Pair("2", truth, few)])
+    finally:
+        benchmark.teardown()
+    assert isinstance(results[0], RejectedRecord)
+    assert results[0].side == "sample"
+    assert results[1] == alone[0]
+
+
+def test_two_long_formulas_are_within_the_budget() -> None:
+    assert isinstance(score("x + " * 450), SampleScore)
+    assert matching_steps(1500, 1500) < 4_000_000

@@ -1,0 +1,145 @@
+"""No score depends on its batch: no formula reaches another, and its page in a batch is the one that it has alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metrics.benchmark import Benchmark, Pair
+from metrics.formula.latex.normal_form import Unbalanced, normal_form
+from metrics.formula.latex.token_markup import Marked, marked
+from metrics.formula.records import FormulaPrediction, FormulaTruth
+from metrics.formula.render import typeset as module
+from metrics.formula.render.boxes import token_boxes
+from metrics.formula.render.typeset import PAPERS, Failure, Typeset, Typesetter
+from tests.generate.formula import sample
+from tests.metrics.formula.damaged import CORPUS, damaged_pairs, differences, real_formulas, told
+
+Formula = Benchmark[Any, Any, Any]
+
+
+def test_damaged_formulas_get_in_any_batch_what_they_get_alone(benchmark_: Formula) -> None:
+    formulas = real_formulas(CORPUS)
+    formulas += [truth["latex"] for truth, _ in (sample(index, 23) for index in range(60)) if "latex" in truth]
+    assert list(differences(benchmark_, damaged_pairs(formulas, 24, seed=23), seed=23)) == []
+
+
+OPEN = (
+    r"\frac { 1 } {3 + x",
+    r"\text{ a",
+    r"\begin{array}{c} x",
+    r"\left( x",
+    r"\sqrt[ x",
+    r"\multicolumn{2}{c",
+    r"x^{ y",
+    r"\hbox{ a $ b",
+    r"a $$ b",
+    "x \\",
+    r"\begin{tabular}{c} \text{ $ \end{tabular}",
+)
+CLOSING = ("y }", r"y ] } \end{array} \right)", r"$$ y } } }")
+
+
+@pytest.mark.parametrize("text", OPEN)
+def test_what_is_left_open_is_not_closed_by_the_next_formula(benchmark_: Formula, text: str) -> None:
+    truth = FormulaTruth(r"\frac { 1 } { 3 + x }")
+    pairs = [Pair("open", truth, FormulaPrediction(text))]
+    pairs += [Pair(closing, truth, FormulaPrediction(closing)) for closing in CLOSING]
+    alone = [told(benchmark_.score([pair])[0]) for pair in pairs]
+    assert [told(result) for result in benchmark_.score(pairs)] == alone
+    assert [told(result) for result in benchmark_.score(pairs[:2])] == alone[:2]
+
+
+@pytest.mark.parametrize("text", OPEN)
+def test_tex_itself_lets_nothing_run_on(typesetter: Typesetter, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where every formula is tried in the batch, unread and unchecked."""
+    monkeypatch.setattr(module, "_promising", lambda formula: True)
+    formulas = [Marked(f"\x01{{0}}{part}\x02", ("x",)) for part in ("a", text, "y }", "b", r"\end{array}")]
+    together = typesetter.typeset(formulas)
+    assert list(map(shown, together)) == [shown(typesetter.typeset([formula])[0]) for formula in formulas]
+    assert list(map(shown, together)) == list(map(shown, typesetter.typeset(formulas[::-1])))[::-1]
+
+
+GLOBAL = (
+    r"\begin{tabular}{cc} \toprule a & b \\ \cmidrule(lr){1-2} \end{tabular}",
+    r"\begin{tabular}{cc} \cmidrule(l){1-1} \toprule \end{tabular}",
+    r"\boldsymbol{x \mathbf{y}} \text{\Huge $x \boldsymbol{y}$}",
+    r"\text{面积} \mathbf{x}",
+    r"\hat{\hat{x}} \pmb{\hat{y}}",
+    r"\begin{array}{cc} a & b \\ \hline \end{array}",
+    r"\dots + \dots , \dots",
+    r"\ensuremath{x} \lhd \mathsf{x} \texttt{x}",
+)
+
+
+def test_nothing_that_latex_changes_globally_is_seen_by_the_next_formula(typesetter: Typesetter) -> None:
+    formulas = [marked(normal_form(text)) for text in (*GLOBAL, *map(_with_a_blank, GLOBAL))]
+    expected = [shown(typesetter._alone(formula)) for formula in formulas]
+    for order in (range(len(formulas)), range(len(formulas))[::-1]):
+        results = typesetter.typeset([formulas[index] for index in order])
+        assert list(map(shown, results)) == [expected[index] for index in order]
+
+
+def _with_a_blank(text: str) -> str:
+    return rf"x \quad {text}" if "tabular" not in text else text.replace("a &", "c &")
+
+
+def shown(result: Typeset | Failure) -> object:
+    """All ink of a result, its fonts by name."""
+    if isinstance(result, Failure):
+        return result
+    inks = [
+        [(*ink[:6], result.fonts[ink.font].name if ink.font >= 0 else "", ink.character) for ink in page.inks]
+        for page in result.pages
+        if page.inks
+    ]
+    return (inks[:1], result.margin, result.fall, result.width)
+
+
+def test_a_good_formula_is_in_a_batch_to_the_bit_what_it_is_alone(typesetter: Typesetter) -> None:
+    formulas = []
+    for text in dict.fromkeys(
+        [*real_formulas(CORPUS)[:25], "面积 = x", r"\begin{array}{c}" + r"x\\" * 60 + r"\end{array}"]
+    ):
+        try:
+            formulas.append(marked(normal_form(text)))
+        except Unbalanced:
+            continue
+    runs = typesetter.runs
+    results = typesetter.typeset(formulas)
+    assert typesetter.runs == runs + 1
+    for formula, result in zip(formulas, results, strict=True):
+        assert shown(result) == shown(typesetter._alone(formula))
+
+
+@pytest.mark.parametrize(("count", "width"), [(600, 210.0), (601, 297.0), (1300, 297.0), (1301, 420.0)])
+def test_the_paper_is_chosen_by_the_number_of_tokens(typesetter: Typesetter, count: int, width: float) -> None:
+    (result,) = typesetter.typeset([Marked(rb"\x01{0}x\x02".decode("unicode_escape"), ("x",) * count)])
+    assert isinstance(result, Typeset)
+    # In scaled points: 65536 x 72.27 to the inch of 25.4 mm.
+    assert result.width == round(width / 25.4 * 72.27 * 65536)
+    assert PAPERS[0][0] == 600
+
+
+def test_the_first_baseline_is_12_points_below_the_margin(typesetter: Typesetter) -> None:
+    # A5 on its side is 210 mm wide and 210 / sqrt 2 high; two fifths of 2 % of that are above the text.
+    (result,) = typesetter.typeset([marked(normal_form("x"))])
+    assert isinstance(result, Typeset)
+    margin = 210 / 2**0.5 * 0.02 * 0.4 / 25.4 * 72.27
+    assert result.fall / 65536 == pytest.approx(margin + 12, abs=1e-4)
+
+
+def test_marks_of_another_formula_are_not_believed(typesetter: Typesetter) -> None:
+    own, foreign = Marked("\x01{0}x\x02", ("x",)), Marked("\x01{1}y\x02", ("y",))
+    runs = typesetter.runs
+    results = typesetter.typeset([own, foreign])
+    # The second claims a mark that it does not have, and is typeset alone.
+    assert typesetter.runs == runs + 2
+    assert all(isinstance(result, Typeset) for result in results)
+    first, second = results
+    assert isinstance(first, Typeset)
+    assert isinstance(second, Typeset)
+    assert np.array_equal(token_boxes(first, ("x",)).boxes.shape, (1, 4))
+    assert len(token_boxes(second, ("y",))) == 0

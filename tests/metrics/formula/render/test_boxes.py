@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metrics.formula.latex.normal_form import normal_form
+from metrics.formula.latex.token_markup import marked
+from metrics.formula.render.boxes import MARGIN, PADDING, PIXELS_PER_UNIT, token_boxes
+from metrics.formula.render.dvi import Ink, Page
+from metrics.formula.render.typeset import Typeset, Typesetter
+
+PIXEL = 1 / PIXELS_PER_UNIT
+
+
+def ink(mark: int, left: float, top: float, right: float, bottom: float) -> Ink:
+    """A rule with its sides in pixels."""
+    edges = [round(side * PIXEL) for side in (left, top, right, bottom)]
+    return Ink(mark, edges[0], edges[1], edges[2], edges[3], edges[3], -1, 0)
+
+
+def typeset(*inks: Ink, width: float = 1000) -> Typeset:
+    return Typeset((Page(0, inks),), {}, margin=0, fall=0, width=round(width * PIXEL))
+
+
+def tokens_of(text: str, typesetter: Typesetter) -> tuple[str, ...]:
+    formula = marked(normal_form(text))
+    (result,) = typesetter.typeset([formula])
+    assert isinstance(result, Typeset)
+    return token_boxes(result, formula.labels).tokens
+
+
+def test_a_box_spans_the_pixels_that_ink_covers_wholly() -> None:
+    boxes = token_boxes(typeset(ink(0, 10.5, 20.5, 30.5, 40.5), ink(1, 50.1, 20, 50.4, 40)), ("a", "|"))
+    # The image starts at pixel (10, 20) and ends at (50, 40): 8 pixels of padding on each side.
+    assert list(boxes.size) == [50 - 10 + 2 * PADDING, 40 - 20 + 2 * PADDING]
+    # a covers the columns 11 to 29 and the rows 21 to 39, and one pixel of margin.
+    assert boxes.boxes[0].tolist() == [
+        11 - 10 + PADDING - MARGIN,
+        21 - 20 + PADDING - MARGIN,
+        29 - 10 + PADDING + MARGIN,
+        39 - 20 + PADDING + MARGIN,
+    ]
+    # The bar covers no whole column; the one that it touches, 50, stands for it.
+    assert boxes.boxes[1, [0, 2]].tolist() == [50 - 10 + PADDING - MARGIN, 50 - 10 + PADDING + MARGIN]
+
+
+def test_all_ink_of_a_token_makes_its_box_and_ink_of_none_makes_none() -> None:
+    boxes = token_boxes(typeset(ink(1, 0, 0, 10, 10), ink(-1, 20, 0, 30, 10), ink(1, 40, 5, 50, 20)), ("x", "y"))
+    assert boxes.tokens == ("y",)
+    assert np.ptp(boxes.boxes[0, [0, 2]]) == 49 + 2 * MARGIN
+
+
+def test_ink_beyond_the_paper_is_cut() -> None:
+    boxes = token_boxes(
+        typeset(ink(0, 0, 0, 10, 10), ink(1, 95, 0, 120, 10), ink(2, 130, 0, 140, 10), width=100), ("a", "b", "c")
+    )
+    assert boxes.tokens == ("a", "b")
+    assert boxes.size[0] == 99 + 2 * PADDING
+
+
+def test_no_ink_gives_no_boxes() -> None:
+    assert len(token_boxes(typeset(), ("a",))) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"\frac{a}{b}", r"\frac a b"),
+        (r"\sqrt[3]{x}", r"\sqrt 3 x"),
+        (r"\hat{x}_1^2", r"\hat x 1 2"),
+        (r"\mathbb{R}^{n}", "R n"),
+        (r"\mathrm{d}x \quad \! \,", "d x"),
+        (r"\left( x \right.", r"\left( x"),
+        (r"\phantom{abc} x", "x"),
+        (r"\underbrace{a+b}_{c}", r"\underbrace a + b c"),
+        (r"\overline{z} \widehat{xy}", r"\overline z \widehat x y"),
+        (r"\xrightarrow[a]{b}", r"\xrightarrow a b"),
+        (r"\overset{a}{\to} \binom{n}{k}", r"a \to \binom n k"),
+        (r"\begin{cases} a & b \\ c & d \end{cases}", r"\left\{ a b c d"),
+        (r"\begin{tabular}{|l|c|} \hline \multicolumn{2}{c}{ab} \\ \hline x & $y^2$ \end{tabular}", "a b x y 2"),
+        (r"\sum\limits_{i}^{n}", r"\sum i n"),
+        (r"\text{面积} = \boldsymbol{x}", "面 积 = x"),
+        (r"a \undefinedcommand b", "a b"),
+        (r"x^1^2", "x 1 2"),
+        (r"x ^ 1 ^ 2", "x 1 2"),
+    ],
+)
+def test_which_tokens_leave_ink(text: str, expected: str, typesetter: Typesetter) -> None:
+    found = tokens_of(text, typesetter)
+    assert sorted(found) == sorted(expected.split())
+    assert " ".join(found) == expected
+
+
+def test_each_token_has_its_own_ink(typesetter: Typesetter) -> None:
+    formula = marked(normal_form(r"a+\frac{b}{c}"))
+    (result,) = typesetter.typeset([formula])
+    assert isinstance(result, Typeset)
+    boxes = token_boxes(result, formula.labels)
+    places = dict(zip(boxes.tokens, boxes.boxes, strict=True))
+    assert places["a"][2] < places["+"][0] < places["\\frac"][0]
+    assert places["b"][3] <= places["\\frac"][3] <= places["c"][3]
+    assert places["\\frac"][3] - places["\\frac"][1] <= 4

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from metrics.formula.render.log import finished
+
+BEGIN = "=formula {} begins\n"
+END = "=formula {} ends with 1\n"
+
+
+def lines(*parts: str | int) -> str:
+    """A number stands for a formula without a fault."""
+    return "".join(BEGIN.format(part) + END.format(part) if isinstance(part, int) else part for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("log", "clean", "reached"),
+    [
+        (lines(0, 1, BEGIN.format(2)), {0, 1}, 1),
+        ("", set(), -1),
+        # Without the beginning of the next it is not known what the last one left behind.
+        (lines(0, 1), {0}, 1),
+        (lines(0, BEGIN.format(1), "! Missing $ inserted.\n", END.format(1), BEGIN.format(2)), {0}, 1),
+        (lines(0, 1, "! Extra }.\n", BEGIN.format(2)), {0}, 1),
+        (lines(0, BEGIN.format(1), BEGIN.format(2)), {0}, 1),
+        (lines(BEGIN.format(0), "=formula 0 ends with 2\n", 1, BEGIN.format(2)), {1}, 1),
+        (lines(0, END.format(0), 1, BEGIN.format(2)), {1}, 1),
+        (lines(BEGIN.format(0), END.format(1), 1, BEGIN.format(2)), {1}, 1),
+        # A number out of turn ends what is believed.
+        (lines(0, BEGIN.format(0), END.format(0), 1), set(), 0),
+        (lines(1), set(), -1),
+        # Only a line that starts so counts.
+        (lines(BEGIN.format(0), "l.3 ! x\n  =formula 1 begins\n", END.format(0), BEGIN.format(1)), {0}, 1),
+    ],
+)
+def test_which_formulas_are_clean(log: str, clean: set[int], reached: int) -> None:
+    assert finished(log, 2) == (frozenset(clean), reached)

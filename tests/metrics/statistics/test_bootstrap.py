@@ -1,0 +1,333 @@
+"""Sums with their bootstrap replicates: the weights, the monoid laws, and plain weighted sums as the oracle."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from metrics.statistics.bootstrap import (
+    LARGEST_WEIGHT,
+    ROWS_PER_BLOCK,
+    Bootstrap,
+    BootstrapSums,
+    check_statistics,
+    poisson_thresholds,
+)
+from metrics.statistics.sums import LARGEST_STATISTIC, Sums
+
+BOOTSTRAP = Bootstrap(replicates=7, seed=3)
+
+NUMBERS = st.one_of(
+    st.integers(-LARGEST_STATISTIC, LARGEST_STATISTIC),
+    st.floats(-LARGEST_STATISTIC, LARGEST_STATISTIC),
+    st.floats(-1, 1),
+)
+STATISTICS = st.dictionaries(st.sampled_from(["a", "b", "c[é]", "d"]), NUMBERS)
+SAMPLES = st.lists(st.tuples(st.integers(0, 2**64 - 1), STATISTICS), max_size=10)
+
+Sample = tuple[int, Mapping[str, float]]
+
+
+def added(samples: Sequence[Sample], bootstrap: Bootstrap = BOOTSTRAP) -> BootstrapSums:
+    sums = BootstrapSums(bootstrap)
+    for unit_hash, statistics in samples:
+        sums.add(unit_hash, statistics)
+    return sums
+
+
+def many_samples(count: int, seed: int) -> list[Sample]:
+    """Samples of which not each has all statistics, with integers, fractions and negative numbers."""
+    rng = random.Random(seed)
+    samples: list[Sample] = []
+    for index in range(count):
+        statistics: dict[str, float] = {"samples": 1, "score": rng.random(), "shift": rng.uniform(-1, 1) ** 9}
+        if index % 3:
+            statistics[f"class[{rng.randrange(5)}]"] = rng.randrange(-4, 9)
+        samples.append((rng.getrandbits(64), statistics))
+    return samples
+
+
+def weight_of(unit_hash: int, replicate: int) -> int:
+    """The weight of a unit in a replicate, from 1, in plain Python: SplitMix64, then the inverse of the CDF."""
+    mask = 2**64 - 1
+    state = (unit_hash + replicate * 0x9E3779B97F4A7C15) & mask
+    state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & mask
+    uniform = state ^ (state >> 31)
+    return sum(uniform >= int(threshold) for threshold in poisson_thresholds())
+
+
+# The weights.
+
+
+def test_thresholds_are_the_distribution_function_of_poisson_one_to_the_last_bit() -> None:
+    # P(X <= k) = exp(-1) sum_{i<=k} 1/i!; exp(-1) between two partial sums of its alternating series.
+    partial = [sum(Fraction((-1) ** i, math.factorial(i)) for i in range(terms)) for terms in (60, 61)]
+    low, high = min(partial), max(partial)
+    for k, threshold in enumerate(poisson_thresholds()):
+        cumulated = sum(Fraction(1, math.factorial(i)) for i in range(k + 1))
+        assert math.floor(low * cumulated * 2**64) == math.floor(high * cumulated * 2**64) == int(threshold)
+
+
+def test_the_largest_weight_is_out_of_reach_of_a_64_bit_uniform() -> None:
+    with localcontext() as context:
+        context.prec = 60
+        above = 1 - sum(Decimal(-1).exp() / math.factorial(k) for k in range(LARGEST_WEIGHT + 1))
+    assert 0 < above * 2**64 < 1
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=5))
+def test_weights_equal_the_plain_definition(unit_hashes: list[int]) -> None:
+    weights = BOOTSTRAP.weights(unit_hashes)
+    assert weights.shape == (BOOTSTRAP.replicates + 1, len(unit_hashes))
+    assert weights[0].tolist() == [1.0] * len(unit_hashes)
+    for replicate in range(1, BOOTSTRAP.replicates + 1):
+        assert weights[replicate].tolist() == [weight_of(unit_hash, replicate) for unit_hash in unit_hashes]
+
+
+def unit_with_uniform(uniform: int) -> int:
+    """Returns the unit hash whose first uniform is the given one: SplitMix64 run backwards."""
+    mask = 2**64 - 1
+
+    def unshifted(mixed: int, shift: int) -> int:
+        return mixed ^ (mixed >> shift) ^ (mixed >> 2 * shift)
+
+    state = unshifted(uniform, 31)
+    state = unshifted(state * pow(0x94D049BB133111EB, -1, 2**64) & mask, 27)
+    state = unshifted(state * pow(0xBF58476D1CE4E5B9, -1, 2**64) & mask, 30)
+    return (state - 0x9E3779B97F4A7C15) & mask
+
+
+def test_a_uniform_on_a_threshold_weighs_more_than_one_below_it() -> None:
+    thresholds = [int(threshold) for threshold in poisson_thresholds()]
+    on = [unit_with_uniform(threshold) for threshold in thresholds]
+    below = [unit_with_uniform(threshold - 1) for threshold in thresholds]
+    assert BOOTSTRAP.weights(on)[1].tolist() == list(range(1, LARGEST_WEIGHT + 1))
+    assert BOOTSTRAP.weights(below)[1].tolist() == list(range(LARGEST_WEIGHT))
+    assert BOOTSTRAP.weights([unit_with_uniform(0), unit_with_uniform(2**64 - 1)])[1].tolist() == [0, LARGEST_WEIGHT]
+
+
+def test_weights_depend_on_seed_unit_and_replicate_alone() -> None:
+    few, many = Bootstrap(5, seed=1), Bootstrap(50, seed=1)
+    units = [f"sample {i}" for i in range(20)]
+    hashes = [few.unit_hash(unit) for unit in units]
+    assert hashes == [many.unit_hash(unit) for unit in units]
+    whole = many.weights(hashes)
+    # More replicates do not change the first ones, and other units in the batch do not change a unit's weights.
+    assert few.weights(hashes).tolist() == whole[:6].tolist()
+    assert [many.weights([each])[:, 0].tolist() for each in hashes] == whole.T.tolist()
+    other_seed = Bootstrap(50, seed=2)
+    assert not np.array_equal(other_seed.weights([other_seed.unit_hash(unit) for unit in units]), whole)
+
+
+def test_the_hash_of_a_unit_is_fixed_for_all_time() -> None:
+    # blake2b of the text `seed:unit`, 8 bytes, little-endian: `printf 7:a | b2sum -l 64` gives the bytes in order.
+    assert Bootstrap(seed=7).unit_hash("a") == int.from_bytes(bytes.fromhex("7ca82ddf93883b17"), "little")
+    assert Bootstrap(seed=1).unit_hash("1:a") != Bootstrap(seed=11).unit_hash(":a")
+    assert Bootstrap().unit_hash("\ud800") != Bootstrap().unit_hash("\ud801")
+
+
+def test_weights_are_distributed_as_poisson_one() -> None:
+    bootstrap = Bootstrap(replicates=200, seed=0)
+    weights = bootstrap.weights([bootstrap.unit_hash(f"s{i}") for i in range(2000)])[1:]
+    # 400 000 draws: the standard error of the mean is 1 / sqrt(400 000) = 0.0016.
+    assert weights.mean() == pytest.approx(1, abs=0.01)
+    assert weights.var() == pytest.approx(1, abs=0.02)
+    for k in range(5):
+        assert (weights == k).mean() == pytest.approx(math.exp(-1) / math.factorial(k), abs=0.005)
+    # Neither units nor replicates go together: the correlation of neighbours is about 1 / sqrt(400 000).
+    for first, second in [(weights[:-1], weights[1:]), (weights[:, :-1], weights[:, 1:])]:
+        assert np.corrcoef(first.ravel(), second.ravel())[0, 1] == pytest.approx(0, abs=0.01)
+
+
+# The sums.
+
+
+@given(SAMPLES)
+@example([(0, {"a": -(2.0**-53) - 2.0**-60})])  # nearer to -1 unit than to 0, though 1 + it rounds up
+@example([(5, {"a": 2.0**32, "b": -(2.0**32)}), (5, {"a": 2**32 - 2.0**-20, "b": -0.1})])
+def test_each_replicate_is_the_plain_weighted_sum(samples: list[Sample]) -> None:
+    found = added(samples).all_sums()
+    weights = BOOTSTRAP.weights([unit_hash for unit_hash, _ in samples]).astype(int).tolist()
+    for replicate, row in enumerate(weights):
+        expected = Sums.merged(Sums.of(sample).scaled(weight) for (_, sample), weight in zip(samples, row, strict=True))
+        assert found[replicate] == expected
+        assert added(samples).sums(replicate) == expected
+
+
+def test_blocks_of_many_samples_equal_the_plain_weighted_sum() -> None:
+    samples = many_samples(2 * ROWS_PER_BLOCK + 33, seed=1)
+    samples += [(unit_hash, {"huge": 2.0**32 - 2.0**-20, "low": -(2.0**32)}) for unit_hash, _ in samples]
+    weights = BOOTSTRAP.weights([unit_hash for unit_hash, _ in samples]).astype(int).tolist()
+    expected = [
+        Sums.merged(Sums.of(sample).scaled(weight) for (_, sample), weight in zip(samples, row, strict=True))
+        for row in weights
+    ]
+    assert added(samples).all_sums() == expected
+
+
+@settings(max_examples=50)
+@given(SAMPLES, SAMPLES, SAMPLES)
+def test_merging_is_a_commutative_monoid(a: list[Sample], b: list[Sample], c: list[Sample]) -> None:
+    zero = BootstrapSums(BOOTSTRAP)
+    assert merged(added(a), zero) == merged(zero, added(a)) == added(a)
+    assert merged(added(a), added(b)) == merged(added(b), added(a)) == added([*a, *b])
+    left = merged(merged(added(a), added(b)), added(c))
+    assert left == merged(added(a), merged(added(b), added(c)))
+
+
+def merged(*parts: BootstrapSums) -> BootstrapSums:
+    total = BootstrapSums(BOOTSTRAP)
+    for part in parts:
+        total.merge(part)
+    return total
+
+
+@settings(max_examples=50)
+@given(
+    count=st.sampled_from([0, 1, 5, ROWS_PER_BLOCK - 1, ROWS_PER_BLOCK, ROWS_PER_BLOCK + 1, 3 * ROWS_PER_BLOCK]),
+    rng=st.randoms(use_true_random=False),
+)
+def test_any_split_order_and_merge_tree_gives_the_same_bytes(count: int, rng: random.Random) -> None:
+    samples = many_samples(count, seed=count)
+    expected = added(samples).to_bytes()
+    rng.shuffle(samples)
+    cuts = sorted(rng.randint(0, count) for _ in range(rng.randint(0, 8)))
+    parts = [added(samples[start:stop]) for start, stop in zip([0, *cuts], [*cuts, count], strict=True)]
+    while len(parts) > 1:
+        rng.shuffle(parts)
+        into, part = parts[0], parts.pop()
+        if rng.random() < 0.3:
+            part = pickle.loads(pickle.dumps(part))
+        if rng.random() < 0.3:
+            part.to_arrays()  # reading in between changes nothing
+        into.merge(part)
+    assert parts[0].to_bytes() == expected
+
+
+def test_fractions_that_add_up_to_more_than_one_are_carried_at_each_merge() -> None:
+    """Of four parts with fractions just below 1, each a block of its own, the units would pass 2**63 without it."""
+    fraction = 1 - 2.0**-52
+    parts = [[(unit, {"a": fraction})] * ROWS_PER_BLOCK for unit in range(4)]
+    total = merged(*map(added, parts))
+    _, wholes, fractions = total.to_arrays()
+    assert ((fractions >= 0) & (fractions < 2**52)).all()
+    # 4 x 256 x (1 - 2**-52) = 1023 + (2**52 - 1024) / 2**52
+    assert (wholes[0].tolist(), fractions[0].tolist()) == ([1023], [2**52 - 1024])
+    assert total == added([sample for part in parts for sample in part])
+
+
+def test_merging_leaves_the_other_as_it_is() -> None:
+    samples = many_samples(300, seed=4)
+    one, other = added(samples[:20]), added(samples[20:])
+    before = pickle.dumps(other)
+    one.merge(other)
+    one.merge(added(samples))
+    one.to_arrays()
+    assert pickle.dumps(other) == before
+
+
+def test_equal_bytes_mean_equal_sums() -> None:
+    assert added([(1, {"a": 1})]) == added([(1, {"a": 1, "b": 0})])
+    assert added([(1, {"a": 1})]) != added([(2, {"a": 1})])  # another unit has other weights
+    assert added([(1, {"a": 1})]) != added([(1, {"b": 1})])
+    assert added([], Bootstrap(7, 3)) != added([], Bootstrap(7, 4))
+    assert added([(1, {"a\0b": 1, "c": 1})]) != added([(1, {"a": 1, "b\0c": 1})])
+
+
+def test_sums_of_different_bootstraps_do_not_merge() -> None:
+    for other in [Bootstrap(7, seed=4), Bootstrap(8, seed=3)]:
+        with pytest.raises(ValueError, match="do not merge"):
+            BootstrapSums(BOOTSTRAP).merge(BootstrapSums(other))
+
+
+@given(SAMPLES)
+def test_arrays_hold_everything(samples: list[Sample]) -> None:
+    sums = added(samples)
+    names, wholes, fractions = sums.to_arrays()
+    assert names == sorted(set(names))
+    assert ((fractions >= 0) & (fractions < 2**52)).all()
+    back = BootstrapSums.from_arrays(BOOTSTRAP, names, wholes, fractions)
+    assert back.to_bytes() == sums.to_bytes()
+    back.merge(sums)
+    assert back == merged(sums, sums)
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    names, wholes, fractions = added([(1, {"a": 1, "b": 2})]).to_arrays()
+    for bad in [(names[:1], wholes, fractions), (names, wholes[:-1], fractions), (names, wholes, fractions[:, :1])]:
+        with pytest.raises(ValueError, match="shape"):
+            BootstrapSums.from_arrays(BOOTSTRAP, *bad)
+
+
+@pytest.mark.parametrize("count", [0, 3, ROWS_PER_BLOCK + 3])
+def test_pickling_keeps_everything(count: int) -> None:
+    samples = many_samples(count, seed=9)
+    back = pickle.loads(pickle.dumps(added(samples)))
+    assert back == added(samples)
+    for unit_hash, statistics in samples:
+        back.add(unit_hash, statistics)
+    assert back == added([*samples, *samples])
+
+
+EDGES = [sign * (2**bits + step) for bits in (7, 8, 15, 16, 31, 32, 62) for sign in (1, -1) for step in (-1, 0, 1)]
+
+
+@given(st.lists(st.tuples(st.just(0) | st.sampled_from(EDGES), st.integers(0, 2**52 - 1)), max_size=5))
+def test_pickling_keeps_numbers_of_every_size(cells: list[tuple[int, int]]) -> None:
+    names = [str(index) for index in range(len(cells))]
+    shape = (BOOTSTRAP.replicates + 1, len(cells))
+    wholes, fractions = (np.zeros(shape, dtype=np.int64) for _ in range(2))
+    for column, (whole, fraction) in enumerate(cells):
+        wholes[column % 3, column], fractions[column % 2, column] = whole, fraction
+    sums = BootstrapSums.from_arrays(BOOTSTRAP, names, wholes, fractions)
+    assert pickle.loads(pickle.dumps(sums)) == sums
+
+
+def test_small_counts_travel_in_few_bytes() -> None:
+    sums = added([(unit, {"a": 1, "b": 0, "c": 2}) for unit in range(1000)], Bootstrap(200))
+    arrays = sum(array.nbytes for array in sums.to_arrays()[1:])
+    assert arrays == 201 * 2 * 2 * 8  # two names with a sum, wholes and fractions, 8 bytes each
+    assert len(pickle.dumps(sums)) < arrays / 4  # 2 bytes each, no fractions, and what every pickle holds
+
+
+def test_without_replicates_there_are_the_plain_sums_alone() -> None:
+    samples = many_samples(300, seed=2)
+    found = added(samples, Bootstrap(replicates=0)).all_sums()
+    assert found == [Sums.merged(Sums.of(statistics) for _, statistics in samples)]
+
+
+# What may be added.
+
+
+@given(STATISTICS)
+def test_statistics_that_can_be_summed_pass(statistics: dict[str, float]) -> None:
+    check_statistics(statistics)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 2.0**32 * 1.5, -(2**33), 10**400])
+def test_statistics_that_cannot_be_summed_are_refused_by_name(number: float) -> None:
+    for good in (1, 1.5):
+        with pytest.raises(ValueError, match=f"statistic bad: a statistic .* {LARGEST_STATISTIC}"):
+            check_statistics({"good": good, "bad": number})
+
+
+@pytest.mark.parametrize("value", [None, "1", 1 + 0j, Decimal(1), [1.0], np.ones(2)])
+def test_statistics_that_are_no_numbers_are_refused_by_name(value: Any) -> None:
+    with pytest.raises(ValueError, match="statistic bad: must be a number, not "):
+        check_statistics({"good": 1, "bad": value})
+
+
+@pytest.mark.parametrize("largest", [LARGEST_STATISTIC, -LARGEST_STATISTIC, 2.0**32])
+def test_the_largest_statistics_pass_even_where_their_sum_would_not(largest: float) -> None:
+    check_statistics({"a": largest, "b": largest, "c": True, "d": np.int64(3), "e": np.float32(0.5)})

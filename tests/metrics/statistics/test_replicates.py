@@ -1,0 +1,50 @@
+"""Packed replicates hold every sum to the last bit, whatever its sign and size."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.replicates import PackedReplicates
+from metrics.statistics.sums import LARGEST_STATISTIC
+
+NUMBERS = st.integers(-LARGEST_STATISTIC, LARGEST_STATISTIC) | st.floats(-LARGEST_STATISTIC, LARGEST_STATISTIC)
+SAMPLES = st.lists(
+    st.tuples(st.integers(0, 2**64 - 1), st.dictionaries(st.sampled_from(["a", "b", "naïve", ""]), NUMBERS)), max_size=8
+)
+
+
+def sums_of(samples: list[tuple[int, dict[str, float]]], replicates: int) -> BootstrapSums:
+    sums = BootstrapSums(Bootstrap(replicates))
+    for unit_hash, statistics in samples:
+        sums.add(unit_hash, statistics)
+    return sums
+
+
+@given(SAMPLES, st.integers(0, 5))
+def test_what_is_unpacked_is_what_was_packed(samples: list[tuple[int, dict[str, float]]], replicates: int) -> None:
+    sums = sums_of(samples, replicates)
+    assert PackedReplicates.of(sums).unpack(replicates) == sums.all_sums()[1:]
+
+
+@given(SAMPLES, st.randoms(use_true_random=False))
+def test_equal_sums_have_equal_bytes(samples: list[tuple[int, dict[str, float]]], rng: Random) -> None:
+    shuffled = rng.sample(samples, len(samples))
+    assert PackedReplicates.of(sums_of(samples, 4)) == PackedReplicates.of(sums_of(shuffled, 4))
+
+
+def test_names_without_a_sum_in_any_replicate_take_no_room() -> None:
+    never = next(unit for unit in range(1000) if not Bootstrap(1).weights([unit])[1, 0])
+    assert PackedReplicates.of(sums_of([(never, {"a": 1})], 1)) == PackedReplicates.of(sums_of([], 1))
+
+
+def test_data_that_do_not_fit_are_refused() -> None:
+    packed = PackedReplicates.of(sums_of([(1, {"a": 1, "b": 0.5})], 40))
+    with pytest.raises(ValueError, match="have 1280 bytes where 39 of 32 are due"):  # 40 * 2 names * 16 bytes
+        packed.unpack(39)
+    with pytest.raises(ValueError, match="cannot be uncompressed"):
+        PackedReplicates(("a",), b"\0\0").unpack(1)

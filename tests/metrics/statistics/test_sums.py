@@ -1,0 +1,142 @@
+"""The laws of exact sums."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.statistics.sums import LARGEST_STATISTIC, UNITS_PER_ONE, Sums, to_units
+
+NUMBERS = st.one_of(
+    st.integers(-LARGEST_STATISTIC, LARGEST_STATISTIC),
+    st.floats(-LARGEST_STATISTIC, LARGEST_STATISTIC),
+    st.floats(-1, 1),
+)
+STATISTICS = st.dictionaries(st.sampled_from(["a", "b", "c[é]", "d"]), NUMBERS)
+SUMS = STATISTICS.map(Sums.of)
+
+
+def half_even(number: Fraction) -> int:
+    """Rounds a fraction to the nearest integer, ties to the even one: what `round` of a Fraction is defined to do."""
+    below = math.floor(number)
+    rest = number - below
+    if rest == Fraction(1, 2):
+        return below + below % 2
+    return below if rest < Fraction(1, 2) else below + 1
+
+
+@given(NUMBERS)
+def test_a_number_becomes_the_nearest_multiple_of_two_to_the_minus_52(number: float) -> None:
+    assert to_units(number) == half_even(Fraction(number) * 2**52)
+
+
+@pytest.mark.parametrize(
+    ("number", "units"),
+    [
+        (1, 2**52),
+        (True, 2**52),
+        (0.5, 2**51),
+        (-3, -3 * 2**52),
+        (2.0**-52, 1),
+        (2.0**-53, 0),  # a tie between 0 and 1 goes to the even one
+        (3 * 2.0**-53, 2),  # a tie between 1 and 2
+        (-3 * 2.0**-53, -2),
+        (-0.0, 0),
+        (5e-324, 0),
+        (2.0**32, 2**84),
+        (-(2**32), -(2**84)),
+    ],
+)
+def test_units_of_a_number(number: float, units: int) -> None:
+    assert to_units(number) == units
+
+
+@pytest.mark.parametrize("number", [np.int64(5000), np.int32(5000), np.float64(5000), np.float32(5000), np.uint8(50)])
+def test_numbers_of_numpy_count_as_what_they_are(number: float) -> None:
+    units = to_units(number)
+    assert type(units) is int
+    assert units == int(number) * 2**52
+
+
+@pytest.mark.parametrize(
+    "number",
+    [math.nan, math.inf, -math.inf, 2.0**32 + 1, -(2.0**33), 2**32 + 1, -(10**400), 1e308, np.float64("nan")],
+)
+def test_what_cannot_be_summed_is_refused(number: float) -> None:
+    with pytest.raises(ValueError):
+        to_units(number)
+    with pytest.raises(ValueError):
+        Sums.of({"fine": 1, "a": number})
+
+
+@given(SUMS, SUMS, SUMS)
+def test_merging_is_a_commutative_monoid(a: Sums, b: Sums, c: Sums) -> None:
+    assert a.merge(Sums()) == Sums().merge(a) == a
+    assert a.merge(b) == b.merge(a)
+    assert a.merge(b).merge(c) == a.merge(b.merge(c))
+
+
+@given(st.lists(STATISTICS, max_size=12), st.randoms(use_true_random=False))
+def test_any_split_order_and_merge_tree_gives_the_same_bytes(
+    samples: list[dict[str, float]], rng: random.Random
+) -> None:
+    at_once = Sums.merged(Sums.of(sample) for sample in samples)
+    parts = [Sums.of(sample) for sample in samples] or [Sums()]
+    while len(parts) > 1:
+        rng.shuffle(parts)
+        count = rng.randint(2, len(parts))
+        parts = [Sums.merged(parts[:count]), *parts[count:]]
+    assert repr(parts[0].units()) == repr(at_once.units())
+    assert pickle.dumps(parts[0]) == pickle.dumps(at_once)
+
+
+@given(st.lists(STATISTICS, max_size=6))
+def test_sums_equal_the_sums_of_fractions(samples: list[dict[str, float]]) -> None:
+    expected: dict[str, int] = {}
+    for sample in samples:
+        for name, number in sample.items():
+            expected[name] = expected.get(name, 0) + half_even(Fraction(number) * 2**52)
+    assert Sums.merged(map(Sums.of, samples)).units() == {
+        name: expected[name] for name in sorted(expected) if expected[name]
+    }
+
+
+def test_a_sum_of_tenths_does_not_drift() -> None:
+    tenth = Sums.of({"x": 0.1})
+    # 0.1 is 450359962737049.6 units of 2**-52, so each sample adds 450359962737050.
+    assert Sums.merged([tenth] * 10).units() == {"x": 4503599627370500}
+    assert Sums.merged([tenth] * 10)["x"] == 1.0000000000000009 == 4503599627370500 / UNITS_PER_ONE
+
+
+@given(SUMS, st.integers(0, 20))
+def test_scaling_is_repeated_merging(sums: Sums, weight: int) -> None:
+    assert sums.scaled(weight) == Sums.merged([sums] * weight)
+
+
+def test_names_without_a_total_leave_no_trace() -> None:
+    cancelled = Sums.of({"a": 1, "b": 2}).merge(Sums.of({"a": -1}))
+    assert cancelled == Sums.of({"b": 2})
+    assert cancelled.units() == {"b": 2 << 52}
+    assert len(cancelled) == 1
+    assert "a" not in cancelled
+    assert cancelled["a"] == cancelled["never added"] == 0.0
+
+
+def test_reading_sums() -> None:
+    sums = Sums.of({"z": 1, "f1[b]": 2, "f1[a[0]]": 0.5, "f10[c]": 9, "f1": 7})
+    assert list(sums) == ["f1", "f10[c]", "f1[a[0]]", "f1[b]", "z"]
+    assert sums.bracketed("f1") == {"a[0]": 0.5, "b": 2.0}
+    assert repr(Sums.of({"a": 2})) == "Sums({'a': 2.0})"
+    assert sums != {"z": 1}
+
+
+@given(SUMS)
+def test_pickling_keeps_everything(sums: Sums) -> None:
+    assert pickle.loads(pickle.dumps(sums)) == sums

@@ -1,0 +1,119 @@
+"""The ledger, the ranking and the verdict of a run, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.benchmark import MetricSpec
+from metrics.statistics.sums import Sums
+from pipelines.config.settings import Gate, Settings, load
+from pipelines.results.run import RunResult, rank, slice_ledger, verdict
+
+FIGURES = st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0])
+
+
+def document(rejected: int = 0, read: int = 10, balanced: bool = True, **values: float | None) -> dict[str, Any]:
+    coverage = {
+        "ground_truth": {"read": read, "rejected": 0},
+        "predictions": {"read": read, "rejected": rejected},
+        "balanced": balanced,
+    }
+    return {"systems": {"ours": {"coverage": coverage, "values": values}}}
+
+
+@pytest.mark.parametrize(
+    ("value", "gate", "failures"),
+    [
+        (0.5, Gate(), []),
+        (0.5, Gate(minimum=0.5, maximum=0.5), []),
+        (0.5, Gate(minimum=0.6), ["ours: gate f1: 0.5 is below the minimum 0.6"]),
+        (0.5, Gate(maximum=0.4), ["ours: gate f1: 0.5 is above the maximum 0.4"]),
+        (0.0, Gate(minimum=1e-9), ["ours: gate f1: 0 is below the minimum 1e-09"]),
+        (None, Gate(), ["ours: gate f1: the figure was not measured"]),
+    ],
+)
+def test_gates(value: float | None, gate: Gate, failures: list[str]) -> None:
+    assert verdict(document(f1=value), Settings(benchmark="toy", gates={"f1": gate})).failures == failures
+
+
+def test_a_gate_on_a_figure_that_is_not_there_fails() -> None:
+    failures = verdict(document(f1=1.0), Settings(benchmark="toy", gates={"f2": Gate(minimum=0)})).failures
+    assert failures == ["ours: gate f2: the figure was not measured"]
+
+
+@pytest.mark.parametrize(
+    ("rejected", "allowed", "passes"), [(0, 0, True), (1, 0, False), (1, 0.1, True), (2, 0.1, False), (10, 1, True)]
+)
+def test_the_fraction_of_rejected_records(rejected: int, allowed: float, passes: bool) -> None:
+    failures = verdict(document(rejected), Settings(benchmark="toy", max_rejected_fraction=allowed)).failures
+    message = f"ours: {rejected} of 10 predictions records were rejected, more than max_rejected_fraction {allowed:g} "
+    message += "allows; see quarantine/"
+    assert failures == ([] if passes else [message])
+
+
+def test_books_that_do_not_balance_fail() -> None:
+    (failure,) = verdict(document(balanced=False), Settings(benchmark="toy")).failures
+    assert failure.startswith("ours: the ledger does not balance: ")
+
+
+def test_ranking_by_hand() -> None:
+    values: dict[str, dict[str, float | None]] = {
+        "b": {"first": 0.5, "second": 0.1},
+        "a": {"first": 0.5, "second": 0.1},
+        "c": {"first": 0.5, "second": 0.2},
+        "worst": {"first": 0.0, "second": 0.9},
+        "none": {"first": None, "second": 1.0},
+        "absent": {"second": 0.3},
+        "half": {"first": 0.5, "second": None},
+    }
+    ranking = [MetricSpec("first", ""), MetricSpec("second", "")]
+    assert rank(values, ranking) == ["c", "a", "b", "half", "worst", "none", "absent"]
+
+
+def test_ranking_follows_the_direction_of_each_metric() -> None:
+    values: dict[str, dict[str, float | None]] = {"a": {"errors": 3}, "b": {"errors": 1}, "c": {"errors": None}}
+    assert rank(values, [MetricSpec("errors", "", higher_is_better=False)]) == ["b", "a", "c"]
+    assert rank(values, [MetricSpec("errors", "")]) == ["a", "b", "c"]
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(FIGURES, FIGURES)), st.randoms(use_true_random=False))
+def test_ranking_does_not_depend_on_the_order_and_never_puts_a_lower_figure_first(
+    figures: dict[str, tuple[float | None, float | None]], rng: Any
+) -> None:
+    values = {name: dict(zip(("x", "y"), each, strict=True)) for name, each in figures.items()}
+    names = list(values)
+    rng.shuffle(names)
+    ranked = rank({name: values[name] for name in names}, [MetricSpec("x", ""), MetricSpec("y", "")])
+    assert sorted(ranked) == sorted(values)
+    lowest = -1.0
+    keys = [tuple(lowest if each is None else each for each in figures[name]) for name in ranked]
+    assert keys == sorted(keys, reverse=True)
+    for (name, key), (after, key_after) in zip(
+        zip(ranked, keys, strict=True), list(zip(ranked, keys, strict=True))[1:], strict=False
+    ):
+        assert key > key_after or name < after
+
+
+def test_the_ledger_of_a_slice() -> None:
+    counted = {"predictions.scored": 2, "ground_truth.scored": 2, "ground_truth.rejected": 1, "not_rendered": 4}
+    assert slice_ledger(counted) == {
+        "ground_truth": {"rejected": 1, "scored": 2},
+        "predictions": {"scored": 2},
+        "not_rendered": 4,
+    }
+
+
+@pytest.mark.parametrize(("read", "balanced"), [(3, True), (4, False)])
+def test_the_ledger_of_a_run_adds_what_was_read_paired_and_scored(read: int, balanced: bool) -> None:
+    configuration = load("toy", [], {})
+    tally = {-1: Sums(), 0: Sums.of({"read": read, "rejected": 1, "duplicate": 1, "unmatched": 1})}
+    system = RunResult.of(configuration, ["ours"], [], tally, {}, []).systems["ours"]
+    assert system.coverage == {
+        "ground_truth": {"read": 0, "scored": 0, "missing_prediction": 0, "rejected": 0, "duplicate": 0},
+        "predictions": {"read": read, "scored": 0, "unmatched": 1, "duplicate": 1, "rejected": 1},
+        "balanced": balanced,
+    }

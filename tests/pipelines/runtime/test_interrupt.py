@@ -1,0 +1,81 @@
+"""Ctrl-C and SIGTERM: the exit code, one line, and nothing left behind, neither files nor processes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CORPUS = ROOT / "tests" / "corpora" / "chart"
+SAMPLES = 20_000
+MESSAGE = "beamscore: interrupted; the result of an earlier run, if any, is as it was\n"
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus that takes much longer than the test waits."""
+    folder = tmp_path_factory.mktemp("interrupt")
+    for name in ("ground_truth.jsonl", "predictions.jsonl"):
+        records = [json.loads(line) for line in (CORPUS / name).read_bytes().splitlines()]
+        with (folder / name).open("w") as file:
+            for number, record in enumerate(itertools.islice(itertools.cycle(records), SAMPLES)):
+                file.write(json.dumps({**record, "sample_id": str(number)}) + "\n")
+    return folder
+
+
+def group_is_empty(group: int) -> bool:
+    """Tells whether the processes of a group have ended; those that nobody has waited for yet have, too."""
+    listed = subprocess.run(["ps", "-A", "-o", "pgid=,stat="], capture_output=True, text=True, check=True).stdout
+    return not any(row.split()[0] == str(group) and not row.split()[1].startswith("Z") for row in listed.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("number", "flags", "everyone"),
+    [
+        (signal.SIGTERM, (), False),
+        # Ctrl-C reaches every process of the terminal.
+        (signal.SIGINT, ("--direct_running_mode=multi_processing", "--direct_num_workers=2"), True),
+    ],
+)
+def test_an_interrupted_run_leaves_nothing_behind(
+    corpus: Path, tmp_path: Path, number: signal.Signals, flags: tuple[str, ...], everyone: bool
+) -> None:
+    output = tmp_path / "out"
+    inputs = [f"--ground-truth={corpus}/ground_truth.jsonl", f"--predictions={corpus}/predictions.jsonl"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipelines.cli.main", "evaluate", "chart", *inputs, f"--output={output}", *flags],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not output.exists() or (flags and not list(tmp_path.glob("beamscore-workers-*"))):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(1)
+        assert process.poll() is None
+        (os.killpg if everyone else os.kill)(process.pid, number)
+        stdout, stderr = process.communicate(timeout=60)
+        assert (process.returncode, stdout, stderr) == (130, "", MESSAGE)
+        assert list(output.iterdir()) == []
+        assert not list(tmp_path.glob("beamscore-workers-*"))
+        while not group_is_empty(process.pid):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()

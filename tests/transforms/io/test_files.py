@@ -1,0 +1,174 @@
+"""From globs to numbered files and their parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from transforms.io import files
+from transforms.io.files import Part, SourceFile, match_files, split_file
+from transforms.records import InputProblem
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("{}\n")
+
+
+def test_files_are_numbered_by_glob_and_then_by_path_each_once(tmp_path: Path) -> None:
+    touch(tmp_path, "b.jsonl", "a.jsonl", "c.parquet", "deep/d.jsonl.gz", "notes.txt")
+    found = match_files(
+        1, [f"{tmp_path}/c.*", f"{tmp_path}/*.jsonl", f"{tmp_path}/a.jsonl", f"{tmp_path}/**.gz"], "--x"
+    )
+    assert [(file.number, Path(file.path).name, file.format) for file in found] == [
+        (0, "c.parquet", "parquet"),
+        (1, "a.jsonl", "jsonl"),
+        (2, "b.jsonl", "jsonl"),
+        (3, "d.jsonl.gz", "jsonl"),
+    ]
+    assert {(file.side, file.size) for file in found} == {(1, 3)}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.jsonl", "jsonl"),
+        ("a.ndjson.zst", "jsonl"),
+        ("a.json.bz2", "jsonl"),
+        ("A.JSONL.GZ", "jsonl"),
+        ("a.pq", "parquet"),
+        ("a.Parquet", "parquet"),
+        ("parquet.jsonl", "jsonl"),
+    ],
+)
+def test_the_end_of_the_name_tells_the_format(tmp_path: Path, name: str, kind: str) -> None:
+    touch(tmp_path, name)
+    assert [file.format for file in match_files(0, [str(tmp_path / name)], "--x")] == [kind]
+
+
+@pytest.mark.parametrize(
+    "glob", ["*.jsonl", "a*.jsonl", "[a]?.jsonl", "**.jsonl", "a1.jsonl", "./a*.jsonl", "../*/a1.jsonl"]
+)
+def test_relative_globs_start_in_the_current_folder(tmp_path: Path, glob: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    touch(tmp_path, "here/a1.jsonl")
+    monkeypatch.chdir(tmp_path / "here")
+    (file,) = match_files(0, [glob], "--x")
+    assert Path(file.path).resolve() == tmp_path / "here" / "a1.jsonl"
+    assert file.path.startswith("./") == glob.startswith("./")
+
+
+@pytest.mark.parametrize("glob", ["par*/a.jsonl", "*/*.jsonl", "**/a.jsonl"])
+def test_relative_globs_may_begin_with_a_pattern_for_a_folder(
+    tmp_path: Path, glob: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    touch(tmp_path, "part/a.jsonl")
+    monkeypatch.chdir(tmp_path)
+    assert [file.path for file in match_files(0, [glob], "--x")] == ["part/a.jsonl"]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.csv.gz", "a.jsonl.7z", "a.parquet.gz", "jsonl", "a.jsonl~"])
+def test_an_unknown_name_is_refused_with_what_is_known(tmp_path: Path, name: str) -> None:
+    touch(tmp_path, name)
+    with pytest.raises(InputProblem) as problem:
+        match_files(0, [str(tmp_path / name)], "--predictions a=")
+    assert problem.value.message == (
+        f"--predictions a= {tmp_path / name}: the name tells no known format; "
+        "it must end with .jsonl, .jsonl.gz, .jsonl.zst or .parquet"
+    )
+
+
+@pytest.mark.parametrize("glob", ["missing.jsonl", "*.jsonl", "no/such/folder/*.jsonl"])
+def test_a_glob_that_matches_nothing_is_refused(tmp_path: Path, glob: str) -> None:
+    with pytest.raises(InputProblem, match=r"--ground-truth .*: no file matches"):
+        match_files(-1, [str(tmp_path / glob)], "--ground-truth")
+
+
+def test_a_folder_is_not_taken_for_a_file(tmp_path: Path) -> None:
+    touch(tmp_path, "corpus/a.jsonl")
+    with pytest.raises(InputProblem, match="--ground-truth") as problem:
+        match_files(-1, [str(tmp_path / "corpus")], "--ground-truth")
+    assert "\n" not in problem.value.message
+
+
+def test_one_glob_that_matches_nothing_is_enough_to_refuse(tmp_path: Path) -> None:
+    touch(tmp_path, "a.jsonl")
+    with pytest.raises(InputProblem, match=r"b\.jsonl"):
+        match_files(0, [f"{tmp_path}/a.jsonl", f"{tmp_path}/b.jsonl"], "--x")
+
+
+def test_compressed_files_are_read_in_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BYTES_PER_PART", 1)
+    touch(tmp_path, "a.jsonl.zst")
+    (file,) = match_files(0, [f"{tmp_path}/a.jsonl.zst"], "--x")
+    assert list(split_file(file, files.part_size([file]))) == [Part(file, 0, None)]
+
+
+def test_parts_follow_from_the_size_of_the_input_alone(tmp_path: Path) -> None:
+    def size(*sizes: int) -> int:
+        return files.part_size([SourceFile(0, number, "a.jsonl", each, "jsonl") for number, each in enumerate(sizes)])
+
+    mebi = 1 << 20
+    assert size() == size(1) == size(100 * mebi, 156 * mebi) == 4 * mebi
+    assert size(256 * mebi, 256 * mebi) == 512 * mebi // 64
+    assert size(10_000 * mebi) == 32 * mebi
+
+
+def test_only_large_files_of_lines_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BYTES_PER_PART", 100)
+    small, large = (SourceFile(0, number, "a.jsonl", size, "jsonl") for number, size in enumerate((100, 101)))
+    assert list(split_file(small, 30)) == [Part(small, 0, 100)]
+    starts = (0, 30, 60, 90)
+    assert list(split_file(large, 30)) == [Part(large, start, min(start + 30, 101)) for start in starts]
+
+
+def test_parquet_is_cut_between_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"sample_id": [f"s{i}" for i in range(10)]}), path, row_group_size=3)
+    (file,) = match_files(0, [str(path)], "--x")
+    metadata = pq.ParquetFile(path).metadata
+    stored = [metadata.row_group(group).column(0).total_compressed_size for group in range(4)]
+    assert list(split_file(file, files.part_size([file]))) == [Part(file, 0, 4, 0, sum(stored))]
+    monkeypatch.setattr(files, "BYTES_PER_PART", 1)
+    assert list(split_file(file, files.part_size([file]))) == [
+        Part(file, group, group + 1, 3 * group, stored[group]) for group in range(4)
+    ]
+    size = metadata.row_group(0).total_byte_size
+    monkeypatch.setattr(files, "BYTES_PER_PART", 2 * size)
+    assert list(split_file(file, files.part_size([file]))) == [
+        Part(file, 0, 2, 0, sum(stored[:2])),
+        Part(file, 2, 4, 6, sum(stored[2:])),
+    ]
+
+
+def test_the_size_of_a_part_is_what_it_takes_of_its_file(tmp_path: Path) -> None:
+    plain, packed = SourceFile(0, 0, "a.jsonl", 100, "jsonl"), SourceFile(0, 0, "a.jsonl.gz", 100, "jsonl")
+    assert (Part(plain, 30, 80).size, Part(packed, 0, None).size) == (50, 100)
+    assert (Part(plain, 30, 80).is_read_in_order, Part(packed, 0, None).is_read_in_order) == (False, True)
+
+
+def test_parquet_without_rows_has_at_most_an_empty_part(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"sample_id": pa.array([], pa.string())}), path)
+    (file,) = match_files(0, [str(path)], "--x")
+    assert (
+        sum(
+            pq.ParquetFile(path).metadata.row_group(g).num_rows
+            for p in split_file(file, files.part_size([file]))
+            for g in range(p.start, p.stop or 0)
+        )
+        == 0
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + b"\0" * 50 + b"PAR1", b"{}\n"])
+def test_what_is_no_parquet_is_a_problem_of_the_input(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(content)
+    (file,) = match_files(0, [str(path)], "--x")
+    with pytest.raises(InputProblem, match=r"a\.parquet: cannot be read as parquet: ") as problem:
+        list(split_file(file, files.part_size([file])))
+    assert "\n" not in problem.value.message

@@ -1,0 +1,268 @@
+"""The lines of JSONL files: any cut into parts, any compression, bounded memory."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import itertools
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.transforms.counted import counted_reads
+from transforms.io import files, jsonl, zstd
+from transforms.io.files import Part, SourceFile, match_files, split_file
+from transforms.io.jsonl import Line, LineReader, read_lines
+from transforms.io.restriction import Unread, first_place
+from transforms.records import InputProblem
+
+BOM = b"\xef\xbb\xbf"
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".zst": zstd.compress,
+}
+LIMIT = 1 << 20
+
+
+def source(path: Path) -> SourceFile:
+    return match_files(0, [str(path)], "--predictions")[0]
+
+
+def lines_of(path: Path, limit: int = LIMIT) -> list[Line]:
+    return [
+        line for part in split_file(source(path), files.part_size([source(path)])) for line in read_lines(part, limit)
+    ]
+
+
+def expected_lines(content: bytes) -> list[tuple[int, bytes]]:
+    r"""The oracle: (position, text) of the lines between b"\n", without blank ones, line ends and BOM."""
+    found, position = [], 0
+    for line in content.split(b"\n"):
+        text = line.rstrip(b"\r")
+        if position == 0 and text.startswith(BOM):
+            text = text[3:]
+        if text.strip():
+            found.append((position, text))
+        position += len(line) + 1
+    return found
+
+
+CONTENTS = st.lists(
+    st.sampled_from(
+        [b"a", b"bb", b"\n", b"\n", b"\r\n", b" ", b'{"x":1}', b"\xff", BOM, b"\x00", b"\xe2\x80\xa8", b"\x0b"]
+    ),
+    max_size=40,
+).map(b"".join)
+
+
+@given(content=CONTENTS, part_size=st.integers(1, 50), read_size=st.integers(1, 20))
+@example(content=b"a\nb\nc", part_size=2, read_size=1)
+@example(content=b"\n\n\n", part_size=1, read_size=1)
+@example(content=b"a" * 30 + b"\nb\n", part_size=3, read_size=2)
+@example(content=BOM + b"a\r\n" + BOM + b"b", part_size=4, read_size=3)
+def test_parts_of_any_size_hold_each_line_exactly_once(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, part_size: int, read_size: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "lines.jsonl"
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "BYTES_PER_PART", part_size)
+        patch.setattr(jsonl, "READ_BYTES", read_size)
+        parts = list(split_file(source(path), files.part_size([source(path)])))
+        found = [line for part in parts for line in read_lines(part, LIMIT)]
+    assert [(part.start, part.stop) for part in parts] == [
+        (start, min(start + part_size, len(content))) for start in range(0, len(content), part_size)
+    ]
+    assert [(line.position, line.text) for line in found] == expected_lines(content)
+    assert all(line.length == len(line.text) for line in found)
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.json", "A.JSONL"])
+def test_all_compressions_give_the_same_lines_with_their_numbers(tmp_path: Path, suffix: str, name: str) -> None:
+    content = BOM + b'{"a": 1}\r\n\n  \r\n{"b": 2}\n\xc3\xa9\n{"c": 3}'
+    for ending in {suffix, suffix.upper()}:
+        path = tmp_path / (name + ending)
+        path.write_bytes(COMPRESSIONS[suffix](content))
+        assert [(line.line, line.position, line.text) for line in lines_of(path)] == [
+            (1, 0, b'{"a": 1}'),  # BOM 3 + 8 + CRLF 2 = 13 bytes
+            (4, 18, b'{"b": 2}'),  # 13 + 1 + 4
+            (5, 27, b"\xc3\xa9"),
+            (6, 30, b'{"c": 3}'),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstd.compress)]
+)
+def test_several_compressed_streams_in_one_file_are_read_on(
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / f"a.jsonl{suffix}"
+    path.write_bytes(compress(b"one\ntw") + compress(b"o\nthree"))
+    assert [line.text for line in lines_of(path)] == [b"one", b"two", b"three"]
+
+
+def test_later_parts_do_not_know_line_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BYTES_PER_PART", 4)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"a\nb\nc\nd\n")
+    assert [(line.text, line.line) for line in lines_of(path)] == [(b"a", 1), (b"b", 2), (b"c", 0), (b"d", 0)]
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+@pytest.mark.parametrize("content", [b"", b"\n", b"\r\n \n\n", BOM, BOM + b"\n"])
+def test_a_file_without_a_line_has_none(tmp_path: Path, suffix: str, content: bytes) -> None:
+    path = tmp_path / f"a.jsonl{suffix}"
+    path.write_bytes(COMPRESSIONS[suffix](content))
+    assert lines_of(path) == []
+
+
+@given(
+    lengths=st.lists(st.integers(1, 30), max_size=8),
+    limit=st.integers(1, 20),
+    read_size=st.integers(1, 50),
+    end=st.sampled_from([b"\n", b"\r\n"]),
+    start=st.sampled_from([b"", BOM]),
+)
+def test_the_limit_counts_the_record_without_its_line_end(
+    tmp_path_factory: pytest.TempPathFactory, lengths: list[int], limit: int, read_size: int, end: bytes, start: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "limited.jsonl"
+    path.write_bytes(start + b"".join(b"x" * length + end for length in lengths))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonl, "READ_BYTES", read_size)
+        found = lines_of(path, limit)
+    assert [line.text for line in found] == [b"x" * min(length, limit) for length in lengths]
+    for line, length in zip(found, lengths, strict=True):
+        assert (line.length > limit) == (length > limit)
+        assert length <= line.length <= length + len(end)
+
+
+def test_a_huge_line_is_cut_in_bounded_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    megabytes = 64
+    with gzip.open(path, "wb", compresslevel=1) as stream:
+        stream.write(b"before\n")
+        for _ in range(megabytes):
+            stream.write(b" " * (1 << 20))
+        stream.write(b"\nafter\n")
+    tracemalloc.start()
+    found = lines_of(path, limit=1000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [(line.line, line.text.strip(), len(line.text)) for line in found] == [
+        (1, b"before", 6),
+        (2, b"", 1000),
+        (3, b"after", 5),
+    ]
+    assert found[1].length == pytest.approx(megabytes << 20, abs=2)
+    assert peak < 8 << 20
+
+
+def test_a_part_inside_a_huge_line_reads_no_further_than_its_own_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"x" * 10_000 + b"\nlast\n")
+    monkeypatch.setattr(jsonl, "READ_BYTES", 100)
+    with counted_reads() as sizes:
+        assert list(read_lines(Part(source(path), 1000, 2000), LIMIT)) == []
+    assert sum(sizes) <= 1000 + 100
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_blank_lines_cost_no_step_each(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.jsonl{suffix}"
+    blank = b" \t\r\n\n\x0b\x0c\n" * 1_000_000
+    path.write_bytes(COMPRESSIONS[suffix](b'{"a": 1}\n' + blank + b'  {"b": 2}\n' + blank))
+    reader = LineReader(Part(source(path), 0, None), LIMIT)
+    lines = 0
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal lines
+        lines += event == "call"
+
+    sys.setprofile(count)
+    try:
+        found = list(reader)
+    finally:
+        sys.setprofile(None)
+    assert [(line.line, line.text) for line in found if line] == [(1, b'{"a": 1}'), (3_000_002, b'  {"b": 2}')]
+    assert lines < 40_000, "a few calls for each piece of the file, none for each of six million lines"
+    assert found.count(None) >= 10, "whoever waits for a line learns that the reader goes on"
+    assert reader.place.position == len(blank) * 2 + 20
+
+
+@pytest.mark.parametrize("ending", COMPRESSIONS)
+@given(content=CONTENTS, cut=st.integers(0, 40), members=st.integers(1, 4), read_size=st.integers(1, 9))
+def test_a_reader_goes_on_from_any_place_of_another(
+    tmp_path_factory: pytest.TempPathFactory, ending: str, content: bytes, cut: int, members: int, read_size: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"resumed.jsonl{ending}"
+    size = len(content) // members + 1
+    pieces = [content[start : start + size] for start in range(0, max(1, len(content)), size)]
+    path.write_bytes(b"".join(map(COMPRESSIONS[ending], pieces)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonl, "READ_BYTES", read_size)
+        (part,) = split_file(source(path), 1000) if path.stat().st_size else [Part(source(path), 0, None)]
+        first = LineReader(part, LIMIT)
+        expected = [line for line in LineReader(part, LIMIT) if line]
+        found = [line for line in itertools.islice(first, cut) if line]
+        if not hasattr(first, "_stream"):
+            return
+        place = first.place
+        again = [line for line in LineReader(part, LIMIT, Unread(place, None, part.size)) if line]
+        before = [line for line in LineReader(part, LIMIT, Unread(first_place(part), place, part.size)) if line]
+    assert found + again == expected
+    assert before == found
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstd.compress)]
+)
+def test_a_compressed_file_that_breaks_off_is_a_problem_of_the_input(
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / f"a.jsonl{suffix}"
+    whole = compress(b"".join(b"%d\n" % (i * i) for i in range(5000)))
+    for stop in (len(whole) - 1, len(whole) - 9, len(whole) // 2, 5):
+        path.write_bytes(whole[:stop])
+        with pytest.raises(InputProblem) as problem:
+            lines_of(path)
+        assert problem.value.message.startswith(f"{path}: cannot be read as jsonl: ")
+        assert "\n" not in problem.value.message
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zst"])
+def test_a_file_that_is_not_compressed_as_its_name_says_is_a_problem_of_the_input(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.jsonl{suffix}"
+    path.write_bytes(b'{"sample_id": "a"}\n' * 10)
+    with pytest.raises(InputProblem, match="cannot be read as jsonl"):
+        lines_of(path)
+
+
+def test_damage_in_the_middle_of_a_compressed_file_is_a_problem_of_the_input(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl.gz"
+    whole = bytearray(gzip.compress(bytes(range(256)) * 400))
+    whole[len(whole) // 2] ^= 0xFF
+    path.write_bytes(whole)
+    with pytest.raises(InputProblem, match="cannot be read as jsonl"):
+        lines_of(path)
+
+
+def test_a_file_that_has_gone_is_a_problem_of_the_input(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"a\n")
+    file = source(path)
+    path.unlink()
+    with pytest.raises(InputProblem, match=r"a\.jsonl: cannot be read as jsonl"):
+        list(read_lines(Part(file, 0, 2), LIMIT))

@@ -1,0 +1,351 @@
+"""A result is replaced in one step: whatever fails or stops, a reader sees one run, whole."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import posixpath
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from apache_beam.io.filesystems import FileSystems
+
+from tests.faults import Faults, Stopped
+from tests.memory_files import FolderStore, ObjectStore
+from transforms.io import links
+from transforms.io.claim import LEASE_S, STAGING, Claim, Process, held_claim
+from transforms.io.publication import clean_up, own_output, owned_output, publish
+from transforms.io.published import Layout, TakenOver, find_published
+from transforms.io.staging import StageBundles, StagedFolder, mark_abandoned, staging_folder
+from transforms.io.storage import list_folder, read_bytes
+from transforms.publish import LineWriter
+from transforms.records import InputProblem
+
+LAYOUT = Layout("evaluation", ("report.md", "sums.json", "summary.json"), ("samples", "quarantine"))
+ELSEWHERE = Process("another machine", 1, "1")
+KINDS = ["links", "no links", "objects", "folders"]
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def output(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    if kind == "no links":
+        monkeypatch.setattr(links, "can_link", lambda *_: False)
+    yield {"objects": "mem://bucket/out", "folders": "folders://bucket/out"}.get(kind, str(tmp_path / "out [1]*"))
+    ObjectStore.clear()
+    FolderStore.clear()
+
+
+def stage(output: str, run_id: str, tag: str) -> dict[str, list[str]]:
+    """Stages two bundles of samples and one of the quarantine, and leaves a file of a bundle that failed."""
+    staged: dict[str, list[str]] = {}
+    for folder, suffix, bundles in (("samples", ".parquet", 3), ("quarantine", ".jsonl", 1)):
+        do_fn = StageBundles(StagedFolder(output, run_id, folder), suffix, LineWriter)
+        staged[folder] = []
+        for number in range(bundles):
+            try:
+                do_fn.start_bundle()
+                do_fn.process(f"{tag} {number}".encode())
+                if number < 2:
+                    staged[folder] += [each.value for each in do_fn.finish_bundle()]
+            finally:
+                with contextlib.suppress(Stopped):
+                    do_fn.teardown()
+    return staged
+
+
+def documents(tag: str) -> dict[str, bytes]:
+    return {name: f"{tag}: {name}".encode() for name in LAYOUT.files}
+
+
+def evaluate(output: str, run_id: str, tag: str) -> None:
+    """Does what a command and its workers do with an output."""
+    with owned_output(output, Claim(run_id, ELSEWHERE), LAYOUT):
+        publish(output, run_id, LAYOUT, documents(tag), stage(output, run_id, tag))
+
+
+def seen(output: str) -> str:
+    """Returns the run that a reader sees, after a look at each of its files."""
+    found = find_published(output, LAYOUT)
+    if found is None:
+        return ""
+    tag = found.read("summary.json").partition(b":")[0].decode()
+    assert {name: found.read(name) for name in LAYOUT.files} == documents(tag)
+    rows = sorted(read_bytes(path).decode() for path in found.folder("samples"))
+    assert rows == [f"{tag} 0\n", f"{tag} 1\n"]
+    assert [read_bytes(path).decode() for path in found.folder("quarantine")] == [f"{tag} 0\n"]
+    return tag
+
+
+def seen_by_plain_names(output: str) -> str:
+    """Returns the run that a reader sees who knows nothing but the names of the files."""
+    if not FileSystems.exists(posixpath.join(output, "summary.json")):
+        for name in LAYOUT.files:
+            assert not FileSystems.exists(posixpath.join(output, name))
+        return ""
+    tag = read_bytes(posixpath.join(output, "summary.json")).partition(b":")[0].decode()
+    assert {name: read_bytes(posixpath.join(output, name)) for name in LAYOUT.files} == documents(tag)
+    assert sorted(plain_rows(output)) == [f"{tag} 0\n", f"{tag} 1\n"]
+    return tag
+
+
+def plain_rows(output: str) -> list[str]:
+    folder = posixpath.join(output, "samples")
+    return [read_bytes(posixpath.join(folder, name)).decode() for name in list_folder(folder) if name != "notes.txt"]
+
+
+def grow_old(output: str) -> None:
+    """Lets the lease of all claims run out."""
+    ObjectStore.now += LEASE_S + 1
+    if "://" not in output and os.path.isdir(f"{output}/{STAGING}"):
+        for name in os.listdir(f"{output}/{STAGING}"):
+            path = f"{output}/{STAGING}/{name}"
+            changed = os.stat(path).st_mtime - LEASE_S - 1
+            os.utime(path, (changed, changed))
+
+
+def look(output: str) -> None:
+    """Looks at the result as `seen` does."""
+    seen(output)
+
+
+def leftovers(output: str) -> list[str]:
+    """Returns what is in an output beside one result."""
+    hidden = list_folder(posixpath.join(output, LAYOUT.hidden))
+    names = set(list_folder(output)) - {*LAYOUT.files, *LAYOUT.folders, LAYOUT.hidden}
+    return sorted(list_folder(posixpath.join(output, STAGING))) + sorted(names - {STAGING}) + sorted(hidden)[2:]
+
+
+def test_a_result_is_there_by_plain_names_and_by_the_one_that_counts(output: str) -> None:
+    assert seen(output) == ""
+    for run_id, tag in (("a1", "first"), ("b2", "second"), ("c3", "third")):
+        evaluate(output, run_id, tag)
+        assert seen(output) == seen_by_plain_names(output) == tag
+        found = find_published(output, LAYOUT)
+        assert found
+        assert found.run_id == run_id
+        assert leftovers(output) == []
+
+
+@pytest.mark.parametrize("earlier", [True, False])
+def test_a_reader_who_looks_all_the_time_sees_one_run_whole(
+    output: str, kind: str, earlier: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if earlier:
+        evaluate(output, "e0", "earlier")
+    before = "earlier" if earlier else ""
+    tags = [before]
+
+    def watch() -> None:
+        tags.append(seen(output))
+        if kind == "links":
+            assert seen_by_plain_names(output) == tags[-1]
+
+    faults = Faults(0, stops=False, watch=watch)
+    faults.install(monkeypatch)
+    evaluate(output, "b1", "later")
+    assert [tag for tag, _ in itertools.groupby(tags)] == [before, "later"]
+    assert faults.steps > 20
+
+
+@pytest.mark.parametrize(
+    ("fault", "earlier"),
+    [("fails", True), ("fails", False), ("fails from then on", True), ("stops", True), ("stops", False)],
+)
+def test_a_fault_at_any_step_leaves_one_whole_result(output: str, kind: str, fault: str, earlier: bool) -> None:
+    outcomes = set()
+    for at in itertools.count(1):
+        with pytest.MonkeyPatch.context() as patch:
+            place = f"{output}/{at}"
+            if earlier:
+                evaluate(place, "e0", "earlier")
+            before = "earlier" if earlier else ""
+
+            def watch(place: str = place, before: str = before) -> None:
+                assert seen(place) in (before, "later")
+                if kind == "links":
+                    assert seen_by_plain_names(place) in (before, "later")
+
+            faults = Faults(at, fault == "stops", fault == "fails from then on", watch)
+            faults.install(patch)
+            try:
+                evaluate(place, "b1", "later")
+                outcome = "published"
+            except Stopped:
+                outcome = "stopped"
+            except InputProblem as error:
+                problem = error.message
+                outcome = "counts" if "the new result counts" in problem else "failed"
+        assert outcome not in ("counts", "failed") or problem.startswith(f"--output {place}: ")
+        outcomes.add(outcome)
+        assert outcome != "counts" or (fault, kind) in [("fails from then on", each) for each in KINDS[1:]]
+        expected = {
+            "published": ("later",),
+            "counts": ("later",),
+            "failed": (before,),
+            "stopped": (before, "later"),
+        }[outcome]
+        assert seen(place) in expected, (at, outcome)
+        if kind == "links" or outcome == "published" or fault == "fails":
+            assert seen_by_plain_names(place) == seen(place), (at, outcome)
+        grow_old(place)
+        evaluate(place, "c2", "last")
+        assert seen(place) == seen_by_plain_names(place) == "last"
+        assert leftovers(place) == [], (at, outcome)
+        ObjectStore.clear()
+        FolderStore.clear()
+        if not faults.happened:
+            break
+    assert at > 20
+    assert outcomes - {"counts"} == {"published", "stopped" if fault == "stops" else "failed"}
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_second_attempt_goes_on_where_the_first_one_stopped(output: str, stops: bool) -> None:
+    evaluate(output, "e0", "earlier")
+    for at in itertools.count(1):
+        run_id, tag = f"b{at}", f"run {at}"
+        own_output(output, Claim(run_id, ELSEWHERE), LAYOUT)
+        staged = stage(output, run_id, tag)
+        with pytest.MonkeyPatch.context() as patch:
+            faults = Faults(at, stops)
+            faults.install(patch)
+            try:
+                publish(output, run_id, LAYOUT, documents(tag), staged)
+            except (Stopped, InputProblem):
+                assert faults.happened
+        if not stops or held_claim(output, run_id):
+            publish(output, run_id, LAYOUT, documents(tag), staged)
+        mark_abandoned(output, run_id)
+        assert seen(output) == seen_by_plain_names(output) == tag
+        assert leftovers(output) == []
+        if not faults.happened:
+            break
+    assert at > 5
+
+
+def test_a_run_that_was_abandoned_publishes_nothing(output: str) -> None:
+    evaluate(output, "e0", "earlier")
+    own_output(output, Claim("b1", ELSEWHERE), LAYOUT)
+    staged = stage(output, "b1", "later")
+    mark_abandoned(output, "b1")
+    with pytest.raises(TakenOver, match="this run does not own it any more"):
+        publish(output, "b1", LAYOUT, documents("later"), staged)
+    stage(output, "b1", "still on its way")
+    assert seen(output) == seen_by_plain_names(output) == "earlier"
+    evaluate(output, "c2", "last")
+    assert leftovers(output) == []
+
+
+def test_a_run_that_seemed_dead_does_not_spoil_the_result_of_the_one_that_took_over(output: str, kind: str) -> None:
+    """It goes on at any of its steps after the other has published; without links, at any before the last look."""
+    for at in itertools.count(1):
+        place = f"{output}/{at}"
+        evaluate(place, "e0", "earlier")
+        own_output(place, Claim("b1", ELSEWHERE), LAYOUT)
+        staged = stage(place, "b1", "frozen")
+
+        class Frozen(Faults):
+            def step(self, place: str = place) -> None:
+                self.steps += 1
+                if self.steps == self._at:
+                    grow_old(place)
+                    evaluate(place, "c2", "other")
+
+        with pytest.MonkeyPatch.context() as patch:
+            faults = Frozen(at, False)
+            faults.install(patch)
+            try:
+                publish(place, "b1", LAYOUT, documents("frozen"), staged)
+                published = True
+            except (TakenOver, InputProblem):
+                published = False
+        if kind == "links":
+            assert seen(place) == seen_by_plain_names(place) == ("other" if faults.happened else "frozen")
+        else:
+            assert published or seen(place) == "other"
+        ObjectStore.clear()
+        FolderStore.clear()
+        if not faults.happened:
+            break
+    assert at > 5
+
+
+def test_a_file_that_is_gone_is_not_published_without(output: str) -> None:
+    evaluate(output, "e0", "earlier")
+    own_output(output, Claim("b1", ELSEWHERE), LAYOUT)
+    staged = stage(output, "b1", "later")
+    FileSystems.delete([posixpath.join(staging_folder(output, "b1"), "samples", staged["samples"][0])])
+    with pytest.raises(InputProblem, match="written by this run, but gone"):
+        publish(output, "b1", LAYOUT, documents("later"), staged)
+    clean_up(output, "b1", LAYOUT)
+    assert seen(output) == seen_by_plain_names(output) == "earlier"
+
+
+def test_a_result_by_plain_names_alone_is_replaced_in_one_step_too(output: str, kind: str) -> None:
+    """As an earlier version wrote it, or as somebody has copied it."""
+    for at in itertools.count(1):
+        place = f"{output}/{at}"
+        FileSystems.mkdirs(f"{place}/samples")
+        FileSystems.mkdirs(f"{place}/quarantine")
+        names = ["samples/samples-0.parquet", "samples/samples-1.parquet", "quarantine/quarantine-0.jsonl"]
+        contents = {name: f"plain {name[-9]}\n".encode() for name in names[:2]} | {names[2]: b"plain 0\n"}
+        for name, content in {**documents("plain"), **contents, "samples/notes.txt": b"mine"}.items():
+            with FileSystems.create(f"{place}/{name}", compression_type="uncompressed") as stream:
+                stream.write(content)
+        assert seen(place) == seen_by_plain_names(place) == "plain"
+        with pytest.MonkeyPatch.context() as patch:
+            faults = Faults(at, True, watch=partial(look, place))
+            faults.install(patch)
+            try:
+                evaluate(place, "b1", "later")
+            except Stopped:
+                assert faults.happened
+        between = seen(place)
+        assert between in ("plain", "later")
+        grow_old(place)
+        with pytest.raises(ZeroDivisionError), owned_output(place, Claim("c1", ELSEWHERE), LAYOUT):
+            raise ZeroDivisionError
+        assert seen(place) == seen_by_plain_names(place) == between
+        evaluate(place, "c2", "last")
+        assert seen(place) == seen_by_plain_names(place) == "last"
+        assert read_bytes(f"{place}/samples/notes.txt") == b"mine"
+        assert leftovers(place) == []
+        ObjectStore.clear()
+        FolderStore.clear()
+        if not faults.happened:
+            break
+
+
+@pytest.mark.parametrize("dereferenced", [True, False])
+def test_a_copy_of_an_output_is_an_output(tmp_path: Path, dereferenced: bool) -> None:
+    evaluate(str(tmp_path / "out"), "a1", "first")
+    copy = tmp_path / "copy"
+    shutil.copytree(tmp_path / "out", copy, symlinks=not dereferenced)
+    shutil.rmtree(tmp_path / "out")
+    assert seen(str(copy)) == seen_by_plain_names(str(copy)) == "first"
+    evaluate(str(copy), "b2", "second")
+    assert seen(str(copy)) == seen_by_plain_names(str(copy)) == "second"
+    assert leftovers(str(copy)) == []
+
+
+def test_what_others_keep_in_the_folders_stays(output: str) -> None:
+    place = output
+    for tag in ("first", "second", "third"):
+        evaluate(place, f"a{tag}", tag)
+        if tag == "first":
+            for name in ("notes.txt", "samples/notes.txt", "samples/samples-notes.txt", "quarantine/more.jsonl"):
+                with FileSystems.create(f"{place}/{name}", compression_type="uncompressed") as stream:
+                    stream.write(name.encode())
+    for name in ("notes.txt", "samples/notes.txt", "samples/samples-notes.txt", "quarantine/more.jsonl"):
+        assert read_bytes(f"{place}/{name}") == name.encode()
+    assert seen(place) == "third"

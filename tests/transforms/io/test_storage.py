@@ -1,0 +1,134 @@
+"""Files and folders by their literal paths, on a disk and in stores; files are written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from apache_beam.io.filesystem import BeamIOError
+from apache_beam.io.filesystems import FileSystems
+
+from tests.memory_files import FolderStore, ObjectStore
+from transforms.io.storage import (
+    atomic_write,
+    delete_files,
+    delete_folder,
+    list_folder,
+    new_run_id,
+    output_problem,
+    read_bytes,
+    rename_files,
+    write_file,
+    write_probe,
+)
+
+
+@pytest.fixture(params=["disk", "objects", "folders"])
+def base(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    yield {"objects": "mem://bucket", "folders": "folders://bucket/a"}.get(request.param, str(tmp_path / "a"))
+    ObjectStore.clear()
+    FolderStore.clear()
+
+
+def test_a_file_is_written_with_its_folder_and_replaces_an_earlier_one(base: str) -> None:
+    for content in (b"first", b"second and longer", b""):
+        write_file(f"{base}/new/a.json", content)
+        assert list(list_folder(f"{base}/new")) == ["a.json"]
+        assert read_bytes(f"{base}/new/a.json") == content
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("earlier")
+
+    def fail(sources: list[str], targets: list[str]) -> None:
+        assert path.read_text() == "earlier"
+        raise OSError("disk full")
+
+    monkeypatch.setattr(FileSystems, "rename", fail)
+    with pytest.raises(OSError, match="disk full"), atomic_write(str(path), "run") as stream:
+        stream.write(b"later")
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("a.json", "earlier")]
+
+
+def test_a_path_is_no_pattern(base: str) -> None:
+    for name in ("a[1]", "a1", "b*", "bb", "c?", "cc", "d[!x]"):
+        write_file(f"{base}/{name}/file", name.encode())
+    for name in ("a[1]", "b*", "c?", "d[!x]"):
+        assert list(list_folder(f"{base}/{name}")) == ["file"]
+        delete_folder(f"{base}/{name}")
+        assert list_folder(f"{base}/{name}") == {}
+    for name in ("a1", "bb", "cc"):
+        assert read_bytes(f"{base}/{name}/file") == name.encode()
+        delete_files([f"{base}/{name}/file"])
+        assert list_folder(f"{base}/{name}") == {}
+
+
+def test_only_what_is_right_below_a_folder_is_listed_with_its_time(base: str) -> None:
+    ObjectStore.now = 7.0
+    write_file(f"{base}/x/file", b"1")
+    write_file(f"{base}/x/deep/er/file", b"1")
+    write_file(f"{base}/xy", b"1")
+    found = list_folder(f"{base}/x")
+    assert sorted(found) == ["deep", "file"]
+    if "://" in base:
+        assert found["file"] == 7.0
+    else:
+        assert found["file"] == os.stat(f"{base}/x/file").st_mtime
+    assert list_folder(f"{base}/none") == {}
+
+
+def test_only_files_that_are_there_are_deleted(base: str) -> None:
+    write_file(f"{base}/a", b"a")
+    write_file(f"{base}/b", b"b")
+    delete_files([f"{base}/a", f"{base}/missing"])
+    delete_files([])
+    delete_folder(f"{base}/none")
+    assert list(list_folder(base)) == ["b"]
+
+
+def test_files_are_moved_over_what_a_broken_copy_has_left(base: str) -> None:
+    write_file(f"{base}/a", b"whole")
+    write_file(f"{base}/b", b"wh")
+    rename_files([(f"{base}/a", f"{base}/b")])
+    rename_files([])
+    assert list(list_folder(base)) == ["b"]
+    assert read_bytes(f"{base}/b") == b"whole"
+
+
+def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An upload without any content is refused by S3."""
+    deleted: list[bytes] = []
+    delete = FileSystems.delete
+    write_file(f"{base}/other", b"1")
+
+    def keep(paths: list[str]) -> None:
+        deleted.extend(read_bytes(path) for path in paths)
+        delete(paths)
+
+    monkeypatch.setattr(FileSystems, "delete", keep)
+    write_probe(base)
+    assert [bool(content) for content in deleted] == [True]
+    assert list(list_folder(base)) == ["other"]
+
+
+def test_runs_have_names_of_their_own() -> None:
+    assert len({new_run_id() for _ in range(100)}) == 100
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(errno.ENOSPC, "No space left"), "[Errno 28] No space left; free some space, or give another --output"),
+        (
+            BeamIOError("Rename failed", {"x": OSError(PermissionError(errno.EACCES, "Permission denied"))}),
+            "[Errno 13] Permission denied; allow this user to write there, or give another --output",
+        ),
+        (ValueError("two\nlines"), "two lines; mend that, or give another --output"),
+    ],
+)
+def test_a_problem_with_an_output_is_one_line_with_its_cause_and_what_mends_it(error: Exception, message: str) -> None:
+    assert output_problem("/x", error).message == f"--output /x: cannot be written: {message}"

@@ -1,0 +1,80 @@
+"""The metrics that a run reports have the names that are documented, and count what the ledger counts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from apache_beam.metrics import MetricsFilter
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from metrics.registry import BUILT_IN, benchmark_class
+from pipelines.config import settings
+from pipelines.evaluate import build_evaluation, plan_evaluation
+from pipelines.runtime import launch
+from tests.runs import write_lines
+from tests.toy import ToyBenchmark
+from transforms.counters import NAMESPACE, metric_names
+
+DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+
+
+class TimedBenchmark(ToyBenchmark):
+    """Takes 7 microseconds of a tool for each batch."""
+
+    timed: ClassVar = ("tool",)
+
+    def take_timings(self) -> dict[str, int]:
+        return {"tool": 7}
+
+
+def metrics_of(config: str, truths: Path, predictions: Path, output: Path, *flags: str) -> dict[str, Any]:
+    """Evaluates where the flags say, here by default, and returns the value of each metric by name."""
+    given = {"ground_truth": [str(truths)], "predictions": {"ours": [str(predictions)]}, "output": str(output)}
+    plan = plan_evaluation(settings.load(config, [], given), "run")
+    result = launch.run(PipelineOptions(list(flags)), lambda pipeline: build_evaluation(pipeline, plan))
+    found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))
+    values: dict[str, Any] = {}
+    for each in [*found["counters"], *found["distributions"]]:
+        name = each.key.metric.name
+        values[name] = values.get(name, 0) + each.result if name in values else each.result
+    return values
+
+
+def test_a_run_reports_each_metric_under_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BUILT_IN, "timed", f"{__name__}:TimedBenchmark")
+    truths = write_lines(
+        tmp_path / "t.jsonl",
+        [*({"sample_id": each, "text": "x"} for each in ("a", "b", "b", "c")), {"sample_id": "d", "text": 4}, b"bad"],
+    )
+    predictions = write_lines(
+        tmp_path / "p.jsonl",
+        [
+            *({"sample_id": each, "text": "x"} for each in ("a", "d", "z")),
+            {"sample_id": "b", "text": "prediction is bad"},
+        ],
+    )
+    values = metrics_of("timed", truths, predictions, tmp_path / "out")
+    assert set(values) == metric_names(["tool"])
+    counters = {name: value for name, value in values.items() if isinstance(value, int)}
+    assert counters == {
+        "records_read": 6 + 4,
+        "records_rejected": 2 + 1,  # the text of d and the line that is not JSON; the prediction of b
+        "records_duplicate": 1,
+        "records_unmatched": 2,  # z has no ground truth, that of d is bad
+        "samples_scored": 1,
+        "samples_missing_prediction": 2,  # c, and b without its prediction
+        "samples_rejected": 1,
+    }
+    # Two batches: a, b, c together, then b again.
+    assert (values["batch_size"].count, values["batch_size"].sum) == (2, 3 + 1)
+    assert (values["tool_microseconds"].count, values["tool_microseconds"].sum) == (2, 14)
+    assert values["sample_microseconds"].count == 2
+
+
+def test_the_documented_names_are_those_of_all_benchmarks() -> None:
+    timed = [name for benchmark in BUILT_IN for name in benchmark_class(benchmark).timed]
+    documented = re.findall(r"^\| `(\w+)` \|", DOCUMENTED.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(documented) == sorted(metric_names(timed))

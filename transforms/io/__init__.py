@@ -1,0 +1,1 @@
+"""Files on any filesystem of Beam: JSONL and Parquet in, results out."""

@@ -1,0 +1,189 @@
+"""The lines of a part of a JSONL file, plain or compressed, in bounded memory."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO, cast
+
+import msgspec
+from apache_beam.io.filesystem import BeamIOError
+from apache_beam.io.filesystems import FileSystems
+
+from transforms.io import zstd
+from transforms.io.files import Part, unreadable
+from transforms.io.restriction import Place, Unread, first_place
+from transforms.io.uncompressed import text_stream
+
+READ_BYTES = 1 << 20
+BOM = b"\xef\xbb\xbf"
+_LINE_MARKS = len(BOM) + len(b"\r\n")
+_SPACE = ord(" ")
+_BLANK = re.compile(rb"[ \t\n\r\x0b\x0c]+")
+
+
+@contextlib.contextmanager
+def open_uncompressed(path: str) -> Iterator[BinaryIO]:
+    """Opens a file on any filesystem of Beam and uncompresses it as the end of its name says.
+
+    Beam's own decompression takes a file that was cut off for a whole one; these readers raise EOFError.
+    """
+    name = path.lower()
+    with FileSystems.open(path, compression_type="uncompressed") as raw:
+        if name.endswith(".gz"):
+            yield cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+        elif name.endswith(".bz2"):
+            yield cast(BinaryIO, bz2.BZ2File(raw))
+        elif name.endswith(".zst"):
+            yield cast(BinaryIO, zstd.ZstdFile(raw))
+        else:
+            yield raw
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line that is not blank, without its end and without the byte-order mark of the file.
+
+    position: the byte offset of its start, in the uncompressed text. line: its number from 1, or 0 where the
+    part does not start the file. text: its bytes. length: its length, larger than the text where the line was
+    longer than the limit and has been cut; the end of a line that was cut may count.
+    """
+
+    position: int
+    line: int
+    text: bytes
+    length: int
+
+
+class LineReader:
+    """The lines that start in a part, cut at `limit` bytes, from a place on.
+
+    Memory is bounded by the limit, whatever the length of a line. Iterating gives a Line, or None where text was read
+    in which no line was found yet or only blank ones, so that whoever iterates knows that it goes on; `place` is then
+    where the reader stands. Raises InputProblem where the file cannot be read to its end.
+    """
+
+    def __init__(self, part: Part, limit: int, unread: Unread | None = None) -> None:
+        self._part = part
+        self._limit = limit
+        self._from = unread.start if unread else first_place(part)
+        stops = [part.stop, unread.stop.position if unread and unread.stop else None]
+        self._stop = min((stop for stop in stops if stop is not None), default=None)
+        self._position, self._line = self._from.position, self._from.line
+
+    def __iter__(self) -> Iterator[Line | None]:
+        """Yields the lines."""
+        file = self._part.file
+        try:
+            with FileSystems.open(file.path, compression_type="uncompressed") as raw:
+                yield from self._lines(raw)
+        except (OSError, EOFError, ValueError, BeamIOError, zstd.ZstdError, zlib.error) as error:
+            raise unreadable(file, error) from error
+
+    @property
+    def place(self) -> Place:
+        """Where the reader stands: behind the line that it gave last, and the blank ones that followed."""
+        stored, start = self._stream.restart(self._position)
+        read = min(self._stream.read_for(self._position), self._part.start + self._part.size) - self._part.start
+        return Place(self._position, self._line, read, stored, start)
+
+    def _lines(self, raw: BinaryIO) -> Iterator[Line | None]:
+        first = self._from
+        self._stream = text_stream(raw, self._part.file.path, first.stored_start, first.start)
+        if first == first_place(self._part) and first.position:
+            # The line that covers the byte before the part belongs to the part before, as it started there.
+            self._stream = text_stream(raw, self._part.file.path, first.position - 1, first.position - 1)
+            chunk = self._skip_started_line(first.position - 1)
+        else:
+            chunk = self._skip_to(first.start)
+        self._held, self._skipped = bytearray(), 0
+        while chunk:
+            yield from self._of_chunk(chunk)
+            if self._is_over:
+                return
+            yield None
+            chunk = self._stream.read(READ_BYTES)
+        if self._held and (line := self._finished(b"")) is not None:
+            yield line
+
+    def _skip_started_line(self, position: int) -> bytes:
+        """Reads to the next line end at `position` or behind it, and returns what follows it of what was read."""
+        while (self._stop is None or position < self._stop) and (chunk := self._stream.read(READ_BYTES)):
+            end = chunk.find(b"\n") + 1
+            if end:
+                self._position = position + end
+                return chunk[end:] or self._stream.read(READ_BYTES)
+            position += len(chunk)
+        return b""
+
+    def _skip_to(self, position: int) -> bytes:
+        """Reads from `position` to where this reader starts, and returns what was read of the text from there on."""
+        while chunk := self._stream.read(READ_BYTES):
+            position += len(chunk)
+            if position > self._position:
+                return chunk[self._position - position :]
+        return b""
+
+    @property
+    def _is_over(self) -> bool:
+        return self._stop is not None and not self._held and self._position >= self._stop
+
+    def _of_chunk(self, chunk: bytes) -> Iterator[Line]:
+        """Yields the lines that end in `chunk`, and holds what it has of the next one."""
+        at = 0
+        while at < len(chunk):
+            if not self._held:
+                if chunk[at] <= _SPACE:
+                    at = self._behind_blank_lines(chunk, at)
+                if at == len(chunk) or (self._stop is not None and self._position >= self._stop):
+                    return
+            end = chunk.find(b"\n", at) + 1
+            if not end:
+                self._hold(memoryview(chunk)[at:])
+                return
+            line = self._finished(chunk[at:end])
+            at = end
+            if line is not None:
+                yield line
+
+    def _behind_blank_lines(self, chunk: bytes, at: int) -> int:
+        """Returns where in `chunk` the first line starts that is not blank, or not known to be; `at` starts a line."""
+        blank = _BLANK.match(chunk, at)
+        behind = chunk.rfind(b"\n", at, blank.end()) + 1 if blank else 0
+        if behind <= at:
+            return at
+        self._position += behind - at
+        if self._line:
+            self._line += chunk.count(b"\n", at, behind)
+        return behind
+
+    def _hold(self, more: Any) -> None:
+        kept = max(0, self._limit + _LINE_MARKS - len(self._held))
+        self._held += more[:kept]
+        self._skipped += max(0, len(more) - kept)
+
+    def _finished(self, end: bytes) -> Line | None:
+        """Returns the line that ends with `end`, after what is held; None where it is blank."""
+        if self._held or len(end) > self._limit + _LINE_MARKS:
+            self._hold(end)
+            text, skipped = bytes(self._held), self._skipped
+            self._held, self._skipped = bytearray(), 0
+        else:
+            text, skipped = end, 0
+        position, line = self._position, self._line
+        self._position += len(text) + skipped
+        self._line += 1 if line else 0
+        kept = text if skipped else text.rstrip(b"\r\n")
+        if not position:
+            kept = kept.removeprefix(BOM)
+        if not skipped and not kept.strip():
+            return None
+        return Line(position, line, kept[: self._limit], skipped + len(kept))
+
+
+def read_lines(part: Part, limit: int) -> Iterator[Line]:
+    """Yields the lines that start in `part`, cut at `limit` bytes; see LineReader."""
+    return (line for line in LineReader(part, limit) if line is not None)

@@ -1,0 +1,130 @@
+"""Where the files of a published result are: what every reader of a result asks, and whoever replaces it."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from transforms.io.storage import is_on_disk, list_folder, read_bytes
+from transforms.records import InputProblem
+
+CURRENT = "current"
+_MANIFEST = re.compile(r"\d{8}-[^/]+\.json")
+ENDINGS = (".parquet", ".jsonl")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The names of a result: its `files`, the last of which tells that it is there, and its `folders`.
+
+    The files of a folder are called FOLDER-*.parquet or FOLDER-*.jsonl; others in it belong to somebody else.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    folders: tuple[str, ...]
+
+    @property
+    def last(self) -> str:
+        """The file that is replaced last where each is replaced on its own."""
+        return self.files[-1]
+
+    @property
+    def hidden(self) -> str:
+        """The folder inside an output where each run has its own files, and where it stands which run counts."""
+        return f".{self.name}"
+
+    def owns(self, folder: str, name: str) -> bool:
+        """Returns whether a file in one of the folders is named as a run names it."""
+        return name.startswith(f"{folder}-") and name.endswith(ENDINGS)
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """Which run an output holds, and the path of each of its files below the output, by its name in the result."""
+
+    run_id: str
+    files: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published result.
+
+    run_id: the run; empty where that is not known. files: the path of each file, by its name in the result.
+    """
+
+    run_id: str
+    files: Mapping[str, str]
+
+    def read(self, name: str) -> bytes:
+        """Returns the content of a file; raises one of STORAGE_ERRORS where it cannot be read."""
+        return read_bytes(self.files[name])
+
+    def folder(self, name: str) -> list[str]:
+        """Returns the paths of the files of a folder, in order of their names."""
+        return [self.files[each] for each in sorted(self.files) if each.startswith(f"{name}/")]
+
+
+def find_published(output: str, layout: Layout) -> Published | None:
+    """Returns the result that an output holds, None where there is none.
+
+    It is the one that the link OUTPUT/.NAME/current points to; without one, the one of the last manifest
+    OUTPUT/.NAME/NUMBER-RUN-ID.json; without one, what is there under the plain names.
+
+    Raises one of STORAGE_ERRORS where the output cannot be read.
+    """
+    hidden = posixpath.join(output, layout.hidden)
+    if is_on_disk(output):
+        current = posixpath.join(hidden, CURRENT)
+        if os.path.isdir(current):
+            root = os.path.realpath(current)
+            return _plain(root, layout, posixpath.basename(root).partition("-")[0])
+    manifests = manifest_names(output, layout)
+    if manifests:
+        document = read_bytes(posixpath.join(hidden, manifests[-1]))
+        manifest = msgspec.json.decode(document, type=Manifest)
+        return Published(manifest.run_id, {name: posixpath.join(output, path) for name, path in manifest.files.items()})
+    return _plain(output, layout, "")
+
+
+def manifest_names(output: str, layout: Layout) -> list[str]:
+    """Returns the names of the manifests of an output, the one that counts last."""
+    return sorted(name for name in list_folder(posixpath.join(output, layout.hidden)) if _MANIFEST.fullmatch(name))
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Returns a manifest as the JSON that people and programs read."""
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+
+
+def next_manifest(names: list[str], attempt: str) -> str:
+    """Returns the name of the manifest that takes the place of those with these names."""
+    last = max((int(name.partition("-")[0]) for name in names), default=0)
+    return f"{last + 1:08}-{attempt}.json"
+
+
+def _plain(root: str, layout: Layout, run_id: str) -> Published | None:
+    there = list_folder(root)
+    if layout.last not in there or (is_on_disk(root) and not os.path.exists(posixpath.join(root, layout.last))):
+        return None
+    files = {name: posixpath.join(root, name) for name in layout.files if name in there}
+    for folder in layout.folders:
+        for name in list_folder(posixpath.join(root, folder)):
+            if layout.owns(folder, name):
+                files[f"{folder}/{name}"] = posixpath.join(root, folder, name)
+    return Published(run_id, files)
+
+
+class TakenOver(InputProblem):
+    """A run that may not publish any more, because its claim is gone."""
+
+    def __init__(self, output: str) -> None:
+        super().__init__(
+            f"--output {output}: this run does not own it any more, and published nothing: it was interrupted, "
+            "or another run took it over; evaluate again"
+        )

@@ -1,0 +1,158 @@
+"""Records as files: JSONL, plain or compressed, or Parquet, one file or many, the same bits for the same records."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, BinaryIO, cast
+
+import apache_beam as beam
+import msgspec
+import pyarrow.parquet as pq
+from apache_beam.io.filesystems import FileSystems
+
+from metrics.record_fields import record_fields
+from transforms.io import zstd
+from transforms.io.external_sort import sorted_on_disk
+from transforms.io.parquet_schema import Columns, FindColumns, Kind, schema_of, table_of
+from transforms.io.storage import atomic_write, delete_files, new_run_id, prepare_output
+from transforms.records import InputProblem
+
+MOST_SHARDS = 10_000
+ROWS_PER_GROUP = 4096
+BYTES_PER_GROUP = 32 << 20
+_ENDINGS = re.compile(r"(.*?)(\.jsonl(?:\.gz|\.zst)?|\.parquet)\Z", re.DOTALL)
+
+
+class WriteRecords(beam.PTransform):
+    """Writes records to the file `path`, or to `shards` files whose numbers stand before the ending.
+
+    The ending of the path tells the format: .jsonl, .jsonl.gz, .jsonl.zst or .parquet. A record's key tells its
+    shard, and each file is written by one worker, in order of the keys, sorted on its disk: the same records give
+    the same files, whatever brought them, and memory stays bounded.
+
+    A Parquet file has the columns that any record has. A column of text, of integers, of other numbers or of truth
+    values has that type; any other is of Parquet's JSON type. columns: what is known of some of them beforehand.
+
+    Input: pairs (key, JSON object as bytes); the key of a record is its sample_id.
+    """
+
+    def __init__(self, path: str, columns: Mapping[str, Kind], shards: int = 1) -> None:
+        super().__init__()
+        found = _ENDINGS.match(path)
+        if not found or posixpath.basename(path) == found[2]:
+            raise InputProblem(f"--output {path}: must end with .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
+        if not 1 <= shards <= MOST_SHARDS:
+            raise InputProblem(f"--shards {shards}: must be from 1 to {MOST_SHARDS}")
+        prefix, ending = found.groups()
+        self._pattern = f"{prefix}-?????-of-?????{ending}"
+        self._columns = dict(columns)
+        self._run_id = new_run_id()
+        numbered = [f"{prefix}-{number:05}-of-{shards:05}{ending}" for number in range(shards)]
+        self.path = path
+        self.paths = [path] if shards == 1 else numbered
+
+    def expand(self, records: beam.PCollection) -> beam.PCollection:
+        """Writes each file whole, or not at all; gives the paths."""
+        empty = records.pipeline | "Start" >> beam.Create([(number, None) for number in range(len(self.paths))])
+        sharded = records | "Shard" >> beam.Map(_with_shard, len(self.paths))
+        files = (empty, sharded) | "Together" >> beam.Flatten() | "ByShard" >> beam.GroupByKey()
+        if not self.path.endswith(".parquet"):
+            return files | "Write" >> beam.Map(self._write, None)
+        columns = records | "Lines" >> beam.Values() | "Columns" >> beam.CombineGlobally(FindColumns(self._columns))
+        return files | "Write" >> beam.Map(self._write, beam.pvalue.AsSingleton(columns))
+
+    def _write(self, shard: tuple[int, Iterable[tuple[bytes, bytes] | None]], columns: Columns | None) -> str:
+        number, items = shard
+        path = self.paths[number]
+        with (
+            sorted_on_disk(item for item in items if item is not None) as records,
+            atomic_write(path, self._run_id) as stream,
+        ):
+            lines = (line for _, line in records)
+            if columns is None:
+                _write_lines(lines, path, stream)
+            else:
+                _write_parquet(lines, columns, stream)
+        return path
+
+    def prepare(self) -> None:
+        """Makes the folder of the output; raises InputProblem where it cannot be written."""
+        if os.path.isdir(self.path):
+            raise InputProblem(f"--output {self.path}: this is a folder; give the name of a file")
+        prepare_output(posixpath.dirname(self.path) or ".")
+
+    def remove_leftovers(self) -> None:
+        """Removes what a run that was broken off left of this output."""
+        delete_files([f"{path}.{self._run_id}.part" for path in self.paths])
+
+    def remove_older(self) -> None:
+        """Removes the numbered files of an earlier run that wrote another number of them."""
+        if len(self.paths) > 1 and not re.search(r"[*?[]", self.path):
+            found = [entry.path for entry in FileSystems.match([self._pattern])[0].metadata_list]
+            delete_files([path for path in found if path not in self.paths])
+
+
+def columns_of(*kinds: type[msgspec.Struct]) -> Columns:
+    """Returns the columns of records of these types of which the kind is known: those that never hold plain text."""
+    fields = {name: is_text for kind in kinds for name, is_text in record_fields(kind).items()}
+    return {"sample_id": Kind.TEXT, **{name: Kind.JSON for name, is_text in fields.items() if not is_text}}
+
+
+def _with_shard(record: tuple[str, bytes], shards: int) -> tuple[int, tuple[bytes, bytes]]:
+    key = record[0].encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(key, digest_size=8).digest()
+    return int.from_bytes(digest, "big") % shards, (key, record[1])
+
+
+def _write_lines(lines: Iterator[bytes], path: str, stream: BinaryIO) -> None:
+    with _compressed(path, stream) as opened:
+        for line in lines:
+            opened.write(line)
+            opened.write(b"\n")
+
+
+@contextmanager
+def _compressed(path: str, stream: BinaryIO) -> Iterator[BinaryIO]:
+    if path.endswith(".gz"):
+        # No name and no time in the header: they would make two files of the same records different.
+        with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as opened:
+            yield cast(BinaryIO, opened)
+    elif path.endswith(".zst"):
+        with zstd.ZstdFile(stream, "w") as opened:
+            yield cast(BinaryIO, opened)
+    else:
+        yield stream
+
+
+def _write_parquet(lines: Iterator[bytes], columns: Columns, stream: BinaryIO) -> None:
+    schema = schema_of(columns)
+    with pq.ParquetWriter(stream, schema, compression="zstd") as writer:
+        for group in _groups(lines):
+            writer.write_table(table_of(group, schema))
+
+
+def _groups(lines: Iterator[bytes]) -> Iterator[list[bytes]]:
+    group: list[bytes] = []
+    size = 0
+    for line in lines:
+        group.append(line)
+        size += len(line)
+        if len(group) >= ROWS_PER_GROUP or size >= BYTES_PER_GROUP:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def encoded(record: Mapping[str, Any]) -> tuple[str, bytes]:
+    """Returns a record with its sample_id, as WriteRecords takes it.
+
+    Raises ValueError or TypeError where it cannot be written as JSON.
+    """
+    return record["sample_id"], msgspec.json.encode(record)

@@ -1,0 +1,210 @@
+"""Where a reader stops for now: after a block of records, of which a bundle takes as many as a runner can hold.
+
+Flink takes all parts that one of its slots reads as one bundle, and holds what a bundle gives in memory until it has
+ended; when that is more than about 1 GB, it waits for ever. So a bundle that has given enough defers the rest of
+its parts to another bundle, which reads on from the place that the first one reached: a byte of plain text, a member of
+a compressed file, a row group. Within a member or a row group nothing can be sought. There the worker keeps the open
+reader for the bundle that reads on; only where that bundle comes to another worker is the beginning of the member or
+row group read again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections import OrderedDict
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from apache_beam.io.iobase import RestrictionProgress, RestrictionTracker
+from apache_beam.transforms.core import RestrictionProvider
+
+from transforms.io.files import Part
+
+RECORDS_PER_BLOCK = 16
+BYTES_PER_BLOCK = 1 << 20
+BYTES_PER_BUNDLE = 64 << 20
+MAX_KEPT_READERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a reader of a part stands: between two records.
+
+    position: the byte of the text, or the number of the row, that comes next. line: the number of the line that comes
+    next, from 1; 0 where it is not known. read: how many bytes of the part, as it is stored, have been read to come
+    here. stored_start, start: the byte of a compressed file from which to uncompress, and the position of the text
+    there.
+    """
+
+    position: int
+    line: int
+    read: int
+    stored_start: int = 0
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What is to be read of a part: from one place to another, or to the end.
+
+    size: the bytes of the whole part. reader: the name under which a worker may keep a reader that stands at `start`.
+    """
+
+    start: Place
+    stop: Place | None
+    size: int
+    reader: str = ""
+
+    @property
+    def bytes_at_stop(self) -> int:
+        """How many bytes of the part have been read at the end of this."""
+        return self.size if self.stop is None else self.stop.read
+
+
+class UnreadOfPart(RestrictionProvider):
+    """What is to be read of a part: at first all of it."""
+
+    def initial_restriction(self, element: Part) -> Unread:
+        """Returns the whole part."""
+        return Unread(first_place(element), None, element.size)
+
+    def create_tracker(self, restriction: Unread) -> UnreadTracker:
+        """Returns what a reader asks whether it may read on."""
+        return UnreadTracker(restriction)
+
+    def restriction_size(self, element: Part, restriction: Unread) -> int:
+        """Returns how many bytes, as they are stored, are to be read."""
+        return max(0, restriction.bytes_at_stop - restriction.start.read)
+
+
+def first_place(part: Part) -> Place:
+    """Returns the place before all records of a part."""
+    if part.file.format == "parquet":
+        return Place(part.first_row, part.first_row + 1, 0)
+    return Place(part.start, 0 if part.start else 1, 0, part.start, part.start)
+
+
+class UnreadTracker(RestrictionTracker):
+    """Follows a reader from place to place, and splits only where it stands: nobody knows the places ahead.
+
+    A reader claims the place behind each block, and then the end.
+    """
+
+    def __init__(self, unread: Unread) -> None:
+        self._unread = unread
+        self._reached = unread.start
+        self._reader = unread.reader
+        self._is_done = False
+
+    def current_restriction(self) -> Unread:
+        """Returns what is to be read by now."""
+        return self._unread
+
+    def current_progress(self) -> RestrictionProgress:
+        """Returns how many bytes have been read, and how many are left."""
+        start, stop = self._unread.start.read, self._unread.bytes_at_stop
+        reached = stop if self._is_done else min(self._reached.read, stop)
+        return RestrictionProgress(completed=reached - start, remaining=stop - reached)
+
+    def check_done(self) -> None:
+        """Raises ValueError where the reader ended before the end."""
+        if not self._is_done:
+            raise ValueError(f"the part has not been read from {self._reached} to {self._unread.stop}")
+
+    def is_bounded(self) -> bool:
+        """Tells that a part has an end."""
+        return True
+
+    def try_claim(self, position: Claim) -> bool:
+        """Tells whether the records up to a place may be given."""
+        if self._is_done:
+            return False
+        self._reader = position.reader
+        if position.place is None:
+            self._is_done = True
+        else:
+            self._reached = position.place
+        return True
+
+    def try_split(self, fraction_of_remainder: float) -> tuple[Unread, Unread] | None:
+        """Returns what has been claimed and what has not, or None where a share of the rest is wanted."""
+        if fraction_of_remainder != 0 or self._is_done:
+            return None
+        rest = replace(self._unread, start=self._reached, reader=self._reader)
+        self._unread = replace(self._unread, stop=self._reached)
+        self._is_done = True
+        return self._unread, rest
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a reader claims: a place, None for the end; and the name under which it will be kept there."""
+
+    place: Place | None
+    reader: str
+
+
+class Block(NamedTuple):
+    """Some records of a part, and the place behind them."""
+
+    records: list[Any]
+    place: Place
+
+
+class BlockReader:
+    """The blocks of a part from some place on, of which the last one can be put back."""
+
+    def __init__(self, blocks: Generator[Block, None, None]) -> None:
+        self._blocks = blocks
+        self._put_back: list[Block] = []
+
+    def __iter__(self) -> Iterator[Block]:
+        """Yields the blocks that have not been read yet; may be called again to read on."""
+        while self._put_back:
+            yield self._put_back.pop()
+        while (block := next(self._blocks, None)) is not None:
+            yield block
+
+    def put_back(self, block: Block) -> None:
+        """Makes `block` the next one again."""
+        self._put_back.append(block)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._blocks.close()
+
+
+class KeptReaders:
+    """The open readers of this process that wait for the bundle that reads on, the latest few of them."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._readers: OrderedDict[tuple[str, Place], BlockReader] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, unread: Unread, reader: BlockReader) -> None:
+        """Keeps a reader that stands where `unread` starts; closes the one kept longest where there are too many."""
+        with self._lock:
+            self._readers[unread.reader, unread.start] = reader
+            dropped = self._readers.popitem(last=False)[1] if len(self._readers) > self._most else None
+        if dropped is not None:
+            dropped.close()
+
+    def take(self, unread: Unread) -> BlockReader | None:
+        """Returns the reader that stands where `unread` starts, once; None where there is none."""
+        with self._lock:
+            return self._readers.pop((unread.reader, unread.start), None)
+
+    def close(self) -> None:
+        """Closes all readers."""
+        with self._lock:
+            readers = list(self._readers.values())
+            self._readers.clear()
+        for reader in readers:
+            reader.close()
+
+
+KEPT_READERS = KeptReaders(MAX_KEPT_READERS)
+atexit.register(KEPT_READERS.close)

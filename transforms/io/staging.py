@@ -1,0 +1,144 @@
+"""Files that the workers of a run write apart, below OUTPUT/.staging/RUN, until its result is whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import posixpath
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Protocol
+
+import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.transforms.window import GlobalWindows
+from apache_beam.utils.windowed_value import WindowedValue
+
+from transforms.io.claim import STAGING, beat_from_worker, release
+from transforms.io.storage import (
+    STORAGE_ERRORS,
+    delete_files,
+    delete_folder,
+    has_folders,
+    is_on_disk,
+    list_folder,
+    make_folder,
+    new_run_id,
+    output_problem,
+)
+
+
+class Writer(Protocol):
+    """Writes elements to a stream; `close` writes what is left, and leaves the stream open."""
+
+    def write(self, element: Any) -> Any:
+        """Writes one element."""
+
+    def close(self) -> Any:
+        """Ends the file."""
+
+
+@dataclass(frozen=True)
+class StagedFolder:
+    """The files of one folder of a result, while its run is on its way."""
+
+    output: str
+    run_id: str
+    name: str
+
+    @property
+    def path(self) -> str:
+        """Where the files are."""
+        return posixpath.join(staging_folder(self.output, self.run_id), self.name)
+
+
+class StageBundles(beam.DoFn):
+    """Writes the elements of each bundle to a new file in a staged folder, and yields its name when it is whole.
+
+    A bundle that fails leaves a file whose name nobody learns, and when it is run again it writes another one. So the
+    names that arrive downstream are those of whole files with each element once, whatever was run twice.
+
+    Raises InputProblem where the output cannot be written.
+    """
+
+    def __init__(self, folder: StagedFolder, suffix: str, open_writer: Callable[[BinaryIO], Writer]) -> None:
+        self._folder = folder
+        self._suffix = suffix
+        self._open_writer = open_writer
+        self._name = ""
+        self._stream: BinaryIO | None = None
+
+    def start_bundle(self) -> None:
+        """Starts without a file: a bundle without elements writes none."""
+        self._name = ""
+
+    def teardown(self) -> None:
+        """Closes the file of a bundle that failed."""
+        if self._stream:
+            with contextlib.suppress(*STORAGE_ERRORS):
+                self._stream.close()
+
+    def process(self, element: Any) -> None:
+        """Writes one element."""
+        with self._output_problems():
+            if not self._name:
+                self._open()
+            self._writer.write(element)
+
+    def finish_bundle(self) -> Iterator[WindowedValue]:
+        """Ends the file and yields its name."""
+        if self._name and self._stream:
+            with self._output_problems():
+                self._writer.close()
+                self._stream.close()
+            beat_from_worker(self._folder.output, self._folder.run_id)
+            name, self._name, self._stream = self._name, "", None
+            yield GlobalWindows.windowed_value(name)
+
+    def _open(self) -> None:
+        make_folder(self._folder.path)
+        self._name = f"{self._folder.name}-{new_run_id()}{self._suffix}"
+        path = posixpath.join(self._folder.path, self._name)
+        self._stream = FileSystems.create(path, compression_type="uncompressed")
+        self._writer = self._open_writer(self._stream)
+
+    @contextlib.contextmanager
+    def _output_problems(self) -> Iterator[None]:
+        try:
+            yield
+        except STORAGE_ERRORS as error:
+            raise output_problem(self._folder.output, error) from error
+
+
+def staging_folder(output: str, run_id: str) -> str:
+    """Returns where a run keeps what it has not published."""
+    return posixpath.join(output, STAGING, run_id)
+
+
+def remove_staging(output: str, run_id: str) -> None:
+    """Removes what a run has staged; its claim stays.
+
+    On a disk the folder loses its name first: from then on whoever publishes from it fails.
+    """
+    folder = staging_folder(output, run_id)
+    if is_on_disk(output):
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(folder, f"{folder}.{new_run_id()}.removed")
+    else:
+        delete_folder(folder)
+    if not has_folders(output):
+        return
+    for name in list_folder(posixpath.dirname(folder)):
+        if name.startswith(f"{run_id}.") and name.endswith((".removed", ".part")):
+            delete_folder(posixpath.join(output, STAGING, name))
+            delete_files([posixpath.join(output, STAGING, name)])
+
+
+def mark_abandoned(output: str, run_id: str) -> None:
+    """Forbids a run to publish, wherever it may go on, and removes what it has staged so far."""
+    # In this order: a run that has still seen its claim finds what it staged, or not.
+    release(output, run_id)
+    remove_staging(output, run_id)
+    if is_on_disk(output):
+        with contextlib.suppress(OSError):
+            os.rmdir(posixpath.join(output, STAGING))

@@ -1,0 +1,222 @@
+"""Files and folders on any filesystem of Beam; a path is taken as it is, never as a pattern."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import posixpath
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+from apache_beam.io.aws.clients.s3.messages import S3ClientError
+from apache_beam.io.filesystem import BeamIOError
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.io.localfilesystem import LocalFileSystem
+
+from transforms.records import InputProblem
+
+STORAGE_ERRORS = (OSError, BeamIOError, S3ClientError)
+"""What a filesystem raises where it cannot do what it is asked for."""
+
+_FIXES = {
+    errno.ENOSPC: "free some space, or give another --output",
+    errno.EDQUOT: "free some space, or give another --output",
+    errno.EACCES: "allow this user to write there, or give another --output",
+    errno.EPERM: "allow this user to write there, or give another --output",
+    errno.EROFS: "mount it for writing, or give another --output",
+}
+
+
+def output_problem(output: str, error: BaseException) -> InputProblem:
+    """Returns the problem with an output that a filesystem reported, with what mends it."""
+    cause = _innermost(error)
+    fix = _FIXES.get(getattr(cause, "errno", None) or 0, "mend that, or give another --output")
+    return InputProblem(f"--output {output}: cannot be written: {' '.join(str(cause).split())[:300]}; {fix}")
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """Returns the first error that a filesystem of Beam has wrapped."""
+    while True:
+        details = getattr(error, "exception_details", None)
+        inner = next(iter(details.values()), None) if isinstance(details, dict) else None
+        if inner is None and error.args and isinstance(error.args[0], BaseException):
+            inner = error.args[0]
+        if not isinstance(inner, BaseException):
+            return error
+        error = inner
+
+
+def new_run_id() -> str:
+    """Returns an id that no other run has."""
+    return uuid.uuid4().hex[:12]
+
+
+def is_on_disk(path: str) -> bool:
+    """Returns whether a path belongs to a filesystem that this machine has mounted."""
+    return isinstance(FileSystems.get_filesystem(path), LocalFileSystem)
+
+
+def has_folders(path: str) -> bool:
+    """Returns whether the filesystem of a path knows folders; an object store knows none."""
+    return bool(FileSystems.get_filesystem(path).has_dirs())
+
+
+def list_folder(folder: str) -> dict[str, float]:
+    """Returns the names right below a folder with the times of their last change; empty where there is no folder.
+
+    On an object store a name with others below it has the time of the latest of them.
+    """
+    if is_on_disk(folder):
+        found: dict[str, float] = {}
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(FileNotFoundError):
+                    found[entry.name] = entry.stat(follow_symlinks=False).st_mtime
+        return found
+    if has_folders(folder) and not FileSystems.exists(folder):
+        return {}
+    found = {}
+    start = folder.rstrip("/") + "/"
+    for entry in _below(folder):
+        name = entry.path.removeprefix(start).partition("/")[0]
+        found[name] = max(found.get(name, 0.0), entry.last_updated_in_seconds or 0.0)
+    return found
+
+
+def _below(folder: str) -> list[Any]:
+    """Returns the metadata of the files below a folder, of those right below it where there are folders."""
+    start = folder.rstrip("/") + "/"
+    # What Beam offers to everybody takes a pattern, in which no character can be quoted.
+    return [entry for entry in FileSystems.get_filesystem(start)._list(start) if entry.path.startswith(start)]
+
+
+def read_bytes(path: str) -> bytes:
+    """Returns the content of a file as it is; raises one of STORAGE_ERRORS where it cannot be read."""
+    with FileSystems.open(path, compression_type="uncompressed") as stream:
+        return bytes(stream.read())
+
+
+def make_folder(path: str) -> None:
+    """Makes a folder unless it is there, or its filesystem has none."""
+    if not path or not has_folders(path):
+        return
+    try:
+        if not FileSystems.exists(path):
+            FileSystems.mkdirs(path)
+    except (BeamIOError, OSError):
+        if not FileSystems.exists(path):
+            raise
+
+
+def write_file(path: str, content: bytes) -> None:
+    """Writes a file that is there as a whole or not at all; it replaces one of the same name.
+
+    An object is there from when its upload ends. Elsewhere it is written under another name first, then renamed.
+    """
+    if not has_folders(path):
+        with FileSystems.create(path, compression_type="uncompressed") as stream:
+            stream.write(content)
+        return
+    make_folder(posixpath.dirname(path))
+    with atomic_write(path, new_run_id()) as stream:
+        stream.write(content)
+
+
+@contextlib.contextmanager
+def atomic_write(path: str, run_id: str) -> Iterator[BinaryIO]:
+    """Opens a file under the name PATH.RUN_ID.part, and renames it to PATH once everything is written."""
+    temporary = f"{path}.{run_id}.part"
+    try:
+        with FileSystems.create(temporary, compression_type="uncompressed") as stream:
+            yield stream
+            if is_on_disk(path):
+                # A network disk may report only here that it is full.
+                stream.flush()
+                os.fsync(stream.fileno())
+        _replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(*STORAGE_ERRORS):
+            delete_files([temporary])
+        raise
+
+
+def _replace(source: str, target: str) -> None:
+    """Renames a file; where the filesystem does not replace the target by itself, the target is removed first."""
+    try:
+        FileSystems.rename([source], [target])
+    except BeamIOError:
+        if not (has_folders(target) and FileSystems.exists(source) and FileSystems.exists(target)):
+            raise
+        FileSystems.delete([target])
+        FileSystems.rename([source], [target])
+
+
+def prepare_output(output: str) -> None:
+    """Makes an output folder; raises InputProblem where that cannot be done, or nothing can be written to it."""
+    try:
+        make_folder(output)
+        write_probe(output)
+    except (*STORAGE_ERRORS, ValueError) as error:
+        raise output_problem(output, error) from error
+
+
+def write_probe(folder: str) -> None:
+    """Writes and removes a small file, to find out early that a folder cannot be written to."""
+    path = posixpath.join(folder, f".{new_run_id()}.probe")
+    with FileSystems.create(path, compression_type="uncompressed") as stream:
+        # An object store of Amazon's kind accepts no upload without any part.
+        stream.write(b"\n")
+    FileSystems.delete([path])
+
+
+def delete_files(paths: Sequence[str]) -> None:
+    """Deletes the files that are there."""
+    if paths and not has_folders(paths[0]):
+        # An object that is not there is deleted like any other.
+        FileSystems.delete(list(paths))
+        return
+    for path in paths:
+        if is_on_disk(path):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+        elif FileSystems.exists(path):
+            FileSystems.delete([path])
+
+
+def delete_folder(path: str) -> None:
+    """Deletes a folder, where there is one, with all that is below it."""
+    if is_on_disk(path):
+        _delete_tree(path)
+    elif has_folders(path):
+        if FileSystems.exists(path):
+            FileSystems.delete([path])
+    else:
+        delete_files([entry.path for entry in _below(path)])
+
+
+def _delete_tree(path: str) -> None:
+    """Deletes what is there, even while another process adds to it or deletes from it."""
+    try:
+        with os.scandir(path) as found:
+            entries = list(found)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            _delete_tree(entry.path)
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(entry.path)
+    with contextlib.suppress(FileNotFoundError):
+        os.rmdir(path)
+
+
+def rename_files(pairs: Sequence[tuple[str, str]]) -> None:
+    """Moves files; one that is in the way, as a copy that broke off leaves it, is replaced."""
+    if pairs and has_folders(pairs[0][0]):
+        for source, target in pairs:
+            _replace(source, target)
+    elif pairs:
+        FileSystems.rename([source for source, _ in pairs], [target for _, target in pairs])
