@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side
 from metrics.common.budget import Budget
 from metrics.formula.cdm.bleu import ORDER, BleuCounts, bleu
-from metrics.formula.cdm.scoring import Reading, read, render, score_pair, typesetting_cost
+from metrics.formula.cdm.scoring import Reading, Rendering, drawing_cost, read, render, score_pair, typesetting_cost
 from metrics.formula.cdm.totals import RANGES, range_label, sample_score
 from metrics.formula.draw import draw_pairs
 from metrics.formula.formula_pair import FormulaPair
@@ -141,8 +141,13 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
             elif number in budgets.rejected:
                 results.append(budgets.rejected[number])
             else:
-                scores = [score_pair(left, right, renderings, images) for left, right in sample.readings]
-                results.append(sample_score(sample.pairs, scores, sample.document))
+                try:
+                    if images:
+                        _charge_images(sample, renderings)
+                    scores = [score_pair(left, right, renderings, images) for left, right in sample.readings]
+                    results.append(sample_score(sample.pairs, scores, sample.document))
+                except RejectedRecord as rejected:
+                    results.append(rejected)
         return results
 
     def take_timings(self) -> dict[str, int]:
@@ -225,6 +230,11 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         typesetter = self._ready()
         renderings = render(readings.values(), typesetter)
         return draw_pairs(sample.readings, renderings, typesetter)
+
+
+def _charge_images(sample: _Read, renderings: dict[Reading, Rendering]) -> None:
+    for truth, prediction in sample.readings:
+        sample.budget.spend(drawing_cost(truth, prediction, renderings))
 
 
 def _refuse_too_large(side: Side, reading: Reading | None) -> None:

@@ -16,7 +16,7 @@ from metrics.formula.latex.tokens import BLANK, plain_text, split
 from metrics.formula.latex.work import matching_steps, reading_steps
 from metrics.formula.records import FormulaOptions
 from metrics.formula.render.boxes import Boxes, token_boxes
-from metrics.formula.render.raster import column_edit_distance, draw_image, mean_squared_error
+from metrics.formula.render.raster import column_edit_distance, draw_image, drawing_steps, mean_squared_error
 from metrics.formula.render.typeset import UNLIMITED, Allowance, Failure, Typeset, Typesetter
 
 
@@ -134,6 +134,12 @@ def _rendering(reading: Reading, results: dict[Marked, Typeset | Failure]) -> Re
         return Rendering(None, problem=result.reason)
     boxes = token_boxes(result, reading.marked.labels)
     return Rendering(boxes, result) if len(boxes) else Rendering(None, problem="it leaves no ink")
+
+
+def drawing_cost(truth: Reading | None, prediction: Reading | None, renderings: dict[Reading, Rendering]) -> int:
+    """Returns the steps of drawing a pair of formulas and comparing their images."""
+    found = [renderings[reading].typeset if reading else None for reading in (truth, prediction)]
+    return drawing_steps([typeset for typeset in found if typeset]) if found[0] else 0
 
 
 def score_pair(

@@ -33,7 +33,7 @@ ACCENTS = words(
     "\\widetilde \\Tilde \\Bar \\Vec \\Ddot \\Dot \\Hat \\Check \\Breve \\Acute \\Grave \\overrightarrow "
     "\\overleftarrow \\overleftrightarrow \\underrightarrow \\underleftarrow \\underleftrightarrow"
 )
-LINES = words("\\overline \\underline \\underbrace \\overbrace \\underbar")
+LINES = words("\\overline \\underline \\underbrace \\overbrace \\underbar \\pod")
 MARKS = ACCENTS | LINES
 
 TEXTS = words(
@@ -53,7 +53,8 @@ FONTS = {
     "\\hbox": "\\mathrm",
 }
 CLASSES = words(
-    "\\mathop \\mathbin \\mathrel \\mathord \\mathopen \\mathclose \\mathpunct \\mathinner \\smash \\operatorname"
+    "\\mathop \\mathbin \\mathrel \\mathord \\mathopen \\mathclose \\mathpunct \\mathinner \\vcenter \\smash "
+    "\\operatorname"
 )
 PHANTOMS = words(
     "\\phantom \\vphantom \\hphantom \\fontfamily \\rowcolor \\ref \\thesubequation \\global \\theboldgroup"

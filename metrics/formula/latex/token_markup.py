@@ -105,6 +105,8 @@ class _Writer:
             return self._accent(at)
         if token in _TWO_ARGUMENTS:
             return self._owner(at, self._group(self._group(at + 1)))
+        if token in commands.STACKS:
+            return self._stack(at)
         if token in commands.OPTIONAL_THEN_ONE:
             return self._root(at)
         if token in commands.INVISIBLE:
@@ -193,6 +195,13 @@ class _Writer:
         self.pieces += [self._tokens[at], "{"]
         self.write(at + 2, end - 1)
         self.pieces.append("}")
+        return end
+
+    def _stack(self, at: int) -> int:
+        """A command such as \\overset, which sets one argument over or under the other and has no ink of its own."""
+        end = self._group(self._group(at + 1))
+        self.pieces.append(self._tokens[at])
+        self.write(at + 1, end)
         return end
 
     def _span(self, at: int) -> int:

@@ -7,7 +7,7 @@ Generation with Coarse-to-Fine Attention", ICML 2017: each column of the black-a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,6 +22,11 @@ from metrics.formula.render.typeset import Typeset
 
 LARGEST_SIDE = 8000
 """Pixels; a larger image is cut."""
+ROWS_AT_ONCE = 256
+STEPS_OF_PIECE = 25
+PIXELS_COVERED_IN_A_STEP = 4000
+PIXELS_IN_A_STEP = 100
+COLUMN_PAIRS_IN_A_STEP = 500
 
 FindFont = Callable[[str], Path | None]
 
@@ -35,15 +40,40 @@ def draw_image(typeset: Typeset, find_font: FindFont, dpi: int = DPI) -> Image.I
     scale = dpi / POINTS_PER_INCH / UNITS_PER_POINT
     left = min((ink.left for ink in inks), default=0)
     top = min((ink.top for ink in inks), default=0)
-    right = max((ink.right for ink in inks), default=0)
-    bottom = max((ink.bottom for ink in inks), default=0)
-    width = min(math.ceil((right - left) * scale) + 2 * PADDING, LARGEST_SIDE)
-    height = min(math.ceil((bottom - top) * scale) + 2 * PADDING, LARGEST_SIDE)
-    image = Image.new("L", (width, height), 255)
+    image = Image.new("L", _size(inks, scale), 255)
     canvas = ImageDraw.Draw(image)
     for ink in inks:
         _draw(canvas, ink._replace(left=ink.left - left, right=ink.right - left), top, typeset.fonts, find_font, scale)
     return image
+
+
+def _size(inks: Sequence[Ink], scale: float) -> tuple[int, int]:
+    """The width and height of the image of some ink, in pixels."""
+    width = max((ink.right for ink in inks), default=0) - min((ink.left for ink in inks), default=0)
+    height = max((ink.bottom for ink in inks), default=0) - min((ink.top for ink in inks), default=0)
+    return (
+        min(math.ceil(width * scale) + 2 * PADDING, LARGEST_SIDE),
+        min(math.ceil(height * scale) + 2 * PADDING, LARGEST_SIDE),
+    )
+
+
+def drawing_steps(typesets: Sequence[Typeset], dpi: int = DPI) -> int:
+    """Returns the steps of drawing the images of formulas and comparing them, which pads them to one size.
+
+    They are counted from the ink alone: each piece, the pixels that it covers, and the pixels of the images.
+    """
+    scale = dpi / POINTS_PER_INCH / UNITS_PER_POINT
+    steps = width = height = 0
+    for typeset in typesets:
+        inks = visible(typeset)
+        own_width, own_height = _size(inks, scale)
+        width, height = max(width, own_width), max(height, own_height)
+        for ink in inks:
+            across = min((ink.right - ink.left) * scale, own_width)
+            down = min((ink.bottom - ink.top) * scale, own_height)
+            steps += STEPS_OF_PIECE + int(max(across, 0) * max(down, 0)) // PIXELS_COVERED_IN_A_STEP
+    columns = width * width * len(typesets) // COLUMN_PAIRS_IN_A_STEP
+    return steps + columns + len(typesets) * width * height // PIXELS_IN_A_STEP
 
 
 def _draw(
@@ -90,9 +120,14 @@ def column_edit_distance(truth: Image.Image, prediction: Image.Image) -> tuple[i
 def mean_squared_error(truth: Image.Image, prediction: Image.Image) -> float:
     """Returns the mean squared difference of the grey values in [0, 1], both padded with white to one size."""
     width, height = max(truth.width, prediction.width), max(truth.height, prediction.height)
-    values: list[NDArray[np.float32]] = []
+    values: list[NDArray[np.uint8]] = []
     for image in (truth, prediction):
-        canvas = np.ones((height, width), dtype=np.float32)
-        canvas[: image.height, : image.width] = np.asarray(image, dtype=np.float32) / 255
+        canvas = np.full((height, width), 255, dtype=np.uint8)
+        canvas[: image.height, : image.width] = np.asarray(image)
         values.append(canvas)
-    return float(np.mean((values[0] - values[1]) ** 2, dtype=np.float64))
+    total = 0
+    # Some rows at a time: the differences take four times the memory of the images.
+    for start in range(0, height, ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        total += int((np.subtract(values[0][rows], values[1][rows], dtype=np.int32) ** 2).sum(dtype=np.int64))
+    return total / (255**2 * width * height)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import os
 import shutil
 import signal
@@ -25,6 +26,27 @@ _INPUTS = ("c70gkai.fd UTF8.chr ts1cmr.fd ueur.fd umsa.fd ulasy.fd", "TEXINPUTS"
 MEMORY_KILOBYTES = 1 << 20
 FILE_BLOCKS = 1 << 17
 WALL_CLOCK_FACTOR = 12
+CLOCK = "/proc/self/stat"
+"""Where Linux tells a process the processor time that it has taken; elsewhere there is no such file."""
+
+
+class End(enum.Enum):
+    """How a process came to its end: by itself, ended for its processor time, or ended for something else."""
+
+    ITS_OWN = enum.auto()
+    PROCESSOR_TIME = enum.auto()
+    OTHER = enum.auto()
+
+
+def seconds_told(stat: str) -> float:
+    """Returns the processor time in the text of `CLOCK`, in seconds; infinity where it tells none.
+
+    Fields 14 and 15 are the ticks in the process and in the kernel (proc(5)); field 2, the name, stands in parentheses.
+    """
+    fields = stat.rpartition(")")[2].split()
+    if len(fields) < 13:
+        return float("inf")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def environment() -> dict[str, str]:
@@ -62,13 +84,14 @@ def search_paths(no_index: Path) -> dict[str, str]:
     return paths
 
 
-def run_bounded(command: list[str], folder: Path, seconds: int, paths: Mapping[str, str] | None = None) -> bool:
-    """Runs a command in a folder within bounds, and ends all that it started; returns whether it had to be ended.
+def run_bounded(command: list[str], folder: Path, seconds: int, paths: Mapping[str, str] | None = None) -> End:
+    """Runs a command in a folder within bounds, and ends all that it started; returns how it ended.
 
     `paths` is what `search_paths` gave. The bound is on processor time, so that a busy machine changes no result; on
     the clock it is far wider.
     """
-    limits = f"ulimit -c 0; ulimit -t {seconds}; ulimit -f {FILE_BLOCKS}; ulimit -v {MEMORY_KILOBYTES}"
+    limits = f"ulimit -c 0; ulimit -S -t {seconds}; ulimit -H -t {seconds + 1}"
+    limits += f"; ulimit -f {FILE_BLOCKS}; ulimit -v {MEMORY_KILOBYTES}"
     with subprocess.Popen(
         ["/bin/sh", "-c", f'{{ {limits}; }} 2>/dev/null; exec "$@"', "sh", *command],
         cwd=folder,
@@ -81,9 +104,11 @@ def run_bounded(command: list[str], folder: Path, seconds: int, paths: Mapping[s
         try:
             # The end of the output tells the end of the process at once, where wait() would poll.
             process.communicate(timeout=seconds * WALL_CLOCK_FACTOR)
-            return process.returncode < 0
+            if process.returncode >= 0:
+                return End.ITS_OWN
+            return End.PROCESSOR_TIME if process.returncode == -signal.SIGXCPU else End.OTHER
         except subprocess.TimeoutExpired:
-            return True
+            return End.OTHER
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

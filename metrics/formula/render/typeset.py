@@ -45,7 +45,16 @@ from metrics.formula.render.dvi import (
     read_pages,
 )
 from metrics.formula.render.log import finished
-from metrics.formula.render.tex import INSTALL, find_file, require_tex, run_bounded, search_paths
+from metrics.formula.render.tex import (
+    CLOCK,
+    INSTALL,
+    End,
+    find_file,
+    require_tex,
+    run_bounded,
+    search_paths,
+    seconds_told,
+)
 
 PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
 """(most marked tokens, paper, width in mm when it lies on its side)."""
@@ -54,6 +63,8 @@ MOST_IN_A_RUN = 256
 """Formulas in one run of TeX: what is lost when one breaks it is bounded."""
 MOST_STEPS_IN_A_RUN = 500_000
 """The counted work of the formulas in one run, about half a second; a formula with more than a fifth goes alone."""
+SECONDS_OF_OTHERS = 2
+"""Processor time of a run beyond that of one formula; the counted work of all takes a quarter of it."""
 MARKS_OF_A_FORMULA = 10_000
 """The marks of formula n in a batch are counted from n times this, which is more than the marks of any formula."""
 
@@ -81,6 +92,7 @@ _PREAMBLE = r"""\documentclass[12pt]{article}
 \newbox\formula@box
 \newcount\formula@level
 \newwrite\formula@begun
+\newread\formula@clock
 \edef\formula@ship{\expandafter\noexpand\csname tex_shipout:D\endcsname}
 \def\formula@stop{\batchmode\read-1to\formula@nothing}
 \newcount\formula@displays
@@ -101,7 +113,12 @@ _PREAMBLE = r"""\documentclass[12pt]{article}
 \outer\def^^04#1#2{%
   \formula@check{\formula@level}%
   \immediate\write-1{=formula #1\space begins}%
-  \immediate\openout\formula@begun=\number#1\relax\immediate\closeout\formula@begun
+  \openin\formula@clock=clock\relax
+  \ifeof\formula@clock\let\formula@spent\@empty\else\read\formula@clock to\formula@spent\fi
+  \closein\formula@clock
+  \immediate\openout\formula@begun=\number#1\relax
+  \immediate\write\formula@begun{\formula@spent}%
+  \immediate\closeout\formula@begun
   \formula@reset
   \global\count0=#1\relax
   \setbox\formula@box\vbox\bgroup
@@ -167,13 +184,15 @@ UNLIMITED = Allowance()
 class _Run:
     """What a run of TeX left: the pages that it finished, its log, the last formula begun (0 of a lone one).
 
-    ended: whether it had to be ended from outside.
+    ended: whether it had to be ended from outside. spent: where that was for its processor time, at least how many
+    seconds of it went to the last formula begun; 0 where that is not known.
     """
 
     pages: tuple[Page, ...]
     log: str
     begun: int
     ended: bool
+    spent: float
 
 
 class Typesetter:
@@ -241,17 +260,18 @@ class Typesetter:
             run = _first_run(waiting)
             done, doubtful = self._batch(run)
             results |= done
-            for formula in doubtful:
+            for formula, failure in doubtful.items():
                 if allowance.alone(formula):
-                    results[formula] = self._alone(formula)
+                    results[formula] = failure or self._alone(formula)
             handled = {*done, *doubtful}
             waiting = [formula for formula in waiting if formula not in handled]
         return results
 
-    def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset | Failure], list[Marked]]:
+    def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset], dict[Marked, Failure | None]]:
         """Typesets formulas in one run; returns those whose pages count, and those that are to be typeset alone.
 
-        The ones that the run did not reach are in neither. One of the first two is never empty.
+        Of the latter, one that has spent the whole limit by itself comes with its failure: alone it would spend it
+        again. The ones that the run did not reach are in neither. One of the two is never empty.
         """
         body = "\n".join(
             f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula, number)}\x05"
@@ -260,17 +280,22 @@ class Typesetter:
         end = f"\x06{{{len(formulas)}}}\n\\end{{document}}\n"
         source = f"\\begin{{document}}\\csname formula@start\\endcsname\n{body}\n{end}"
         fonts: dict[int, Font] = {}
-        run = self._run(source, fonts, self._seconds + len(formulas) // 100)
+        run = self._run(source, fonts, self._seconds + SECONDS_OF_OTHERS)
         clean, reached = finished(run.log, len(formulas))
-        done: dict[Marked, Typeset | Failure] = {}
+        done: dict[Marked, Typeset] = {}
         for page in run.pages:
             if page.number in clean and (own := _own_page(page, formulas[page.number])):
                 done[formulas[page.number]] = Typeset((own,), fonts, *_on_paper(formulas[page.number]))
         begun = max(reached, run.begun)
-        doubtful = [formula for number, formula in enumerate(formulas) if number <= reached and formula not in done]
-        if run.ended and formulas[begun] not in done and formulas[begun] not in doubtful:
-            doubtful.append(formulas[begun])
-        return done, doubtful if done or doubtful else [formulas[0]]
+        doubtful: dict[Marked, Failure | None] = {
+            formula: None for number, formula in enumerate(formulas) if number <= reached and formula not in done
+        }
+        if run.ended and formulas[begun] not in done:
+            doubtful[formulas[begun]] = self._too_slow() if run.spent >= self._seconds else None
+        return done, doubtful if done or doubtful else {formulas[0]: None}
+
+    def _too_slow(self) -> Failure:
+        return Failure(f"TeX takes more than {self._seconds} seconds, or more memory than it may")
 
     def _alone(self, formula: Marked) -> Typeset | Failure:
         """Typesets one formula as a document of its own."""
@@ -283,7 +308,7 @@ class Typesetter:
         fonts: dict[int, Font] = {}
         run = self._run(source, fonts, self._seconds)
         if not run.pages and run.ended:
-            return Failure(f"TeX takes more than {self._seconds} seconds, or more memory than it may")
+            return self._too_slow()
         if not run.pages:
             return Failure("TeX gives no page for it")
         return Typeset(run.pages, fonts, *_on_paper(formula))
@@ -296,12 +321,12 @@ class Typesetter:
         folder = Path(tempfile.mkdtemp(dir=self._scratch))
         try:
             (folder / "formula.tex").write_text("\\pdfsetrandomseed1 " + source, "utf-8")
+            (folder / "clock.tex").symlink_to(CLOCK)
             started = time.perf_counter_ns()
-            ended = run_bounded(
-                ["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds, self._paths
-            )
+            end = run_bounded(["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds, self._paths)
             self.nanoseconds += time.perf_counter_ns() - started
-            begun = max((int(path.stem) for path in folder.glob("[0-9]*.tex")), default=0)
+            last = max(folder.glob("[0-9]*.tex"), key=lambda path: int(path.stem), default=None)
+            spent = seconds - seconds_told(last.read_text("latin-1")) if last and end is End.PROCESSOR_TIME else 0.0
             output = folder / "formula.dvi"
             data = output.read_bytes() if output.exists() else b""
             log = (folder / "formula.log").read_text("latin-1") if (folder / "formula.log").exists() else ""
@@ -311,7 +336,7 @@ class Typesetter:
             pages = list(read_pages(data, self.metrics, fonts)) if data else []
         except UnreadableOutput:
             pages = []
-        return _Run(tuple(pages), log, begun, ended)
+        return _Run(tuple(pages), log, int(last.stem) if last else 0, end is not End.ITS_OWN, spent)
 
     def metrics(self, name: str) -> Metrics:
         """Returns the glyph sizes of a font; of a font that is not there, none."""

@@ -58,19 +58,25 @@ def neighbours() -> list[FormulaPair]:
 
 
 def processes_of_tex(folder: Path) -> list[str]:
-    """The processes of this machine that work below `folder`, and the children of this process that are TeX."""
+    """The processes of this machine that work below `folder`."""
     found = []
     for process in Path("/proc").iterdir():
         if not process.name.isdigit():
             continue
         try:
-            parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
             place, command = os.readlink(process / "cwd"), (process / "cmdline").read_text("utf-8", "replace")
         except OSError:
             continue
-        if place.startswith(str(folder)) or (parent == os.getpid() and "latex" in command):
+        if Path(place.removesuffix(" (deleted)")).is_relative_to(folder):
             found.append(f"{process.name}: {command}")
     return found
+
+
+def scratch_of(benchmark: Formula) -> Path:
+    """The folder that all TeX processes of a benchmark work below."""
+    scratch = benchmark._typesetter._scratch  # type: ignore[attr-defined]
+    assert isinstance(scratch, Path)
+    return scratch
 
 
 def told(results: list[SampleScore | RejectedRecord]) -> list[object]:
@@ -99,7 +105,7 @@ def test_all_hostile_formulas_in_one_batch_leave_each_other_alone(
     results = benchmark_.score(pairs)
     assert told(results) == told([result for pair in pairs for result in benchmark_.score([pair])])
     assert list(tmp_path.iterdir()) == []
-    assert processes_of_tex(Path(tempfile.gettempdir()) / "beamscore-formula-") == []
+    assert processes_of_tex(scratch_of(benchmark_)) == []
 
 
 FORBIDDEN = {
@@ -153,7 +159,7 @@ def test_what_has_no_end_is_ended_and_charged_to_its_formula(
     assert result.columns["cdm"] == 0
     assert result.columns["render_failure"] == 1
     assert result.details[0]["prediction_problem"]
-    assert processes_of_tex(Path(tempfile.gettempdir())) == []
+    assert processes_of_tex(scratch_of(worker)) == []
 
 
 COSTLY = {
@@ -167,7 +173,7 @@ def test_what_the_vocabulary_lets_through_is_counted_before_tex_sees_it(text: st
     result = scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
     assert isinstance(result, RejectedRecord)
     assert "max_steps is 4000000" in result.message
-    assert processes_of_tex(Path(tempfile.gettempdir())) == []
+    assert processes_of_tex(scratch_of(worker)) == []
 
 
 @pytest.mark.parametrize(
@@ -206,4 +212,4 @@ def test_hostile_documents_leave_their_neighbours_alone(worker: Formula, tmp_pat
     )
     result = scored_among_neighbours(worker, pair)
     assert isinstance(result, SampleScore)
-    assert processes_of_tex(Path(tempfile.gettempdir())) == []
+    assert processes_of_tex(scratch_of(worker)) == []

@@ -11,12 +11,16 @@ from typing import Any
 import pytest
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from metrics.formula.cdm import scoring
 from metrics.formula.latex.normal_form import normal_form
 from metrics.formula.latex.sanitize import allowed
 from metrics.formula.latex.token_markup import marked
 from metrics.formula.latex.work import START_STEPS, matching_steps, reading_steps, typesetting_steps
 from metrics.formula.records import FormulaPrediction, FormulaTruth
 from metrics.formula.render import typeset
+from metrics.formula.render.boxes import PIXELS_PER_UNIT
+from metrics.formula.render.dvi import Ink, Page
+from metrics.formula.render.raster import drawing_steps
 from tests.plain_loop import make_benchmark
 
 PROBE = r"\global\advance\count252 by 1\relax"
@@ -191,6 +195,35 @@ def test_processes_of_their_own_are_charged_to_the_sample_and_to_it_alone(order:
     assert isinstance(results[0], RejectedRecord)
     assert results[0].side == "sample"
     assert results[1] == alone[0]
+
+
+def test_images_are_charged_before_they_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    # More than 1000 x 8000 pixels: a step for 100 of them on each side, which it does not take without images.
+    large = r"x \rule{400pt}{9000pt}"
+    drawn: list[object] = []
+    monkeypatch.setattr(scoring, "draw_image", lambda *_: drawn.append(1))
+    assert isinstance(score(large, max_steps=150_000), SampleScore)
+    result = score(large, max_steps=150_000, images=True)
+    assert isinstance(result, RejectedRecord)
+    assert result.side == "sample"
+    assert "max_steps=150000" in result.message
+    assert not drawn
+
+
+def test_the_steps_of_images_count_pieces_covered_pixels_and_padded_pixels() -> None:
+    pixel = 1 / PIXELS_PER_UNIT
+
+    def square(side: int) -> typeset.Typeset:
+        ink = Ink(0, 0, 0, round(side * pixel), round(side * pixel), 0, -1, 0)
+        return typeset.Typeset((Page(0, (ink,)),), {}, 0, 0, round(9000 * pixel))
+
+    # 1000 + 16 pixels each way; one piece is 25, 1000 x 1000 covered / 4000 is 250.
+    alone = 25 + 250 + 1016 * 1016 // 500 + 1016 * 1016 // 100
+    assert drawing_steps([square(1000)]) == pytest.approx(alone, abs=50)
+    # The smaller is padded to the larger: its own 25, 10 x 10 / 4000 is 0.
+    both = 50 + 250 + 2 * 1016 * 1016 // 500 + 2 * 1016 * 1016 // 100
+    assert drawing_steps([square(1000), square(10)]) == pytest.approx(both, abs=100)
+    assert drawing_steps([]) == 0
 
 
 def test_two_long_formulas_are_within_the_budget() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from metrics.formula.latex.token_markup import Marked, marked
 from metrics.formula.records import FormulaPrediction, FormulaTruth
 from metrics.formula.render import typeset as module
 from metrics.formula.render.boxes import token_boxes
+from metrics.formula.render.dvi import Font
 from metrics.formula.render.typeset import PAPERS, Failure, Typeset, Typesetter
 from tests.generate.formula import sample
 from tests.metrics.formula.damaged import CORPUS, damaged_pairs, differences, real_formulas, told
@@ -60,6 +62,47 @@ def test_tex_itself_lets_nothing_run_on(typesetter: Typesetter, text: str, monke
     together = typesetter.typeset(formulas)
     assert list(map(shown, together)) == [shown(typesetter.typeset([formula])[0]) for formula in formulas]
     assert list(map(shown, together)) == list(map(shown, typesetter.typeset(formulas[::-1])))[::-1]
+
+
+ENDLESS = Marked(r"\loop\iftrue\repeat", ())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "runs"),
+    [(0, 0, 1), (3, 2, 2)],
+)
+def test_a_formula_that_takes_too_long_is_paid_for_once(
+    monkeypatch: pytest.MonkeyPatch, before: int, after: int, runs: int
+) -> None:
+    monkeypatch.setattr(module, "allowed", lambda source: source)
+    formulas = [Marked(f"a_{number}", ()) for number in range(before + after)]
+    formulas.insert(before, ENDLESS)
+    with Typesetter(seconds=1) as typesetter:
+        results = typesetter.typeset(formulas)
+        # One run ends with it; what it had not yet written and what comes after are typeset in another.
+        assert typesetter.runs == runs
+        alone = Typesetter._alone(typesetter, ENDLESS)
+    assert isinstance(alone, Failure)
+    assert "takes more than 1 seconds" in alone.reason
+    assert results[before] == alone
+    assert [isinstance(result, Typeset) for result in results] == [formula != ENDLESS for formula in formulas]
+
+
+def test_a_formula_that_is_ended_for_what_others_spent_gets_its_own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch that is ended from outside blames nobody unless the last formula begun has spent the limit itself."""
+    run = Typesetter._run
+
+    def ended(self: Typesetter, source: str, fonts: dict[int, Font], seconds: int) -> module._Run:
+        done = run(self, source, fonts, seconds)
+        if self.runs > 1:
+            return done
+        return replace(done, pages=(), log="=formula 0 begins\n", begun=1, ended=True, spent=1.99)
+
+    monkeypatch.setattr(Typesetter, "_run", ended)
+    with Typesetter(seconds=2) as typesetter:
+        results = typesetter.typeset([Marked("a", ()), Marked("b", ()), Marked("c", ())])
+        assert typesetter.runs == 4
+    assert all(isinstance(result, Typeset) for result in results)
 
 
 GLOBAL = (

@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.formula.latex.normal_form import normal_form
-from metrics.formula.latex.token_markup import marked
+from metrics.formula.latex.normal_form import Unbalanced, normal_form
+from metrics.formula.latex.token_markup import Marked, marked
+from metrics.formula.latex.vocabulary import COMMANDS
 from metrics.formula.render.boxes import MARGIN, PADDING, PIXELS_PER_UNIT, token_boxes
 from metrics.formula.render.dvi import Ink, Page
-from metrics.formula.render.typeset import Typeset, Typesetter
+from metrics.formula.render.typeset import Allowance, Failure, Typeset, Typesetter
 
 PIXEL = 1 / PIXELS_PER_UNIT
 
@@ -100,3 +101,80 @@ def test_each_token_has_its_own_ink(typesetter: Typesetter) -> None:
     assert places["a"][2] < places["+"][0] < places["\\frac"][0]
     assert places["b"][3] <= places["\\frac"][3] <= places["c"][3]
     assert places["\\frac"][3] - places["\\frac"][1] <= 4
+
+
+def boxes_by_token(text: str, typesetter: Typesetter) -> dict[str, tuple[float, float, float, float]]:
+    formula = marked(normal_form(text))
+    (result,) = typesetter.typeset([formula])
+    assert isinstance(result, Typeset)
+    boxes = token_boxes(result, formula.labels)
+    return {token: tuple(box) for token, box in zip(boxes.tokens, boxes.boxes.tolist(), strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("text", "over", "under"),
+    [
+        (r"\overset{a}{b}", "a", "b"),
+        (r"\overset a b", "a", "b"),
+        (r"\underset{a}{b}", "b", "a"),
+        (r"\stackrel{a}{b}", "a", "b"),
+        (r"\buildrel a \over b", "a", "b"),
+        (r"\overset{a}{b}^{2}_{3}", "a", "b"),
+        (r"\xrightarrow[a]{b}", "b", r"\xrightarrow"),
+        (r"\xrightarrow[a]{b}", r"\xrightarrow", "a"),
+        (r"\xleftarrow[a]{b}", "b", "a"),
+        (r"\overbrace{xxx}^{n}", "n", r"\overbrace"),
+        (r"\overbrace{xxx}^{n}", r"\overbrace", "x"),
+        (r"\underbrace{xxx}_{n}", r"\underbrace", "n"),
+        (r"\underbrace{xxx}_{n}", "x", r"\underbrace"),
+    ],
+)
+def test_what_stands_over_something_is_over_its_middle(
+    typesetter: Typesetter, text: str, over: str, under: str
+) -> None:
+    boxes = boxes_by_token(text, typesetter)
+    upper, lower = boxes[over], boxes[under]
+    assert upper[1] < lower[1]
+    assert upper[3] < lower[3]
+    # One lies within the other from left to right; a pixel is the rounding.
+    within = (upper[0] - lower[0], lower[2] - upper[2])
+    assert min(within) >= -1 or max(within) <= 1
+    assert r"\overset" not in boxes
+
+
+def shape(result: Typeset | Failure | None) -> list[tuple[int, int, int]] | None:
+    """Each piece of ink as (character, left, top), from the left of all."""
+    if not isinstance(result, Typeset):
+        return None
+    inks = next((page.inks for page in result.pages if page.inks), ())
+    left = min((ink.left for ink in inks), default=0)
+    return [(ink.character, ink.left - left, ink.top) for ink in inks]
+
+
+BLANKS_COUNT = {"llap", "rlap", "underbar"}
+"""Commands whose argument is text, where the blank after a mark is printed."""
+
+
+class BatchOnly(Allowance):
+    def alone(self, formula: Marked) -> bool:
+        return False
+
+
+def test_marks_do_not_change_what_a_command_prints(typesetter: Typesetter) -> None:
+    formulas = []
+    for command in sorted(COMMANDS - BLANKS_COUNT):
+        try:
+            form = normal_form(rf"x \{command}{{a}}{{b}}^{{2}} y")
+            formulas.append((command, marked(form), Marked(" ".join(form.tokens), ())))
+        except Unbalanced:
+            continue
+    results = typesetter.typeset_within(BatchOnly(), [side for _, *sides in formulas for side in sides])
+    moved, compared = [], 0
+    for command, own, bare in formulas:
+        left, right = shape(results.get(own)), shape(results.get(bare))
+        compared += left is not None
+        # Marks keep TeX from kerning letters and from seeing that a nucleus is a single character: below 4 pt.
+        if (left is None) != (right is None) or not np.allclose(left or [], right or [], rtol=0, atol=4 * 65536):
+            moved.append(command)
+    assert moved == []
+    assert compared > 600

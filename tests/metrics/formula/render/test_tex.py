@@ -11,7 +11,7 @@ from metrics.formula.latex.vocabulary import COMMANDS
 from metrics.formula.render import tex
 from metrics.formula.render import typeset as module
 from metrics.formula.render.dvi import Page
-from metrics.formula.render.tex import environment, require_tex
+from metrics.formula.render.tex import End, environment, require_tex, run_bounded, seconds_told
 from metrics.formula.render.typeset import Typeset, Typesetter
 
 
@@ -37,7 +37,12 @@ def test_the_environment_of_tex_is_bare(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_what_a_formula_can_call_for_is_in_the_folders_that_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     styles = ("textbf", "textit", "textsc", "textsf", "texttt", "textsl", "mathfrak", "mathbb", "boldsymbol", "mathtt")
-    formulas = [Marked(f"\\text{{\\{command} a}} é", ()) for command in sorted(COMMANDS)]
+    commands = sorted(COMMANDS)
+    # Forty to a formula: nearly all have an error in some of them, so that each is a process of TeX.
+    formulas = [
+        Marked(" ".join(f"\\text{{\\{command} a}} é" for command in commands[start : start + 40]), ())
+        for start in range(0, len(commands), 40)
+    ]
     formulas += [
         Marked(f"\\text{{\\{size} \\textdegree $\\{style}{{a}} \\lhd \\upalpha$}}", ())
         for style in styles
@@ -54,3 +59,23 @@ def test_what_a_formula_can_call_for_is_in_the_folders_that_are_searched(monkeyp
     monkeypatch.setattr(module, "search_paths", lambda _: {})
     assert found == pages()
     assert sum(map(bool, found)) > len(formulas) / 2
+
+
+@pytest.mark.parametrize(
+    ("script", "end"),
+    [
+        ("exit 3", End.ITS_OWN),
+        ("while :; do :; done", End.PROCESSOR_TIME),
+        ("kill -9 $$", End.OTHER),
+    ],
+)
+def test_how_a_process_ended_is_told(tmp_path: Path, script: str, end: End) -> None:
+    assert run_bounded(["/bin/sh", "-c", script], tmp_path, seconds=1) is end
+
+
+def test_processor_time_is_read_from_what_linux_tells() -> None:
+    ticks = os.sysconf("SC_CLK_TCK")
+    # Fields 14 and 15 of proc(5); a name may hold a parenthesis and blanks.
+    stat = "7 (la) tex) R 1 1 1 0 -1 4194304 10 0 0 0 250 50 0 0 20 0"
+    assert seconds_told(stat) == pytest.approx(300 / ticks)
+    assert seconds_told("") == float("inf")
