@@ -111,3 +111,7 @@ def test_what_agrees_with_nothing_ends_after_five_rounds() -> None:
     kept = consistent(source, target)
     assert kept.tolist() == plainly_consistent([(x, y) for x, y in source], [(x, y) for x, y in target])
     assert not kept.all()
+
+
+def test_a_round_draws_fifty_samples_of_two() -> None:
+    assert _samples(9).shape == (50, 2)
