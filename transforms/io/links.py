@@ -216,7 +216,7 @@ def unused(output: str, layout: Layout) -> list[str]:
 
 
 def settle(output: str, layout: Layout, names: Sequence[str]) -> None:
-    """Removes `names` from the hidden folder, and plain names that are links to nowhere.
+    """Removes `names` from the hidden folder, and plain names that are links to nowhere; makes those that are missing.
 
     Only what was there before a step of this run is removed after it: what came later is another run's.
     """
@@ -231,6 +231,10 @@ def settle(output: str, layout: Layout, names: Sequence[str]) -> None:
         with contextlib.suppress(OSError):
             os.rmdir(hidden)
     for name in (*layout.files, *layout.folders):
-        path = posixpath.join(output, name)
+        path, target = posixpath.join(output, name), posixpath.join(layout.hidden, CURRENT, name)
         if os.path.islink(path) and not os.path.exists(path) and os.readlink(path).startswith(f"{layout.hidden}/"):
             os.unlink(path)
+        if os.path.exists(posixpath.join(output, target)):
+            # A run was killed while it put a link into the place of a folder.
+            with contextlib.suppress(FileExistsError):
+                os.symlink(target, path)

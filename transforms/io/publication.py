@@ -21,6 +21,7 @@ from transforms.io.published import (
 )
 from transforms.io.staging import mark_abandoned, remove_staging, staging_folder
 from transforms.io.storage import (
+    PART,
     STORAGE_ERRORS,
     delete_files,
     delete_folder,
@@ -177,7 +178,7 @@ def _publish_by_manifest(
         _copy_to_plain_names(output, layout, {name: files[name] for name in layout.files})
     except STORAGE_ERRORS:
         # A write that was reported as failed may have come about all the same.
-        with _new_result_counts(output):
+        with _new_result_counts(output, layout, manifest):
             if not earlier:
                 # Without a manifest, what is there under the plain names would count.
                 delete_files([posixpath.join(output, name) for name in layout.files])
@@ -188,17 +189,22 @@ def _publish_by_manifest(
     try:
         _delete(output, layout, others, found, manifest)
     except STORAGE_ERRORS:
-        with _new_result_counts(output):
+        with _new_result_counts(output, layout, manifest):
             _delete(output, layout, others, found, manifest)
 
 
 @contextlib.contextmanager
-def _new_result_counts(output: str) -> Iterator[None]:
-    """Says so where the files under the plain names are not those of the result that counts."""
+def _new_result_counts(output: str, layout: Layout, manifest: str) -> Iterator[None]:
+    """Says so where a new result counts, but cannot be taken back, nor the files of the earlier one be removed."""
     try:
         yield
     except STORAGE_ERRORS as error:
         problem = output_problem(output, error).message
+        try:
+            if manifest not in manifest_names(output, layout):
+                raise InputProblem(problem) from error
+        except STORAGE_ERRORS:
+            raise InputProblem(f"{problem}; whether the new result counts cannot be told") from error
         raise InputProblem(f"{problem}; the new result counts, but files of the earlier one are left") from error
 
 
@@ -243,7 +249,7 @@ def _others(output: str, layout: Layout) -> list[str]:
     hidden = posixpath.join(output, layout.hidden)
     paths = [posixpath.join(hidden, name) for name in list_folder(hidden)]
     unfinished = tuple(f"{name}." for name in layout.files)
-    names = [name for name in list_folder(output) if name.startswith(unfinished) and name.endswith(".part")]
+    names = [name for name in list_folder(output) if name.startswith(unfinished) and name.endswith(PART)]
     paths += [posixpath.join(output, name) for name in names]
     for folder in layout.folders:
         names = [*list_folder(posixpath.join(output, folder))]
@@ -261,7 +267,7 @@ def _delete(output: str, layout: Layout, paths: Sequence[str], found: Published 
     kept |= {posixpath.dirname(path) for path in kept}
     gone = [path for path in paths if path not in kept]
     delete_files([path for path in gone if path.endswith(".json")])
-    delete_files([path for path in gone if path.endswith(ENDINGS)])
+    delete_files([path for path in gone if path.endswith((*ENDINGS, PART))])
     for path in gone:
-        if not path.endswith((".json", *ENDINGS)):
+        if not path.endswith((".json", *ENDINGS, PART)):
             delete_folder(path)

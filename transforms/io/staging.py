@@ -16,6 +16,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms.io.claim import STAGING, beat_from_worker, release
 from transforms.io.storage import (
+    PART,
     STORAGE_ERRORS,
     delete_files,
     delete_folder,
@@ -129,7 +130,7 @@ def remove_staging(output: str, run_id: str) -> None:
     if not has_folders(output):
         return
     for name in list_folder(posixpath.dirname(folder)):
-        if name.startswith(f"{run_id}.") and name.endswith((".removed", ".part")):
+        if name.startswith(f"{run_id}.") and name.endswith((".removed", PART)):
             delete_folder(posixpath.join(output, STAGING, name))
             delete_files([posixpath.join(output, STAGING, name)])
 

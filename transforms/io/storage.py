@@ -20,6 +20,9 @@ from transforms.records import InputProblem
 STORAGE_ERRORS = (OSError, BeamIOError, S3ClientError)
 """What a filesystem raises where it cannot do what it is asked for."""
 
+PART = ".part"
+"""The ending of a file that is being written, and takes its name when it is whole."""
+
 _FIXES = {
     errno.ENOSPC: "free some space, or give another --output",
     errno.EDQUOT: "free some space, or give another --output",
@@ -127,7 +130,7 @@ def write_file(path: str, content: bytes) -> None:
 @contextlib.contextmanager
 def atomic_write(path: str, run_id: str) -> Iterator[BinaryIO]:
     """Opens a file under the name PATH.RUN_ID.part, and renames it to PATH once everything is written."""
-    temporary = f"{path}.{run_id}.part"
+    temporary = f"{path}.{run_id}{PART}"
     try:
         with FileSystems.create(temporary, compression_type="uncompressed") as stream:
             yield stream

@@ -1,4 +1,7 @@
-"""A result is replaced in one step: whatever fails or stops, a reader sees one run, whole."""
+"""A result is replaced in one step: whatever fails or stops, a reader sees one run, whole.
+
+Faults are tried at a sample of the steps; `pytest -m every_step tests/transforms/io/test_publication.py` tries each of them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import contextlib
 import itertools
 import os
 import posixpath
+import random
 import shutil
 from collections.abc import Iterator
 from functools import partial
@@ -21,18 +25,26 @@ from transforms.io.claim import LEASE_S, STAGING, Claim, Process, held_claim
 from transforms.io.publication import clean_up, own_output, owned_output, publish
 from transforms.io.published import Layout, TakenOver, find_published
 from transforms.io.staging import StageBundles, StagedFolder, mark_abandoned, staging_folder
-from transforms.io.storage import list_folder, read_bytes
+from transforms.io.storage import delete_files, list_folder, read_bytes
 from transforms.publish import LineWriter
 from transforms.records import InputProblem
 
 LAYOUT = Layout("evaluation", ("report.md", "sums.json", "summary.json"), ("samples", "quarantine"))
 ELSEWHERE = Process("another machine", 1, "1")
 KINDS = ["links", "no links", "objects", "folders"]
+STRIDE = 10
 
 
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture(params=[pytest.param(STRIDE, id="sample"), pytest.param(1, id="every", marks=pytest.mark.every_step)])
+def steps(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Numbers of steps without an end: each, or a sample of one in STRIDE that differs from test to test."""
+    rng = random.Random(request.node.name)
+    return itertools.accumulate(rng.randint(1, 2 * request.param - 1) for _ in itertools.count())
 
 
 @pytest.fixture
@@ -161,9 +173,11 @@ def test_a_reader_who_looks_all_the_time_sees_one_run_whole(
     ("fault", "earlier"),
     [("fails", True), ("fails", False), ("fails from then on", True), ("stops", True), ("stops", False)],
 )
-def test_a_fault_at_any_step_leaves_one_whole_result(output: str, kind: str, fault: str, earlier: bool) -> None:
+def test_a_fault_at_any_step_leaves_one_whole_result(
+    output: str, kind: str, fault: str, earlier: bool, steps: Iterator[int]
+) -> None:
     outcomes = set()
-    for at in itertools.count(1):
+    for at in steps:
         with pytest.MonkeyPatch.context() as patch:
             place = f"{output}/{at}"
             if earlier:
@@ -210,9 +224,9 @@ def test_a_fault_at_any_step_leaves_one_whole_result(output: str, kind: str, fau
 
 
 @pytest.mark.parametrize("stops", [False, True])
-def test_a_second_attempt_goes_on_where_the_first_one_stopped(output: str, stops: bool) -> None:
+def test_a_second_attempt_goes_on_where_the_first_one_stopped(output: str, stops: bool, steps: Iterator[int]) -> None:
     evaluate(output, "e0", "earlier")
-    for at in itertools.count(1):
+    for at in steps:
         run_id, tag = f"b{at}", f"run {at}"
         own_output(output, Claim(run_id, ELSEWHERE), LAYOUT)
         staged = stage(output, run_id, tag)
@@ -246,9 +260,11 @@ def test_a_run_that_was_abandoned_publishes_nothing(output: str) -> None:
     assert leftovers(output) == []
 
 
-def test_a_run_that_seemed_dead_does_not_spoil_the_result_of_the_one_that_took_over(output: str, kind: str) -> None:
+def test_a_run_that_seemed_dead_does_not_spoil_the_result_of_the_one_that_took_over(
+    output: str, kind: str, steps: Iterator[int]
+) -> None:
     """It goes on at any of its steps after the other has published; without links, at any before the last look."""
-    for at in itertools.count(1):
+    for at in steps:
         place = f"{output}/{at}"
         evaluate(place, "e0", "earlier")
         own_output(place, Claim("b1", ELSEWHERE), LAYOUT)
@@ -284,16 +300,16 @@ def test_a_file_that_is_gone_is_not_published_without(output: str) -> None:
     evaluate(output, "e0", "earlier")
     own_output(output, Claim("b1", ELSEWHERE), LAYOUT)
     staged = stage(output, "b1", "later")
-    FileSystems.delete([posixpath.join(staging_folder(output, "b1"), "samples", staged["samples"][0])])
+    delete_files([posixpath.join(staging_folder(output, "b1"), "samples", staged["samples"][0])])
     with pytest.raises(InputProblem, match="written by this run, but gone"):
         publish(output, "b1", LAYOUT, documents("later"), staged)
     clean_up(output, "b1", LAYOUT)
     assert seen(output) == seen_by_plain_names(output) == "earlier"
 
 
-def test_a_result_by_plain_names_alone_is_replaced_in_one_step_too(output: str, kind: str) -> None:
+def test_a_result_by_plain_names_alone_is_replaced_in_one_step_too(output: str, steps: Iterator[int]) -> None:
     """As an earlier version wrote it, or as somebody has copied it."""
-    for at in itertools.count(1):
+    for at in steps:
         place = f"{output}/{at}"
         FileSystems.mkdirs(f"{place}/samples")
         FileSystems.mkdirs(f"{place}/quarantine")
