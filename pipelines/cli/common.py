@@ -27,7 +27,7 @@ from transforms.io.publication import own_output, owned_output
 from transforms.io.published import Layout, TakenOver, find_published
 from transforms.io.record_files import WriteRecords
 from transforms.io.staging import mark_abandoned
-from transforms.io.storage import STORAGE_ERRORS, delete_files
+from transforms.io.storage import STORAGE_ERRORS
 from transforms.records import InputProblem, printable
 
 DONE, FAILED, WRONG_USAGE, CRASHED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -131,8 +131,8 @@ def write_records(
 ) -> int:
     """Runs a pipeline that writes records, and prints where they are; 1 where anything was rejected.
 
-    rejected: where the pipeline lists it; the list is removed where it is empty. Where the command leaves before the
-    job ends, the list stays, and tells by itself whether there is anything in it.
+    rejected: where the pipeline lists it; there is no list where there is nothing to list. Where the command leaves
+    before the job ends, the list tells by itself: one of an earlier run is removed by the job.
     """
     outputs = [write] if rejected is None else [write, rejected]
     for output in outputs:
@@ -151,18 +151,17 @@ def write_records(
         print(path)
     if rejected is None:
         return DONE
+    if not FileSystems.exists(rejected.path):
+        return DONE
     with FileSystems.open(rejected.path) as stream:
         count = sum(1 for _ in stream)
-    if not count:
-        delete_files([rejected.path])
-        return DONE
     print(f"beamscore: {count} records or sources were rejected; {rejected.path} says which and why", file=sys.stderr)
     return FAILED
 
 
 def rejected_beside(write: WriteRecords) -> WriteRecords:
     """Returns the list of what was rejected, beside the records."""
-    return WriteRecords(f"{write.path}.rejected.jsonl", {})
+    return WriteRecords(f"{write.path}.rejected.jsonl", {}, only_if_any=True)
 
 
 def warn(warnings: Iterable[str]) -> None:

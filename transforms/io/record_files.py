@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import os
 import posixpath
 import re
@@ -40,9 +41,11 @@ class WriteRecords(beam.PTransform):
     values has that type; any other is of Parquet's JSON type. columns: what is known of some of them beforehand.
 
     Input: pairs (key, JSON object as bytes); the key of a record is its sample_id.
+
+    only_if_any: writes no file where there is no record, and removes one of that name.
     """
 
-    def __init__(self, path: str, columns: Mapping[str, Kind], shards: int = 1) -> None:
+    def __init__(self, path: str, columns: Mapping[str, Kind], shards: int = 1, only_if_any: bool = False) -> None:
         super().__init__()
         found = _ENDINGS.match(path)
         if not found or posixpath.basename(path) == found[2]:
@@ -53,12 +56,13 @@ class WriteRecords(beam.PTransform):
         self._pattern = f"{prefix}-?????-of-?????{ending}"
         self._columns = dict(columns)
         self._run_id = new_run_id()
+        self._only_if_any = only_if_any
         numbered = [f"{prefix}-{number:05}-of-{shards:05}{ending}" for number in range(shards)]
         self.path = path
         self.paths = [path] if shards == 1 else numbered
 
     def expand(self, records: beam.PCollection) -> beam.PCollection:
-        """Writes each file whole, or not at all; gives the paths."""
+        """Writes each file whole, or not at all; gives the paths, also of those that `only_if_any` leaves out."""
         empty = records.pipeline | "Start" >> beam.Create([(number, None) for number in range(len(self.paths))])
         sharded = records | "Shard" >> beam.Map(_with_shard, len(self.paths))
         files = (empty, sharded) | "Together" >> beam.Flatten() | "ByShard" >> beam.GroupByKey()
@@ -70,8 +74,15 @@ class WriteRecords(beam.PTransform):
     def _write(self, shard: tuple[int, Iterable[tuple[bytes, bytes] | None]], columns: Columns | None) -> str:
         number, items = shard
         path = self.paths[number]
+        found: Iterator[tuple[bytes, bytes]] = (item for item in items if item is not None)
+        if self._only_if_any:
+            first = next(found, None)
+            if first is None:
+                delete_files([path])
+                return path
+            found = itertools.chain([first], found)
         with (
-            sorted_on_disk(item for item in items if item is not None) as records,
+            sorted_on_disk(found) as records,
             atomic_write(path, self._run_id) as stream,
         ):
             lines = (line for _, line in records)

@@ -72,6 +72,16 @@ def test_no_records_make_empty_files(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "a.parquet").schema.names == ["sample_id", "x"]
 
 
+def test_a_list_is_written_only_where_there_is_anything_to_list(tmp_path: Path) -> None:
+    """S3 accepts no upload without content; what an earlier run has listed does not speak for this one."""
+    listed = tmp_path / "a.jsonl"
+    write_all(WriteRecords(str(listed), {}, only_if_any=True), RECORDS)
+    assert len(listed.read_bytes().splitlines()) == len(RECORDS)
+    for _ in range(2):
+        write_all(WriteRecords(str(listed), {}, only_if_any=True), [])
+        assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.jsonl").write_text("old\n")
 
