@@ -100,3 +100,18 @@ def test_ticks_without_an_id_match_nothing() -> None:
 def test_axes_that_are_absent_are_empty() -> None:
     assert scores(TWO_TICKS, {"output": {"axes": None}}) == (0, 0, 0)
     assert scores(TWO_TICKS, {"output": {"axes": {"x-axis": None}}}) == (0, 0, 0)
+
+
+def test_details_say_which_ticks_are_matched_missed_and_extra() -> None:
+    truth = axes([tick(1, 10, 10), tick(2, 50, 10)], [])
+    prediction = axes([tick(1, 17, 10), tick(7, 50, 10), tick(None, 50, 10)], [tick(1, 10, 10)])
+    score = benchmark(tasks=["task4"]).score_sample(truth_of(task4=truth), prediction_of(task4=prediction))
+    assert score.details["task4"] == {
+        "x-axis": [
+            {"id": "1", "kind": "matched", "distance": 7, "score": pytest.approx(0.6)},
+            {"id": "2", "kind": "missed"},
+            {"id": "7", "kind": "extra"},
+            {"id": None, "kind": "extra"},
+        ],
+        "y-axis": [{"id": "1", "kind": "extra"}],
+    }

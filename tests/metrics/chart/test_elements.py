@@ -10,7 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.benchmark import RejectedRecord
-from tests.metrics.chart.records_for_tests import Json, box, chart_type, columns, elements, points, work
+from tests.metrics.chart.records_for_tests import (
+    Json,
+    benchmark,
+    box,
+    chart_type,
+    columns,
+    elements,
+    points,
+    prediction_of,
+    truth_of,
+    work,
+)
 
 
 def score(kind: str, truth: Json, prediction: Json | None, protocol: str = "published") -> float | None:
@@ -36,6 +47,15 @@ def test_missed_and_extra_bars() -> None:
     assert score("Stacked horizontal bar", BARS, None) == 0
     assert score("Stacked horizontal bar", elements(bars=[]), elements(bars=[])) == 1
     assert score("Stacked horizontal bar", elements(bars=[]), None) == 0
+
+
+def test_details_say_which_elements_are_paired() -> None:
+    # The first predicted bar is 8 of 15 pixels from the second true one; the third is nobody's.
+    prediction = elements(bars=[box(51, 12, 23, 97), box(10, 10, 20, 100), box(90, 10, 20, 100)])
+    truth = truth_of(task1=chart_type("Grouped vertical bar"), task6=BARS)
+    found = benchmark(tasks=["task6a"]).score_sample(truth, prediction_of(task6=prediction)).details["task6a"]
+    pairs = [[0, 1, 1], [1, 0, pytest.approx(1 - 8 / 15)]]
+    assert found == {"bars": {"truths": 2, "predictions": 3, "pairs": pairs}}
 
 
 def test_released_has_nothing_to_reproduce_and_gives_the_published_score() -> None:

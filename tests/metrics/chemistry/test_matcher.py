@@ -15,7 +15,7 @@ from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.line import comparable, read_line
 from metrics.chemistry.matcher import _starts, match_molecules
 from metrics.chemistry.molecule import Molecule
-from metrics.chemistry.protocol import PROTOCOLS
+from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
 from metrics.chemistry.surroundings import Neighbour, surroundings
 from metrics.chemistry.walk import Drawings, Walk
 from metrics.common.budget import Budget, OutOfBudget
@@ -103,6 +103,16 @@ def test_two_rings_joined_by_a_bond_are_not_two_fused_rings() -> None:
     joined = "?[a] -[:0] -[:40] -[:80] -[:120] ?[a,{-}] -[:160] ?[b] -[:100] -[:60] -[:20] -[:-20] ?[b,{-}]"
     assert not compare(fused, joined).equal
     assert not compare(joined, fused).equal
+
+
+@pytest.mark.parametrize("protocol", ["published", "released"])
+def test_a_hexagon_is_not_two_triangles(protocol: ProtocolName) -> None:
+    # Every corner has two single bonds to corners: only where the rings close tells the drawings apart.
+    triangles, hexagon = "*3(---)-[:90,5,,,draw=none]*3(---)", "*6(------)"
+    assert compare(hexagon, hexagon, protocol=protocol).equal
+    assert compare(triangles, triangles, protocol=protocol).equal
+    assert not compare(hexagon, triangles, protocol=protocol).equal
+    assert not compare(triangles, hexagon, protocol=protocol).equal
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from metrics.common.budget import Budget
 from metrics.traffic_rules.records import GroundTruth, Prediction
 from metrics.traffic_rules.rules import Rule, Sample, predicted_rules, true_rules
-from metrics.traffic_rules.tasks import TASKS, Counts
+from metrics.traffic_rules.tasks import TASKS, Counts, distinct_edges
 from tests.metrics.traffic_rules import oracle
 
 
@@ -74,6 +74,11 @@ def test_edges_of_a_rule_that_matches_none_are_wrong(matches: str | None) -> Non
     assert TASKS["correspondence"](*pair) == Counts(right=0, predicted=1, true=1)
     assert TASKS["rule_extraction"](*pair) == Counts(1, 1, 1)
     assert TASKS["overall"](*pair) == Counts(1, 1, 1)
+
+
+def test_edges_are_of_rules_with_a_name_each_once_and_in_order() -> None:
+    _, found = rules([], [predicted("b", BUS, "2", "1", "2"), predicted(None, BUS, "3"), predicted("a", BUS, "1")])
+    assert list(distinct_edges(found)) == [("b", "2"), ("b", "1"), ("a", "1")]
 
 
 def test_names_are_text_whatever_their_json_type() -> None:

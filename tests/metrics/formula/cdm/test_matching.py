@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from metrics.formula.cdm.visual_class import look
 from metrics.formula.render.boxes import Boxes
 
 
-def row(tokens: str, gap: float = 30.0) -> Boxes:
+def row(tokens: Sequence[str], gap: float = 30.0) -> Boxes:
     """Tokens side by side, each 20 x 20 pixels, the next `gap` further on."""
     boxes = np.array([[index * gap, 10, index * gap + 20, 30] for index in range(len(tokens))])
     return Boxes(tuple(tokens), boxes, (len(tokens) * gap, 40.0))
@@ -67,6 +68,16 @@ def test_a_wrong_token_and_a_missing_one() -> None:
 def test_an_empty_side_matches_nothing() -> None:
     assert match(row(""), row("ab")).pairs == ()
     assert match(row("ab"), row("")).pairs == ()
+
+
+@pytest.mark.parametrize(("longer", "taken"), [(10, 3), (40, 4)])
+def test_looking_the_same_costs_as_much_as_0_005(longer: int, taken: int) -> None:
+    # One place further costs 0.15 / longer, and the boxes add 0.05 * 2 / longer / 4 or less: above 0.015 for 10 tokens,
+    # so the token at the place itself is taken, and below 0.0045 for 40, so the same token one place on is.
+    others = [chr(0x4E00 + index) for index in range(longer - 2)]
+    truth = row([*others[:3], r"\le", *others[3:]])
+    prediction = row([*others[:3], r"\leq", r"\le", *others[3:]])
+    assert dict(match(truth, prediction).pairs)[3] == taken
 
 
 def test_two_matches_are_kept_wherever_they_are() -> None:

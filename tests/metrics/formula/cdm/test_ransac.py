@@ -18,8 +18,8 @@ def mean(points: list[Point]) -> Point:
     return sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
 
 
-def plainly_largest_agreement(source: list[Point], target: list[Point]) -> set[int]:
-    """One run of RANSAC: 50 trials of 2 samples, 20 pixels, trial by trial."""
+def plainly_largest_agreement(source: list[Point], target: list[Point], stops_early: bool = True) -> set[int]:
+    """One run of RANSAC: 50 trials of 2 samples, 20 pixels, trial by trial, or until enough were tried."""
     count = len(source)
     middle = mean(source)
     best: set[int] | None = None
@@ -43,7 +43,7 @@ def plainly_largest_agreement(source: list[Point], target: list[Point]) -> set[i
         squares = sum(residual**2 for residual in residuals)
         if best is None or (len(agreeing), -squares) > (len(best), -best_squares):
             best, best_squares = agreeing, squares
-            if agreeing:
+            if agreeing and stops_early:
                 miss = max(1 - (len(agreeing) / count) ** 2, 2.0**-52)
                 needed = math.ceil(math.log(2.0**-52) / math.log(min(miss, 1 - 2.0**-52)))
                 trials = min(trials, needed)
@@ -52,7 +52,7 @@ def plainly_largest_agreement(source: list[Point], target: list[Point]) -> set[i
     return best or set()
 
 
-def plainly_consistent(source: list[Point], target: list[Point]) -> list[bool]:
+def plainly_consistent(source: list[Point], target: list[Point], stops_early: bool = True) -> list[bool]:
     if len(source) <= 2:
         return [True] * len(source)
     kept: set[int] = set()
@@ -60,7 +60,9 @@ def plainly_consistent(source: list[Point], target: list[Point]) -> list[bool]:
         rest = [index for index in range(len(source)) if index not in kept]
         if len(rest) <= 2:
             break
-        agreeing = plainly_largest_agreement([source[index] for index in rest], [target[index] for index in rest])
+        agreeing = plainly_largest_agreement(
+            [source[index] for index in rest], [target[index] for index in rest], stops_early
+        )
         if not agreeing:
             break
         kept |= {rest[index] for index in agreeing}
@@ -82,6 +84,15 @@ def test_a_plain_reading_keeps_the_same(seed: int, count: int, noise: float, mov
     source, target = points(np.random.default_rng(seed), count, noise, moved)
     found = consistent(np.reshape(source, (count, 2)), np.reshape(target, (count, 2)))
     assert found.tolist() == plainly_consistent(source, target)
+
+
+@pytest.mark.parametrize("seed", [3, 320, 407, 623])
+def test_trials_end_once_enough_were_tried(seed: int) -> None:
+    # With 50 trials in any case, a later sample would give other matches here.
+    source, target = points(np.random.default_rng(seed), 12, 5.0, 0.1)
+    found = consistent(np.reshape(source, (12, 2)), np.reshape(target, (12, 2))).tolist()
+    assert found == plainly_consistent(source, target)
+    assert found != plainly_consistent(source, target, stops_early=False)
 
 
 @pytest.mark.parametrize(("shift", "kept"), [(20.0, False), (19.999, True)])
