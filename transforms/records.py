@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from transforms.collector import no_collection
 from transforms.io import zstd
 
 GROUND_TRUTH = -1
@@ -98,13 +100,15 @@ class Framed(msgspec.Struct, frozen=True):
         Raises msgspec.ValidationError or msgspec.DecodeError where it is none, RecursionError where it is too deep.
         """
         decode = msgspec.msgpack.decode if self.encoding == MSGPACK else msgspec.json.decode
-        return decode(self.payload, type=kind)
+        with no_collection() if len(self.payload) >= COMPRESSED_FROM else nullcontext():
+            return decode(self.payload, type=kind)
 
     def text(self) -> str:
         """Returns the beginning of the payload as JSON text, for a person."""
         payload = self.payload
         if self.encoding == MSGPACK:
-            payload = msgspec.json.encode(msgspec.msgpack.decode(payload))
+            with no_collection():
+                payload = msgspec.json.encode(msgspec.msgpack.decode(payload))
         return shortened(payload)
 
 

@@ -86,8 +86,10 @@ def score_text_blocks(
     truth: TextBlocks, prediction: TextBlocks | None, options: ChartOptions, budget: Budget
 ) -> TaskScore:
     """Scores task 2 of one chart; no prediction scores 0, two empty lists of blocks score 1."""
-    truths = Blocks.of(truth, budget)
-    predictions = Blocks.of(prediction, budget)
+    with budget.reading("ground_truth"):
+        truths = Blocks.of(truth, budget)
+    with budget.reading("prediction"):
+        predictions = Blocks.of(prediction, budget)
     budget.spend(pair_steps(len(truths), len(predictions), 4))
     match = match_published if options.protocol == "published" else match_released
     matching = match(truths, predictions, options, budget)

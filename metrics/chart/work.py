@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 # The fixed cost of comparing two series, lines or point sets, whatever they hold.
-PAIR_OF_SERIES = 60
+PAIR_OF_SERIES = 100
 
 
 def pair_steps(rows: int, columns: int, passes: int = 1) -> int:

@@ -169,15 +169,21 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         predicted: Reading | None = None
         if prediction is not None:
             self.check_length("prediction", prediction.text)
-            predicted = read_line(prediction.text, protocol, numbers, budget)
-        true = read_line(truth.text, protocol, numbers, budget)
+            with budget.reading("prediction"):
+                predicted = read_line(prediction.text, protocol, numbers, budget)
+        with budget.reading("ground_truth"):
+            true = read_line(truth.text, protocol, numbers, budget)
         if true.problems:
             raise RejectedRecord("ground_truth", f"a \\chemfig region cannot be read: {true.problems[0]}")
         beside_chemfig = (
             self.options.normalize_text or true.is_chemfig or (predicted is not None and predicted.is_chemfig)
         )
-        truth_line = comparable(true, protocol, beside_chemfig, budget)
-        predicted_line = None if predicted is None else comparable(predicted, protocol, beside_chemfig, budget)
+        with budget.reading("ground_truth"):
+            truth_line = comparable(true, protocol, beside_chemfig, budget)
+        predicted_line = None
+        if predicted is not None:
+            with budget.reading("prediction"):
+                predicted_line = comparable(predicted, protocol, beside_chemfig, budget)
         pairs = self.pairs(truth_line, predicted_line, budget)
         return Comparison(truth_line, predicted_line, pairs), list(predicted.problems) if predicted is not None else []
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from metrics.benchmark import RejectedRecord
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from metrics.benchmark import RejectedRecord, Side
 
 
 class OutOfBudget(RejectedRecord):
@@ -19,11 +23,17 @@ class Budget:
 
     def __init__(self, max_steps: int) -> None:
         self._max_steps = max_steps
+        self._read: Counter[Side] = Counter()
         self.steps = 0
         """The steps counted so far."""
 
+    @property
+    def left(self) -> int:
+        """The steps that may still be spent."""
+        return self._max_steps - self.steps
+
     def spend(self, steps: int) -> None:
-        """Counts `steps`; raises OutOfBudget once there are more than `max_steps`."""
+        """Counts `steps`; raises OutOfBudget, of side "sample", once there are more than `max_steps`."""
         self.steps += steps
         if self.steps > self._max_steps:
             raise OutOfBudget(
@@ -31,3 +41,25 @@ class Budget:
                 f"scoring takes more work than max_steps={self._max_steps} allows (at least {self.steps} steps): raise "
                 "max_steps, or leave the sample out",
             )
+
+    @contextmanager
+    def reading(self, side: Side) -> Iterator[None]:
+        """Counts the steps spent within it as the reading of `side`: what that record costs by itself.
+
+        Where the steps run out within it, OutOfBudget is of the side whose reading took more than half of `max_steps`,
+        so that a prediction that takes long to read does not take its ground truth out of the score. Where both sides
+        did, or neither, it is of side "sample".
+        """
+        before = self.steps
+        try:
+            yield
+        except OutOfBudget as exceeded:
+            self._read[side] += self.steps - before
+            large = [each for each, steps in self._read.items() if 2 * steps > self._max_steps]
+            if len(large) != 1:
+                raise
+            name, steps = large[0].replace("_", " "), self._read[large[0]]
+            raise OutOfBudget(
+                large[0], f"{exceeded.message}; {steps} of the steps are to read the {name}"
+            ) from exceeded
+        self._read[side] += self.steps - before

@@ -113,8 +113,10 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         return draw_regions(truth.regions or [], (prediction.regions if prediction else None) or [], details)
 
     def _overlaps(self, figure: Figure, budget: Budget) -> Overlaps:
-        budget.spend(self._steps_to_locate(figure.truths, figure.located))
-        budget.spend(self._steps_to_locate(figure.predictions, figure.detections))
+        with budget.reading("ground_truth"):
+            budget.spend(self._steps_to_locate(figure.truths, figure.located))
+        with budget.reading("prediction"):
+            budget.spend(self._steps_to_locate(figure.predictions, figure.detections))
         truths = locate(figure.truths, figure.located, self.options.geometry)
         detections = locate(figure.predictions, figure.detections, self.options.geometry)
         try:

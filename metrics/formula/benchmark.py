@@ -11,9 +11,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side
-from metrics.common.budget import Budget
+from metrics.common.budget import Budget, OutOfBudget
 from metrics.formula.cdm.bleu import ORDER, BleuCounts, bleu
-from metrics.formula.cdm.scoring import Reading, Rendering, drawing_cost, read, render, score_pair, typesetting_cost
+from metrics.formula.cdm.scoring import (
+    Reading,
+    Rendering,
+    drawing_cost,
+    matching_cost,
+    read,
+    render,
+    score_pair,
+    typesetting_cost,
+)
 from metrics.formula.cdm.totals import RANGES, range_label, sample_score
 from metrics.formula.draw import draw_pairs
 from metrics.formula.formula_pair import FormulaPair
@@ -44,30 +53,54 @@ class _Read:
 
 
 class _Budgets(Allowance):
-    """Charges each sample of a batch for the processes of TeX that its formulas need; one may belong to many."""
+    """Charges each sample of a batch for the processes of TeX that its formulas need; one may belong to many.
+
+    Which of its formulas need one shows in an order that depends on the batch. So each side may spend half of what the
+    sample has left after reading, and the verdict does not depend on that order.
+    """
 
     def __init__(self, samples: Sequence[_Read | RejectedRecord]) -> None:
-        self._samples: dict[Marked, list[int]] = {}
-        self._budgets = [None if isinstance(sample, RejectedRecord) else sample.budget for sample in samples]
-        self.rejected: dict[int, RejectedRecord] = {}
+        self._users: dict[Marked, list[tuple[int, Side]]] = {}
+        self._left: dict[tuple[int, Side], int] = {}
         for number, sample in enumerate(samples):
             if isinstance(sample, _Read):
-                for formula in {reading.marked for pair in sample.readings for reading in pair if reading}:
-                    if formula is not None:
-                        self._samples.setdefault(formula, []).append(number)
+                for side, formulas in zip(_SIDES, _formulas(sample), strict=True):
+                    self._left[number, side] = sample.budget.left // 2
+                    for formula in formulas:
+                        self._users.setdefault(formula, []).append((number, side))
 
     def wanted(self, formula: Marked) -> bool:
-        return any(number not in self.rejected for number in self._samples[formula])
+        return any(self._within(number, side) for number, side in self._users[formula])
 
     def alone(self, formula: Marked) -> bool:
-        for number in self._samples[formula]:
-            budget = self._budgets[number]
-            if number not in self.rejected and budget is not None:
-                try:
-                    budget.spend(START_STEPS)
-                except RejectedRecord as rejected:
-                    self.rejected[number] = rejected
+        for user in self._users[formula]:
+            self._left[user] -= START_STEPS
         return self.wanted(formula)
+
+    def _within(self, number: int, side: Side) -> bool:
+        return self._left[number, side] >= 0 and self._left[number, "ground_truth"] >= 0
+
+    def rejection(self, number: int, max_steps: int) -> RejectedRecord | None:
+        """Returns why a sample of the batch is not scored once all is typeset; None where it is."""
+        for side in _SIDES:
+            if self._left[number, side] < 0:
+                return OutOfBudget(
+                    side,
+                    "so many formulas have to be typeset alone, because of errors or of their size, that scoring takes "
+                    f"more work than max_steps={max_steps} allows: raise max_steps, or leave the sample out",
+                )
+        return None
+
+
+_SIDES: tuple[Side, ...] = ("ground_truth", "prediction")
+
+
+def _formulas(sample: _Read) -> tuple[set[Marked], set[Marked]]:
+    """The formulas of the ground truth, and those of the prediction alone."""
+    truths, predictions = (
+        {reading.marked for pair in sample.readings if (reading := pair[side]) and reading.marked} for side in (0, 1)
+    )
+    return truths, predictions - truths
 
 
 class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions]):
@@ -138,8 +171,8 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         for number, sample in enumerate(group):
             if isinstance(sample, RejectedRecord):
                 results.append(sample)
-            elif number in budgets.rejected:
-                results.append(budgets.rejected[number])
+            elif rejection := budgets.rejection(number, self.options.max_steps):
+                results.append(rejection)
             else:
                 try:
                     if images:
@@ -168,12 +201,18 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         document = sample.truth.document is not None
         read_pairs = []
         for pair in pairs:
-            truth = self._reading(pair.truth, readings, budget)
-            prediction = self._reading(pair.prediction, readings, budget)
+            with budget.reading("ground_truth"):
+                truth = self._reading(pair.truth, readings, budget)
+            with budget.reading("prediction"):
+                prediction = self._reading(pair.prediction, readings, budget)
             if not document:
                 _refuse_too_large("ground_truth", truth)
                 _refuse_too_large("prediction", prediction)
-            budget.spend(typesetting_cost(truth, prediction))
+            with budget.reading("ground_truth"):
+                budget.spend(typesetting_cost(truth))
+            with budget.reading("prediction"):
+                budget.spend(typesetting_cost(prediction))
+            budget.spend(matching_cost(truth, prediction))
             read_pairs.append((truth, prediction))
         return _Read(tuple(pairs), tuple(read_pairs), document, budget)
 

@@ -45,7 +45,10 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         Raises RejectedRecord where the ids of the true rules are not unique, or a record is beyond the limits.
         """
         sample = Sample(Budget(self.options.max_steps), frozenset(self.options.ignore_properties))
-        true, predicted = true_rules(truth, sample), predicted_rules(prediction, sample)
+        with sample.budget.reading("ground_truth"):
+            true = true_rules(truth, sample)
+        with sample.budget.reading("prediction"):
+            predicted = predicted_rules(prediction, sample)
         statistics: dict[str, float] = {}
         columns: dict[str, float | None] = {}
         for task, count in TASKS.items():

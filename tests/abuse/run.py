@@ -24,6 +24,7 @@ from tests.abuse.case import Case
 from tests.bench.measure import processor_seconds
 from tests.plain_loop import comparable, make_benchmark
 from transforms.blas import one_blas_thread
+from transforms.collector import no_collection
 from transforms.io.json_depth import deeper_than
 
 MAX_SECONDS = 5.0
@@ -161,11 +162,12 @@ def _decoded(benchmark: Benchmark[Any, Any, Any], truth: str, prediction: str | 
     for text in (truth, prediction or ""):
         if deeper_than(text.encode(), depth):
             raise msgspec.ValidationError(f"nested more than {depth} deep")
-    return Pair(
-        sample_id,
-        msgspec.json.decode(truth, type=benchmark.truth_type),
-        None if prediction is None else msgspec.json.decode(prediction, type=benchmark.prediction_type),
-    )
+    with no_collection():
+        return Pair(
+            sample_id,
+            msgspec.json.decode(truth, type=benchmark.truth_type),
+            None if prediction is None else msgspec.json.decode(prediction, type=benchmark.prediction_type),
+        )
 
 
 def _verdict(result: _Result) -> str:

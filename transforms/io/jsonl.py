@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
 import msgspec
+import numpy as np
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
@@ -23,6 +24,7 @@ READ_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"
 _LINE_MARKS = len(BOM) + len(b"\r\n")
 _SPACE = ord(" ")
+_LINE_END = ord("\n")
 _BLANK = re.compile(rb"[ \t\n\r\x0b\x0c]+")
 
 
@@ -151,13 +153,17 @@ class LineReader:
 
     def _behind_blank_lines(self, chunk: bytes, at: int) -> int:
         """Returns where in `chunk` the first line starts that is not blank, or not known to be; `at` starts a line."""
-        blank = _BLANK.match(chunk, at)
-        behind = chunk.rfind(b"\n", at, blank.end()) + 1 if blank else 0
+        if not at and chunk.isspace():
+            end = len(chunk)
+        else:
+            blank = _BLANK.match(chunk, at)
+            end = blank.end() if blank else at
+        behind = chunk.rfind(b"\n", at, end) + 1
         if behind <= at:
             return at
         self._position += behind - at
         if self._line:
-            self._line += chunk.count(b"\n", at, behind)
+            self._line += int(np.count_nonzero(np.frombuffer(chunk, np.uint8, behind - at, at) == _LINE_END))
         return behind
 
     def _hold(self, more: Any) -> None:

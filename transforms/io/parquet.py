@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 
+from transforms.collector import no_collection
 from transforms.io.files import OpenParquet, Part, SourceFile, open_parquet, stored_bytes, unreadable
 from transforms.io.json_depth import deeper_than
 from transforms.io.parquet_plan import GroupPlan, plan_group
@@ -211,7 +212,8 @@ def _rows(batch: Any, first: int, structured: Collection[str], depth_limit: int)
     names = batch.schema.names
     json_columns = [i for i, field in enumerate(batch.schema) if _holds_json(field, structured)]
     try:
-        values = [column.to_pylist(maps_as_pydicts="lossy") for column in batch.columns]
+        with no_collection():
+            values = [column.to_pylist(maps_as_pydicts="lossy") for column in batch.columns]
     except _NOT_CONVERTED:
         if batch.num_rows > 1:
             for offset in range(batch.num_rows):

@@ -105,11 +105,14 @@ def read(text: str, options: FormulaOptions, budget: Budget) -> Reading:
     return Reading(form.tokens, source, steps=steps)
 
 
-def typesetting_cost(truth: Reading | None, prediction: Reading | None) -> int:
-    """Returns the steps of typesetting and matching a pair of formulas."""
-    readings = [reading for reading in (truth, prediction) if reading is not None]
-    steps = sum(reading.marked.steps for reading in readings if reading.marked is not None)
-    return steps + (matching_steps(*(reading.labels for reading in readings)) if len(readings) == 2 else 0)
+def typesetting_cost(reading: Reading | None) -> int:
+    """Returns the steps of typesetting a formula."""
+    return 0 if reading is None or reading.marked is None else reading.marked.steps
+
+
+def matching_cost(truth: Reading | None, prediction: Reading | None) -> int:
+    """Returns the steps of matching a pair of formulas once they are typeset; 0 where a side is not there."""
+    return 0 if truth is None or prediction is None else matching_steps(truth.labels, prediction.labels)
 
 
 def render(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from metrics.benchmark import RejectedRecord, Side
-from metrics.common.budget import Budget, OutOfBudget
+from metrics.common.budget import Budget
 from metrics.formula.documents.dialects import Dialect, predicted_formulas
 from metrics.formula.documents.extract import Formula, latex_formulas
 from metrics.formula.documents.match import PUBLISHED_THRESHOLDS, match_formulas
@@ -66,10 +66,8 @@ def paired_formulas(
 def _formulas(text: str, dialect: Dialect, side: Side, budget: Budget, max_formulas: int) -> list[Formula]:
     if len(text) > MAX_CHARACTERS:
         raise RejectedRecord(side, f"document: {len(text):,} characters, of which {MAX_CHARACTERS:,} are allowed")
-    try:
+    with budget.reading(side):
         found = latex_formulas(text, budget) if side == "ground_truth" else predicted_formulas(text, dialect, budget)
-    except OutOfBudget as passed:
-        raise RejectedRecord(side, f"document: {passed.message}") from None
     if len(found) > max_formulas:
         raise RejectedRecord(
             side, f"the document has {len(found):,} displayed formulas; max_formulas is {max_formulas:,}"

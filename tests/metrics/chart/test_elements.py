@@ -142,7 +142,7 @@ def test_the_work_of_elements_is_counted() -> None:
     assert steps("Vertical box", {"boxplots": plots}) == pytest.approx(5 * table + 2 * assignment, abs=80)
     lines = [points((0, place), (9, 1)) for place in range(100)]
     # Each pair of lines costs 60, and its points; then the assignment.
-    assert steps("Line", {"lines": lines}) == pytest.approx(100**2 * (60 + 2 * 2 / 20) + 100**3 / 1200, abs=50)
+    assert steps("Line", {"lines": lines}) == pytest.approx(100**2 * (100 + 2 * 2 / 20) + 100**3 / 1200, abs=50)
 
 
 def test_box_plot_lines_are_matched_within_their_class() -> None:

@@ -359,13 +359,13 @@ def test_the_work_of_series_is_counted() -> None:
         return work({"task1": chart_type(kind), "task6": items}, {"task6": items}, tasks=["task6b"])
 
     # Two tables of pairs and the assignment of 300 to 300; then that of the one series.
-    assert steps("Scatter", 1, 300) == pytest.approx(300**2 / 20 + 300**3 / 1200, abs=100)
+    assert steps("Scatter", 1, 300) == pytest.approx(100 + 300**2 / 20 + 300**3 / 1200, abs=100)
     # Labels of 1 to 3 characters: one word for each on one side, 790 characters on the other.
     labels = 2 * 300**2 / 20 + 300 * 790 / 80
-    assert steps(BAR, 1, 300) == pytest.approx(300**2 / 20 + 300**3 / 1200 + labels, abs=100)
-    assert steps("Line", 1, 300) == pytest.approx(60 + 600, abs=50)
+    assert steps(BAR, 1, 300) == pytest.approx(100 + 300**2 / 20 + 300**3 / 1200 + labels, abs=100)
+    assert steps("Line", 1, 300) == pytest.approx(100 + 600, abs=50)
     assert steps("Line", 100, 3) == pytest.approx(
-        100**2 * (60 + 6) + 100**3 / 1200 + 100**2 / 10 + 100 * 290 / 80, abs=50
+        100**2 * (100 + 6) + 100**3 / 1200 + 100**2 / 10 + 100 * 290 / 80, abs=50
     )
 
 

@@ -95,10 +95,19 @@ def test_a_long_text_is_rejected() -> None:
     assert rejected.value.side == "prediction"
 
 
-def test_too_much_work_rejects_the_sample() -> None:
-    with pytest.raises(RejectedRecord, match="max_steps=100") as rejected:
-        score(ETHANOL * 10, ETHANOL * 10, max_steps=100)
-    assert rejected.value.side == "sample"
+@pytest.mark.parametrize(("times", "side"), [((30, 1), "ground_truth"), ((1, 30), "prediction"), ((3, 3), "sample")])
+def test_too_much_work_rejects_what_takes_too_long_to_read_or_the_sample(times: tuple[int, int], side: str) -> None:
+    limit = _steps(ETHANOL * 3) - 1
+    with pytest.raises(RejectedRecord, match=f"max_steps={limit}") as rejected:
+        score(ETHANOL * times[0], ETHANOL * times[1], max_steps=limit)
+    assert rejected.value.side == side
+
+
+def _steps(text: str) -> int:
+    """The steps of reading a line on both sides and comparing the molecules."""
+    budget = Budget(10**9)
+    make_benchmark("chemistry").compared(ChemistryTruth(text), ChemistryPrediction(text), budget)  # type: ignore[attr-defined]
+    return budget.steps
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def test_a_sample_whose_formulas_cost_too_much_together_is_rejected() -> None:
         benchmark.teardown()
     assert isinstance(first, SampleScore)
     assert isinstance(second, RejectedRecord)
-    assert second.side == "sample"
+    assert second.side == "prediction"
     assert "max_steps=100000" in second.message
 
 
@@ -193,7 +193,7 @@ def test_processes_of_their_own_are_charged_to_the_sample_and_to_it_alone(order:
     finally:
         benchmark.teardown()
     assert isinstance(results[0], RejectedRecord)
-    assert results[0].side == "sample"
+    assert results[0].side == "prediction"
     assert results[1] == alone[0]
 
 
