@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tests.abuse.case import Case
 
+BENCHMARK = "formula"
 LENGTH = 900_000
 """Characters of a repeated text: what `max_steps` lets by, or stops late."""
 

@@ -174,7 +174,7 @@ def check() -> list[tuple[str, float, int, str]]:
             done = _run("read", str(path), str(Path(folder) / "z.jsonl"))
             path.unlink()
             if done.returncode:
-                rows.append((name, 0.0, 0, f"FAILED with code {done.returncode}: {done.stderr[-300:]}"))
+                rows.append((name, 0.0, 0, f"failed: code {done.returncode}: {done.stderr[-300:]}"))
                 continue
             seconds, peak, outcome = json.loads(done.stdout)
             within = seconds <= MAX_SECONDS and peak <= MAX_BYTES
