@@ -1,6 +1,6 @@
 """A result is replaced in one step: whatever fails or stops, a reader sees one run, whole.
 
-Faults are tried at a sample of the steps; `pytest -m every_step tests/transforms/io/test_publication.py` tries each of them.
+Faults are tried at a sample of the steps; `-m every_step` on this file tries each of them.
 """
 
 from __future__ import annotations
