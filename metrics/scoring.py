@@ -96,7 +96,7 @@ def _checked(result: Result) -> Result:
         columns = {name: _measured(name, value) for name, value in result.columns.items()}
         details = msgspec.Raw(msgspec.json.encode(result.details))
         return SampleScore(result.statistics, columns, details, result.coverage)
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
         return RejectedRecord("sample", explain(error))
 
 

@@ -89,7 +89,7 @@ def _without_inputs(annotation: Part) -> dict[str, Any]:
     try:
         read_json(annotation.content)
         record = msgspec.json.decode(annotation.content.removeprefix(BOM_UTF8), type=dict[str, Any])
-    except ValueError as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise UnreadableSource(f"{annotation.path}: not a JSON object: {error}") from error
     for task in TASKS:
         if isinstance(record.get(task), dict):

@@ -156,7 +156,7 @@ def _read(output: str, run_id: str) -> Claim | None:
     """Returns a claim; None where it has been withdrawn, or is none."""
     try:
         return msgspec.json.decode(read_bytes(_path(output, run_id, CLAIM)), type=Claim)
-    except (*STORAGE_ERRORS, msgspec.MsgspecError):
+    except (*STORAGE_ERRORS, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 

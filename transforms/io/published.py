@@ -76,7 +76,7 @@ def find_published(output: str, layout: Layout) -> Published | None:
     It is the one that the link OUTPUT/.NAME/current points to; without one, the one of the last manifest
     OUTPUT/.NAME/NUMBER-RUN-ID.json; without one, what is there under the plain names.
 
-    Raises one of STORAGE_ERRORS where the output cannot be read.
+    Raises one of STORAGE_ERRORS where the output cannot be read, or its manifest is damaged.
     """
     hidden = posixpath.join(output, layout.hidden)
     if is_on_disk(output):
@@ -86,10 +86,16 @@ def find_published(output: str, layout: Layout) -> Published | None:
             return _plain(root, layout, posixpath.basename(root).partition("-")[0])
     manifests = manifest_names(output, layout)
     if manifests:
-        document = read_bytes(posixpath.join(hidden, manifests[-1]))
-        manifest = msgspec.json.decode(document, type=Manifest)
+        manifest = _decode_manifest(posixpath.join(hidden, manifests[-1]))
         return Published(manifest.run_id, {name: posixpath.join(output, path) for name, path in manifest.files.items()})
     return _plain(output, layout, "")
+
+
+def _decode_manifest(path: str) -> Manifest:
+    try:
+        return msgspec.json.decode(read_bytes(path), type=Manifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise OSError(f"{path} is damaged ({error})") from error
 
 
 def manifest_names(output: str, layout: Layout) -> list[str]:

@@ -109,7 +109,7 @@ def test_images_that_cannot_be_measured(content: bytes) -> None:
         convert(("images", "pictures/a.png", content))
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff\xfe", b'{"task1": "\xff"}'])
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff\xfe", b'{"task1": "\xff"}', b'{"a":' * 10**5])
 def test_files_that_are_no_json_objects(content: bytes) -> None:
     with pytest.raises(UnreadableSource, match=r"gt/a\.json"):
         convert(("json", "gt/a.json", content))

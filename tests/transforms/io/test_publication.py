@@ -25,7 +25,7 @@ from transforms.io.claim import LEASE_S, STAGING, Claim, Process, held_claim
 from transforms.io.publication import clean_up, own_output, owned_output, publish
 from transforms.io.published import Layout, TakenOver, find_published
 from transforms.io.staging import StageBundles, StagedFolder, mark_abandoned, staging_folder
-from transforms.io.storage import delete_files, list_folder, read_bytes
+from transforms.io.storage import delete_files, list_folder, read_bytes, write_file
 from transforms.publish import LineWriter
 from transforms.records import InputProblem
 
@@ -146,6 +146,19 @@ def test_a_result_is_there_by_plain_names_and_by_the_one_that_counts(output: str
         assert found
         assert found.run_id == run_id
         assert leftovers(output) == []
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "links"])
+@pytest.mark.parametrize("damaged", [b"", b"[]", b'{"run_id": 1, "files": {}}', b'{"run_id": "\xff", "files": {}}'])
+def test_a_damaged_manifest_is_an_error_of_the_storage_that_names_it(output: str, damaged: bytes) -> None:
+    evaluate(output, "a1", "first")
+    hidden = posixpath.join(output, LAYOUT.hidden)
+    (manifest,) = (name for name in list_folder(hidden) if name.endswith(".json"))
+    write_file(posixpath.join(hidden, manifest), damaged)
+    with pytest.raises(OSError, match=f"{manifest} is damaged"):
+        find_published(output, LAYOUT)
+    with pytest.raises(InputProblem, match=f"{manifest} is damaged"):
+        evaluate(output, "b2", "second")
 
 
 @pytest.mark.parametrize("earlier", [True, False])
