@@ -1,24 +1,37 @@
 """`python -m tests.mutants COSMIC_RAY FOLDER [MODULE ...]` changes modules, one operator at a time.
 
 COSMIC_RAY: the program of https://cosmic-ray.readthedocs.io. FOLDER: a copy of the project is made there, and changed.
-The tests run in the environment of this Python. A run that was ended goes on where it was, unless the module changed.
+The tests run in the environment of this Python, in forks of a process that has imported what they need. A run that was
+ended goes on where it was, unless the module changed; changes that no test noticed are tried again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
+import os
+import resource
+import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants.modules import EXPLAINED, MODULES
 
 PROJECT = Path(__file__).resolve().parents[2]
-_COPIED = ("metrics", "transforms", "pipelines", "tests", "pyproject.toml", "setup.py", "README.md", "configs")
+_COPIED = (
+    "metrics", "transforms", "pipelines", "tests", "configs", "docs", "beamscore.py", "pyproject.toml", "setup.py",
+    "README.md",
+)  # fmt: skip
+_ASK = Path(__file__).with_name("ask.py")
+_PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutants")
 _TIMES_SLOWER = 10
 _LEAST_SECONDS = 30.0
 _EXCLUDED = ["core/ReplaceBinaryOperator_BitOr_.*", "core/RemoveDecorator"]
@@ -37,18 +50,56 @@ class Mutant:
 def mutants(cosmic_ray: Path, folder: Path, module: str) -> list[Mutant]:
     """Returns what became of each change of a module."""
     tree, name = folder / "tree", module.replace("/", "-")
-    config, session = folder / f"{name}.toml", folder / f"{name}.sqlite"
-    # Not the bytes that Python has cached: a change and its reversal may fall into one second.
-    command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *MODULES[module]]
-    started = time.monotonic()
-    subprocess.run(command, cwd=tree, check=True, stdout=subprocess.DEVNULL)
+    config, session, source = (folder / f"{name}{suffix}" for suffix in (".toml", ".sqlite", ".source"))
+    content = (tree / module).read_text(encoding="utf-8")
+    known = session.exists() and source.exists() and source.read_text(encoding="utf-8") == content
+    with tempfile.TemporaryDirectory() as place, _forks(tree, f"{place}/socket", MODULES[module]) as seconds:
+        config.write_text(_config(module, [sys.executable, "-I", "-S", str(_ASK), f"{place}/socket"], seconds))
+        if known:
+            _forget_survivors(session)
+        else:
+            subprocess.run([cosmic_ray, "init", "--force", config, session], cwd=tree, check=True)
+            subprocess.run([cosmic_ray.with_name("cr-filter-operators"), session, config], cwd=tree, check=True)
+            source.write_text(content, encoding="utf-8")
+        subprocess.run([cosmic_ray, "exec", config, session], cwd=tree, check=True)
+    done = subprocess.run([cosmic_ray, "dump", session], cwd=tree, check=True, capture_output=True, text=True)
+    return [mutant for line in done.stdout.splitlines() if (mutant := _mutant(*json.loads(line))) is not None]
+
+
+@contextlib.contextmanager
+def _forks(tree: Path, socket: str, tests: Sequence[str]) -> Iterator[float]:
+    """Serves runs of `tests` at a socket; gives the wall time after which to give a run up."""
+    arguments = [*_PYTEST, *tests]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    # Not with -B: pytest keeps what it has made of the tests, which do not change.
+    command = [sys.executable, "-m", "pytest", *arguments]
+    subprocess.run(command, cwd=tree, env=environment, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     seconds = max(_LEAST_SECONDS, _TIMES_SLOWER * (time.monotonic() - started))
-    text = "\n".join(
+    limit = str(math.ceil(max(_LEAST_SECONDS, _TIMES_SLOWER * used)))
+    command = [sys.executable, "-B", "-m", "tests.mutants.forks", socket, limit, *arguments]
+    server = subprocess.Popen(command, cwd=tree, env=environment, stdout=subprocess.PIPE)
+    try:
+        assert server.stdout is not None
+        if server.stdout.readline() != b"ready\n":
+            raise RuntimeError("the runs of the tests cannot be served")
+        # Of a run that fails without any change, every change would seem to be noticed.
+        subprocess.run([sys.executable, "-I", "-S", _ASK, socket], check=True)
+        yield seconds
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _config(module: str, command: Sequence[str], seconds: float) -> str:
+    return "\n".join(
         [
             "[cosmic-ray]",
             f"module-path = {json.dumps(module)}",
             f"timeout = {seconds:.1f}",
-            f"test-command = {json.dumps(' '.join(command))}",
+            f"test-command = {json.dumps(shlex.join(command))}",
             "[cosmic-ray.distributor]",
             'name = "local"',
             "[cosmic-ray.filters.operators-filter]",
@@ -56,16 +107,12 @@ def mutants(cosmic_ray: Path, folder: Path, module: str) -> list[Mutant]:
             "",
         ]
     )
-    source = folder / f"{name}.source"
-    content = (tree / module).read_text(encoding="utf-8")
-    if not session.exists() or not source.exists() or source.read_text(encoding="utf-8") != content:
-        config.write_text(text)
-        subprocess.run([cosmic_ray, "init", "--force", config, session], cwd=tree, check=True)
-        subprocess.run([cosmic_ray.with_name("cr-filter-operators"), session, config], cwd=tree, check=True)
-        source.write_text(content, encoding="utf-8")
-    subprocess.run([cosmic_ray, "exec", config, session], cwd=tree, check=True)
-    done = subprocess.run([cosmic_ray, "dump", session], cwd=tree, check=True, capture_output=True, text=True)
-    return [mutant for line in done.stdout.splitlines() if (mutant := _mutant(*json.loads(line))) is not None]
+
+
+def _forget_survivors(session: Path) -> None:
+    """Has the changes that no test noticed tried again: there may be a test now."""
+    with contextlib.closing(sqlite3.connect(session)) as results, results:
+        results.execute("DELETE FROM work_results WHERE test_outcome = 'SURVIVED'")
 
 
 def _mutant(_: object, result: dict[str, str] | None) -> Mutant | None:
@@ -85,6 +132,10 @@ def main(cosmic_ray: Path, folder: Path, modules: Sequence[str]) -> int:
     for name in _COPIED:
         copy = shutil.copytree if (PROJECT / name).is_dir() else shutil.copy
         copy(PROJECT / name, tree / name)
+    # A change and its reversal may fall into one second, so that cached bytes are told apart by what is in the file.
+    kept = [str(tree / name) for name in ("metrics", "transforms", "pipelines", "tests")]
+    compile_all = [sys.executable, "-m", "compileall", "-q", "-f", "--invalidation-mode", "checked-hash", *kept]
+    subprocess.run(compile_all, check=True)
     unexplained = 0
     for module in modules or MODULES:
         found = mutants(cosmic_ray, folder, module)
