@@ -56,6 +56,7 @@ def test_the_order_of_replicates_does_not_matter(shares: list[float | None]) -> 
         ([0.5, 0.5], True),
         ([0.5, None], True),  # half of the replicates is enough
         ([0.5, None, None], False),
+        ([0.5, 0.5, 0.5, None, None, None, None], False),
         ([None, None], False),
     ],
 )
