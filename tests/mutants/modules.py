@@ -57,5 +57,19 @@ TRANSFORMS = {
 
 MODULES = {**STATISTICS, **MATCHERS, **TRANSFORMS}
 
-EXPLAINED: dict[tuple[str, str], str] = {}
+_SAME_LENGTH = "both are made of the same names or bytes, so that their lengths are equal"
+
+EXPLAINED: dict[tuple[str, str], str] = {
+    ("metrics/statistics/replicates.py", "halves[..., 1] = wholes >> (64 % FRACTION_BITS)"): "64 % 52 is 64 - 52",
+    (
+        "metrics/statistics/replicates.py",
+        "return cls(names, zlib.compress(halves.tobytes(), 5))",
+    ): "a little larger, same content",
+    (
+        "metrics/statistics/replicates.py",
+        "names = tuple(name for name, has_sum in zip(every, used.tolist(), strict=False) if has_sum)",
+    ): _SAME_LENGTH,
+    ("metrics/statistics/replicates.py", "return Sums(dict(zip(names, numbers, strict=False)))"): _SAME_LENGTH,
+    ("metrics/statistics/replicates.py", "@dataclass(frozen=True, slots=False)"): "slots save memory alone",
+}
 """By module and the line as it is changed: why no test need notice."""

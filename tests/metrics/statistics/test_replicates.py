@@ -42,6 +42,12 @@ def test_names_without_a_sum_in_any_replicate_take_no_room() -> None:
     assert PackedReplicates.of(sums_of([(never, {"a": 1})], 1)) == PackedReplicates.of(sums_of([], 1))
 
 
+def test_a_sum_that_is_below_one_in_every_replicate_is_kept() -> None:
+    once = next(unit for unit in range(1000) if Bootstrap(1).weights([unit])[1, 0] == 1)
+    (found,) = PackedReplicates.of(sums_of([(once, {"a": 0.5})], 1)).unpack(1)
+    assert found["a"] == 0.5
+
+
 def test_data_that_do_not_fit_are_refused() -> None:
     packed = PackedReplicates.of(sums_of([(1, {"a": 1, "b": 0.5})], 40))
     with pytest.raises(ValueError, match="have 1280 bytes where 39 of 32 are due"):  # 40 * 2 names * 16 bytes
