@@ -39,6 +39,7 @@ from metrics.registry import benchmark_class, benchmark_names  # noqa: E402
 from metrics.scoring import Missing, score_pairs  # noqa: E402
 from metrics.statistics.bootstrap import Bootstrap  # noqa: E402
 from metrics.version import VERSION  # noqa: E402
+from pipelines.api.records import json_records  # noqa: E402
 from pipelines.api.scorer import (  # noqa: E402
     SYSTEM,
     Plan,
@@ -108,8 +109,9 @@ def score(
 
 def _decode(record: Mapping[str, Any], kind: type[msgspec.Struct], side: Any) -> Any:
     try:
-        return msgspec.json.decode(msgspec.json.encode(dict(record)), type=kind)
-    except (msgspec.MsgspecError, RecursionError) as error:
+        (text,) = json_records([record], ())
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RejectedRecord(side, str(error)) from None
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from metrics.common.errors import explain
 from metrics.statistics.bootstrap import check_statistics
 
 Missing = Literal["wrong", "exclude"]
@@ -113,10 +114,3 @@ def _measured(name: str, value: Any) -> float | None:
             if math.isfinite(number):
                 return number + 0.0
     raise ValueError(f"per-sample metric {name}: must be a finite number or null, not {value!r:.80}")
-
-
-def explain(error: BaseException) -> str:
-    """Returns an error in words: its message, or its type where it has none."""
-    if isinstance(error, RecursionError):
-        return "nested deeper than can be read"
-    return str(error) or type(error).__name__

@@ -11,8 +11,8 @@ import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
+from metrics.common.errors import explain
 from metrics.converter import Converter, Part, UnreadableSource
-from metrics.scoring import explain
 from pipelines.config.errors import UsageError
 from transforms.io.files import match_glob
 from transforms.io.jsonl import open_uncompressed

@@ -10,8 +10,8 @@ import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
+from metrics.common.errors import explain
 from metrics.description import Description
-from metrics.scoring import explain
 from metrics.statistics.bootstrap import Bootstrap
 from metrics.statistics.sums import Sums
 from metrics.table import Table

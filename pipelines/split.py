@@ -10,8 +10,8 @@ import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
+from metrics.common.errors import explain
 from metrics.common.split import published_split
-from metrics.scoring import explain
 from pipelines.config.inputs import Inputs
 from transforms.io.record_files import WriteRecords, encoded
 from transforms.pair import PairBySample, PairedSample

@@ -84,6 +84,15 @@ def test_every_record_is_counted_with_what_became_of_it(toy_result: beamscore.Re
         assert counts == toy_result.coverage[side]
 
 
+def test_half_a_surrogate_pair_rejects_its_record_alone() -> None:
+    truths = [{"sample_id": "a", "text": "one"}, {"sample_id": "b", "text": "two"}]
+    broken = "\ud800"
+    found = beamscore.evaluate("toy", truths, [{"sample_id": "a", "text": broken}, {"sample_id": "b", "text": "two"}])
+    assert found.coverage["predictions"] == {"read": 2, "rejected": 1, "scored": 1}
+    with pytest.raises(beamscore.RejectedRecord):
+        beamscore.score("toy", {"text": "one"}, {"text": broken})
+
+
 def test_slices_are_those_of_the_samples(toy_result: beamscore.Result) -> None:
     assert {label: each.samples for label, each in toy_result.slices.items()} == {
         "words=null": 3, "words=x": 1, "words=y": 1

@@ -12,7 +12,7 @@ import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
-from metrics.scoring import explain
+from metrics.common.errors import explain
 from metrics.statistics.sums import Sums
 from transforms.counters import PROGRESS, Observed
 from transforms.io import json_depth as depth

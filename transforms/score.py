@@ -14,7 +14,8 @@ from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from metrics.benchmark import Benchmark, MissingTool, Pair
-from metrics.scoring import Missing, Outcome, Result, Status, explain, score_pairs
+from metrics.common.errors import explain
+from metrics.scoring import Missing, Outcome, Result, Status, score_pairs
 from transforms.blas import one_blas_thread
 from transforms.counters import PROGRESS, Observed, timing
 from transforms.pair import PairedSample

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, ClassVar
 import msgspec
 from PIL import Image, UnidentifiedImageError
 
+from metrics.common.errors import explain
 from metrics.converter import Converter, Part, UnreadableSource, read_json
 
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
@@ -90,7 +91,7 @@ def _without_inputs(annotation: Part) -> dict[str, Any]:
         read_json(annotation.content)
         record = msgspec.json.decode(annotation.content.removeprefix(BOM_UTF8), type=dict[str, Any])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise UnreadableSource(f"{annotation.path}: not a JSON object: {error}") from error
+        raise UnreadableSource(f"{annotation.path}: not a JSON object: {explain(error)}") from error
     for task in TASKS:
         if isinstance(record.get(task), dict):
             record[task] = {"output": record[task].get("output")}

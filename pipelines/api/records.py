@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -47,7 +48,12 @@ def _table_records(table: pa.Table, structured: Collection[str]) -> Iterator[byt
 def _json(record: Any) -> bytes:
     if not isinstance(record, (Mapping, msgspec.Struct)):
         raise TypeError(f"a record must be a mapping, not {type(record).__name__}")
-    return msgspec.json.encode(dict(record) if isinstance(record, Mapping) else record, enc_hook=_plain)
+    plain = dict(record) if isinstance(record, Mapping) else record
+    try:
+        return msgspec.json.encode(plain, enc_hook=_plain)
+    except UnicodeEncodeError:
+        # Half of a surrogate pair is no text. As an escape it is refused where the record is decoded, with this record.
+        return json.dumps(msgspec.to_builtins(plain, enc_hook=_plain)).encode()
 
 
 def _plain(value: Any) -> Any:

@@ -11,8 +11,9 @@ import msgspec
 import pyarrow as pa
 
 from metrics.benchmark import Benchmark, Pair
+from metrics.common.errors import explain
 from metrics.record_fields import record_fields
-from metrics.scoring import Missing, Outcome, explain, score_pairs
+from metrics.scoring import Missing, Outcome, score_pairs
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.intervals import percentile_intervals
 from pipelines.api.records import json_records
@@ -159,7 +160,7 @@ def _by_id(totals: Totals, side: Side, records: Iterator[bytes]) -> dict[str, by
         totals.coverage[f"{side}.read"] += 1
         try:
             sample_id = msgspec.json.decode(record, type=_Key).sample_id
-        except (msgspec.MsgspecError, RecursionError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             totals.coverage[f"{side}.rejected"] += 1
             totals.rejected.append(Rejected(side, None, explain(error)))
             continue
@@ -190,7 +191,7 @@ def _jobs(plan: Plan, totals: Totals, truths: Mapping[str, bytes], predictions: 
         if prediction is not None:
             try:
                 decoded = msgspec.json.decode(prediction, type=plan.benchmark.prediction_type)
-            except (msgspec.MsgspecError, RecursionError) as error:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 totals.rejected.append(Rejected("predictions", sample_id, explain(error)))
         unit = cluster_unit(cells.get(plan.cluster), sample_id) if plan.cluster else sample_id
         labels = slice_labels(columns, indexes, values)

@@ -12,7 +12,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.benchmark import RejectedRecord
-from metrics.scoring import explain
+from metrics.common.errors import explain
 from pipelines.cli.common import (
     DONE,
     add_command,

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.scoring import explain
+from metrics.common.errors import explain
 from metrics.statistics.bootstrap import check_statistics
 from pipelines.config.settings import LimitSettings
 from tests.abuse.case import Case

@@ -24,7 +24,7 @@ TRUTHS = [truth for truth, _ in (toy.sample(index, 0) for index in range(COUNT))
 
 COMMAND = """
 import os, signal, sys
-from pipelines import cli
+from pipelines.cli import main
 from tests import toy
 
 def killed(call, last, before):
@@ -40,7 +40,7 @@ toy.register()
 moment = sys.argv[1]
 if moment:
     os.rename = killed(os.rename, sys.argv[2], moment == "before")
-sys.exit(cli.main(sys.argv[3:]))
+sys.exit(main.main(sys.argv[3:]))
 """
 
 

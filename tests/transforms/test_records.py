@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.scoring import explain
+from metrics.common.errors import explain
 from transforms.records import (
     GROUND_TRUTH,
     JSON,

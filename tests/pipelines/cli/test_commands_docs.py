@@ -11,7 +11,7 @@ import pytest
 
 from tests.runs import command
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def command_lines() -> list[str]:

@@ -25,7 +25,7 @@ from tests.runs import command, evaluate, write_lines
 from transforms.io import zstd
 from transforms.records import InputProblem
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 RECORDS = [toy.sample(index, 0)[0] for index in range(6)]
 

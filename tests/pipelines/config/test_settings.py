@@ -13,7 +13,7 @@ from metrics.registry import benchmark_class
 from pipelines.config.errors import UsageError
 from pipelines.config.settings import BootstrapSettings, Configuration, Gate, Settings, load
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.runs import Run, evaluate, write_lines
 
-CORPORA = Path(__file__).parents[1] / "corpora"
+CORPORA = Path(__file__).parents[2] / "corpora"
 RULES = [{"id": 1, "properties": {"LaneType": "bus"}, "centerlines": ["a"]}]
 TRUTHS = [{"sample_id": f"s{index}", "rules": RULES} for index in range(4)]
 Records = list[dict[str, Any]]

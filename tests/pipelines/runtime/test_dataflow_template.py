@@ -24,7 +24,7 @@ from pipelines.runtime import dataflow_template
 from tests import toy
 from tests.runs import write_lines
 
-FOLDER = Path(__file__).parents[2] / "configs" / "dataflow"
+FOLDER = Path(__file__).parents[3] / "configs" / "dataflow"
 METADATA = json.loads((FOLDER / "metadata.json").read_bytes())
 PARAMETERS = {parameter["name"]: parameter for parameter in METADATA["parameters"]}
 

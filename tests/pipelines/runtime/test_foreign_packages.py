@@ -10,7 +10,7 @@ import pytest
 
 from tests.worker_pool import bare_environment
 
-CORPUS = Path(__file__).parents[1] / "corpora" / "traffic_rules"
+CORPUS = Path(__file__).parents[2] / "corpora" / "traffic_rules"
 PROGRAM = Path(sys.executable).with_name("beamscore")
 
 
@@ -45,6 +45,6 @@ def test_the_command_and_its_workers_import_what_is_installed(tmp_path: Path, mo
 def test_a_module_that_is_run_takes_the_packages_beside_its_own(tmp_path: Path) -> None:
     if not PROGRAM.exists():
         pytest.skip("needs beamscore installed for this Python")
-    done = evaluate(foreign(tmp_path, "metrics", "transforms"), sys.executable, "-m", "pipelines.cli.main",
+    done = evaluate(foreign(tmp_path, "metrics", "transforms"), sys.executable, "-m", "pipelines.cli",
                     more=("--processes", "2"))  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CORPUS = ROOT / "tests" / "corpora" / "chart"
 SAMPLES = 20_000
 MESSAGE = "beamscore: interrupted; the result of an earlier run, if any, is as it was\n"
@@ -51,7 +51,7 @@ def test_an_interrupted_run_leaves_nothing_behind(
     output = tmp_path / "out"
     inputs = [f"--ground-truth={corpus}/ground_truth.jsonl", f"--predictions={corpus}/predictions.jsonl"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "pipelines.cli.main", "evaluate", "chart", *inputs, f"--output={output}", *flags],
+        [sys.executable, "-m", "pipelines.cli", "evaluate", "chart", *inputs, f"--output={output}", *flags],
         cwd=ROOT,
         env={**os.environ, "TMPDIR": str(tmp_path)},
         stdout=subprocess.PIPE,
