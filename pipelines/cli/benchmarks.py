@@ -1,4 +1,4 @@
-"""`beamscore benchmarks`: lists the benchmarks and what their figures mean."""
+"""`beamscore benchmarks`: lists the benchmarks and what their metrics mean."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WIDTH = 100
 
 def add(commands: Any) -> None:
     """Adds the command."""
-    command = add_command(commands, "benchmarks", run, "list the benchmarks and what their figures mean")
+    command = add_command(commands, "benchmarks", run, "list the benchmarks and what their metrics mean")
     command.add_argument("name", nargs="?", metavar="NAME", help="one benchmark alone")
     command.add_argument("--names", action="store_true", help="the names alone, one a line")
 

@@ -74,23 +74,23 @@ def _watch(progress: Progress, systems: int, stop: threading.Event) -> None:
         progress.update(task, completed=done, rate=f"{speed:,.0f}/s" if speed else "")
 
 
-def print_figures(document: Mapping[str, Any], headline: Sequence[str], report: str) -> None:
-    """Prints the main figures of a summary, a column for each system, best first, and where the report is."""
+def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: str) -> None:
+    """Prints the main metrics of a summary, a column for each system, best first, and where the report is."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
-    table = Table("figure", *document["ranking"])
-    for figure in headline:
-        cells = [_figure(document["systems"][name], figure) for name in document["ranking"]]
+    table = Table("metric", *document["ranking"])
+    for metric in metrics:
+        cells = [_metric(document["systems"][name], metric) for name in document["ranking"]]
         if any(cell != "–" for cell in cells):
-            table.add_row(Text(figure), *(Text(cell) for cell in cells))
+            table.add_row(Text(metric), *(Text(cell) for cell in cells))
     console.print(table)
     for name in document["ranking"]:
         console.print(Text(f"{name}: {_coverage(document['systems'][name]['coverage'])}"))
     console.print(Text(f"report: {report}"), soft_wrap=True)
 
 
-def _figure(system: Mapping[str, Any], figure: str) -> str:
-    interval = system["intervals"].get(figure)
-    text = number(system["values"].get(figure))
+def _metric(system: Mapping[str, Any], metric: str) -> str:
+    interval = system["intervals"].get(metric)
+    text = number(system["values"].get(metric))
     return text if interval is None else f"{text} ({number(interval[0])} to {number(interval[1])})"
 
 

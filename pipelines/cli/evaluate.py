@@ -43,12 +43,12 @@ def add(commands: Any) -> None:
     add_predictions(command)
     command.add_argument("--output", metavar="DIR", help="the folder for the result, on any filesystem of Beam")
     command.add_argument(
-        "--slice", metavar="COLUMN[,COLUMN]", action="append", default=[], help="figures by column, or crossed columns"
+        "--slice", metavar="COLUMN[,COLUMN]", action="append", default=[], help="metrics by column, or crossed columns"
     )
     command.add_argument(
         "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
     )
-    command.add_argument("--quiet", action="store_true", help="no progress and no figures on the console")
+    command.add_argument("--quiet", action="store_true", help="no progress and no metrics on the console")
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -76,7 +76,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     document = json.loads(summary)
     if not parsed.quiet:
         report = posixpath.join(plan.output, REPORT)
-        console.print_figures(document, configuration.benchmark.main_metrics(), report)
+        console.print_metrics(document, configuration.benchmark.main_metrics(), report)
     warn(document.get("warnings", []))
     failures = _failures(document, plan)
     for failure in failures:

@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
     command = add_command(commands, "select", run, "write the samples of a finished run that score low")
     command.add_argument("run", metavar="DIR", help="the output folder of the run")
     add_record_output(command)
-    command.add_argument("--value", metavar="NAME", help="the per-sample figure (default: that of the worst samples)")
+    command.add_argument("--value", metavar="NAME", help="the per-sample metric (default: that of the worst samples)")
     command.add_argument("--below", type=float, default=1.0, help="the threshold (default: 1)")
     command.add_argument("--system", metavar="NAME", help="the system (default: the best)")
     command.add_argument(
@@ -49,7 +49,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     kind = type(settings.check(dict(summary["config"]), parsed.run).benchmark)
     value, system = parsed.value or kind.main_sample_metric().name, parsed.system or summary["ranking"][0]
     if value not in kind.sample_metric_names():
-        raise UsageError(f"--value {value}: no such figure; there are {', '.join(kind.sample_metric_names())}")
+        raise UsageError(f"--value {value}: no such metric; there are {', '.join(kind.sample_metric_names())}")
     if system not in summary["systems"]:
         raise UsageError(f"--system {system}: not in this run; there are {', '.join(summary['systems'])}")
     inputs = _inputs(parsed, summary["config"], system)

@@ -179,7 +179,7 @@ def _check_gates(gates: Mapping[str, Gate], kind: type[Benchmark[Any, Any, Any]]
         if kind.spec_of(figure) is None:
             figures = [spec.name for spec in kind.metrics]
             near = nearest(figure, figures) or f"; `beamscore benchmarks {kind.name}` lists them"
-            raise UsageError(f"{source}: gates.{figure}: {kind.name} has no such figure{near}")
+            raise UsageError(f"{source}: gates.{figure}: {kind.name} has no such metric{near}")
         for name, limit in (("minimum", gate.minimum), ("maximum", gate.maximum)):
             if limit is not None and not math.isfinite(limit):
                 raise UsageError(f"{source}: gates.{figure}.{name}: found {limit}; allowed: a finite number or null")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from tabulate import tabulate
 
+from metrics.benchmark import Benchmark
 from metrics.table import Table
 from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult
 from transforms.finalize import SliceFigures
 from transforms.quarantine import CauseCount
 
+AnyBenchmark = Benchmark[Any, Any, Any]
 LONGEST_CELL = 160
 SLICES_SHOWN = 200
 
@@ -29,7 +32,7 @@ def report(result: RunResult) -> str:
     if settings.gates:
         sections += ["## Gates", _gates(result)]
     for system in result.systems.values():
-        sections += _details(system, benchmark.main_metrics())
+        sections += _details(system, benchmark)
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
@@ -50,17 +53,22 @@ def _setting(result: RunResult) -> str:
 
 
 def _ranking(result: RunResult) -> str:
-    figures = result.configuration.benchmark.main_metrics()
+    metrics = result.configuration.benchmark.main_metrics()
     rows = [
-        [place, cell(name), *(figure_text(result.systems[name].overall, figure) for figure in figures)]
+        [place, cell(name), *(metric_text(result.systems[name].overall, metric) for metric in metrics)]
         for place, name in enumerate(result.ranking, start=1)
     ]
-    return table(["", "system", *figures], rows)
+    return table(["", "system", *metrics], rows)
 
 
 def _system(system: SystemResult, result: RunResult) -> list[str]:
     benchmark = result.configuration.benchmark
-    sections = ["### Coverage", _coverage(system), "### Main figures", _figures(system, benchmark.main_metrics())]
+    sections = [
+        "### Coverage",
+        _coverage(system),
+        "### Main metrics",
+        _metrics(system, benchmark, benchmark.main_metrics()),
+    ]
     if system.slices:
         sections += ["### Slices", _slices(system, benchmark.main_metrics())]
     if system.worst:
@@ -70,12 +78,13 @@ def _system(system: SystemResult, result: RunResult) -> list[str]:
     return sections
 
 
-def _details(system: SystemResult, headline: Sequence[str]) -> list[str]:
-    """Returns what most readers skip: all other figures, and the benchmark's own tables."""
+def _details(system: SystemResult, benchmark: AnyBenchmark) -> list[str]:
+    """Returns what most readers skip: all other metrics, and the benchmark's own tables."""
     sections = []
-    others = [name for name in system.overall.values if name not in headline]
+    main = benchmark.main_metrics()
+    others = [name for name in system.overall.values if name not in main]
     if others:
-        sections += [f"## {cell(system.name)}: all other figures", _figures(system, others)]
+        sections += [f"## {cell(system.name)}: all other metrics", _metrics(system, benchmark, others)]
     for each in system.overall.tables:
         sections += [f"## {cell(system.name)}: {cell(each.title)}", data_table(each)]
     return sections
@@ -92,8 +101,14 @@ def _coverage(system: SystemResult) -> str:
     return table(["", "records", "of which"], rows)
 
 
-def _figures(system: SystemResult, names: Sequence[str]) -> str:
-    return table(["figure", "value"], [[code(name), figure_text(system.overall, name)] for name in names])
+def _metrics(system: SystemResult, benchmark: AnyBenchmark, names: Sequence[str]) -> str:
+    rows = [[code(name), metric_text(system.overall, name), _better(benchmark, name)] for name in names]
+    return table(["metric", "value", "better"], rows)
+
+
+def _better(benchmark: AnyBenchmark, name: str) -> str:
+    spec = benchmark.spec_of(name)
+    return "lower" if spec is not None and not spec.higher_is_better else "higher"
 
 
 def _slices(system: SystemResult, headline: Sequence[str]) -> str:
@@ -101,7 +116,7 @@ def _slices(system: SystemResult, headline: Sequence[str]) -> str:
     rows = []
     for label, figures in list(system.slices.items())[:SLICES_SHOWN]:
         samples = sum(count for name, count in figures.coverage.items() if name.startswith("ground_truth."))
-        rows.append([cell(label), samples, *(figure_text(figures, name) for name in shown)])
+        rows.append([cell(label), samples, *(metric_text(figures, name) for name in shown)])
     text = table(["slice", "samples", *shown], rows)
     left_out = len(system.slices) - SLICES_SHOWN
     return text if left_out <= 0 else f"{text}\n\n{left_out} more slices stand in summary.json."
@@ -125,19 +140,19 @@ def _gates(result: RunResult) -> str:
     rows = [
         [
             cell(name),
-            code(figure),
-            number(system.overall.values.get(figure)),
+            code(metric),
+            number(system.overall.values.get(metric)),
             number(gate.minimum),
             number(gate.maximum),
         ]
         for name, system in result.systems.items()
-        for figure, gate in result.configuration.settings.gates.items()
+        for metric, gate in result.configuration.settings.gates.items()
     ]
-    return table(["system", "figure", "value", "minimum", "maximum"], rows)
+    return table(["system", "metric", "value", "minimum", "maximum"], rows)
 
 
-def figure_text(figures: SliceFigures, name: str) -> str:
-    """Returns a figure with its interval, such as `0.8123 (0.7811 to 0.8402)`."""
+def metric_text(figures: SliceFigures, name: str) -> str:
+    """Returns a metric with its interval, such as `0.8123 (0.7811 to 0.8402)`."""
     interval = figures.intervals.get(name)
     text = number(figures.values.get(name))
     return text if interval is None else f"{text} ({number(interval[0])} to {number(interval[1])})"

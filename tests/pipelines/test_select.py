@@ -121,7 +121,7 @@ def test_a_run_of_no_samples_has_no_hard_cases(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--value", "f1"], "--value f1: no such figure; there are exact_match, similarity"),
+        (["--value", "f1"], "--value f1: no such metric; there are exact_match, similarity"),
         (["--system", "best"], "--system best: not in this run; there are good, poor"),
         (["--below", "nan"], "--below nan: must be a number"),
         (["--below", "low"], "argument --below: invalid float value: 'low'"),

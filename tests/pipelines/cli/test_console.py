@@ -23,11 +23,11 @@ def system(f1: float | None, interval: list[float] | None) -> dict[str, object]:
 
 def test_main_figures_stand_in_a_column_a_system_best_first(capsys: pytest.CaptureFixture[str]) -> None:
     document = {"ranking": ["b", "a"], "systems": {"a": system(None, None), "b": system(0.5, [0.4, 0.61234])}}
-    console.print_figures(document, ("f1", "never"), "out/report.md")
+    console.print_metrics(document, ("f1", "never"), "out/report.md")
     shown = capsys.readouterr()
     assert shown.err == ""
     header, figures = (line for line in shown.out.splitlines() if line[:1] in "┃│" and line)
-    assert [cell.strip() for cell in header.strip("┃").split("┃")] == ["figure", "b", "a"]
+    assert [cell.strip() for cell in header.strip("┃").split("┃")] == ["metric", "b", "a"]
     assert [cell.strip() for cell in figures.strip("│").split("│")] == ["f1", "0.5000 (0.4000 to 0.6123)", "–"]
     counts = (
         "10 of 1200 samples scored, 3 without a prediction, 4 predictions without a sample, 7 duplicates, 7 rejected"

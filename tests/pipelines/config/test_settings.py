@@ -98,9 +98,9 @@ def test_a_gate_may_be_on_a_member_of_a_family(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("exact_mach: {minimum: 1}", "gates.exact_mach: toy has no such figure (did you mean exact_match?)"),
-        ("xyz: {minimum: 1}", "gates.xyz: toy has no such figure; `beamscore benchmarks toy` lists them"),
-        ("'exact_match[a]': {}", "gates.exact_match[a]: toy has no such figure (did you mean exact_match?)"),
+        ("exact_mach: {minimum: 1}", "gates.exact_mach: toy has no such metric (did you mean exact_match?)"),
+        ("xyz: {minimum: 1}", "gates.xyz: toy has no such metric; `beamscore benchmarks toy` lists them"),
+        ("'exact_match[a]': {}", "gates.exact_match[a]: toy has no such metric (did you mean exact_match?)"),
         ("exact_match: {minimum: .nan}", "gates.exact_match.minimum: found nan; allowed: a finite number or null"),
         ("exact_match: {maximum: -.inf}", "gates.exact_match.maximum: found -inf; allowed: a finite number or null"),
         (
@@ -153,7 +153,7 @@ def test_a_column_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("figure", ["task1.f1[]", "task1.f1[pie", "task1.f1", "task1.f1[CLASS]x"])
 def test_a_family_is_matched_whole(tmp_path: Path, figure: str) -> None:
-    assert "chart has no such figure" in refusal(tmp_path, f"benchmark: chart\ngates: {{'{figure}': {{}}}}")
+    assert "chart has no such metric" in refusal(tmp_path, f"benchmark: chart\ngates: {{'{figure}': {{}}}}")
 
 
 def test_set_reaches_the_options_of_the_benchmark(tmp_path: Path) -> None:
