@@ -55,7 +55,7 @@ def without_latex(text: str) -> tuple[str, int]:
         text = text.replace(script, character)
     for mark, combining in COMBININGMARKS:
         text = _accented(text, mark, combining)
-    return text, (steps + 40 + len(text) // 2) * 3 // 2
+    return text, (steps + 40 + len(text) // 2) * 2
 
 
 def _without_commands(text: str) -> tuple[str, int]:

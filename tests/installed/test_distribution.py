@@ -118,7 +118,7 @@ def plugin(installed: Installed) -> str:
     source = installed.folder.parent / "plugin"
     shutil.copytree(PROJECT / "tests" / "plugin", source)
     pip = ("python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", str(installed.constraints))
-    for arguments in (("--no-deps", str(source)), ("pytest", "hypothesis")):
+    for arguments in (("--no-deps", str(source)), ("pytest", "pytest-timeout", "hypothesis")):
         done = installed.run(*pip, *arguments)
         assert done.returncode == 0, done.stderr
     return "word_error_rate"
