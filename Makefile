@@ -78,7 +78,7 @@ flink: $(READY)
 		--slice source --output $(abspath $(OUT))/flink/chart
 
 test-flink: $(READY) install-tex
-	$(BIN)/python -m pytest -m flink tests/flink
+	$(BIN)/python -m pytest -m flink -o timeout=1200 tests/flink
 
 bench-flink: $(READY)
 	$(BIN)/python -m tests.flink.bench $(SECTIONS)
