@@ -5,6 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT ?= out
+FLINK_TESTS ?= tests/flink
 
 .PHONY: demo test coverage lint bench abuse install-tex test-dist test-lowest mutants flink test-flink bench-flink clean help
 
@@ -78,7 +79,7 @@ flink: $(READY)
 		--slice source --output $(abspath $(OUT))/flink/chart
 
 test-flink: $(READY) install-tex
-	$(BIN)/python -m pytest -m flink -o timeout=1200 tests/flink
+	$(BIN)/python -m pytest -m flink -o timeout=1200 $(FLINK_TESTS)
 
 bench-flink: $(READY)
 	$(BIN)/python -m tests.flink.bench $(SECTIONS)
