@@ -36,6 +36,21 @@ class Outcome:
     prediction_rejected: RejectedRecord | None = None
 
 
+def prediction_status(outcome: Outcome, has_record: bool, decoded: bool) -> str | None:
+    """Returns what became of the prediction of a pair, by its outcome; None where there was no record of one.
+
+    decoded: whether the record could be decoded; one that could not is rejected. A prediction whose ground truth is
+    rejected is unmatched.
+    """
+    if not has_record:
+        return None
+    if not decoded or outcome.prediction_rejected is not None:
+        return "rejected"
+    if outcome.rejected is None:
+        return "scored"
+    return "unmatched" if outcome.rejected.side == "ground_truth" else "rejected"
+
+
 def score_pairs(
     benchmark: Benchmark[Any, Any, Any],
     pairs: Sequence[Pair[Any, Any]],

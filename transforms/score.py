@@ -15,7 +15,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from metrics.benchmark import Benchmark, MissingTool, Pair
 from metrics.common.errors import explain
-from metrics.scoring import Missing, Outcome, Result, Status, score_pairs
+from metrics.scoring import Missing, Outcome, Result, Status, prediction_status, score_pairs
 from transforms.blas import one_blas_thread
 from transforms.counters import PROGRESS, Observed, timing
 from transforms.pair import PairedSample
@@ -82,7 +82,7 @@ class ScoreSamples(beam.PTransform):
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """One sample of one system, decoded. `prediction_rejected`: its prediction could not be decoded."""
+    """One sample of one system, decoded; a prediction that could not be decoded has a frame alone."""
 
     pair: Pair[Any, Any]
     system: int
@@ -90,7 +90,6 @@ class _Job:
     columns: tuple[Any, ...]
     truth_frame: Framed
     prediction_frame: Framed | None
-    prediction_rejected: bool
 
 
 class ScoreBatch(beam.DoFn):
@@ -148,15 +147,14 @@ class ScoreBatch(beam.DoFn):
         if self._plan.cluster is not None:
             unit = cluster_unit(cells[self._wanted.index(self._plan.cluster)], sample.sample_id)
         for system, frame in enumerate(sample.predictions):
-            prediction, rejected = None, False
+            prediction = None
             if frame is not None:
                 try:
                     prediction = frame.decode(self._benchmark.prediction_type)
                 except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                    rejected = True
                     yield self._quarantine(frame, sample.sample_id, "invalid", explain(error))
             pair = Pair(sample.sample_id, truth, prediction)
-            self._jobs.append(_Job(pair, system, unit, columns, sample.truth, frame, rejected))
+            self._jobs.append(_Job(pair, system, unit, columns, sample.truth, frame))
 
     def _score(self) -> Iterator[ScoredSample | TaggedOutput]:
         """Scores the jobs that have come together."""
@@ -245,14 +243,7 @@ _TRUTH_REJECTED = "the ground truth of this sample was rejected"
 
 
 def _prediction_status(job: _Job, outcome: Outcome) -> str | None:
-    """Returns what became of the prediction of a job; None where there was none."""
-    if job.prediction_rejected or outcome.prediction_rejected is not None:
-        return "rejected"
-    if job.pair.prediction is None:
-        return None
-    if outcome.rejected is None:
-        return "scored"
-    return "unmatched" if outcome.rejected.side == "ground_truth" else "rejected"
+    return prediction_status(outcome, job.prediction_frame is not None, job.pair.prediction is not None)
 
 
 def _without_fields(pair: Pair[Any, Any], outcome: Outcome) -> dict[str, int]:

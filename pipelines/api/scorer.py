@@ -13,16 +13,15 @@ import pyarrow as pa
 from metrics.benchmark import Benchmark, Pair
 from metrics.common.errors import explain
 from metrics.record_fields import record_fields
-from metrics.scoring import Missing, Outcome, score_pairs
+from metrics.scoring import Missing, Outcome, prediction_status, score_pairs
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.intervals import percentile_intervals
 from pipelines.api.records import json_records
 from pipelines.api.workers import score_in_processes
 from transforms.sample_schema import sample_schema
-from transforms.slice_labels import check_slice_count, cluster_unit, slice_labels
+from transforms.slice_labels import MOST_SLICES_PER_SAMPLE, check_slice_count, cluster_unit, slice_labels
 
 SYSTEM = "predictions"
-MAX_SLICES_PER_SAMPLE = 1_000
 
 Interval = tuple[float, float]
 Side = Literal["ground_truth", "predictions"]
@@ -183,7 +182,7 @@ def _jobs(plan: Plan, totals: Totals, truths: Mapping[str, bytes], predictions: 
             truth = msgspec.json.decode(record, type=plan.benchmark.truth_type)
             cells = msgspec.json.decode(record) if columns or plan.cluster else {}
             values = [cells.get(column) for column in columns]
-            check_slice_count(columns, indexes, values, MAX_SLICES_PER_SAMPLE)
+            check_slice_count(columns, indexes, values, MOST_SLICES_PER_SAMPLE)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             _reject_truth(totals, sample_id, explain(error), prediction is not None)
             continue
@@ -210,8 +209,9 @@ def _reject_truth(totals: Totals, sample_id: str, message: str, has_prediction: 
 def _settle(totals: Totals, job: _Job, outcome: Outcome) -> None:
     sample_id, score = job.pair.sample_id, outcome.score
     totals.coverage[f"ground_truth.{outcome.status}"] += 1
-    if job.has_prediction:
-        totals.coverage[f"predictions.{_prediction_status(job, outcome)}"] += 1
+    status = prediction_status(outcome, job.has_prediction, job.pair.prediction is not None)
+    if status is not None:
+        totals.coverage[f"predictions.{status}"] += 1
     if outcome.prediction_rejected is not None:
         totals.rejected.append(Rejected("predictions", sample_id, outcome.prediction_rejected.message))
     if outcome.rejected is not None:
@@ -222,14 +222,6 @@ def _settle(totals: Totals, job: _Job, outcome: Outcome) -> None:
         totals.coverage[name] += count
     details = msgspec.json.encode(score.details) if score else b"null"
     totals.rows.append((sample_id, outcome.status, score.columns if score else {}, details))
-
-
-def _prediction_status(job: _Job, outcome: Outcome) -> str:
-    if job.pair.prediction is None or outcome.prediction_rejected is not None:
-        return "rejected"
-    if outcome.rejected is None:
-        return "scored"
-    return "unmatched" if outcome.rejected.side == "ground_truth" else "rejected"
 
 
 def result_of(plan: Plan, totals: Totals) -> Result:
