@@ -104,7 +104,7 @@ def score(
     if problem is not None or outcome.score is None:
         raise problem or RejectedRecord("sample", "the sample was not scored")
     details = json.loads(msgspec.json.encode(outcome.score.details))
-    return PairScore(dict(outcome.score.columns), dict(outcome.score.statistics), details)
+    return PairScore(dict(outcome.score.metrics), dict(outcome.score.statistics), details)
 
 
 def _decode(record: Mapping[str, Any], kind: type[msgspec.Struct], side: Any) -> Any:

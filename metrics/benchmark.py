@@ -57,7 +57,7 @@ class Pair(Generic[TruthT, PredictionT]):
 class MetricSpec:
     """One metric of a benchmark: its name, its meaning in one line, and what rankings, reports and gates read of it.
 
-    name: as in `Benchmark.values` or `SampleScore.columns`; a family is declared once, such as `task1.f1[CLASS]`.
+    name: as in `Benchmark.values` or `SampleScore.metrics`; a family is declared once, such as `task1.f1[CLASS]`.
     higher_is_better: the direction in which the metric improves.
     bounds: the lowest and the highest possible value; None where there is no bound.
     main: its place, from 1, among the metrics that a person reads first; None: not one of them. Of the per-sample
@@ -90,13 +90,13 @@ class SampleScore:
     """What is known of one scored sample.
 
     statistics: numbers that add up over samples, by name; finite, at most 2**32 in magnitude.
-    columns: the per-sample figures, by the names in `Benchmark.sample_metrics`; None or absent: not measured.
+    metrics: the per-sample metrics, by the names in `Benchmark.sample_metrics`; None or absent: not measured.
     details: what matched what, anything that msgspec can write as JSON.
     coverage: extra counts for the coverage of the run, such as {"ground_truth_not_rendered": 1}.
     """
 
     statistics: Mapping[str, float]
-    columns: Mapping[str, float | None]
+    metrics: Mapping[str, float | None]
     details: Any = None
     coverage: Mapping[str, int] = field(default_factory=dict)
 

@@ -109,9 +109,9 @@ def _checked(result: Result) -> Result:
         return result
     try:
         check_statistics(result.statistics)
-        columns = {name: _measured(name, value) for name, value in result.columns.items()}
+        metrics = {name: _measured(name, value) for name, value in result.metrics.items()}
         details = msgspec.Raw(msgspec.json.encode(result.details))
-        return SampleScore(result.statistics, columns, details, result.coverage)
+        return SampleScore(result.statistics, metrics, details, result.coverage)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
         return RejectedRecord("sample", explain(error))
 

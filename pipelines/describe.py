@@ -17,7 +17,7 @@ from metrics.statistics.sums import Sums
 from metrics.table import Table
 from pipelines.config.inputs import Inputs
 from pipelines.results.report import cell, data_table
-from transforms.combine import AddUp
+from transforms.combine import SumStatistics
 from transforms.io.published import Layout
 from transforms.io.staging import StagedFolder
 from transforms.pair import PairBySample, PairedSample
@@ -43,7 +43,7 @@ def build_description(
     most = inputs.configuration.settings.limits.slices
     sums = (
         counted.counts
-        | "Combine" >> beam.CombinePerKey(AddUp(Bootstrap(replicates=0)))
+        | "Combine" >> beam.CombinePerKey(SumStatistics(Bootstrap(replicates=0)))
         | "SliceCount" >> CheckSliceCount(inputs.more_columns, most)
     )
     distinct = (

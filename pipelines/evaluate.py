@@ -16,8 +16,8 @@ from pipelines.config.inputs import Inputs, find_inputs
 from pipelines.config.settings import Configuration
 from pipelines.results.report import report
 from pipelines.results.run import LAYOUT, REPORT, SUMMARY, SUMS, RunResult, summary, sums_document, worst_first
-from transforms.combine import AddUp, MergeSums
-from transforms.finalize import ComputeFigures
+from transforms.combine import MergeSums, SumStatistics
+from transforms.finalize import ComputeValues
 from transforms.io.staging import StagedFolder
 from transforms.io.storage import prepare_output
 from transforms.pair import PairBySample
@@ -69,12 +69,12 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     read = plan.inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(plan.systems)
     scored = paired.samples | "Score" >> ScoreSamples(scoring)
-    figures = (
+    totals = (
         scored.samples
         | "Slice" >> SliceSamples(columns, slices, bootstrap, limits.slices)
-        | "Combine" >> beam.CombinePerKey(AddUp(bootstrap))
+        | "Combine" >> beam.CombinePerKey(SumStatistics(bootstrap))
         | "SliceCount" >> CheckSliceCount(columns, limits.slices)
-        | "Figures" >> ComputeFigures(benchmark, settings.bootstrap.confidence)
+        | "Values" >> ComputeValues(benchmark, settings.bootstrap.confidence)
     )
     entries = (
         (read.quarantine, paired.quarantine, scored.quarantine)
@@ -82,7 +82,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         | "Entries" >> beam.Values()
     )
     parts = {
-        "figures": figures,
+        "slices": totals,
         "tally": (read.tally, paired.tally)
         | "AllTallies" >> beam.Flatten()
         | "Tally" >> beam.CombinePerKey(MergeSums()),
@@ -104,14 +104,14 @@ def _worst(samples: beam.PCollection, benchmark: Benchmark[Any, Any, Any], count
     """Returns pairs (system, the `count` samples that are worst by the main per-sample metric, ties by sample_id)."""
     return (
         samples
-        | "Lowest" >> beam.FlatMap(_figure, benchmark.main_sample_metric().name)
+        | "Lowest" >> beam.FlatMap(_main_metric, benchmark.main_sample_metric().name)
         | "Worst" >> beam.combiners.Top.PerKey(max(1, count), key=worst_first(benchmark), reverse=True)
     )
 
 
-def _figure(sample: ScoredSample, column: str) -> list[tuple[int, tuple[float, str, str]]]:
-    figure = sample.figures.get(column)
-    return [] if figure is None else [(sample.system, (figure, sample.sample_id, sample.status))]
+def _main_metric(sample: ScoredSample, column: str) -> list[tuple[int, tuple[float, str, str]]]:
+    value = sample.figures.get(column)
+    return [] if value is None else [(sample.system, (value, sample.sample_id, sample.status))]
 
 
 def make_result(
@@ -122,7 +122,7 @@ def make_result(
     A run without any sample gets a file of no rows too, so that whoever reads the samples finds their columns.
     """
     result = RunResult.of(
-        configuration, systems, parts["figures"], dict(parts["tally"]), dict(parts["worst"]), parts["causes"]
+        configuration, systems, parts["slices"], dict(parts["tally"]), dict(parts["worst"]), parts["causes"]
     )
     files = {
         SUMS: encode_json(sums_document(result)),

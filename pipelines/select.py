@@ -18,12 +18,12 @@ from transforms.io.published import Published
 from transforms.io.record_files import WriteRecords, encoded
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.pair import PairBySample, PairedSample
-from transforms.records import Framed, InputProblem
+from transforms.records import EncodedRecord, InputProblem
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which samples to take: those of `system` whose figure `column` is below `threshold`.
+    """Which samples to take: those of `system` whose metric `column` is below `threshold`.
 
     files: the rows of the run.
     """
@@ -74,8 +74,8 @@ def build_selection(pipeline: beam.Pipeline, inputs: Inputs, selection: Selectio
 
 def _below(table: Any, selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
     columns = {name: table.column(name).to_pylist() for name in table.column_names}
-    for index, figure in enumerate(columns[selection.column]):
-        if figure is not None and figure < selection.threshold and columns["system"][index] == selection.system:
+    for index, value in enumerate(columns[selection.column]):
+        if value is not None and value < selection.threshold and columns["system"][index] == selection.system:
             row = {name: columns[name][index] for name in columns}
             row["details"] = json.loads(row["details"])
             yield row["sample_id"], row
@@ -102,9 +102,9 @@ def _joined(group: tuple[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield {**row, **records}
 
 
-def _record(framed: Framed) -> Any:
+def _record(encoded: EncodedRecord) -> Any:
     """Returns a record as JSON, or the beginning of its text where it is none: a rejected prediction may be that."""
     try:
-        return framed.decode(dict)
+        return encoded.decode(dict)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return framed.text()
+        return encoded.text()

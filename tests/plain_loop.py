@@ -66,4 +66,4 @@ def comparable(result: SampleScore | RejectedRecord) -> bytes:
     statistics = [
         (name, value.hex() if isinstance(value, float) else value) for name, value in result.statistics.items()
     ]
-    return msgspec.json.encode([statistics, dict(result.columns), result.details, dict(result.coverage)])
+    return msgspec.json.encode([statistics, dict(result.metrics), result.details, dict(result.coverage)])

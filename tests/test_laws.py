@@ -85,7 +85,7 @@ def test_samples_are_a_function_of_index_and_seed(scored: Scored) -> None:
 def test_statistics_can_be_summed_and_columns_are_the_declared_ones(scored: Scored) -> None:
     for score in scored.scores:
         check_statistics(score.statistics)
-        assert set(score.columns) <= set(scored.benchmark.sample_metric_names())
+        assert set(score.metrics) <= set(scored.benchmark.sample_metric_names())
         msgspec.json.encode(score.details)
 
 
@@ -200,7 +200,7 @@ def test_every_figure_is_declared_with_its_meaning(scored: Scored) -> None:
 
 def test_metrics_stay_within_their_bounds(scored: Scored) -> None:
     specs = {spec.name: spec for spec in scored.benchmark.sample_metrics}
-    measured = [(specs[name], value) for score in scored.scores for name, value in score.columns.items()]
+    measured = [(specs[name], value) for score in scored.scores for name, value in score.metrics.items()]
     for name, value in figures_of(scored.benchmark, scored.scores).items():
         spec = scored.benchmark.spec_of(name)
         assert spec is not None

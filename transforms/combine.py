@@ -15,7 +15,7 @@ from transforms.slice import Contribution
 
 @dataclass(slots=True)
 class SliceTotals:
-    """The sums of a slice with their replicates, and the counts of its ledger."""
+    """The sums of a slice with their replicates, and the counts of its coverage."""
 
     sums: BootstrapSums
     coverage: dict[str, int] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class SliceTotals:
             self.coverage[name] = self.coverage.get(name, 0) + count
 
 
-class AddUp(beam.CombineFn):
+class SumStatistics(beam.CombineFn):
     """Contributions to SliceTotals. Associative and commutative to the last bit, as its sums are integers."""
 
     def __init__(self, bootstrap: Bootstrap) -> None:

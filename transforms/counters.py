@@ -48,7 +48,7 @@ def metric_names(timed: Sequence[str] = ()) -> set[str]:
 PROGRESS_FOLDER = "BEAMSCORE_PROGRESS"
 """The environment variable that names the folder through which the workers of one machine tell how far they are."""
 
-SECONDS_BETWEEN_NOTES = 0.25
+NOTE_INTERVAL_S = 0.25
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Progress:
         now = time.monotonic()
         if now < self._next_note:
             return
-        self._next_note = now + SECONDS_BETWEEN_NOTES
+        self._next_note = now + NOTE_INTERVAL_S
         folder = os.environ.get(PROGRESS_FOLDER)
         if folder:
             counts = f"{self.records_read} {self.truths_read} {self.samples_scored}\n"

@@ -1,4 +1,4 @@
-"""Turns the sums of a slice into the figures that people read, with their intervals."""
+"""Turns the sums of a slice into the metrics that people read, with their intervals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transforms.slice import SliceKey
 
 
 @dataclass(frozen=True, slots=True)
-class SliceFigures:
+class SliceResult:
     """All that the result says of one slice of one system.
 
     replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice.
@@ -32,8 +32,8 @@ class SliceFigures:
     replicates: PackedReplicates
 
 
-class ComputeFigures(beam.PTransform):
-    """Input: pairs (encoded SliceKey, SliceTotals). Output: SliceFigures."""
+class ComputeValues(beam.PTransform):
+    """Input: pairs (encoded SliceKey, SliceTotals). Output: SliceResult."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any], confidence: float) -> None:
         super().__init__()
@@ -44,17 +44,15 @@ class ComputeFigures(beam.PTransform):
         """Computes slice by slice."""
         return totals | "Finalise" >> beam.Map(self._finalise)
 
-    def _finalise(self, totals: tuple[str, SliceTotals]) -> SliceFigures:
-        return slice_figures(self._benchmark, self._confidence, *totals)
+    def _finalise(self, totals: tuple[str, SliceTotals]) -> SliceResult:
+        return slice_result(self._benchmark, self._confidence, *totals)
 
 
-def slice_figures(
-    benchmark: Benchmark[Any, Any, Any], confidence: float, key: str, totals: SliceTotals
-) -> SliceFigures:
-    """Returns the figures of one slice; tables are made for the slice of all samples alone."""
+def slice_result(benchmark: Benchmark[Any, Any, Any], confidence: float, key: str, totals: SliceTotals) -> SliceResult:
+    """Returns the result of one slice; tables are made for the slice of all samples alone."""
     slice_key = SliceKey.decode(key)
     sums, *replicates = totals.sums.all_sums()
-    return SliceFigures(
+    return SliceResult(
         slice_key,
         totals.coverage,
         benchmark.values(sums),

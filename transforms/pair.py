@@ -11,24 +11,24 @@ from apache_beam.pvalue import TaggedOutput
 from metrics.statistics.sums import Sums
 from transforms.counters import Observed
 from transforms.read import side_name
-from transforms.records import GROUND_TRUTH, Framed, Origin, Quarantined, quarantined
+from transforms.records import GROUND_TRUTH, EncodedRecord, Origin, Quarantined, quarantined
 
 
 class PairedSample(msgspec.Struct, frozen=True):
     """One sample: its ground truth, and by system the prediction for it, if there is one."""
 
     sample_id: str
-    truth: Framed
-    predictions: tuple[Framed | None, ...]
+    truth: EncodedRecord
+    predictions: tuple[EncodedRecord | None, ...]
 
 
 class PairBySample(beam.PTransform):
-    """Groups framed records by sample_id.
+    """Groups encoded records by sample_id.
 
     Of several records of one side with the same sample_id, the first by (file, position) counts, whatever the order
     in which they arrive; the others go to the quarantine. So does a prediction whose sample has no ground truth.
 
-    Input: pairs (sample_id, framed record). Output, by tag: `samples`, PairedSample; `quarantine`, pairs (side,
+    Input: pairs (sample_id, encoded record). Output, by tag: `samples`, PairedSample; `quarantine`, pairs (side,
     Quarantined); `tally`, pairs (side, Sums) that count duplicates and unmatched predictions.
     """
 
@@ -41,11 +41,11 @@ class PairBySample(beam.PTransform):
         return (
             records
             | "BySample" >> beam.GroupByKey()
-            | "Pick" >> beam.ParDo(PickFirst(self._names)).with_outputs("quarantine", "tally", main="samples")
+            | "Pick" >> beam.ParDo(DeduplicateAndPair(self._names)).with_outputs("quarantine", "tally", main="samples")
         )
 
 
-class PickFirst(beam.DoFn):
+class DeduplicateAndPair(beam.DoFn):
     """Makes a sample of the records that share a sample_id; see PairBySample."""
 
     def __init__(self, names: list[str]) -> None:
@@ -54,40 +54,40 @@ class PickFirst(beam.DoFn):
     def process(self, group: tuple[str, Iterable[bytes]]) -> Iterator[PairedSample | TaggedOutput]:
         """Yields the sample, then what is left over; a group is never held in memory as a whole."""
         sample_id, frames = group
-        first: dict[int, Framed] = {}
+        first: dict[int, EncodedRecord] = {}
         count = 0
         for frame in frames:
             count += 1
-            framed = Framed.from_bytes(frame)
-            side = framed.origin.side
-            if side not in first or framed.origin < first[side].origin:
-                first[side] = framed
+            encoded = EncodedRecord.from_bytes(frame)
+            side = encoded.origin.side
+            if side not in first or encoded.origin < first[side].origin:
+                first[side] = encoded
         if count > len(first):
-            kept = {framed.origin for framed in first.values()}
+            kept = {encoded.origin for encoded in first.values()}
             for frame in frames:
-                framed = Framed.from_bytes(frame)
-                if framed.origin not in kept:
-                    yield from self._duplicate(sample_id, framed, first[framed.origin.side].origin)
+                encoded = EncodedRecord.from_bytes(frame)
+                if encoded.origin not in kept:
+                    yield from self._duplicate(sample_id, encoded, first[encoded.origin.side].origin)
         truth = first.pop(GROUND_TRUTH, None)
         if truth is not None:
             yield PairedSample(sample_id, truth, tuple(first.get(system) for system in range(len(self._names))))
             return
-        for framed in first.values():
-            yield from self._unmatched(sample_id, framed)
+        for encoded in first.values():
+            yield from self._unmatched(sample_id, encoded)
 
-    def _duplicate(self, sample_id: str, framed: Framed, kept: Origin) -> Iterator[TaggedOutput]:
-        side = side_name(framed.origin.side, self._names)
+    def _duplicate(self, sample_id: str, encoded: EncodedRecord, kept: Origin) -> Iterator[TaggedOutput]:
+        side = side_name(encoded.origin.side, self._names)
         message = f"the sample_id stands at {kept.place} already; that record counts, this one does not"
-        entry = quarantined(framed, side, sample_id, "pair", "duplicate", message)
+        entry = quarantined(encoded, side, sample_id, "pair", "duplicate", message)
         Observed.duplicate.inc()
-        yield from _aside(framed.origin.side, entry)
+        yield from _aside(encoded.origin.side, entry)
 
-    def _unmatched(self, sample_id: str, framed: Framed) -> Iterator[TaggedOutput]:
-        side = side_name(framed.origin.side, self._names)
+    def _unmatched(self, sample_id: str, encoded: EncodedRecord) -> Iterator[TaggedOutput]:
+        side = side_name(encoded.origin.side, self._names)
         message = "no readable ground-truth record has this sample_id; check the ids of both sides"
-        entry = quarantined(framed, side, sample_id, "pair", "unmatched", message)
+        entry = quarantined(encoded, side, sample_id, "pair", "unmatched", message)
         Observed.unmatched.inc()
-        yield from _aside(framed.origin.side, entry)
+        yield from _aside(encoded.origin.side, entry)
 
 
 def _aside(side: int, entry: Quarantined) -> Iterator[TaggedOutput]:

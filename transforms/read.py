@@ -1,4 +1,4 @@
-"""Reads both sides into `(sample_id, framed record)`, in parallel, and puts aside what cannot be read."""
+"""Reads both sides into `(sample_id, encoded record)`, in parallel, and puts aside what cannot be read."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from transforms.records import (
     MSGPACK,
     Cause,
     ColumnsReader,
-    Framed,
+    EncodedRecord,
     Origin,
     Quarantined,
     quarantined,
 )
 
-LONGEST_SAMPLE_ID = 1024
+MAX_SAMPLE_ID_LENGTH = 1024
 UNREAD = beam.DoFn.RestrictionParam(restriction.UnreadOfPart())
 
 
@@ -70,7 +70,7 @@ class _KeyOnly(msgspec.Struct):
 class ReadRecords(beam.PTransform):
     """Reads files of either side.
 
-    Input: nothing (a pipeline). Output, by tag: `records`, pairs (sample_id, framed record); `quarantine`, pairs
+    Input: nothing (a pipeline). Output, by tag: `records`, pairs (sample_id, encoded record); `quarantine`, pairs
     (side, Quarantined); `tally`, pairs (side, Sums) that count what was read and what was rejected.
 
     bundle_bytes: a bundle that has given as much defers the rest; None: it reads on to the end.
@@ -195,7 +195,7 @@ class ReadPart(beam.DoFn):
         if names not in self._column_readers:
             self._column_readers[names] = ColumnsReader(names)
         with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            values = self._column_readers[names].read(Framed.from_bytes(frame))
+            values = self._column_readers[names].read(EncodedRecord.from_bytes(frame))
             absent.difference_update(name for name, value in zip(names, values, strict=True) if value is not None)
 
     def _blocks(self, part: Part, unread: restriction.Unread) -> Generator[restriction.Block, None, None]:
@@ -224,50 +224,52 @@ class ReadPart(beam.DoFn):
 
     def _line(self, file: SourceFile, line: Line) -> tuple[str, bytes] | Quarantined:
         origin = Origin(file.side, file.number, line.position, line.line, file.path)
-        framed = Framed(origin, JSON, line.text)
+        encoded = EncodedRecord(origin, JSON, line.text)
         if line.length > self._limits.record_bytes:
-            return self._too_large(framed, line.length)
+            return self._too_large(encoded, line.length)
         if depth.deeper_than(line.text, self._limits.depth):
-            return self._too_deep(framed)
+            return self._too_deep(encoded)
         try:
             sample_id = msgspec.json.decode(line.text, type=_KeyOnly).sample_id
         except msgspec.ValidationError as error:
-            return self._rejected(framed, "no_sample_id", _about_sample_id(str(error)))
+            return self._rejected(encoded, "no_sample_id", _about_sample_id(str(error)))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            return self._rejected(framed, "unreadable", _about_json(line.text, error))
-        return self._keyed(framed, sample_id)
+            return self._rejected(encoded, "unreadable", _about_json(line.text, error))
+        return self._keyed(encoded, sample_id)
 
     def _row(self, file: SourceFile, row: Row) -> tuple[str, bytes] | Quarantined:
-        framed = Framed(Origin(file.side, file.number, row.number, row.number + 1, file.path), MSGPACK, row.payload)
+        encoded = EncodedRecord(
+            Origin(file.side, file.number, row.number, row.number + 1, file.path), MSGPACK, row.payload
+        )
         if row.error is not None:
             sample_id = row.sample_id if isinstance(row.sample_id, str) else None
-            return self._rejected(framed, row.cause, row.error, sample_id)
+            return self._rejected(encoded, row.cause, row.error, sample_id)
         if not isinstance(row.sample_id, str):
             found = "null" if row.sample_id is None else type(row.sample_id).__name__
-            return self._rejected(framed, "no_sample_id", f"sample_id must be a string, not {found}")
+            return self._rejected(encoded, "no_sample_id", f"sample_id must be a string, not {found}")
         if len(row.payload) > self._limits.record_bytes:
-            return self._too_large(framed, len(row.payload))
-        return self._keyed(framed, row.sample_id)
+            return self._too_large(encoded, len(row.payload))
+        return self._keyed(encoded, row.sample_id)
 
-    def _keyed(self, framed: Framed, sample_id: str) -> tuple[str, bytes] | Quarantined:
-        if not 0 < len(sample_id) <= LONGEST_SAMPLE_ID:
-            message = f"sample_id must have 1 to {LONGEST_SAMPLE_ID} characters, not {len(sample_id)}"
-            return self._rejected(framed, "no_sample_id", message)
-        return sample_id, framed.to_bytes()
+    def _keyed(self, encoded: EncodedRecord, sample_id: str) -> tuple[str, bytes] | Quarantined:
+        if not 0 < len(sample_id) <= MAX_SAMPLE_ID_LENGTH:
+            message = f"sample_id must have 1 to {MAX_SAMPLE_ID_LENGTH} characters, not {len(sample_id)}"
+            return self._rejected(encoded, "no_sample_id", message)
+        return sample_id, encoded.to_bytes()
 
-    def _too_large(self, framed: Framed, size: int) -> Quarantined:
+    def _too_large(self, encoded: EncodedRecord, size: int) -> Quarantined:
         limit = self._limits.record_bytes
         return self._rejected(
-            framed, "too_large", f"the record has {size} bytes, more than the {limit} of limits.record_bytes"
+            encoded, "too_large", f"the record has {size} bytes, more than the {limit} of limits.record_bytes"
         )
 
-    def _too_deep(self, framed: Framed) -> Quarantined:
+    def _too_deep(self, encoded: EncodedRecord) -> Quarantined:
         message = f"the record is nested deeper than the {self._limits.depth} levels of limits.depth"
-        return self._rejected(framed, "too_deep", message)
+        return self._rejected(encoded, "too_deep", message)
 
-    def _rejected(self, framed: Framed, cause: Cause, error: str, sample_id: str | None = None) -> Quarantined:
-        side = side_name(framed.origin.side, self._names)
-        return quarantined(framed, side, sample_id, "read", cause, error)
+    def _rejected(self, encoded: EncodedRecord, cause: Cause, error: str, sample_id: str | None = None) -> Quarantined:
+        side = side_name(encoded.origin.side, self._names)
+        return quarantined(encoded, side, sample_id, "read", cause, error)
 
 
 def _about_sample_id(error: str) -> str:

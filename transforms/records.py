@@ -1,4 +1,4 @@
-"""What travels between the stages: framed records, quarantined records, errors.
+"""What travels between the stages: encoded records, quarantined records, errors.
 
 A record travels as `(sample_id, bytes)`. The bytes hold where the record comes from and its text, undecoded:
 it is decoded once, where it is scored.
@@ -64,7 +64,7 @@ class Origin(msgspec.Struct, frozen=True, order=True):
         return f"{self.path}:{self.line}" if self.line else f"{self.path} at byte {self.position}"
 
 
-class Framed(msgspec.Struct, frozen=True):
+class EncodedRecord(msgspec.Struct, frozen=True):
     """One record with its origin; `payload` is the record's text in `encoding`."""
 
     origin: Origin
@@ -84,8 +84,8 @@ class Framed(msgspec.Struct, frozen=True):
         return header + path + payload
 
     @classmethod
-    def from_bytes(cls, frame: bytes) -> Framed:
-        """Returns the record that `to_bytes` framed."""
+    def from_bytes(cls, frame: bytes) -> EncodedRecord:
+        """Returns the record that `to_bytes` encoded."""
         encoding, side, file, position, line, length = _HEADER.unpack_from(frame)
         start = _HEADER.size
         path = frame[start : start + length].decode("utf-8", "surrogateescape")
@@ -123,16 +123,16 @@ class ColumnsReader:
             rename = {f"column_{i}": name for i, name in enumerate(names)}
             self._type = msgspec.defstruct("Columns", [(field, Any, None) for field in rename], rename=rename)
 
-    def read(self, framed: Framed) -> tuple[Any, ...]:
+    def read(self, encoded: EncodedRecord) -> tuple[Any, ...]:
         """Returns the values in the order of the names; None for one that is null or absent.
 
-        Raises as Framed.decode does.
+        Raises as EncodedRecord.decode does.
         """
         if not self._names:
             return ()
         if self._type is not None:
-            return msgspec.structs.astuple(framed.decode(self._type))
-        record = framed.decode(dict[str, Any])
+            return msgspec.structs.astuple(encoded.decode(self._type))
+        record = encoded.decode(dict[str, Any])
         return tuple(record.get(name) for name in self._names)
 
 
@@ -177,12 +177,12 @@ class Quarantined(msgspec.Struct, frozen=True, omit_defaults=False):
 
 
 def quarantined(
-    framed: Framed, side: str, sample_id: str | None, stage: Stage, cause: Cause, error: str
+    encoded: EncodedRecord, side: str, sample_id: str | None, stage: Stage, cause: Cause, error: str
 ) -> Quarantined:
     """Returns the quarantine entry of a record."""
-    origin = framed.origin
+    origin = encoded.origin
     source = writable(origin.path)
-    text = framed.text()
+    text = encoded.text()
     return Quarantined(
         side, sample_id, source, origin.position, origin.line or None, stage, cause, writable(error), text
     )

@@ -20,8 +20,8 @@ from transforms.blas import one_blas_thread
 from transforms.counters import PROGRESS, Observed, timing
 from transforms.pair import PairedSample
 from transforms.read import side_name
-from transforms.records import Cause, ColumnsReader, Framed, InputProblem, Quarantined, quarantined
-from transforms.slice_labels import MOST_SLICES_PER_SAMPLE, check_slice_count, cluster_unit
+from transforms.records import Cause, ColumnsReader, EncodedRecord, InputProblem, Quarantined, quarantined
+from transforms.slice_labels import MAX_SLICES_PER_SAMPLE, check_slice_count, cluster_unit
 
 WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
 """What counts, by side, the records of scored samples that hold nothing but nulls of the fields of the benchmark."""
@@ -33,7 +33,7 @@ class ScoredSample(msgspec.Struct, frozen=True):
     unit: what the bootstrap draws, the sample_id or the cluster.
     columns: the values of the columns to slice by; None where the ground truth could not be read.
     statistics, figures, details: empty where the sample was not scored.
-    coverage: what the sample adds to the ledger.
+    coverage: what the sample adds to the coverage counts.
     """
 
     sample_id: str
@@ -62,7 +62,7 @@ class ScoringPlan:
     columns: tuple[str, ...]
     cluster: str | None
     slices: tuple[tuple[int, ...], ...] = ()
-    slices_per_sample: int = MOST_SLICES_PER_SAMPLE
+    slices_per_sample: int = MAX_SLICES_PER_SAMPLE
 
 
 class ScoreSamples(beam.PTransform):
@@ -88,8 +88,8 @@ class _Job:
     system: int
     unit: str
     columns: tuple[Any, ...]
-    truth_frame: Framed
-    prediction_frame: Framed | None
+    truth_frame: EncodedRecord
+    prediction_frame: EncodedRecord | None
 
 
 class ScoreBatch(beam.DoFn):
@@ -189,17 +189,17 @@ class ScoreBatch(beam.DoFn):
     def _sample(self, job: _Job, outcome: Outcome) -> ScoredSample:
         status, score = outcome.status, outcome.score
         _SAMPLES[status].inc()
-        ledger = {f"ground_truth.{status}": 1}
+        counts = {f"ground_truth.{status}": 1}
         if (prediction := _prediction_status(job, outcome)) is not None:
-            ledger[f"predictions.{prediction}"] = 1
+            counts[f"predictions.{prediction}"] = 1
         if status != "rejected":
             PROGRESS.samples_scored += 1
             PROGRESS.note()
-            ledger.update(_without_fields(job.pair, outcome))
+            counts.update(_without_fields(job.pair, outcome))
         if score is None:
-            return ScoredSample(job.pair.sample_id, job.system, status, job.unit, job.columns, {}, {}, b"null", ledger)
+            return ScoredSample(job.pair.sample_id, job.system, status, job.unit, job.columns, {}, {}, b"null", counts)
         for name, count in score.coverage.items():
-            ledger[name] = ledger.get(name, 0) + count
+            counts[name] = counts.get(name, 0) + count
         return ScoredSample(
             job.pair.sample_id,
             job.system,
@@ -207,31 +207,31 @@ class ScoreBatch(beam.DoFn):
             job.unit,
             job.columns,
             dict(score.statistics),
-            dict(score.columns),
+            dict(score.metrics),
             msgspec.json.encode(score.details),
-            ledger,
+            counts,
         )
 
     def _reject_truth(self, sample: PairedSample, message: str) -> Iterator[ScoredSample | TaggedOutput]:
         """Yields what a ground truth that cannot be decoded leaves: it is rejected once, its predictions unmatched."""
         yield self._quarantine(sample.truth, sample.sample_id, "invalid", message)
         for system, frame in enumerate(sample.predictions):
-            ledger = {"ground_truth.rejected": 1}
+            counts = {"ground_truth.rejected": 1}
             if frame is not None:
-                ledger["predictions.unmatched"] = 1
+                counts["predictions.unmatched"] = 1
                 yield self._quarantine(frame, sample.sample_id, "unmatched", _TRUTH_REJECTED)
             Observed.samples_rejected.inc()
-            yield ScoredSample(sample.sample_id, system, "rejected", sample.sample_id, None, {}, {}, b"null", ledger)
+            yield ScoredSample(sample.sample_id, system, "rejected", sample.sample_id, None, {}, {}, b"null", counts)
 
     def _quarantine(
-        self, framed: Framed, sample_id: str, cause: Cause, message: str, system: int | None = None
+        self, encoded: EncodedRecord, sample_id: str, cause: Cause, message: str, system: int | None = None
     ) -> TaggedOutput:
-        side = side_name(framed.origin.side, self._plan.names)
+        side = side_name(encoded.origin.side, self._plan.names)
         if system is not None and len(self._plan.names) > 1:
             message = f"{message} (with the prediction of {self._plan.names[system]})"
         (Observed.unmatched if cause == "unmatched" else Observed.rejected).inc()
-        entry: Quarantined = quarantined(framed, side, sample_id, "score", cause, message)
-        return TaggedOutput("quarantine", (framed.origin.side, entry))
+        entry: Quarantined = quarantined(encoded, side, sample_id, "score", cause, message)
+        return TaggedOutput("quarantine", (encoded.origin.side, entry))
 
 
 _SAMPLES = {

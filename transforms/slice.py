@@ -12,11 +12,11 @@ from transforms.records import InputProblem
 from transforms.score import ScoredSample
 from transforms.slice_labels import slice_labels
 
-MOST_SLICES = 10_000
+MAX_SLICES = 10_000
 
 
 class Contribution(NamedTuple):
-    """What one sample adds: its bootstrap unit, the statistics, and the counts of the ledger."""
+    """What one sample adds: its bootstrap unit, the statistics, and the counts of the coverage."""
 
     unit_hash: int
     statistics: dict[str, float]
@@ -50,7 +50,7 @@ class SliceSamples(beam.PTransform):
     """
 
     def __init__(
-        self, columns: Sequence[str], slices: Sequence[Sequence[int]], bootstrap: Bootstrap, most: int = MOST_SLICES
+        self, columns: Sequence[str], slices: Sequence[Sequence[int]], bootstrap: Bootstrap, most: int = MAX_SLICES
     ) -> None:
         super().__init__()
         self._columns = tuple(columns)

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-LONGEST_LABEL = 200
-MOST_SLICES_PER_SAMPLE = 1_000
+MAX_LABEL_LENGTH = 200
+MAX_SLICES_PER_SAMPLE = 1_000
 
 
 def slice_count(slices: Sequence[Sequence[int]], values: Sequence[Any]) -> int:
@@ -81,9 +81,9 @@ def value_text(value: Any) -> str:
         text = value
     else:
         text = json.dumps(msgspec.to_builtins(value), sort_keys=True, ensure_ascii=False)
-    if len(text) > LONGEST_LABEL:
+    if len(text) > MAX_LABEL_LENGTH:
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-        return f"{text[:LONGEST_LABEL]}...{digest}"
+        return f"{text[:MAX_LABEL_LENGTH]}...{digest}"
     return text
 
 

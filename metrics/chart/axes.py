@@ -4,7 +4,7 @@ A tick is found by the id of its label and scored by its distance from the true 
 image diagonal, 0 from `tick_far`, linear between. On each axis precision = sum of scores / predicted ticks and
 recall = sum of scores / true ticks; an axis without ticks on both sides has 1 and 1.
 
-Published: each axis has its F, and the figures are the means over all axes of all charts; a ratio without a
+Published: each axis has its F, and the metrics are the means over all axes of all charts; a ratio without a
 denominator is 0. Released (metric4_synthetic.py): one F of the mean precision and the mean recall, a ratio without a
 denominator is 1, ticks of the same id are one tick, and where a true axis is empty its precision is 0 if there are
 predicted ticks on the y axis, whichever axis is meant.
@@ -54,13 +54,13 @@ def score_axes(
     axis_count = len(scores)
     statistics = {"task4.axes": axis_count, "task4.precision": precision, "task4.recall": recall, "task4.f1": f1}
     f1_of_chart = f_measure(precision / axis_count, recall / axis_count) if released else f1 / axis_count
-    columns = {
+    metrics = {
         "task4.precision": precision / axis_count,
         "task4.recall": recall / axis_count,
         "task4.f1": f1_of_chart,
     }
     details = {name: listed(axis.ticks) for name, axis in zip(("x-axis", "y-axis"), scores, strict=True)}
-    return TaskScore(statistics, columns, f1_of_chart, details)
+    return TaskScore(statistics, metrics, f1_of_chart, details)
 
 
 def _axes(output: AxisAnalysis | None, released: bool) -> list[Sequence[Tick]]:

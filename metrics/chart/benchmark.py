@@ -79,16 +79,16 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             if (score := self._score_task(task, truth, prediction, budget)) is not None
         }
         statistics: dict[str, float] = {}
-        columns: dict[str, float | None] = {}
+        metrics: dict[str, float | None] = {}
         for task, score in scores.items():
             statistics.update(score.statistics)
-            columns.update(score.columns)
+            metrics.update(score.metrics)
             if prediction is not None:
                 attempted = self._attempts(prediction, task)
                 statistics[f"{task}.{'attempted' if attempted else 'left_out'}"] = 1
         considered = [scores[task].score for task in scores if prediction is None or self._attempts(prediction, task)]
-        columns["score"] = mean([score for score in considered if score is not None])
-        return SampleScore(statistics, columns, {task: score.details for task, score in scores.items()})
+        metrics["score"] = mean([score for score in considered if score is not None])
+        return SampleScore(statistics, metrics, {task: score.details for task, score in scores.items()})
 
     def _score_task(
         self, task: TaskName, truth: ChartTruth, prediction: ChartPrediction | None, budget: Budget

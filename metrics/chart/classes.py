@@ -1,6 +1,6 @@
 """Tasks 1 and 3: the class of the chart and the roles of its text, scored by a confusion matrix.
 
-Each class that occurs in the ground truth has precision, recall and F from the counts; the macro figures are the
+Each class that occurs in the ground truth has precision, recall and F from the counts; the macro metrics are the
 means over these classes. Rows of the matrix are true classes, columns predicted ones. `(none)` as a column counts
 what was not predicted, as a row what was predicted for a text that is not there; `(other)` counts predicted
 classes that are not known. Source: CHART-Infographics, tasks 1 and 3; metric1_synthetic.py and metric3.py.
@@ -32,7 +32,7 @@ from metrics.table import Table
 
 NONE = "(none)"
 OTHER = "(other)"
-LONGEST_CLASS = 64
+MAX_CLASS_LENGTH = 64
 
 
 def normalised_class(name: str) -> str:
@@ -185,7 +185,7 @@ def _cell(task: str, true_class: str, predicted: str) -> str:
 
 
 def _column(name: str) -> str:
-    return name[:LONGEST_CLASS].replace("|", "/")
+    return name[:MAX_CLASS_LENGTH].replace("|", "/")
 
 
 def confusion(task: str, sums: Sums) -> dict[tuple[str, str], float]:
@@ -200,7 +200,7 @@ def confusion(task: str, sums: Sums) -> dict[tuple[str, str], float]:
 def class_values(task: str, sums: Sums) -> dict[str, float | None]:
     """Returns macro and per-class precision, recall and F of a task.
 
-    A class that was never predicted has precision 0. Without ground truth the macro figures are None.
+    A class that was never predicted has precision 0. Without ground truth the macro metrics are None.
     """
     true_counts: defaultdict[str, float] = defaultdict(float)
     predicted_counts: defaultdict[str, float] = defaultdict(float)

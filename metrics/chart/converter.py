@@ -16,7 +16,7 @@ from metrics.converter import Converter, Part, UnreadableSource, read_json
 
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
 # Pillow itself warns a little above this.
-MOST_PIXELS = 89_000_000
+MAX_PIXELS = 89_000_000
 # What Pillow raises for broken headers of these formats.
 UNREADABLE = (
     OSError,
@@ -81,8 +81,8 @@ def _image_size(path: str, stream: BinaryIO) -> dict[str, int]:
         raise UnreadableSource(f"{path}: not an image of the kinds {', '.join(IMAGE_FORMATS)}") from error
     except UNREADABLE as error:
         raise UnreadableSource(f"{path}: the size of the image cannot be read: {error}") from error
-    if width * height > MOST_PIXELS:
-        raise UnreadableSource(f"{path}: {width} x {height} pixels are more than a chart has ({MOST_PIXELS} at most)")
+    if width * height > MAX_PIXELS:
+        raise UnreadableSource(f"{path}: {width} x {height} pixels are more than a chart has ({MAX_PIXELS} at most)")
     return {"width": width, "height": height}
 
 

@@ -10,9 +10,9 @@ from metrics.chart.records import Scalar
 from metrics.common.budget import Budget
 
 # What is longer is no block of a chart.
-LONGEST_LATEX = 1000
+MAX_LATEX_LENGTH = 1000
 # The square of a value, and the sum of many squares, must be a finite float.
-LARGEST_VALUE = 1e100
+MAX_VALUE = 1e100
 
 
 def normalised_text(text: str, budget: Budget) -> str:
@@ -26,7 +26,7 @@ def normalised_text(text: str, budget: Budget) -> str:
     """
     budget.spend(1 + len(text) // 50)
     plain = text.replace("\n", " ").replace("\r", " ").lower().strip()
-    if len(plain) <= LONGEST_LATEX and ("\\" in plain or "_{" in plain or "^{" in plain):
+    if len(plain) <= MAX_LATEX_LENGTH and ("\\" in plain or "_{" in plain or "^{" in plain):
         replaced, steps = _without_latex(plain)
         budget.spend(steps)
         return replaced
@@ -48,7 +48,7 @@ def number(value: Scalar) -> float | None:
         held = float(value)
     except (ValueError, OverflowError):
         return None
-    return held if math.isfinite(held) and abs(held) <= LARGEST_VALUE else None
+    return held if math.isfinite(held) and abs(held) <= MAX_VALUE else None
 
 
 def label(value: Scalar) -> str:

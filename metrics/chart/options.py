@@ -32,7 +32,7 @@ Limit = Annotated[int, Meta(ge=1, le=100_000)]
 class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How charts are scored.
 
-    protocol: `published`, or `released` for the figures of the released scripts.
+    protocol: `published`, or `released` for the metrics of the released scripts.
     tasks: the tasks that are scored.
     classes: the chart classes that a prediction may name; any other predicted class counts as "(other)".
     text_iou: IoU from which two text blocks match.

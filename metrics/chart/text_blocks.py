@@ -96,9 +96,9 @@ def score_text_blocks(
     detection, recognition = matching.detection, matching.recognition
     if prediction is None:
         detection = recognition = 0.0
-    figures = {"task2.detection": detection, "task2.recognition": recognition}
+    metrics = {"task2.detection": detection, "task2.recognition": recognition}
     details = _details(matching, truths, predictions)
-    return TaskScore({"task2.charts": 1, **figures}, figures, f_measure(detection, recognition), details)
+    return TaskScore({"task2.charts": 1, **metrics}, metrics, f_measure(detection, recognition), details)
 
 
 def match_published(truths: Blocks, predictions: Blocks, options: ChartOptions, budget: Budget) -> Matching:

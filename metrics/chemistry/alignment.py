@@ -23,7 +23,7 @@ from metrics.common.budget import Budget
 TEXT_COST = 10.0
 DEGREE_COST = 30.0
 KIND_COST = 10.0
-LARGEST_BLOCK = 500_000
+MAX_BLOCK_CELLS = 500_000
 EDITS_IN_A_STEP = 5_000
 """Pairs of characters that one step of the edit distance compares; it takes 64 of them at once."""
 Floats = NDArray[np.float64]
@@ -114,7 +114,7 @@ def _least_cost(longer: Floats, shorter: Floats) -> Floats:
     compared = shorter.shape[2]
     if compared == 0:
         return np.zeros((longer.shape[1], shorter.shape[1]))
-    rows = max(1, LARGEST_BLOCK // (shorter.shape[1] * compared))
+    rows = max(1, MAX_BLOCK_CELLS // (shorter.shape[1] * compared))
     blocks = [_least_cost_of_block(longer[:, row : row + rows], shorter) for row in range(0, longer.shape[1], rows)]
     least: Floats = np.concatenate(blocks)
     return least

@@ -116,7 +116,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
                 "token_errors": errors,
                 "tokens": len(label),
             },
-            columns={
+            metrics={
                 "exact_match": int(exact),
                 "structure_exact_match": int(structure),
                 "token_accuracy": _accuracy(errors, len(label)),

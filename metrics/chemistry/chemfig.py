@@ -15,15 +15,15 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from metrics.chemistry.chemfig_source import ChemfigSource, Submolecule
-from metrics.chemistry.fields import LARGEST_ANGLE, read_hook, read_length, read_number, split_fields
+from metrics.chemistry.fields import MAX_ANGLE, read_hook, read_length, read_number, split_fields
 from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND
 from metrics.chemistry.sketch import DrawnBond, Sketch
 from metrics.chemistry.unreadable import UnreadableMolecule
 from metrics.common.budget import Budget
 
 BOND_STARTS = "-=~<>"
-DEEPEST_GROUP = 150
-LARGEST_RING = 500
+MAX_GROUP_DEPTH = 150
+MAX_RING_SIDES = 500
 OPTIONAL_ARGUMENT = ("\\chemabove", "\\Chemabove", "\\chembelow", "\\Chembelow", "\\charge", "\\Charge")
 DRAWN_CIRCLE = "\\mcfcringle"
 
@@ -93,8 +93,8 @@ class _ChemfigReader:
 
     def group(self, pen: Pen, depth: int, circle: bool = False) -> None:
         """Draws until the group ends, before its `)`, with a circle where the group is a ring `**n`."""
-        if depth > DEEPEST_GROUP:
-            raise UnreadableMolecule(self.source.offset, f"at most {DEEPEST_GROUP} groups within each other")
+        if depth > MAX_GROUP_DEPTH:
+            raise UnreadableMolecule(self.source.offset, f"at most {MAX_GROUP_DEPTH} groups within each other")
         self.enter(pen)
         if circle:
             self.draw_circle(pen)
@@ -289,8 +289,8 @@ class _ChemfigReader:
             self.source.take_enclosed()
         offset = self.source.offset
         number = self.source.take_number()
-        if not number.isdecimal() or len(number) > 4 or not 3 <= int(number) <= LARGEST_RING:
-            raise UnreadableMolecule(offset, f"the number of sides of a ring, 3 to {LARGEST_RING}")
+        if not number.isdecimal() or len(number) > 4 or not 3 <= int(number) <= MAX_RING_SIDES:
+            raise UnreadableMolecule(offset, f"the number of sides of a ring, 3 to {MAX_RING_SIDES}")
         sides = int(number)
         if pen.last is Last.RING_ATOM and pen.ring is not None:
             turn = 360 / pen.ring.sides - 180
@@ -322,10 +322,10 @@ class _ChemfigReader:
         if not text:
             return pen.default_angle
         if text.startswith("::"):
-            return (pen.angle + read_number(text[2:], offset, "an angle", LARGEST_ANGLE)) % 360
+            return (pen.angle + read_number(text[2:], offset, "an angle", MAX_ANGLE)) % 360
         if text.startswith(":"):
-            return read_number(text[1:], offset, "an angle", LARGEST_ANGLE) % 360
-        return read_number(text, offset, "a predefined angle", LARGEST_ANGLE) * self.angle_increment % 360
+            return read_number(text[1:], offset, "an angle", MAX_ANGLE) % 360
+        return read_number(text, offset, "a predefined angle", MAX_ANGLE) * self.angle_increment % 360
 
 
 def _atom(pen: Pen) -> int:

@@ -12,8 +12,8 @@ COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n")
 COMMAND = re.compile(r"\\(?:[A-Za-z]+|.|\Z)", re.DOTALL)
 BRACKET_OR_SHIELD = re.compile(r"[\\%(){}\[\]]")
 CLOSING = {"{": "}", "[": "]", "(": ")"}
-LONGEST_EXPANSION = 100_000
-MOST_EXPANSIONS = 1_000
+MAX_EXPANSION_LENGTH = 100_000
+MAX_EXPANSIONS = 1_000
 
 
 def end_of_enclosed(text: str, start: int) -> int | None:
@@ -150,8 +150,8 @@ class ChemfigSource:
         """Puts `inserted` in the place of the text from `start` to the cursor, and goes to its beginning."""
         offset = self.offsets[start] if start < len(self.offsets) else self.length
         inserted, _ = _without_comments(inserted)
-        if len(self.text) + len(inserted) > self.length + LONGEST_EXPANSION:
-            raise UnreadableMolecule(offset, f"submolecules that write at most {LONGEST_EXPANSION} characters")
+        if len(self.text) + len(inserted) > self.length + MAX_EXPANSION_LENGTH:
+            raise UnreadableMolecule(offset, f"submolecules that write at most {MAX_EXPANSION_LENGTH} characters")
         self.text = self.text[:start] + inserted + self.text[self.position :]
         self.offsets = self.offsets[:start] + [offset] * len(inserted) + self.offsets[self.position :]
         self.position = start
@@ -163,8 +163,8 @@ class ChemfigSource:
         """
         start, offset = self.position, self.offset
         self.expansions += 1
-        if self.expansions > MOST_EXPANSIONS:
-            raise UnreadableMolecule(offset, f"at most {MOST_EXPANSIONS} submolecules")
+        if self.expansions > MAX_EXPANSIONS:
+            raise UnreadableMolecule(offset, f"at most {MAX_EXPANSIONS} submolecules")
         self.position += 1
         following = self.peek()
         if following == "{":
@@ -178,8 +178,8 @@ class ChemfigSource:
         code = submolecule.alternative if runs_left and submolecule.alternative is not None else submolecule.code
         for number in range(1, submolecule.arguments + 1):
             argument = self.take_enclosed() if self.peek() == "{" else self.take() if self.peek() else ""
-            if len(code) + code.count(f"#{number}") * len(argument) > LONGEST_EXPANSION:
-                raise UnreadableMolecule(offset, f"submolecules that write at most {LONGEST_EXPANSION} characters")
+            if len(code) + code.count(f"#{number}") * len(argument) > MAX_EXPANSION_LENGTH:
+                raise UnreadableMolecule(offset, f"submolecules that write at most {MAX_EXPANSION_LENGTH} characters")
             code = code.replace(f"#{number}", argument)
         self.splice(start, code)
 

@@ -16,8 +16,8 @@ from metrics.chemistry.molecule import Bond, Molecule
 MATCHED, DIFFERING, INK = "#1f4e8c", "#d9660a", "#222222"
 BOND_PIXELS = 46.0
 COLUMN, MARGIN, TEXT_HEIGHT = 520.0, 30.0, 20.0
-LARGEST_HEIGHT = 900.0
-LONGEST_TEXT = 300
+MAX_HEIGHT = 900.0
+MAX_TEXT_LENGTH = 300
 HALO = {"stroke": "#ffffff", "stroke-width": "4", "stroke-linejoin": "round", "paint-order": "stroke"}
 """Keeps labels readable where bonds run through them."""
 LINES_OF_BOND = {"=": (-2.5, 2.5), "~": (-4.0, 0.0, 4.0)}
@@ -47,7 +47,7 @@ def draw_lines(
 
 def _text(svg: ElementTree.Element, x: float, y: float, text: str, colour: str = INK) -> float:
     """Writes one line and returns where the next one goes."""
-    shown = text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+    shown = text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1]}…"
     attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "font-size": "13", "fill": colour}
     ElementTree.SubElement(svg, "text", attributes).text = _printable(shown)
     return y + TEXT_HEIGHT
@@ -82,7 +82,7 @@ def _points(molecule: Molecule, x: float, y: float) -> tuple[list[tuple[float, f
     scale = min(
         BOND_PIXELS,
         (COLUMN - 3 * MARGIN) / across if across else BOND_PIXELS,
-        LARGEST_HEIGHT / down if down else BOND_PIXELS,
+        MAX_HEIGHT / down if down else BOND_PIXELS,
     )
     points = [(x + MARGIN + (atom.x - left) * scale, y + MARGIN + (atom.y - top) * scale) for atom in molecule.atoms]
     return points, down * scale + 2 * MARGIN

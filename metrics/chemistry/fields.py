@@ -19,8 +19,8 @@ OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
 HOOK = re.compile(r"\?\[\s*([^,\[\]{}\s]*)\s*(?:,\s*([^\[\]]*))?\]\Z")
 HOOK_BONDS = ("-", "=", "~", ">", "<", ">:", "<:", ">|", "<|")
 """Bonds of hooks by number, from 1."""
-LARGEST_ANGLE = 1e6
-LARGEST_LENGTH = 1e3
+MAX_ANGLE = 1e6
+MAX_LENGTH = 1e3
 
 
 def read_number(text: str, offset: int, what: str, largest: float) -> float:
@@ -48,7 +48,7 @@ def read_length(text: str, offset: int) -> float:
 
     Raises UnreadableMolecule where it is none.
     """
-    length = read_number(text, offset, "a length", LARGEST_LENGTH)
+    length = read_number(text, offset, "a length", MAX_LENGTH)
     if length < 0:
         raise UnreadableMolecule(offset, f"a length of 0 or more instead of {text[:40]!r}")
     return length

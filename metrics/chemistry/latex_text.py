@@ -18,7 +18,7 @@ from metrics.chemistry import symbols
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\S", re.DOTALL)
 STACKS = ("\\overset", "\\underset", "\\stackrel")
-DEEPEST_GROUP = 60
+MAX_GROUP_DEPTH = 60
 """Braces nested deeper than this are text; nobody writes them, and they must not exhaust the stack."""
 
 Node = Union[str, "list[Node]"]
@@ -43,7 +43,7 @@ def _tree(tokens: Iterable[str]) -> list[Node]:
     open_groups = [root]
     for token in tokens:
         for part in symbols.SYNONYMS[token].split() if token in symbols.SYNONYMS else (token,):
-            if part == "{" and len(open_groups) <= DEEPEST_GROUP:
+            if part == "{" and len(open_groups) <= MAX_GROUP_DEPTH:
                 group: list[Node] = []
                 open_groups[-1].append(group)
                 open_groups.append(group)

@@ -19,7 +19,7 @@ from metrics.chemistry.protocol import Protocol
 from metrics.chemistry.walk import Drawings, Walk
 from metrics.common.budget import Budget
 
-MOST_STARTS = 4
+MAX_STARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _guided(drawings: Drawings, protocol: Protocol) -> Match:
         best: Walk | None = None
         taken = set(pairs.values())
         free = ((t, p) for t, p in _paired(starts, drawings) if t not in pairs and p not in taken)
-        for _, start in zip(range(MOST_STARTS), free, strict=False):
+        for _, start in zip(range(MAX_STARTS), free, strict=False):
             walk = drawings.walk(*start, protocol.asks_for_counterparts)
             if walk.difference is None:
                 best = walk

@@ -21,7 +21,7 @@ SAME_PLACE = 0.01
 """Atoms closer than this (in bond lengths) are drawn at one place."""
 
 LINE_BREAKS = ("\\\\", "\\enter")
-LONGEST_CACHED = 64
+MAX_CACHED_LENGTH = 64
 
 BOND_ORDER = {"-": 0, "=": 1, "~": 2}
 """Of several bonds between the same atoms the highest is seen; every other type hides these."""
@@ -125,7 +125,7 @@ def tied(molecule: Molecule, protocol: Protocol, budget: Budget) -> Molecule:
 
 def _normalized(texts: list[str], budget: Budget) -> list[str]:
     budget.spend(4 * sum(map(len, texts)))
-    return [_short_text(text) if len(text) <= LONGEST_CACHED else _atom_text(text) for text in texts]
+    return [_short_text(text) if len(text) <= MAX_CACHED_LENGTH else _atom_text(text) for text in texts]
 
 
 def _atom_text(text: str) -> str:

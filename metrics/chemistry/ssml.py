@@ -25,8 +25,8 @@ NUMBER = re.compile(r"[\d.]+")
 SIGNED_NUMBER = re.compile(r"[-+]?[\d.]+")
 MARK = re.compile(r"\?\[([a-zA-Z]+)\]")
 CLOSING_HOOK = re.compile(r"\?\[([a-zA-Z]+),\{([^{}]+)\}\]")
-LARGEST_NUMBER = 1e9
-DEEPEST_BRANCH = 1000
+MAX_NUMBER = 1e9
+MAX_BRANCH_DEPTH = 1000
 
 FULL_BOND = re.compile(rf"(?:{BOND_TYPE})\[:[\d.]+,[\d.]+\]\Z")
 SHORT_BOND = re.compile(rf"(?:{BOND_TYPE})\[:[\d.]+\]\Z")
@@ -185,7 +185,7 @@ class _Reader:
             values = [float(number) for number in self.number.findall(item[item.index("[") :])][:2]
         except ValueError:
             values = []
-        if not values or any(abs(value) > LARGEST_NUMBER for value in values):
+        if not values or any(abs(value) > MAX_NUMBER for value in values):
             raise UnreadableMolecule(offset, f"a bond such as -[:30.0,1.0] instead of {item[:40]!r}")
         return _bond_type(kind), values[0], abs(values[1]) if len(values) > 1 else 1.0
 
@@ -211,7 +211,7 @@ class _NewestAtomReader(_Reader):
 
     def __init__(self, numbers: Iterator[int], reads_signs: bool) -> None:
         super().__init__(numbers, reads_signs)
-        self.begins: list[int | None] = [None] * DEEPEST_BRANCH
+        self.begins: list[int | None] = [None] * MAX_BRANCH_DEPTH
         self.level = 0
         self.level_of_bond = 0
         self.came_back = False
@@ -229,8 +229,8 @@ class _NewestAtomReader(_Reader):
 
     def open(self, offset: int) -> None:
         """Begins a branch; right after another one's end the two have one beginning."""
-        if not -DEEPEST_BRANCH <= self.level < DEEPEST_BRANCH:
-            raise UnreadableMolecule(offset, f"at most {DEEPEST_BRANCH} branches within each other")
+        if not -MAX_BRANCH_DEPTH <= self.level < MAX_BRANCH_DEPTH:
+            raise UnreadableMolecule(offset, f"at most {MAX_BRANCH_DEPTH} branches within each other")
         if not self.came_back:
             self.begins[self.level] = self.hooked()
         self.level += 1
@@ -246,7 +246,9 @@ class _NewestAtomReader(_Reader):
         number = next(self.numbers)
         kind, angle, length = self.bond_parts(item, offset)
         if self.came_back:
-            begin = self.begins[self.level_of_bond] if -DEEPEST_BRANCH <= self.level_of_bond < DEEPEST_BRANCH else None
+            begin = (
+                self.begins[self.level_of_bond] if -MAX_BRANCH_DEPTH <= self.level_of_bond < MAX_BRANCH_DEPTH else None
+            )
             if begin is None or begin >= len(self.sketch.texts):
                 raise UnreadableMolecule(offset, f"an atom at which the branch before {item[:40]!r} began")
             self.came_back = False

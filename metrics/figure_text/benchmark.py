@@ -21,12 +21,12 @@ from metrics.figure_text.description import FigureTextDescription
 from metrics.figure_text.details import describe_matches
 from metrics.figure_text.deteval import Matching, Rules, match
 from metrics.figure_text.draw import draw_regions
-from metrics.figure_text.figure import Figure, equal_text, subsets, understand
+from metrics.figure_text.figure import Figure, classify_regions, equal_text, subsets
 from metrics.figure_text.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.figure_text.options import FigureTextOptions
 from metrics.figure_text.overlaps import Overlaps, TooManyOverlaps, measure
 from metrics.figure_text.records import FigurePrediction, FigureTruth
-from metrics.figure_text.regions import MOST_SIDES_TRIED, BoolArray, Located, locate
+from metrics.figure_text.regions import MAX_SIDES_TRIED, BoolArray, Located, locate
 from metrics.figure_text.spotting import PairList, agree, spot, text_numbers
 from metrics.figure_text.tables import match_table, subset_names, subset_table
 from metrics.figure_text.values import headline_values, subset_values
@@ -61,7 +61,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         overlap too often to be measured; OutOfBudget where the work is above `max_steps`.
         """
         budget = Budget(self.options.max_steps)
-        figure = understand(truth, prediction, self.options.min_confidence)
+        figure = classify_regions(truth, prediction, self.options.min_confidence)
         members = subsets(figure.truths)
         overlaps = self._overlaps(figure, budget)
         counts = _counting(figure, overlaps, members)
@@ -88,7 +88,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         statistics = {name: value for name, value in statistics.items() if value}
         return SampleScore(
             statistics=statistics,
-            columns=headline_values(lambda name: statistics.get(name, 0), self.options),
+            metrics=headline_values(lambda name: statistics.get(name, 0), self.options),
             details=describe_matches(figure, overlaps, matchings[0], spotted[0], right),
             coverage=_coverage(figure, overlaps),
         )
@@ -128,7 +128,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
 
     def _steps_to_locate(self, regions: Sequence[Located], positions: Sequence[int]) -> int:
         corners = [4 if (points := regions[position].points) is None else len(points) for position in positions]
-        many = sum(count > MOST_SIDES_TRIED for count in corners)
+        many = sum(count > MAX_SIDES_TRIED for count in corners)
         return sum(corners) * (4 if self.options.geometry == "polygon" else 3) + 100 * many
 
     def _right_readings(self, figure: Figure) -> set[int]:

@@ -20,10 +20,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar
 
 from metrics.converter import Converter, Part, UnreadableSource
-from metrics.figure_text.records import DIFFICULTIES, LARGEST_COORDINATE
+from metrics.figure_text.records import DIFFICULTIES, MAX_COORDINATE
 
 DONT_CARE = "###"
-LARGEST_FILE = 16 * 1024 * 1024
+MAX_FILE_BYTES = 16 * 1024 * 1024
 
 _NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:,\s*|(?<=\s)(?=\S)|$)")
 _MORE_CORNERS = re.compile(r"(?:\s*[+-]?\d+(?:\.\d*)?\s*,){2,}(?=.*[^\s\d.,+-])")
@@ -50,9 +50,9 @@ class FigureTextConverter(Converter):
 
         Raises UnreadableSource above 16 MiB.
         """
-        content = stream.read(LARGEST_FILE + 1)
-        if len(content) > LARGEST_FILE:
-            raise UnreadableSource(f"{path}: above {LARGEST_FILE} bytes, which is no list of one image's regions")
+        content = stream.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise UnreadableSource(f"{path}: above {MAX_FILE_BYTES} bytes, which is no list of one image's regions")
         yield sample_id_of(path), content
 
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
@@ -164,7 +164,7 @@ def _numbers(line: str, most: int) -> tuple[list[float], str]:
     end = 0
     while len(numbers) < most and (found := _NUMBER.match(line, end)) and found.end() > end:
         number = float(found[1])
-        if abs(number) > LARGEST_COORDINATE:
+        if abs(number) > MAX_COORDINATE:
             raise ValueError(f"a number of {found[1]:.20} is too large")
         numbers.append(number)
         end = found.end()

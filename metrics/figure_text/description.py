@@ -16,7 +16,7 @@ from metrics.table import Table
 FIGURE_TYPES = ("Gel-image", "Image-of-thing", "Graph", "Model", "Mix")
 ORIENTATIONS = ("horizontal", "oriented")
 
-MOST_LABELS_COMBINED = 4
+MAX_LABELS_COMBINED = 4
 """Larger combinations are not counted; the paper's largest is of four."""
 
 Row = list[str | float | None]
@@ -94,7 +94,7 @@ class FigureTextDescription(Description[FigureTruth]):
 def _groups(region: TruthRegion) -> list[str]:
     labels = region.difficulties()
     groups = [f"difficulty={label}" for label in labels]
-    for size in range(2, min(len(labels), MOST_LABELS_COMBINED) + 1):
+    for size in range(2, min(len(labels), MAX_LABELS_COMBINED) + 1):
         groups.extend(f"combination={', '.join(some)}" for some in itertools.combinations(labels, size))
     if region.orientation is not None:
         groups.append(f"orientation={region.orientation}")

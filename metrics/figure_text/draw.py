@@ -8,7 +8,7 @@ from typing import Any
 
 from metrics.figure_text.records import Point, PredictedRegion, TruthRegion
 
-MOST_SHOWN_TEXT = 40
+MAX_SHOWN_LENGTH = 40
 
 _COLOURS = {
     "one_to_one": "#1a7f37",
@@ -61,7 +61,7 @@ def _shape(outline: list[Point], text: str, match: str, dashed: bool) -> str:
     x = min(corner[0] for corner in outline)
     y = max(corner[1] for corner in outline) + 9 if dashed else min(corner[1] for corner in outline) - 2
     dashes = ' stroke-dasharray="4 2"' if dashed else ""
-    shown = _printable(text if len(text) <= MOST_SHOWN_TEXT else f"{text[:MOST_SHOWN_TEXT]}…")
+    shown = _printable(text if len(text) <= MAX_SHOWN_LENGTH else f"{text[:MAX_SHOWN_LENGTH]}…")
     side = "prediction" if dashed else "ground truth"
     return (
         f'<g stroke="{colour}" fill="{colour}"><title>{side}: {match}</title>'

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from metrics.benchmark import RejectedRecord
 from metrics.figure_text.records import FigurePrediction, FigureTruth, PredictedRegion, TruthRegion
 
-MOST_SUBSETS = 50
+MAX_SUBSETS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Figure:
     unconfident: list[int]
 
 
-def understand(truth: FigureTruth, prediction: FigurePrediction | None, min_confidence: float | None) -> Figure:
+def classify_regions(truth: FigureTruth, prediction: FigurePrediction | None, min_confidence: float | None) -> Figure:
     """Returns the figure that two records describe.
 
     Raises RejectedRecord where a region has neither a location nor an id, an id is used twice, or a confidence is
@@ -112,8 +112,8 @@ def subsets(truths: list[TruthRegion]) -> dict[str, list[int]]:
             found.setdefault(f"orientation={region.orientation}", []).append(position)
         if region.important is not None:
             found.setdefault(f"important={'true' if region.important else 'false'}", []).append(position)
-        if len(found) > MOST_SUBSETS:
-            raise RejectedRecord("ground_truth", f"the regions have more than {MOST_SUBSETS} different labels")
+        if len(found) > MAX_SUBSETS:
+            raise RejectedRecord("ground_truth", f"the regions have more than {MAX_SUBSETS} different labels")
     return dict(sorted(found.items()))
 
 

@@ -10,8 +10,8 @@ import shapely
 from metrics.common.budget import Budget
 from metrics.figure_text.regions import BoolArray, FloatArray, IntArray, Regions
 
-MOST_PAIRS = 1_000_000
-MOST_CORNER_PAIRS = 4_000_000
+MAX_PAIRS = 1_000_000
+MAX_CORNER_PAIRS = 4_000_000
 
 _CELLS_AT_ONCE = 2_000_000
 _STEPS_PER_CROSSING = 20
@@ -64,8 +64,8 @@ def measure(truths: Regions, detections: Regions, budget: Budget) -> Overlaps:
     budget.spend(len(rows))
     if truths.polygons is not None and detections.polygons is not None:
         corner_pairs = int((truths.sizes[rows] * detections.sizes[columns]).sum())
-        if corner_pairs > MOST_CORNER_PAIRS:
-            raise TooManyOverlaps(f"{corner_pairs} pairs of corners to intersect, at most {MOST_CORNER_PAIRS}")
+        if corner_pairs > MAX_CORNER_PAIRS:
+            raise TooManyOverlaps(f"{corner_pairs} pairs of corners to intersect, at most {MAX_CORNER_PAIRS}")
         budget.spend(_STEPS_PER_CROSSING * len(rows) + corner_pairs // 4)
         budget.spend(_STEPS_PER_CROSSING * crossings(truths, detections, rows, columns))
         with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
@@ -140,8 +140,8 @@ def _touching(truths: Regions, detections: Regions) -> tuple[IntArray, IntArray]
     for start in range(0, len(truths), step):
         rows, columns = np.nonzero(_meet(reach[start : start + step], detection_reach))
         count += len(rows)
-        if count > MOST_PAIRS:
-            raise TooManyOverlaps(f"more than {MOST_PAIRS} pairs of regions overlap")
+        if count > MAX_PAIRS:
+            raise TooManyOverlaps(f"more than {MAX_PAIRS} pairs of regions overlap")
         found.append((rows + start, columns))
     if len(found) == 1:
         return found[0]

@@ -11,13 +11,13 @@ from typing import Annotated
 
 import msgspec
 
-LARGEST_COORDINATE = 1e7
-MOST_REGIONS = 10_000
-MOST_POINTS = 1_000
+MAX_COORDINATE = 1e7
+MAX_REGIONS = 10_000
+MAX_POINTS = 1_000
 
-Coordinate = Annotated[float, msgspec.Meta(ge=-LARGEST_COORDINATE, le=LARGEST_COORDINATE)]
+Coordinate = Annotated[float, msgspec.Meta(ge=-MAX_COORDINATE, le=MAX_COORDINATE)]
 Point = tuple[Coordinate, Coordinate]
-Points = Annotated[list[Point], msgspec.Meta(min_length=3, max_length=MOST_POINTS)]
+Points = Annotated[list[Point], msgspec.Meta(min_length=3, max_length=MAX_POINTS)]
 Box = tuple[Coordinate, Coordinate, Coordinate, Coordinate]
 Label = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 RegionId = Annotated[str, msgspec.Meta(max_length=256)] | int
@@ -56,7 +56,7 @@ class TruthRegion(msgspec.Struct, frozen=True, kw_only=True):
 class FigureTruth(msgspec.Struct, frozen=True, kw_only=True):
     """The annotated regions of one figure, with the type of the figure and the article that it comes from."""
 
-    regions: Annotated[list[TruthRegion], msgspec.Meta(max_length=MOST_REGIONS)] | None = None
+    regions: Annotated[list[TruthRegion], msgspec.Meta(max_length=MAX_REGIONS)] | None = None
     figure_type: Label | None = None
     article: str | int | None = None
 
@@ -74,7 +74,7 @@ class PredictedRegion(msgspec.Struct, frozen=True, kw_only=True):
 class FigurePrediction(msgspec.Struct, frozen=True, kw_only=True):
     """The regions that a system found in one figure."""
 
-    regions: Annotated[list[PredictedRegion], msgspec.Meta(max_length=MOST_REGIONS)] | None = None
+    regions: Annotated[list[PredictedRegion], msgspec.Meta(max_length=MAX_REGIONS)] | None = None
 
 
 def _difficulty_order(label: str) -> tuple[int, str]:

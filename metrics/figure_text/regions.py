@@ -26,7 +26,7 @@ BoolArray = NDArray[np.bool_]
 Geometry = Literal["rectangle", "polygon"]
 
 _CELLS_AT_ONCE = 2_000_000
-MOST_SIDES_TRIED = 24
+MAX_SIDES_TRIED = 24
 """Of a convex hull with up to so many sides, each is tried against all corners; beyond, see `best_side`."""
 
 
@@ -207,7 +207,7 @@ def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
     corners[shapely.get_type_id(hulls) != shapely.GeometryType.POLYGON] = 0
     for count in np.unique(corners[corners > 0]).tolist():
         alike = np.flatnonzero(corners == count)
-        step = max(1, _CELLS_AT_ONCE // (count * min(count, MOST_SIDES_TRIED)))
+        step = max(1, _CELLS_AT_ONCE // (count * min(count, MAX_SIDES_TRIED)))
         for part in np.split(alike, range(step, len(alike), step)):
             rings = shapely.get_coordinates(hulls[part]).reshape(len(part), count + 1, 2)
             boxes[part], angles[part] = _turn_rings(rings)
@@ -220,7 +220,7 @@ def _turn_rings(rings: FloatArray) -> tuple[FloatArray, FloatArray]:
     sides = np.diff(rings, axis=1)
     along = sides / np.hypot(sides[..., 0], sides[..., 1])[..., None]  # [N, M sides, 2]
     points = np.swapaxes(rings[:, :-1] - first, 1, 2)  # [N, 2, M corners]
-    if sides.shape[1] > MOST_SIDES_TRIED:
+    if sides.shape[1] > MAX_SIDES_TRIED:
         best = np.array([best_side(corners) for corners in np.swapaxes(points, 1, 2)])
         along = along[np.arange(len(rings)), best][:, None]
     across = np.stack((-along[..., 1], along[..., 0]), axis=-1)

@@ -226,7 +226,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         return readings[text]
 
     def values(self, sums: Sums) -> dict[str, float | None]:
-        """Returns the figures.
+        """Returns the metrics.
 
         Those of CDM are over formulas whose ground truth can be typeset, and over redundant predictions, with CDM 0.
         """

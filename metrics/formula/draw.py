@@ -18,7 +18,7 @@ from metrics.formula.render.typeset import Typesetter
 
 SHARPNESS = 2
 """The formulas are drawn at this multiple of 200 dpi."""
-MOST_PAIRS = 40
+MAX_PAIRS = 40
 _GAP = 12
 _CAPTION = 18
 _LEAST_WIDTH = 320
@@ -34,7 +34,7 @@ def draw_pairs(
     """Returns the pairs of a sample as one SVG document; of a document with more than 40, the first 40."""
     parts: list[str] = []
     width, y = float(_LEAST_WIDTH), float(_GAP)
-    for number, (truth, prediction) in enumerate(pairs[:MOST_PAIRS], start=1):
+    for number, (truth, prediction) in enumerate(pairs[:MAX_PAIRS], start=1):
         name = f"formula {number}: " if len(pairs) > 1 else ""
         left = renderings[truth] if truth else None
         right = renderings[prediction] if prediction else None
@@ -49,8 +49,8 @@ def draw_pairs(
             parts.append(drawn)
             width = max(width, wide)
             y += high + _GAP
-    if len(pairs) > MOST_PAIRS:
-        parts.append(_text(f"{len(pairs) - MOST_PAIRS} more formulas are not drawn", y))
+    if len(pairs) > MAX_PAIRS:
+        parts.append(_text(f"{len(pairs) - MAX_PAIRS} more formulas are not drawn", y))
         y += _CAPTION + _GAP
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{y:.0f}" '

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metrics.statistics.sums import FRACTION_BITS, LARGEST_STATISTIC, UNITS_PER_ONE, Sums, to_units
+from metrics.statistics.sums import FRACTION_BITS, MAX_STATISTIC, UNITS_PER_ONE, Sums, to_units
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -33,7 +33,7 @@ FloatArray = npt.NDArray[np.float64]
 HALF_BITS = FRACTION_BITS // 2
 HALF = 1 << HALF_BITS
 ROWS_PER_BLOCK = 256
-LARGEST_WEIGHT = 20
+MAX_WEIGHT = 20
 
 
 def poisson_thresholds() -> npt.NDArray[np.uint64]:
@@ -45,7 +45,7 @@ def poisson_thresholds() -> npt.NDArray[np.uint64]:
         context.prec = 60
         term = Decimal(-1).exp()
         cumulated, thresholds = Decimal(0), []
-        for k in range(LARGEST_WEIGHT):
+        for k in range(MAX_WEIGHT):
             cumulated += term
             thresholds.append(min(int(cumulated * (1 << 64)), (1 << 64) - 1))
             term /= k + 1
@@ -267,7 +267,7 @@ def check_statistics(statistics: Mapping[str, float]) -> None:
     """Raises ValueError where a statistic is no number, not finite or above 2**32 in magnitude, with its name."""
     values = statistics.values()
     # Almost always all are plain numbers that together stay below the bound, which a NaN among them would not.
-    if _PLAIN_NUMBERS.issuperset(map(type, values)) and _stay_below(LARGEST_STATISTIC, values):
+    if _PLAIN_NUMBERS.issuperset(map(type, values)) and _stay_below(MAX_STATISTIC, values):
         return
     for name, value in statistics.items():
         if not _is_number(value):

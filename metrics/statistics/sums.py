@@ -1,4 +1,4 @@
-"""Exact additive sums: the one thing that travels from the samples to the figures.
+"""Exact additive sums: the one thing that travels from the samples to the metrics.
 
 A statistic of one sample is a named number. Numbers of many samples are added up as fixed-point Python
 integers in units of 2**-52, so that addition is associative to the last bit: whatever the order, the bundles
@@ -14,7 +14,7 @@ FRACTION_BITS = 52
 UNITS_PER_ONE = 1 << FRACTION_BITS
 
 # A larger statistic is a defect of a metric or hostile input, and the batched bootstrap relies on the bound.
-LARGEST_STATISTIC = 1 << 32
+MAX_STATISTIC = 1 << 32
 
 
 def to_units(value: float) -> int:
@@ -25,13 +25,13 @@ def to_units(value: float) -> int:
     Raises ValueError for NaN, infinities and magnitudes above 2**32.
     """
     if isinstance(value, int):
-        if abs(value) > LARGEST_STATISTIC:
-            raise ValueError(f"a statistic of {value} is above the largest that can be summed, {LARGEST_STATISTIC}")
+        if abs(value) > MAX_STATISTIC:
+            raise ValueError(f"a statistic of {value} is above the largest that can be summed, {MAX_STATISTIC}")
         return value << FRACTION_BITS
     # Integers of NumPy come here too: as they are, they would overflow in the multiplication.
     number = float(value)
-    if not math.isfinite(number) or abs(number) > LARGEST_STATISTIC:
-        raise ValueError(f"a statistic must be finite and at most {LARGEST_STATISTIC} in magnitude, not {number}")
+    if not math.isfinite(number) or abs(number) > MAX_STATISTIC:
+        raise ValueError(f"a statistic must be finite and at most {MAX_STATISTIC} in magnitude, not {number}")
     return round(number * UNITS_PER_ONE)
 
 

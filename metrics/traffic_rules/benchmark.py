@@ -24,7 +24,7 @@ from metrics.traffic_rules.rules import Rule, Sample, predicted_rules, true_rule
 from metrics.traffic_rules.tasks import TASKS, distinct_edges
 
 _EDGES_IN_DETAILS = 200
-_LONGEST_NAME_OF_AN_EDGE = 200
+_MAX_EDGE_NAME_LENGTH = 200
 
 
 class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
@@ -50,25 +50,25 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         with sample.budget.reading("prediction"):
             predicted = predicted_rules(prediction, sample)
         statistics: dict[str, float] = {}
-        columns: dict[str, float | None] = {}
+        metrics: dict[str, float | None] = {}
         for task, count in TASKS.items():
             counts = count(true, predicted)
             statistics[f"{task}.right"] = counts.right
             statistics[f"{task}.predicted"] = counts.predicted
             statistics[f"{task}.true"] = counts.true
-            columns.update(_figures(task, counts.right, counts.predicted, counts.true))
+            metrics.update(_precision_recall_f1(task, counts.right, counts.predicted, counts.true))
         pairs = dict(pair_rules(true, predicted, sample.budget))
         faults = [
             wrong_properties(rule, predicted[pairs[number]]) if number in pairs else None
             for number, rule in enumerate(true)
         ]
-        columns["wrong_properties"] = sum(len(wrong) for wrong in faults if wrong)
-        columns["unpaired_rules"] = len(true) - len(pairs)
+        metrics["wrong_properties"] = sum(len(wrong) for wrong in faults if wrong)
+        metrics["unpaired_rules"] = len(true) - len(pairs)
         statistics.update(property_statistics(true, faults))
         unknown = _unknown_matches(true, predicted)
         return SampleScore(
             {name: value for name, value in statistics.items() if value},
-            columns,
+            metrics,
             _details(true, predicted, pairs, faults),
             {"matches_unknown_rule": unknown} if unknown else {},
         )
@@ -81,7 +81,9 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         """
         values: dict[str, float | None] = {}
         for task in TASKS:
-            values.update(_figures(task, sums[f"{task}.right"], sums[f"{task}.predicted"], sums[f"{task}.true"]))
+            values.update(
+                _precision_recall_f1(task, sums[f"{task}.right"], sums[f"{task}.predicted"], sums[f"{task}.true"])
+            )
         right = sums.bracketed("property_right")
         for name, total in sums.bracketed("property_true").items():
             values[f"property_accuracy[{name}]"] = ratio(right.get(name, 0.0), total)
@@ -104,7 +106,7 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         return [Table("Properties, most often wrong first", header, [cells for _, _, cells in sorted(rows)])]
 
 
-def _figures(task: str, right: float, predicted: float, true: float) -> dict[str, float | None]:
+def _precision_recall_f1(task: str, right: float, predicted: float, true: float) -> dict[str, float | None]:
     nothing = None if not predicted and not true else 0.0
     precision = ratio(right, predicted) if predicted else nothing
     recall = ratio(right, true) if true else nothing
@@ -152,4 +154,4 @@ def _shown(edges: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, st
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME_OF_AN_EDGE else name[:_LONGEST_NAME_OF_AN_EDGE] + "..."
+    return name if len(name) <= _MAX_EDGE_NAME_LENGTH else name[:_MAX_EDGE_NAME_LENGTH] + "..."

@@ -12,7 +12,7 @@ import msgspec
 from metrics.converter import Converter, Part, UnreadableSource, read_json
 from metrics.traffic_rules.records import Name
 
-LARGEST_FILE = 16 << 20
+MAX_FILE_BYTES = 16 << 20
 
 _SEPARATORS = re.compile(r"[/\\]+")
 
@@ -44,9 +44,9 @@ class LabelConverter(Converter):
 
         Raises UnreadableSource where the file is too large or no clip can be told from its path.
         """
-        content = stream.read(LARGEST_FILE + 1)
-        if len(content) > LARGEST_FILE:
-            raise UnreadableSource(f"it is larger than {LARGEST_FILE >> 20} MiB, which no label.json is")
+        content = stream.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise UnreadableSource(f"it is larger than {MAX_FILE_BYTES >> 20} MiB, which no label.json is")
         yield _clip(path), content
 
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:

@@ -15,8 +15,8 @@ Fault = Literal["different", "absent", "extra"]
 OTHER = "(other)"
 """The name under which extra properties are counted that no rule of the sample's ground truth has."""
 
-LONGEST_NAME = 80
-_LONGEST_VALUE = 200
+MAX_NAME_LENGTH = 80
+_MAX_VALUE_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ def property_statistics(true: Sequence[Rule], faults: Sequence[Sequence[WrongPro
 
 
 def _statistic(kind: str, name: str) -> str:
-    return f"property_{kind}[{name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + '...'}]"
+    return f"property_{kind}[{name if len(name) <= MAX_NAME_LENGTH else name[:MAX_NAME_LENGTH] + '...'}]"
 
 
 def _text(value: Any) -> str:
     """Returns the JSON text of a value, cut where it is long."""
     text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "..."
+    return text if len(text) <= _MAX_VALUE_LENGTH else text[:_MAX_VALUE_LENGTH] + "..."

@@ -12,9 +12,9 @@ from metrics.common.budget import Budget
 from metrics.traffic_rules.canonical import NotComparable, canonical
 from metrics.traffic_rules.records import GroundTruth, PredictedRule, Prediction, TrueRule
 
-MOST_RULES = 500
-MOST_PROPERTIES = 64
-MOST_EDGES = 10_000
+MAX_RULES = 500
+MAX_PROPERTIES = 64
+MAX_EDGES = 10_000
 
 _SHOWN = 60
 
@@ -90,11 +90,11 @@ def predicted_rules(prediction: Prediction | None, sample: Sample) -> list[Rule]
 def _rules(
     rules: Sequence[TrueRule | PredictedRule], names: Sequence[str | int | None], sample: Sample, side: Side
 ) -> list[Rule]:
-    if len(rules) > MOST_RULES:
-        raise RejectedRecord(side, f"rules: there are {len(rules)}, and at most {MOST_RULES} are scored")
+    if len(rules) > MAX_RULES:
+        raise RejectedRecord(side, f"rules: there are {len(rules)}, and at most {MAX_RULES} are scored")
     edges = sum(len(rule.centerlines or ()) for rule in rules)
-    if edges > MOST_EDGES:
-        raise RejectedRecord(side, f"rules: they name {edges} centerlines, and at most {MOST_EDGES} are scored")
+    if edges > MAX_EDGES:
+        raise RejectedRecord(side, f"rules: they name {edges} centerlines, and at most {MAX_EDGES} are scored")
     sample.budget.spend(edges)
     return [
         _rule(rule, sample.name(name), sample, side, f"rules[{number}]")
@@ -105,9 +105,9 @@ def _rules(
 def _rule(rule: TrueRule | PredictedRule, name: str | None, sample: Sample, side: Side, where: str) -> Rule:
     ignored = sample.ignored
     values = {key: value for key, value in (rule.properties or {}).items() if value is not None and key not in ignored}
-    if len(values) > MOST_PROPERTIES:
+    if len(values) > MAX_PROPERTIES:
         raise RejectedRecord(
-            side, f"{where}.properties: there are {len(values)}, and at most {MOST_PROPERTIES} are scored"
+            side, f"{where}.properties: there are {len(values)}, and at most {MAX_PROPERTIES} are scored"
         )
     properties: dict[str, int] = {}
     for key, value in values.items():

@@ -19,7 +19,7 @@ from metrics.statistics.intervals import percentile_intervals
 from pipelines.api.records import json_records
 from pipelines.api.workers import score_in_processes
 from transforms.sample_schema import sample_schema
-from transforms.slice_labels import MOST_SLICES_PER_SAMPLE, check_slice_count, cluster_unit, slice_labels
+from transforms.slice_labels import MAX_SLICES_PER_SAMPLE, check_slice_count, cluster_unit, slice_labels
 
 SYSTEM = "predictions"
 
@@ -182,7 +182,7 @@ def _jobs(plan: Plan, totals: Totals, truths: Mapping[str, bytes], predictions: 
             truth = msgspec.json.decode(record, type=plan.benchmark.truth_type)
             cells = msgspec.json.decode(record) if columns or plan.cluster else {}
             values = [cells.get(column) for column in columns]
-            check_slice_count(columns, indexes, values, MOST_SLICES_PER_SAMPLE)
+            check_slice_count(columns, indexes, values, MAX_SLICES_PER_SAMPLE)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             _reject_truth(totals, sample_id, explain(error), prediction is not None)
             continue
@@ -221,7 +221,7 @@ def _settle(totals: Totals, job: _Job, outcome: Outcome) -> None:
     for name, count in (score.coverage if score else {}).items():
         totals.coverage[name] += count
     details = msgspec.json.encode(score.details) if score else b"null"
-    totals.rows.append((sample_id, outcome.status, score.columns if score else {}, details))
+    totals.rows.append((sample_id, outcome.status, score.metrics if score else {}, details))
 
 
 def result_of(plan: Plan, totals: Totals) -> Result:

@@ -137,7 +137,7 @@ def write_records(
     outputs = [write] if rejected is None else [write, rejected]
     for output in outputs:
         output.prepare()
-    if launch.leaves(options):
+    if launch.is_detached(options):
         launch.submit(options, build)
         return DONE
     try:

@@ -1,4 +1,4 @@
-"""What a run says on the console: progress on standard error, the main figures on standard output."""
+"""What a run says on the console: progress on standard error, the main metrics on standard output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.text import Text
 from pipelines.results.report import number
 from transforms.counters import PROGRESS, PROGRESS_FOLDER
 
-SECONDS_BETWEEN_LOOKS = 0.5
+POLL_INTERVAL_S = 0.5
 
 
 @contextlib.contextmanager
@@ -64,7 +64,7 @@ def _notes_of_workers() -> Iterator[None]:
 def _watch(progress: Progress, systems: int, stop: threading.Event) -> None:
     task = progress.add_task("reading", total=None, rate="")
     scoring = False
-    while not stop.wait(SECONDS_BETWEEN_LOOKS):
+    while not stop.wait(POLL_INTERVAL_S):
         seen = PROGRESS.with_others()
         if seen.samples_scored and not scoring:
             scoring = True

@@ -67,7 +67,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if local:
         check_tools(configuration)
-    if launch.leaves(options):
+    if launch.is_detached(options):
         return _leave(options, plan)
     with console.progress_line(len(plan.systems), parsed.quiet or not local):
         summary = run_and_publish(

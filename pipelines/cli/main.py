@@ -91,7 +91,7 @@ def _signals() -> Iterator[threading.Event]:
 
     def interrupt(number: int, frame: object) -> NoReturn:
         interrupted.set()
-        worker_processes.cut()
+        worker_processes.terminate_workers()
         # The threads that talk to the workers are about to fail.
         threading.excepthook = lambda _: None
         raise KeyboardInterrupt

@@ -18,8 +18,8 @@ from metrics.registry import benchmark_class, benchmark_names
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.explain import explain, nearest, shown
 from pipelines.config.strict_yaml import MAX_BYTES, MAX_DEPTH, load_yaml
-from transforms.slice import MOST_SLICES
-from transforms.slice_labels import MOST_SLICES_PER_SAMPLE
+from transforms.slice import MAX_SLICES
+from transforms.slice_labels import MAX_SLICES_PER_SAMPLE
 
 SystemName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,100}\Z")]
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
@@ -42,12 +42,12 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     record_bytes: Annotated[int, Meta(ge=1, le=1 << 30)] = 16 << 20
     depth: Annotated[int, Meta(ge=1, le=500)] = 200
-    slices_per_sample: Annotated[int, Meta(ge=1, le=1_000_000)] = MOST_SLICES_PER_SAMPLE
-    slices: Annotated[int, Meta(ge=1, le=10_000_000)] = MOST_SLICES
+    slices_per_sample: Annotated[int, Meta(ge=1, le=1_000_000)] = MAX_SLICES_PER_SAMPLE
+    slices: Annotated[int, Meta(ge=1, le=10_000_000)] = MAX_SLICES
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A figure must be at least `minimum` and at most `maximum`, where given."""
+    """A metric must be at least `minimum` and at most `maximum`, where given."""
 
     minimum: float | None = None
     maximum: float | None = None
@@ -174,18 +174,18 @@ def _check_slices(settings: Settings, source: str) -> None:
 
 
 def _check_gates(gates: Mapping[str, Gate], kind: type[Benchmark[Any, Any, Any]], source: str) -> None:
-    """Refuses a gate that could never pass or never fail: of a figure that nobody knows, or with limits like NaN."""
-    for figure, gate in gates.items():
-        if kind.spec_of(figure) is None:
-            figures = [spec.name for spec in kind.metrics]
-            near = nearest(figure, figures) or f"; `beamscore benchmarks {kind.name}` lists them"
-            raise UsageError(f"{source}: gates.{figure}: {kind.name} has no such metric{near}")
+    """Refuses a gate that could never pass or never fail: of a metric that nobody knows, or with limits like NaN."""
+    for metric, gate in gates.items():
+        if kind.spec_of(metric) is None:
+            metrics = [spec.name for spec in kind.metrics]
+            near = nearest(metric, metrics) or f"; `beamscore benchmarks {kind.name}` lists them"
+            raise UsageError(f"{source}: gates.{metric}: {kind.name} has no such metric{near}")
         for name, limit in (("minimum", gate.minimum), ("maximum", gate.maximum)):
             if limit is not None and not math.isfinite(limit):
-                raise UsageError(f"{source}: gates.{figure}.{name}: found {limit}; allowed: a finite number or null")
+                raise UsageError(f"{source}: gates.{metric}.{name}: found {limit}; allowed: a finite number or null")
         if gate.minimum is not None and gate.maximum is not None and gate.minimum > gate.maximum:
             raise UsageError(
-                f"{source}: gates.{figure}: the minimum {gate.minimum:g} is above the maximum {gate.maximum:g}"
+                f"{source}: gates.{metric}: the minimum {gate.minimum:g} is above the maximum {gate.maximum:g}"
             )
 
 
@@ -215,7 +215,7 @@ def _override(raw: dict[str, Any], override: str) -> None:
         value = load_yaml(text)
     except yaml.YAMLError as error:
         raise UsageError(f"--set {override}: the value is not YAML: {one_line(error)}") from error
-    # A gate is named after a figure, whose name has dots of its own.
+    # A gate is named after a metric, whose name has dots of its own.
     parts = ["gates", *key[len("gates.") :].rsplit(".", 1)] if key.startswith("gates.") else key.strip().split(".")
     if len(parts) > MAX_DEPTH:
         raise UsageError(f"--set {override}: the key is nested deeper than {MAX_DEPTH} levels")

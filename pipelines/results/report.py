@@ -11,11 +11,11 @@ from tabulate import tabulate
 from metrics.benchmark import Benchmark
 from metrics.table import Table
 from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult
-from transforms.finalize import SliceFigures
+from transforms.finalize import SliceResult
 from transforms.quarantine import CauseCount
 
 AnyBenchmark = Benchmark[Any, Any, Any]
-LONGEST_CELL = 160
+MAX_CELL_LENGTH = 160
 SLICES_SHOWN = 200
 
 
@@ -114,9 +114,9 @@ def _better(benchmark: AnyBenchmark, name: str) -> str:
 def _slices(system: SystemResult, headline: Sequence[str]) -> str:
     shown = [name for name in headline if any(each.values.get(name) is not None for each in system.slices.values())]
     rows = []
-    for label, figures in list(system.slices.items())[:SLICES_SHOWN]:
-        samples = sum(count for name, count in figures.coverage.items() if name.startswith("ground_truth."))
-        rows.append([cell(label), samples, *(metric_text(figures, name) for name in shown)])
+    for label, found in list(system.slices.items())[:SLICES_SHOWN]:
+        samples = sum(count for name, count in found.coverage.items() if name.startswith("ground_truth."))
+        rows.append([cell(label), samples, *(metric_text(found, name) for name in shown)])
     text = table(["slice", "samples", *shown], rows)
     left_out = len(system.slices) - SLICES_SHOWN
     return text if left_out <= 0 else f"{text}\n\n{left_out} more slices stand in summary.json."
@@ -151,10 +151,10 @@ def _gates(result: RunResult) -> str:
     return table(["system", "metric", "value", "minimum", "maximum"], rows)
 
 
-def metric_text(figures: SliceFigures, name: str) -> str:
+def metric_text(found: SliceResult, name: str) -> str:
     """Returns a metric with its interval, such as `0.8123 (0.7811 to 0.8402)`."""
-    interval = figures.intervals.get(name)
-    text = number(figures.values.get(name))
+    interval = found.intervals.get(name)
+    text = number(found.values.get(name))
     return text if interval is None else f"{text} ({number(interval[0])} to {number(interval[1])})"
 
 
@@ -222,4 +222,4 @@ def _code(piece: str) -> str:
 
 def _one_line(text: str) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= LONGEST_CELL else f"{line[:LONGEST_CELL]}..."
+    return line if len(line) <= MAX_CELL_LENGTH else f"{line[:MAX_CELL_LENGTH]}..."

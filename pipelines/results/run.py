@@ -1,4 +1,4 @@
-"""The result of a run as documents: the summary, the sums behind it, the ledger."""
+"""The result of a run as documents: the summary, the sums behind it, the coverage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import FRACTION_BITS, Sums
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration, Settings
-from transforms.finalize import SliceFigures
+from transforms.finalize import SliceResult
 from transforms.io.published import Layout, Published, find_published
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.quarantine import CauseCount
@@ -34,7 +34,7 @@ SUMS_FORMAT = 1
 TRUTH_STATUSES = ("scored", "missing_prediction", "rejected", "duplicate")
 PREDICTION_STATUSES = ("scored", "unmatched", "duplicate", "rejected")
 
-Ledger = dict[str, Any]
+Coverage = dict[str, Any]
 
 
 def open_result(output: str) -> Published:
@@ -55,12 +55,12 @@ def open_result(output: str) -> Published:
 
 @dataclass(frozen=True)
 class SystemResult:
-    """What is known of one system: the figures of all samples, of each slice by label, the ledger, the worst."""
+    """What is known of one system: the metrics of all samples, of each slice by label, the coverage, the worst."""
 
     name: str
-    overall: SliceFigures
-    slices: dict[str, SliceFigures]
-    coverage: Ledger
+    overall: SliceResult
+    slices: dict[str, SliceResult]
+    coverage: Coverage
     worst: list[tuple[float, str, str]]
 
 
@@ -79,14 +79,14 @@ class RunResult:
         cls,
         configuration: Configuration,
         names: Sequence[str],
-        figures: Sequence[SliceFigures],
+        slices: Sequence[SliceResult],
         tally: Mapping[int, Sums],
         worst: Mapping[int, Sequence[tuple[float, str, str]]],
         causes: Sequence[CauseCount],
     ) -> RunResult:
         """Puts the parts that the pipeline gathered into order."""
         settings, benchmark = configuration.settings, configuration.benchmark
-        by_key = {each.key: each for each in figures}
+        by_key = {each.key: each for each in slices}
         systems = {}
         for system, name in enumerate(names):
             overall = by_key.pop(SliceKey(system, ""), None)
@@ -97,7 +97,7 @@ class RunResult:
                 name,
                 overall,
                 {label: by_key[SliceKey(system, label)] for label in labels},
-                _ledger(overall.coverage, tally.get(GROUND_TRUTH, Sums()), tally.get(system, Sums())),
+                _coverage(overall.coverage, tally.get(GROUND_TRUTH, Sums()), tally.get(system, Sums())),
                 sorted(worst.get(system, []), key=worst_first(benchmark))[: settings.worst_samples],
             )
         ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
@@ -127,9 +127,9 @@ def _order_of(spec: MetricSpec, sample: tuple[float, str, str]) -> tuple[float, 
     return spec.goodness(value), sample_id, status
 
 
-def _no_samples(system: int, values: dict[str, float | None]) -> SliceFigures:
+def _no_samples(system: int, values: dict[str, float | None]) -> SliceResult:
     none = PackedReplicates.of(BootstrapSums(Bootstrap(replicates=0)))
-    return SliceFigures(SliceKey(system, ""), {}, values, dict.fromkeys(values), [], Sums(), none)
+    return SliceResult(SliceKey(system, ""), {}, values, dict.fromkeys(values), [], Sums(), none)
 
 
 def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
@@ -137,9 +137,9 @@ def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
     return (-cause.count, example.side, example.stage, example.cause) if example else (0, "", "", "")
 
 
-def _ledger(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> Ledger:
-    """Returns the ledger of a system: what was read of each side, and what became of it."""
-    sides: Ledger = {}
+def _coverage(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> Coverage:
+    """Returns the coverage of a system: what was read of each side, and what became of it."""
+    sides: Coverage = {}
     for side, tally, statuses in [
         ("ground_truth", truths, TRUTH_STATUSES),
         ("predictions", predictions, PREDICTION_STATUSES),
@@ -154,9 +154,9 @@ def _extra(counted: Mapping[str, int]) -> dict[str, int]:
     return {name: counted[name] for name in sorted(counted) if "." not in name}
 
 
-def slice_ledger(counted: Mapping[str, int]) -> Ledger:
-    """Returns the ledger of a slice, which knows of no record that could not be read."""
-    sides: Ledger = {"ground_truth": {}, "predictions": {}}
+def slice_coverage(counted: Mapping[str, int]) -> Coverage:
+    """Returns the coverage of a slice, which knows of no record that could not be read."""
+    sides: Coverage = {"ground_truth": {}, "predictions": {}}
     for name in sorted(counted):
         side, dot, status = name.partition(".")
         if dot:
@@ -196,11 +196,11 @@ def _system_summary(system: SystemResult) -> dict[str, Any]:
         "tables": msgspec.to_builtins(system.overall.tables),
         "slices": {
             label: {
-                "coverage": slice_ledger(figures.coverage),
-                "values": figures.values,
-                "intervals": figures.intervals,
+                "coverage": slice_coverage(found.coverage),
+                "values": found.values,
+                "intervals": found.intervals,
             }
-            for label, figures in system.slices.items()
+            for label, found in system.slices.items()
         },
     }
 
@@ -221,20 +221,20 @@ def sums_document(result: RunResult) -> dict[str, Any]:
             name: {
                 "coverage": system.coverage,
                 **_sums(system.overall),
-                "slices": {label: _sums(figures) for label, figures in system.slices.items()},
+                "slices": {label: _sums(found) for label, found in system.slices.items()},
             }
             for name, system in result.systems.items()
         },
     }
 
 
-def _sums(figures: SliceFigures) -> dict[str, Any]:
+def _sums(found: SliceResult) -> dict[str, Any]:
     return {
-        "sums": figures.sums.units(),
-        "counts": {name: figures.coverage[name] for name in sorted(figures.coverage)},
+        "sums": found.sums.units(),
+        "counts": {name: found.coverage[name] for name in sorted(found.coverage)},
         "replicates": {
-            "names": list(figures.replicates.names),
-            "data": base64.b64encode(figures.replicates.data).decode(),
+            "names": list(found.replicates.names),
+            "data": base64.b64encode(found.replicates.data).decode(),
         },
     }
 
@@ -266,19 +266,19 @@ def verdict(document: Mapping[str, Any], settings: Settings) -> Verdict:
                     f" more than max_rejected_fraction {settings.max_rejected_fraction:g} allows; see quarantine/"
                 )
         if not system["coverage"]["balanced"]:
-            failures.append(f"{name}: the ledger does not balance: {system['coverage']}")
-        for figure, gate in settings.gates.items():
-            failures += _gate_failures(name, figure, system["values"].get(figure), gate.minimum, gate.maximum)
+            failures.append(f"{name}: the record counts do not add up: {system['coverage']}")
+        for metric, gate in settings.gates.items():
+            failures += _gate_failures(name, metric, system["values"].get(metric), gate.minimum, gate.maximum)
     return Verdict(failures)
 
 
 def _gate_failures(
-    system: str, figure: str, value: float | None, minimum: float | None, maximum: float | None
+    system: str, metric: str, value: float | None, minimum: float | None, maximum: float | None
 ) -> list[str]:
     if value is None:
-        return [f"{system}: gate {figure}: the figure was not measured"]
+        return [f"{system}: gate {metric}: the metric was not measured"]
     if minimum is not None and value < minimum:
-        return [f"{system}: gate {figure}: {value:.6g} is below the minimum {minimum:g}"]
+        return [f"{system}: gate {metric}: {value:.6g} is below the minimum {minimum:g}"]
     if maximum is not None and value > maximum:
-        return [f"{system}: gate {figure}: {value:.6g} is above the maximum {maximum:g}"]
+        return [f"{system}: gate {metric}: {value:.6g} is above the maximum {maximum:g}"]
     return []

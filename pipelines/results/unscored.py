@@ -28,7 +28,7 @@ from transforms.score import WITHOUT_FIELDS
 RECORDS_LOOKED_AT = 1000
 FILES_LOOKED_AT = 100
 NAMES_SHOWN = 8
-LONGEST_NAME = 40
+MAX_NAME_LENGTH = 40
 ALIKE = 0.8
 """How alike names are, by difflib, of which one is taken for a slip of the other."""
 
@@ -90,7 +90,7 @@ def _wrong_side(
 
 def _hint(found: _Found, fields: Iterable[str], name: str) -> str:
     """Returns the field that was meant, or the benchmarks whose fields these are."""
-    for each in itertools.islice((each for each in found.names if len(each) <= LONGEST_NAME), RECORDS_LOOKED_AT):
+    for each in itertools.islice((each for each in found.names if len(each) <= MAX_NAME_LENGTH), RECORDS_LOOKED_AT):
         for meant in difflib.get_close_matches(each, list(fields), n=1, cutoff=ALIKE):
             return f" (did you mean {meant}?)"
     kinds = {each: benchmark_class(each) for each in benchmark_names() if each != name}
@@ -163,4 +163,4 @@ def _listed(names: Iterable[str]) -> str:
 def _name(name: str) -> str:
     """Returns a name of unknown origin on one line, quoted where it is unusual, and cut where it is long."""
     shown = name if name.isprintable() and name.strip() == name != "" else ascii(name)
-    return shown if len(shown) <= LONGEST_NAME else f"{shown[:LONGEST_NAME]}..."
+    return shown if len(shown) <= MAX_NAME_LENGTH else f"{shown[:MAX_NAME_LENGTH]}..."

@@ -128,7 +128,7 @@ def name_job(options: PipelineOptions, name: str) -> None:
         cloud.job_name = name
 
 
-def leaves(options: PipelineOptions) -> bool:
+def is_detached(options: PipelineOptions) -> bool:
     """Tells whether the command hands its job over and ends before the job does.
 
     So it is with --no_wait_until_finish, and in the launcher of a Dataflow template, which starts the job only after

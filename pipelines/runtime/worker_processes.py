@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-SECONDS_BETWEEN_LOOKS = 0.2
+POLL_INTERVAL_S = 0.2
 
 # A worker imports from where its command does. `python -m` would look into the current folder first, where somebody
 # else's package may have the name of one of ours.
@@ -40,7 +40,7 @@ def lifeline() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def cut() -> None:
+def terminate_workers() -> None:
     """Ends all worker processes of this process within a moment."""
     for folder in list(_folders):
         shutil.rmtree(folder, ignore_errors=True)
@@ -53,5 +53,5 @@ def end_with(folder: str) -> None:
 
 def _watch(folder: str, parent: int) -> None:
     while os.path.isdir(folder) and os.getppid() == parent:
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        time.sleep(POLL_INTERVAL_S)
     os._exit(0)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.flink.cluster import EXPORT, OPEN
 from tests.flink.jars import class_path
 
-_MOST_BYTES_A_LINE = 72
+_MAX_LINE_BYTES = 72
 
 
 def write_job_server_jar(path: Path) -> None:
@@ -27,6 +27,6 @@ def write_job_server_jar(path: Path) -> None:
 
 def _folded(line: str) -> str:
     """Cuts a line as manifests want it: a line that goes on starts with a space."""
-    first, rest = line[:_MOST_BYTES_A_LINE], line[_MOST_BYTES_A_LINE:]
-    cut = textwrap.wrap(rest.replace(" ", "\0"), _MOST_BYTES_A_LINE - 1, break_on_hyphens=False)
+    first, rest = line[:_MAX_LINE_BYTES], line[_MAX_LINE_BYTES:]
+    cut = textwrap.wrap(rest.replace(" ", "\0"), _MAX_LINE_BYTES - 1, break_on_hyphens=False)
     return "\n".join([first, *(f" {part}" for part in cut)]).replace("\0", " ") + "\n"

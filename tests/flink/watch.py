@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
-SECONDS_BETWEEN_LOOKS = 0.5
+POLL_INTERVAL_S = 0.5
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -50,7 +50,7 @@ class WatchWorkers:
         return {int(log.stem.partition("-")[2]) for log in self._logs.glob("worker-*.log")}
 
     def _watch(self) -> None:
-        while not self._ended.wait(SECONDS_BETWEEN_LOOKS):
+        while not self._ended.wait(POLL_INTERVAL_S):
             for worker in self._workers() - self._others:
                 try:
                     self._look(worker)

@@ -32,10 +32,10 @@ FLOORS = ("metrics", "transforms", "pipelines")
 
 STEPS = """
 AllQuarantined AllTallies Causes Causes/ByCause Causes/Count Causes/Counts Combine Combine/Combine Combine/GroupByKey
-Entries Entries/Values Figures Figures/Finalise Lowest Pair Pair/BySample Pair/Pick Publish Publish/Publish
-Publish/Start Read Read/Each Read/Files Read/ReadParts Read/Split Read/Spread Score Score/Score Slice Slice/FanOut
-SliceCount SliceCount/Check SliceCount/Count SliceCount/Pass SliceCount/Systems Tally Tally/Combine Tally/GroupByKey
-Worst Worst/CombinePerKey(TopCombineFn) WriteQuarantine WriteQuarantine/Lines WriteQuarantine/WriteLines WriteSamples
+Entries Entries/Values Lowest Pair Pair/BySample Pair/Pick Publish Publish/Publish Publish/Start Read Read/Each
+Read/Files Read/ReadParts Read/Split Read/Spread Score Score/Score Slice Slice/FanOut SliceCount SliceCount/Check
+SliceCount/Count SliceCount/Pass SliceCount/Systems Tally Tally/Combine Tally/GroupByKey Values Values/Finalise Worst
+Worst/CombinePerKey(TopCombineFn) WriteQuarantine WriteQuarantine/Lines WriteQuarantine/WriteLines WriteSamples
 WriteSamples/Tables WriteSamples/WriteParquet
 """
 """The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""

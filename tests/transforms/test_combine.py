@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.sums import Sums
-from transforms.combine import AddUp, MergeSums, SliceTotals
+from transforms.combine import MergeSums, SliceTotals, SumStatistics
 from transforms.slice import Contribution
 
 BOOTSTRAP = Bootstrap(4, seed=2)
@@ -43,7 +43,7 @@ def as_plain(totals: SliceTotals) -> tuple[bytes, dict[str, int]]:
 @given(CONTRIBUTIONS, st.randoms(use_true_random=False))
 def test_any_shards_orders_and_merge_trees_give_the_same(contributions: list[Contribution], rng: random.Random) -> None:
     expected = plain(contributions)
-    combiner = AddUp(BOOTSTRAP)
+    combiner = SumStatistics(BOOTSTRAP)
     rng.shuffle(contributions)
     shards = [combiner.create_accumulator() for _ in range(rng.randint(1, 5))]
     for contribution in contributions:
@@ -58,13 +58,13 @@ def test_any_shards_orders_and_merge_trees_give_the_same(contributions: list[Con
 
 
 def test_merging_nothing_is_zero() -> None:
-    combiner = AddUp(BOOTSTRAP)
+    combiner = SumStatistics(BOOTSTRAP)
     assert as_plain(combiner.merge_accumulators([])) == plain([])
     assert as_plain(combiner.merge_accumulators([combiner.create_accumulator()])) == plain([])
 
 
 def test_merging_leaves_the_parts_as_they_are() -> None:
-    combiner = AddUp(BOOTSTRAP)
+    combiner = SumStatistics(BOOTSTRAP)
     parts = [combiner.add_input(combiner.create_accumulator(), Contribution(i, {"a": 1.5}, {"n": i})) for i in (1, 2)]
     before = pickle.dumps(parts)
     merged = combiner.merge_accumulators(parts)
@@ -72,8 +72,8 @@ def test_merging_leaves_the_parts_as_they_are() -> None:
     assert pickle.dumps(parts) == before
 
 
-def test_a_sample_without_statistics_counts_in_the_ledger_alone() -> None:
-    combiner = AddUp(BOOTSTRAP)
+def test_a_sample_without_statistics_counts_in_the_coverage_alone() -> None:
+    combiner = SumStatistics(BOOTSTRAP)
     totals = combiner.add_input(combiner.create_accumulator(), Contribution(1, {}, {"ground_truth.rejected": 1}))
     assert totals.sums.sums() == Sums()
     assert totals.coverage == {"ground_truth.rejected": 1}

@@ -1,4 +1,4 @@
-"""The metrics that a run reports have the names that are documented, and count what the ledger counts."""
+"""The metrics that a run reports have the names that are documented, and count what the coverage counts."""
 
 from __future__ import annotations
 

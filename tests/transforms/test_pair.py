@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.statistics.sums import Sums
-from transforms.pair import PairedSample, PickFirst
-from transforms.records import GROUND_TRUTH, JSON, Framed, Origin, Quarantined
+from transforms.pair import DeduplicateAndPair, PairedSample
+from transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin, Quarantined
 
 NAMES = ["ours", "theirs"]
 
@@ -18,9 +18,9 @@ PLACES = st.tuples(st.sampled_from([GROUND_TRUTH, 0, 1]), st.integers(0, 3), st.
 GROUPS = st.lists(PLACES, min_size=1, max_size=10, unique=True).flatmap(st.permutations)
 
 
-def framed(side: int, file: int, position: int) -> Framed:
+def encoded(side: int, file: int, position: int) -> EncodedRecord:
     origin = Origin(side, file, position, position + 1, f"{side}/{file}.jsonl")
-    return Framed(origin, JSON, b'{"sample_id": "a", "at": "%d/%d/%d"}' % (side, file, position))
+    return EncodedRecord(origin, JSON, b'{"sample_id": "a", "at": "%d/%d/%d"}' % (side, file, position))
 
 
 class Group:
@@ -35,7 +35,7 @@ class Group:
 
 def pick(places: Sequence[tuple[int, int, int]]) -> tuple[list[PairedSample], list[Quarantined], dict[int, Sums]]:
     samples, quarantine, tally = [], [], {side: Sums() for side in (GROUND_TRUTH, 0, 1)}
-    for output in PickFirst(NAMES).process(("a", Group([framed(*place).to_bytes() for place in places]))):
+    for output in DeduplicateAndPair(NAMES).process(("a", Group([encoded(*place).to_bytes() for place in places]))):
         if not isinstance(output, TaggedOutput):
             samples.append(output)
         elif output.tag == "tally":
@@ -53,8 +53,8 @@ def test_the_first_of_each_side_by_file_and_position_counts(places: list[tuple[i
     by_side = {side: sorted(place for place in places if place[0] == side) for side in (GROUND_TRUTH, 0, 1)}
     truths = by_side[GROUND_TRUTH]
     if truths:
-        predictions = tuple(framed(*by_side[system][0]) if by_side[system] else None for system in (0, 1))
-        assert samples == [PairedSample("a", framed(*truths[0]), predictions)]
+        predictions = tuple(encoded(*by_side[system][0]) if by_side[system] else None for system in (0, 1))
+        assert samples == [PairedSample("a", encoded(*truths[0]), predictions)]
     else:
         assert samples == []
     expected = []

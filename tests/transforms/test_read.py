@@ -31,8 +31,8 @@ from transforms.io import files, jsonl, zstd
 from transforms.io import restriction as blocks
 from transforms.io.files import Part, match_files, split_file
 from transforms.io.restriction import Claim, Place, Unread, UnreadOfPart, UnreadTracker
-from transforms.read import LONGEST_SAMPLE_ID, Limits, ReadPart, ReadRecords, SideColumns, presence, side_name
-from transforms.records import GROUND_TRUTH, Framed, Quarantined
+from transforms.read import MAX_SAMPLE_ID_LENGTH, Limits, ReadPart, ReadRecords, SideColumns, presence, side_name
+from transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined
 
 COLUMNS = {
     GROUND_TRUTH: SideColumns(frozenset({"text"}), frozenset()),
@@ -59,16 +59,16 @@ def bundles_of(parts: list[Part], bundle_bytes: int | None = None) -> Iterator[l
         yield given
 
 
-def read(path: Path, side: int = 0) -> tuple[dict[str, Framed], list[Quarantined], Sums]:
+def read(path: Path, side: int = 0) -> tuple[dict[str, EncodedRecord], list[Quarantined], Sums]:
     """Returns the records by sample_id, the quarantine and the tally of one file."""
-    records: dict[str, Framed] = {}
+    records: dict[str, EncodedRecord] = {}
     quarantine: list[Quarantined] = []
     tally = Sums()
     for file in match_files(side, [str(path)], "--predictions"):
         for given in bundles_of(list(split_file(file, files.part_size([file])))):
             for output in given:
                 if not isinstance(output, TaggedOutput):
-                    records[output[0]] = Framed.from_bytes(output[1])
+                    records[output[0]] = EncodedRecord.from_bytes(output[1])
                 elif output.tag == "tally":
                     assert output.value[0] == side
                     tally = tally.merge(output.value[1])
@@ -100,7 +100,7 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     ),
     "id is empty": (b'{"sample_id": ""}', "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
     "id is too long": (
-        json.dumps({"sample_id": "x" * (LONGEST_SAMPLE_ID + 1)}).encode(),
+        json.dumps({"sample_id": "x" * (MAX_SAMPLE_ID_LENGTH + 1)}).encode(),
         "no_sample_id",
         "sample_id must have 1 to 1024 characters, not 1025",
     ),
@@ -136,7 +136,9 @@ def test_a_bad_line_is_put_aside_and_its_neighbours_are_read(tmp_path: Path, wha
     assert entry.text == line.decode("utf-8", "replace")[:2000]
 
 
-@pytest.mark.parametrize("sample_id", ["a", "é" * LONGEST_SAMPLE_ID, "\x00", "\u202e\u200b", " ", "0:1", "\U0001f600"])
+@pytest.mark.parametrize(
+    "sample_id", ["a", "é" * MAX_SAMPLE_ID_LENGTH, "\x00", "\u202e\u200b", " ", "0:1", "\U0001f600"]
+)
 def test_any_text_of_fitting_length_is_a_sample_id(tmp_path: Path, sample_id: str) -> None:
     path = tmp_path / "a.jsonl"
     text = json.dumps({"sample_id": sample_id}, ensure_ascii=sample_id == "\x00").encode()
@@ -150,10 +152,10 @@ def test_a_record_is_framed_as_it_stands_with_its_origin(tmp_path: Path) -> None
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"\n" + GOOD + b"\r\n")
     records, _, _ = read(path, GROUND_TRUTH)
-    framed = records["good"]
-    assert framed.payload == GOOD
-    assert (framed.origin.side, framed.origin.position, framed.origin.line) == (GROUND_TRUTH, 1, 2)
-    assert framed.origin.path == str(path)
+    encoded = records["good"]
+    assert encoded.payload == GOOD
+    assert (encoded.origin.side, encoded.origin.position, encoded.origin.line) == (GROUND_TRUTH, 1, 2)
+    assert encoded.origin.path == str(path)
 
 
 def test_records_of_exactly_the_largest_size_and_depth_are_read(tmp_path: Path) -> None:
@@ -211,7 +213,7 @@ def test_the_transform_reads_all_files_of_all_sides_once(tmp_path: Path, monkeyp
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         outputs = pipeline | ReadRecords(given, ["ours"], COLUMNS, LIMITS)
         sides = outputs.records | beam.MapTuple(
-            lambda sample_id, frame: (Framed.from_bytes(frame).origin.side, sample_id)
+            lambda sample_id, frame: (EncodedRecord.from_bytes(frame).origin.side, sample_id)
         )
         causes = outputs.quarantine | beam.MapTuple(lambda side, entry: (side, entry.cause))
         tally = outputs.tally | beam.CombinePerKey(MergeSums()) | beam.MapTuple(lambda side, sums: (side, sums.units()))
@@ -245,7 +247,7 @@ def test_bundles_that_defer_the_rest_give_every_record_once(
         bundles = list(bundles_of(parts, per_bundle))
     found = [output for given in bundles for output in given if not isinstance(output, TaggedOutput)]
     assert sorted(int(sample_id) for sample_id, _ in found) == list(range(len(records)))
-    assert {int(sample_id): Framed.from_bytes(frame).origin.line for sample_id, frame in found} == {
+    assert {int(sample_id): EncodedRecord.from_bytes(frame).origin.line for sample_id, frame in found} == {
         number: number + 1 for number in range(len(records))
     }
     for given in bundles:

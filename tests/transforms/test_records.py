@@ -1,4 +1,4 @@
-"""Framed records and the entries of the quarantine."""
+"""EncodedRecord records and the entries of the quarantine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transforms.records import (
     JSON,
     MSGPACK,
     TEXT_KEPT,
-    Framed,
+    EncodedRecord,
     InputProblem,
     Origin,
     quarantined,
@@ -32,13 +32,13 @@ ORIGINS = st.builds(
 
 @given(ORIGINS, st.sampled_from([JSON, MSGPACK]), st.binary(max_size=50))
 def test_a_frame_holds_everything(origin: Origin, encoding: int, payload: bytes) -> None:
-    framed = Framed(origin, MSGPACK if encoding else JSON, payload)
-    assert Framed.from_bytes(framed.to_bytes()) == framed
+    encoded = EncodedRecord(origin, MSGPACK if encoding else JSON, payload)
+    assert EncodedRecord.from_bytes(encoded.to_bytes()) == encoded
 
 
 def test_a_path_that_is_not_utf8_survives() -> None:
     origin = Origin(0, 0, 0, 1, b"/data/\xff.jsonl".decode("utf-8", "surrogateescape"))
-    assert Framed.from_bytes(Framed(origin, JSON, b"{}").to_bytes()).origin == origin
+    assert EncodedRecord.from_bytes(EncodedRecord(origin, JSON, b"{}").to_bytes()).origin == origin
 
 
 def test_records_are_ordered_by_file_then_by_position() -> None:
@@ -56,18 +56,18 @@ def test_a_place_names_the_line_where_it_is_known() -> None:
 def test_both_encodings_decode_to_the_same_record() -> None:
     record = {"text": "é", "n": [1, None]}
     origin = Origin(0, 0, 0, 1, "a")
-    for framed in [
-        Framed(origin, JSON, msgspec.json.encode(record)),
-        Framed(origin, MSGPACK, msgspec.msgpack.encode(record)),
+    for encoded in [
+        EncodedRecord(origin, JSON, msgspec.json.encode(record)),
+        EncodedRecord(origin, MSGPACK, msgspec.msgpack.encode(record)),
     ]:
-        assert framed.decode(dict) == record
-        assert framed.text() == '{"text":"é","n":[1,null]}'
+        assert encoded.decode(dict) == record
+        assert encoded.text() == '{"text":"é","n":[1,null]}'
 
 
 @given(st.binary(max_size=40))
 def test_bytes_of_any_kind_make_a_readable_quarantine_entry(payload: bytes) -> None:
-    framed = Framed(Origin(0, 0, 12, 3, "a.jsonl"), JSON, payload)
-    entry = quarantined(framed, "ours", None, "read", "unreadable", "why")
+    encoded = EncodedRecord(Origin(0, 0, 12, 3, "a.jsonl"), JSON, payload)
+    entry = quarantined(encoded, "ours", None, "read", "unreadable", "why")
     line = entry.to_bytes()
     assert b"\n" not in line
     assert msgspec.json.decode(line) == {
@@ -85,7 +85,9 @@ def test_bytes_of_any_kind_make_a_readable_quarantine_entry(payload: bytes) -> N
 
 def test_an_entry_of_an_odd_path_can_be_written() -> None:
     origin = Origin(0, 0, 0, 1, b"/data/\xff.jsonl".decode("utf-8", "surrogateescape"))
-    entry = quarantined(Framed(origin, JSON, b"{}"), "ours", "a", "pair", "duplicate", f"stands at {origin.place}")
+    entry = quarantined(
+        EncodedRecord(origin, JSON, b"{}"), "ours", "a", "pair", "duplicate", f"stands at {origin.place}"
+    )
     written = msgspec.json.decode(entry.to_bytes())
     assert written["source"] == r"/data/\udcff.jsonl"
     assert written["error"] == r"stands at /data/\udcff.jsonl:1"

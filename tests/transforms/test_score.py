@@ -1,4 +1,4 @@
-"""Scoring in batches: every way to fail, what it does to the ledger, and what it leaves alone."""
+"""Scoring in batches: every way to fail, what it does to the coverage, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metrics.benchmark import MissingTool, Pair, RejectedRecord, SampleScore
 from metrics.scoring import Missing
 from tests.toy import Options, Prediction, ToyBenchmark, Truth
 from transforms.pair import PairedSample
-from transforms.records import GROUND_TRUTH, JSON, Framed, InputProblem, Origin, Quarantined
+from transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
 from transforms.score import ScoreBatch, ScoredSample, ScoringPlan
 
 REJECTED_TRUTH = "the ground truth of this sample was rejected"
@@ -45,12 +45,12 @@ class RecordingBenchmark(ToyBenchmark):
         score = super().score_sample(truth, prediction)
         text = prediction.text if prediction else None
         if text == "details are odd":
-            return SampleScore(score.statistics, score.columns, {"odd": object()})
+            return SampleScore(score.statistics, score.metrics, {"odd": object()})
         if text == "details are surrogates":
-            return SampleScore(score.statistics, score.columns, "\ud800")
+            return SampleScore(score.statistics, score.metrics, "\ud800")
         if text == "sample is bad":
             raise RejectedRecord("sample", "it took too long")
-        return SampleScore(score.statistics, score.columns, score.details, {"odd_texts": 1} if text == "odd" else {})
+        return SampleScore(score.statistics, score.metrics, score.details, {"odd_texts": 1} if text == "odd" else {})
 
 
 @pytest.fixture(autouse=True)
@@ -67,13 +67,13 @@ def sample(sample_id: str, truth: Any, *predictions: Any) -> PairedSample:
     return PairedSample(sample_id, truth_frame, tuple(frames))
 
 
-def frame(side: int, sample_id: str, record: Any) -> Framed | None:
+def frame(side: int, sample_id: str, record: Any) -> EncodedRecord | None:
     if record is None:
         return None
     if isinstance(record, str):
         record = {"text": record}
     content = record if isinstance(record, bytes) else json.dumps({"sample_id": sample_id, **record}).encode()
-    return Framed(Origin(side, 0, 5, 2, f"{side}.jsonl"), JSON, content)
+    return EncodedRecord(Origin(side, 0, 5, 2, f"{side}.jsonl"), JSON, content)
 
 
 def score(
@@ -255,7 +255,7 @@ def test_a_sample_that_fails_with_one_system_is_scored_with_the_others() -> None
     ]
 
 
-def test_extra_counts_of_a_score_come_into_the_ledger() -> None:
+def test_extra_counts_of_a_score_come_into_the_coverage() -> None:
     found, _ = one("four", "odd")
     assert found.coverage == {"ground_truth.scored": 1, "predictions.scored": 1, "odd_texts": 1}
 

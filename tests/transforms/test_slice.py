@@ -16,7 +16,7 @@ from metrics.statistics.bootstrap import Bootstrap
 from transforms.records import InputProblem
 from transforms.score import ScoredSample
 from transforms.slice import CheckSliceCount, FanOut, SliceKey
-from transforms.slice_labels import LONGEST_LABEL, check_slice_count, slice_labels, value_text
+from transforms.slice_labels import MAX_LABEL_LENGTH, check_slice_count, slice_labels, value_text
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_without_columns_there_are_no_slices() -> None:
 
 
 def test_long_values_are_cut_and_stay_apart() -> None:
-    texts = [("x" * LONGEST_LABEL) + end for end in ("", "a", "b")]
+    texts = [("x" * MAX_LABEL_LENGTH) + end for end in ("", "a", "b")]
     shown = [value_text(text) for text in texts]
     assert shown[0] == texts[0]
     assert len(set(shown)) == 3
-    assert all(len(text) <= LONGEST_LABEL + 11 and text.startswith(texts[0]) for text in shown)
+    assert all(len(text) <= MAX_LABEL_LENGTH + 11 and text.startswith(texts[0]) for text in shown)
     assert value_text("\ud800" * 300) != value_text("\ud801" * 300)
 
 

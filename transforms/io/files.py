@@ -18,7 +18,7 @@ Format = Literal["jsonl", "parquet"]
 
 BYTES_PER_PART = 32 << 20
 LEAST_BYTES_PER_PART = 4 << 20
-PARTS_WANTED = 64
+TARGET_PARTS = 64
 """The input is cut into this many parts, for that many workers to read it, unless they become too small or too large:
 a plain JSONL file into parts of one size, a Parquet file by row groups up to that size. A JSONL file of BYTES_PER_PART
 or less stays whole, as the later parts of a file do not know their line numbers."""
@@ -109,7 +109,7 @@ def _format(path: str, what: str) -> Format:
 
 def part_size(files: Iterable[SourceFile]) -> int:
     """Returns the bytes of a part for an input of these files; it depends on nothing else, such as the runner."""
-    wanted = sum(file.size for file in files) // PARTS_WANTED
+    wanted = sum(file.size for file in files) // TARGET_PARTS
     return min(BYTES_PER_PART, max(LEAST_BYTES_PER_PART, wanted))
 
 

@@ -24,7 +24,7 @@ from transforms.records import Cause, InputProblem
 NAMES_LISTED = 20
 BYTES_AT_ONCE = 8 << 20
 BYTES_PER_READ = 1 << 20
-LARGEST_ID_READ = 1 << 16
+MAX_ID_LENGTH_READ = 1 << 16
 RECORD_BYTES = "limits.record_bytes"
 
 
@@ -167,7 +167,7 @@ class RowReader:
 
     def _too_large(self, row: Any, number: int, size: int) -> Row:
         ids = row.column(row.schema.names.index("sample_id"))
-        sample_id = _cells(ids)[0] if int(np.max(row_sizes(ids))) <= LARGEST_ID_READ else None
+        sample_id = _cells(ids)[0] if int(np.max(row_sizes(ids))) <= MAX_ID_LENGTH_READ else None
         message = f"the record has at least {size} bytes, more than the {self._limits.record_bytes} of {RECORD_BYTES}"
         return Row(number, sample_id, b"\xc0", message, "too_large")
 

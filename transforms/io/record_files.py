@@ -24,7 +24,7 @@ from transforms.io.parquet_schema import Columns, FindColumns, Kind, schema_of, 
 from transforms.io.storage import atomic_write, delete_files, new_run_id, prepare_output
 from transforms.records import InputProblem
 
-MOST_SHARDS = 10_000
+MAX_SHARDS = 10_000
 ROWS_PER_GROUP = 4096
 BYTES_PER_GROUP = 32 << 20
 _ENDINGS = re.compile(r"(.*?)(\.jsonl(?:\.gz|\.zst)?|\.parquet)\Z", re.DOTALL)
@@ -50,8 +50,8 @@ class WriteRecords(beam.PTransform):
         found = _ENDINGS.match(path)
         if not found or posixpath.basename(path) == found[2]:
             raise InputProblem(f"--output {path}: must end with .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
-        if not 1 <= shards <= MOST_SHARDS:
-            raise InputProblem(f"--shards {shards}: must be from 1 to {MOST_SHARDS}")
+        if not 1 <= shards <= MAX_SHARDS:
+            raise InputProblem(f"--shards {shards}: must be from 1 to {MAX_SHARDS}")
         prefix, ending = found.groups()
         self._pattern = f"{prefix}-?????-of-?????{ending}"
         self._columns = dict(columns)

@@ -14,7 +14,7 @@ from metrics.statistics.ratios import mean
 
 RANGES = 10
 """The histogram of CDM has this many ranges of equal width below 1, and 1 itself."""
-MOST_DETAILS = 200
+MAX_DETAILS = 200
 """Of a document with more formulas, the details list this many."""
 _SHOWN_CHARACTERS = 200
 
@@ -27,33 +27,33 @@ def range_label(index: int) -> str:
 
 
 def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore], document: bool) -> SampleScore:
-    """Returns the score of a sample from those of its formulas; its columns are their means.
+    """Returns the score of a sample from those of its formulas; its metrics are their means.
 
     The statistics of CDM leave out formulas whose ground truth is not rendered. A redundant prediction, which has no
     ground truth, counts as a formula with CDM 0.
     """
     totals: Counter[str] = Counter()
-    columns: dict[str, list[float]] = {}
+    metrics: dict[str, list[float]] = {}
     for pair, score in zip(pairs, scores, strict=True):
-        _add(totals, columns, score, predicted=pair.prediction is not None)
+        _add(totals, metrics, score, predicted=pair.prediction is not None)
     if document:
-        _add_document(totals, columns, pairs)
+        _add_document(totals, metrics, pairs)
     coverage = {
         "ground_truth_not_rendered": sum(score.matches is None for score in scores),
         "documents_without_formulas": int(not pairs),
     }
     return SampleScore(
         {name: total for name, total in totals.items() if total},
-        {name: mean(values) for name, values in columns.items()},
+        {name: mean(values) for name, values in metrics.items()},
         details=_document_details(pairs, scores) if document else [_details(score) for score in scores],
         coverage={name: count for name, count in coverage.items() if count},
     )
 
 
-def _add(totals: Counter[str], columns: dict[str, list[float]], score: PairScore, predicted: bool) -> None:
+def _add(totals: Counter[str], metrics: dict[str, list[float]], score: PairScore, predicted: bool) -> None:
     def measure(name: str, value: float) -> None:
         totals[name] += value  # type: ignore[assignment]
-        columns.setdefault(name, []).append(value)
+        metrics.setdefault(name, []).append(value)
 
     totals["formulas"] += 1
     measure("exp_rate", int(score.exact))
@@ -63,11 +63,11 @@ def _add(totals: Counter[str], columns: dict[str, list[float]], score: PairScore
         totals[f"bleu_totals_{order + 1}"] += int(score.bleu.totals[order])
     totals["bleu_prediction_length"] += int(score.bleu.prediction_length)
     totals["bleu_truth_length"] += int(score.bleu.truth_length)
-    columns.setdefault("bleu", []).append(bleu(score.bleu, every_order=False))
+    metrics.setdefault("bleu", []).append(bleu(score.bleu, every_order=False))
     if predicted:
         totals["predicted"] += 1
         totals["render_failures"] += int(bool(score.prediction_problem))
-        columns.setdefault("render_failure", []).append(int(bool(score.prediction_problem)))
+        metrics.setdefault("render_failure", []).append(int(bool(score.prediction_problem)))
     if score.matches is not None:
         true, truth, prediction = len(score.matches.pairs), score.matches.truth_count, score.matches.prediction_count
         cdm = score.matches.cdm
@@ -82,17 +82,17 @@ def _add(totals: Counter[str], columns: dict[str, list[float]], score: PairScore
         totals["image_edits"] += score.images.edits
         totals["image_columns"] += score.images.columns
         totals["image_squared_error"] += score.images.squared_error  # type: ignore[assignment]
-        columns.setdefault("image_edit_distance", []).append(score.images.edits / score.images.columns)
-        columns.setdefault("image_mse", []).append(score.images.squared_error)
+        metrics.setdefault("image_edit_distance", []).append(score.images.edits / score.images.columns)
+        metrics.setdefault("image_mse", []).append(score.images.squared_error)
 
 
-def _add_document(totals: Counter[str], columns: dict[str, list[float]], pairs: Sequence[FormulaPair]) -> None:
+def _add_document(totals: Counter[str], metrics: dict[str, list[float]], pairs: Sequence[FormulaPair]) -> None:
     """Adds what only documents have: their own mean of CDM, missing and redundant formulas."""
     totals["document_truths"] += sum(pair.truth is not None for pair in pairs)
     totals["document_missing"] += sum(pair.prediction is None for pair in pairs)
     totals["document_predictions"] += sum(pair.prediction is not None for pair in pairs)
     totals["document_redundant"] += sum(pair.truth is None for pair in pairs)
-    cdm = mean(columns.get("cdm", []))
+    cdm = mean(metrics.get("cdm", []))
     if cdm is not None:
         totals["documents"] += 1
         totals["document_cdm"] += cdm  # type: ignore[assignment]
@@ -111,7 +111,7 @@ def _document_details(pairs: Sequence[FormulaPair], scores: Sequence[PairScore])
             "cdm": None if score.matches is None else score.matches.cdm,
             **_details(score),
         }
-        for pair, score in zip(pairs[:MOST_DETAILS], scores[:MOST_DETAILS], strict=True)
+        for pair, score in zip(pairs[:MAX_DETAILS], scores[:MAX_DETAILS], strict=True)
     ]
     return {"formulas": listed, "not_listed": len(pairs) - len(listed)}
 

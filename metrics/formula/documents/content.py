@@ -42,7 +42,7 @@ DISPLAYED = frozenset(
 )
 """The environments that are displayed formulas."""
 
-MOST_LAYERS = 4
+MAX_LAYERS = 4
 """Of environments directly within one another, this many are taken off."""
 
 
@@ -92,7 +92,7 @@ def bare(formula: str, environment: str = "") -> tuple[str, str]:
     ('a &= b', '\\\\begin{aligned} a &= b \\\\end{aligned}')
     """
     kind, content, left, right = _opened(formula, environment.rstrip("*"))
-    for _layer in range(MOST_LAYERS):
+    for _layer in range(MAX_LAYERS):
         inner = _only_environment(content)
         if inner is None:
             break

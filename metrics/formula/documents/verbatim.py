@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-LONGEST_SHORT = 2_000
+MAX_SHORT_LENGTH = 2_000
 """A `\\verb` whose closing character is further away than this is not taken as verbatim."""
 
 _ENVIRONMENT = re.compile(r"\\begin[ \t]*\{((?:[BL]?[Vv]erbatim|lstlisting|minted|filecontents)\*?)\}")
@@ -36,7 +36,7 @@ class Verbatim:
         short = _SHORT.match(text, start)
         if short:
             closing = "}" if short.group(1) == "{" else short.group(1)
-            window_end = short.end() + LONGEST_SHORT
+            window_end = short.end() + MAX_SHORT_LENGTH
             found = text.find(closing, short.end(), window_end)
             line_end = text.find("\n", short.end(), window_end)
             return found + 1 if found >= 0 and not 0 <= line_end < found else None

@@ -6,7 +6,7 @@ import re
 
 from metrics.formula.latex import commands
 
-MOST_COLUMNS = 100
+MAX_COLUMNS = 100
 
 _REPEAT = re.compile(r"\*\{(\d{1,6})\}\{([^{}]*)\}|[@!><pmb]\{[^{}]*\}|([lcr])")
 
@@ -20,8 +20,8 @@ def alignments(specification: list[str]) -> str:
         if one is not None:
             letters.append(one)
         elif once is not None:
-            letters.extend([letter for letter in once if letter in "lcr"] * min(int(times), MOST_COLUMNS))
-    return "".join(letters)[:MOST_COLUMNS]
+            letters.extend([letter for letter in once if letter in "lcr"] * min(int(times), MAX_COLUMNS))
+    return "".join(letters)[:MAX_COLUMNS]
 
 
 def array(name: str, columns: str | None, rows: list[list[list[str]]]) -> list[str]:

@@ -73,8 +73,8 @@ _PART = re.compile(
     re.DOTALL,
 )
 _REPEATED_COLUMN = re.compile(r"\*\s*\{\s*(\d{1,2})\s*\}")
-_MOST_REPEATS = 99
-_MOST_TIMES = 10**9
+_MAX_REPEATS = 99
+_MAX_TIMES = 10**9
 """Counting ends here: it is beyond all limits."""
 _STEPS_OF_TOKEN = 10
 _DEEPEST = 150
@@ -107,7 +107,7 @@ def typesetting_steps(source: str) -> int:
     levels = [_Level(1)]
     for part in parts:
         level = levels[-1]
-        times = min(level.times * level.argument_times if level.arguments else level.times, _MOST_TIMES)
+        times = min(level.times * level.argument_times if level.arguments else level.times, _MAX_TIMES)
         if part == "{":
             columns = level.columns if level.in_columns else [0]
             levels.append(_Level(times, columns=columns, in_columns=level.in_columns or level.columns_await))
@@ -127,7 +127,7 @@ def typesetting_steps(source: str) -> int:
             levels.append(_Level(level.times * level.argument_times, "]"))
         elif part[0] == "*" and len(part) > 1:
             found = _REPEATED_COLUMN.fullmatch(part)
-            _argument_awaited(level, int(found[1]) if found else _MOST_REPEATS, 1)
+            _argument_awaited(level, int(found[1]) if found else _MAX_REPEATS, 1)
             steps += times
         elif part in _TIMES:
             _argument_awaited(level, *_TIMES[part])

@@ -14,7 +14,7 @@ from typing import NamedTuple
 POINTS_PER_INCH = 72.27
 UNITS_PER_POINT = 65536
 
-MOST_INKS = 200_000
+MAX_INKS = 200_000
 """A page with more of them counts as none; the longest formulas have some thousand."""
 
 NO_MARK = -1
@@ -215,8 +215,8 @@ class _Reader:
                 stack.append((h, v, w, x, y, z))
             elif code == 142:
                 h, v, w, x, y, z = stack.pop()
-                if len(inks) > MOST_INKS:
-                    raise UnreadableOutput(f"a page has more than {MOST_INKS} pieces of ink")
+                if len(inks) > MAX_INKS:
+                    raise UnreadableOutput(f"a page has more than {MAX_INKS} pieces of ink")
             elif 171 <= code <= 234:
                 font = code - 171
                 glyphs = self._fonts[font].glyphs

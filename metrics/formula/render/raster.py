@@ -20,7 +20,7 @@ from metrics.formula.render.boxes import DPI, PADDING, visible
 from metrics.formula.render.dvi import POINTS_PER_INCH, UNITS_PER_POINT, Font, Ink
 from metrics.formula.render.typeset import Typeset
 
-LARGEST_SIDE = 8000
+MAX_SIDE = 8000
 """Pixels; a larger image is cut."""
 ROWS_AT_ONCE = 256
 STEPS_OF_PIECE = 25
@@ -52,8 +52,8 @@ def _size(inks: Sequence[Ink], scale: float) -> tuple[int, int]:
     width = max((ink.right for ink in inks), default=0) - min((ink.left for ink in inks), default=0)
     height = max((ink.bottom for ink in inks), default=0) - min((ink.top for ink in inks), default=0)
     return (
-        min(math.ceil(width * scale) + 2 * PADDING, LARGEST_SIDE),
-        min(math.ceil(height * scale) + 2 * PADDING, LARGEST_SIDE),
+        min(math.ceil(width * scale) + 2 * PADDING, MAX_SIDE),
+        min(math.ceil(height * scale) + 2 * PADDING, MAX_SIDE),
     )
 
 

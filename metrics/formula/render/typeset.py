@@ -59,9 +59,9 @@ from metrics.formula.render.tex import (
 PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
 """(most marked tokens, paper, width in mm when it lies on its side)."""
 PRINTED_SHARE = 0.98
-MOST_IN_A_RUN = 256
+MAX_FORMULAS_PER_RUN = 256
 """Formulas in one run of TeX: what is lost when one breaks it is bounded."""
-MOST_STEPS_IN_A_RUN = 500_000
+MAX_STEPS_PER_RUN = 500_000
 """The counted work of the formulas in one run, about half a second; a formula with more than a fifth goes alone."""
 SECONDS_OF_OTHERS = 2
 """Processor time of a run beyond that of one formula; the counted work of all takes a quarter of it."""
@@ -393,7 +393,7 @@ def _promising(formula: Marked) -> bool:
     This decides only what is tried first. It counts braces and environments as TeX would; a brace in a comment or in
     what TeX drops may mislead it.
     """
-    if formula.steps * 5 > MOST_STEPS_IN_A_RUN or SWALLOWING_MARK in formula.source:
+    if formula.steps * 5 > MAX_STEPS_PER_RUN or SWALLOWING_MARK in formula.source:
         return False
     depth = 0
     for brace in _BRACE.findall(formula.source):
@@ -412,11 +412,11 @@ def _promising(formula: Marked) -> bool:
 def _first_run(waiting: Sequence[Marked]) -> Sequence[Marked]:
     """The first of the formulas that one run is to typeset."""
     steps = 0
-    for count, formula in enumerate(waiting[:MOST_IN_A_RUN]):
+    for count, formula in enumerate(waiting[:MAX_FORMULAS_PER_RUN]):
         steps += formula.steps
-        if steps > MOST_STEPS_IN_A_RUN:
+        if steps > MAX_STEPS_PER_RUN:
             return waiting[: max(count, 1)]
-    return waiting[:MOST_IN_A_RUN]
+    return waiting[:MAX_FORMULAS_PER_RUN]
 
 
 def _paper(formula: Marked) -> tuple[str, float]:

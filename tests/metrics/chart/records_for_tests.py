@@ -82,7 +82,7 @@ def benchmark(**options: Any) -> ChartBenchmark:
 def columns(truth: Json, prediction: Json | None, **options: Any) -> dict[str, float | None]:
     """Returns the per-sample figures of one chart, of an image of 300 x 400 pixels (diagonal 500)."""
     given = None if prediction is None else prediction_of(**prediction)
-    return dict(benchmark(**options).score_sample(truth_of(**truth), given).columns)
+    return dict(benchmark(**options).score_sample(truth_of(**truth), given).metrics)
 
 
 def work(truth: Json, prediction: Json | None, **options: Any) -> int:

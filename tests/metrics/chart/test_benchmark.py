@@ -163,7 +163,7 @@ def test_an_empty_output_is_no_task(task: str, empty: Any, protocol: str) -> Non
     given = scorer.score_sample(truth_of(**WHOLE), prediction_of(**{**whole, task: output}))
     missing = scorer.score_sample(truth_of(**WHOLE), prediction_of(**{key: whole[key] for key in whole if key != task}))
     assert given == missing
-    assert given.columns["score"] == 1
+    assert given.metrics["score"] == 1
     assert {name for name in given.statistics if name.endswith(".left_out")} == {
         f"{name}.left_out" for name in tasks if name.startswith(task)
     }
@@ -195,12 +195,12 @@ def test_released_averages_tasks_5_6b_and_7_over_the_predictions_alone() -> None
     right = scorer.score_sample(truth, prediction_of(**WHOLE, task7=WHOLE["task6"]))
     without = scorer.score_sample(truth, prediction_of(task1=WHOLE["task1"]))
     missing = scorer.score_sample(truth, None)
-    assert set(ChartBenchmark.sample_metric_names()) - set(missing.columns) == {
+    assert set(ChartBenchmark.sample_metric_names()) - set(missing.metrics) == {
         "task5.score",
         "task6b.score",
         "task7.score",
     }
-    assert set(missing.columns.values()) == {0}
+    assert set(missing.metrics.values()) == {0}
     values = scorer.values(total([right, missing]))
     assert {values[f"{task}.score"] for task in ("task5", "task6b", "task7")} == {1}
     assert {values[name] for name in ("task6a.score", "task2.detection", "task4.precision")} == {0.5}
@@ -348,8 +348,8 @@ def test_the_corpus_is_scored_whole(protocol: str) -> None:
     kinds = set()
     for score in scores.values():
         assert isinstance(score, SampleScore)
-        assert set(score.columns) <= set(ChartBenchmark.sample_metric_names())
-        assert all(value is None or 0 <= value <= 1 for value in score.columns.values())
+        assert set(score.metrics) <= set(ChartBenchmark.sample_metric_names())
+        assert all(value is None or 0 <= value <= 1 for value in score.metrics.values())
         json.loads(msgspec.json.encode(score.details))
         kinds |= {entry["kind"] for entry in score.details.get("task2", {}).get("matched", [])}
     assert kinds == ({"pair", "split", "merge"} if protocol == "published" else {"pair"})

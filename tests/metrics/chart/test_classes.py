@@ -94,7 +94,7 @@ def one_series(count: int = 1) -> dict[str, Any]:
 def test_a_bar_chart_with_one_series_is_grouped_and_stacked(extra: Any, predicted: str, correct: int) -> None:
     truth = truth_of(task1=chart_type(BAR), **extra)
     score = benchmark(tasks=["task1"]).score_sample(truth, prediction_of(task1=chart_type(predicted)))
-    assert score.columns["task1.correct"] == correct
+    assert score.metrics["task1.correct"] == correct
     if correct:
         assert score.statistics == {
             "task1.confusion[grouped vertical bar|grouped vertical bar]": 1,
@@ -105,13 +105,13 @@ def test_a_bar_chart_with_one_series_is_grouped_and_stacked(extra: Any, predicte
 def test_one_series_leaves_other_classes_as_they_are() -> None:
     truth = truth_of(task1=chart_type("Line"), task6=data(series("s", ("a", 1))))
     score = benchmark(tasks=["task1"]).score_sample(truth, prediction_of(task1=chart_type("Scatter")))
-    assert score.columns["task1.correct"] == 0
+    assert score.metrics["task1.correct"] == 0
 
 
 def test_released_knows_ambiguous_charts_by_their_mark_alone_and_counts_them_as_grouped() -> None:
     scorer = benchmark(protocol="released", tasks=["task1"])
     one = truth_of(task1=chart_type(STACKED), task6=one_series())
-    assert scorer.score_sample(one, prediction_of(task1=chart_type(BAR))).columns["task1.correct"] == 0
+    assert scorer.score_sample(one, prediction_of(task1=chart_type(BAR))).metrics["task1.correct"] == 0
     marked = truth_of(task1=chart_type(STACKED), ambiguous=True)
     score = scorer.score_sample(marked, prediction_of(task1=chart_type(STACKED)))
     assert score.statistics == {
@@ -122,7 +122,7 @@ def test_released_knows_ambiguous_charts_by_their_mark_alone_and_counts_them_as_
 
 def test_a_class_may_be_written_as_bare_text() -> None:
     score = benchmark().score_sample(truth_of(task1=chart_type("Pie")), prediction_of(task1={"output": "Pie"}))
-    assert score.columns["task1.correct"] == 1
+    assert score.metrics["task1.correct"] == 1
 
 
 def role_cells(truth: Any, prediction: Any, protocol: str = "published") -> dict[str, float]:
@@ -241,7 +241,7 @@ def test_role_figures() -> None:
     prediction = prediction_of(task3=roles(_1="tick_label", _2="chart_title", _3="chart_title", _4="chart_title"))
     score = scorer.score_sample(truth, prediction)
     values = scorer.values(Sums.of(score.statistics))
-    assert score.columns["task3.accuracy"] == 2 / 3
+    assert score.metrics["task3.accuracy"] == 2 / 3
     assert values["task3.precision[chart_title]"] == 1 / 3
     assert values["task3.recall[chart_title]"] == 1
     assert values["task3.macro_f1"] == pytest.approx((2 * (1 / 3) / (4 / 3) + 2 * 0.5 / 1.5) / 2)

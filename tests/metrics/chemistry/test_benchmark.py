@@ -56,23 +56,23 @@ def score(truth: str, prediction: str | None, **options: Any) -> SampleScore:
     ],
 )
 def test_exact_match_and_structure_exact_match(truth: str, prediction: str | None, exact: int, structure: int) -> None:
-    columns = score(truth, prediction).columns
+    columns = score(truth, prediction).metrics
     assert (columns["exact_match"], columns["structure_exact_match"]) == (exact, structure)
 
 
 def test_token_accuracy_is_over_the_corpus() -> None:
     # a b c d against a x c: one substitution, one deletion of 4 tokens; nothing predicted: 1 deletion of 1; both: 5.
     first, second = score("a b c d", "a x c"), score("e", None)
-    assert first.columns["token_accuracy"] == 1 - 2 / 4
+    assert first.metrics["token_accuracy"] == 1 - 2 / 4
     assert make_benchmark("chemistry").values(total([first, second]))["token_accuracy"] == pytest.approx(1 - 3 / 5)
     # Insertions count, too, so the accuracy can be negative.
-    assert score("a", "a b c").columns["token_accuracy"] == 1 - 2 / 1
-    assert score("CH_3", "CH_2", tokens="latex").columns["token_accuracy"] == 1 - 1 / 4
+    assert score("a", "a b c").metrics["token_accuracy"] == 1 - 2 / 1
+    assert score("CH_3", "CH_2", tokens="latex").metrics["token_accuracy"] == 1 - 1 / 4
 
 
 def test_of_nothing_there_are_no_figures() -> None:
     assert set(make_benchmark("chemistry").values(Sums()).values()) == {None}
-    assert score("", "").columns["token_accuracy"] is None
+    assert score("", "").metrics["token_accuracy"] is None
 
 
 def test_details_say_which_molecule_failed_and_why() -> None:
@@ -121,8 +121,8 @@ def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
 
 def test_the_limit_of_angles_reaches_the_matcher() -> None:
     truth, prediction = "\\chemfig{A-[:60]B}", "\\chemfig{A-[:90]B}"
-    assert score(truth, prediction).columns["exact_match"] == 1
-    assert score(truth, prediction, max_angle_deviation=20).columns["exact_match"] == 0
+    assert score(truth, prediction).metrics["exact_match"] == 1
+    assert score(truth, prediction, max_angle_deviation=20).metrics["exact_match"] == 0
 
 
 HOSTILE = [
@@ -154,7 +154,7 @@ def test_hostile_predictions_are_wrong_or_rejected_within_a_million_steps(text: 
         assert result.side in ("prediction", "sample")
         assert len(result.message) < 400
     else:
-        assert result.columns["exact_match"] == 0
+        assert result.metrics["exact_match"] == 0
 
 
 def steps_of(text: str, beside_chemfig: bool) -> int:
@@ -178,16 +178,16 @@ def test_the_edit_distance_of_the_line_is_charged_before_it_is_done() -> None:
     text, wordless = "a b " * 1500, "ab" * 1500 + " " * 3000
     distance = 9_000_000 // 5_000 + 2 * 6_000
     reading = 2 * steps_of(text, False)
-    assert score(text, text, max_steps=reading + distance).columns["token_accuracy"] == 1
+    assert score(text, text, max_steps=reading + distance).metrics["token_accuracy"] == 1
     with pytest.raises(RejectedRecord, match="max_steps"):
         score(text, text, max_steps=reading + distance - 1)
-    assert score(wordless, wordless, max_steps=reading + 10).columns["token_accuracy"] == 1
+    assert score(wordless, wordless, max_steps=reading + 10).metrics["token_accuracy"] == 1
 
 
 def test_stacks_within_each_other_are_written_once() -> None:
     # Each level used to double the work: 2**50.
     text = ETHANOL + "\\overset{a}{x" * 50 + "}" * 50
-    assert score(text, text).columns["exact_match"] == 1
+    assert score(text, text).metrics["exact_match"] == 1
 
 
 def test_arguments_are_bounded_before_they_are_put_in_place() -> None:
@@ -213,7 +213,7 @@ ALPHABET = [
 @given(st.lists(st.sampled_from(ALPHABET), max_size=40), st.sampled_from(("", " ")))
 def test_any_prediction_is_scored(pieces: list[str], blank: str) -> None:
     result = score(ETHANOL, f"\\chemfig{{{blank.join(pieces)}}}")
-    assert result.columns["exact_match"] in (0, 1)
+    assert result.metrics["exact_match"] in (0, 1)
     Sums.of(result.statistics)
 
 
@@ -228,7 +228,7 @@ def test_the_shipped_corpus_is_made_by_the_generator_and_scores() -> None:
         assert isinstance(result, SampleScore)
         error = prediction["error"] if prediction is not None else "none"
         expected = (1, 1) if error in ("right", "rewritten", "turned") else (0, int(error == "text"))
-        assert (result.columns["exact_match"], result.columns["structure_exact_match"]) == expected, error
+        assert (result.metrics["exact_match"], result.metrics["structure_exact_match"]) == expected, error
     right = sum(p is not None and p["error"] in ("right", "rewritten", "turned") for _, p in made)
     assert benchmark.values(total(scores.values()))["exact_match"] == right / len(made)
 

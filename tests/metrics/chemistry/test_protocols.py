@@ -23,7 +23,7 @@ def verdicts(truth: str, prediction: str, **options: Any) -> dict[str, tuple[flo
     found: dict[str, tuple[float | None, float | None]] = {}
     for protocol in PROTOCOLS:
         benchmark = make_benchmark("chemistry", protocol=protocol, **options)
-        columns = benchmark.score_sample(ChemistryTruth(truth), ChemistryPrediction(prediction)).columns
+        columns = benchmark.score_sample(ChemistryTruth(truth), ChemistryPrediction(prediction)).metrics
         found[protocol] = (columns["exact_match"], columns["structure_exact_match"])
     return found
 

@@ -97,37 +97,37 @@ class TestDetection:
     @pytest.mark.parametrize(("protocol", "merged"), [("published", 0.8), ("icdar2013", 1.0)])
     def test_scattered_matches_count_less(self, protocol: str, merged: float) -> None:
         split = score([{"box": [0, 0, 20, 10]}], [at(0), at(10)], protocol=protocol)
-        assert split.columns["detection.recall"] == 0.8
-        assert split.columns["detection.precision"] == 2 * 0.8 / 2
+        assert split.metrics["detection.recall"] == 0.8
+        assert split.metrics["detection.precision"] == 2 * 0.8 / 2
         whole = score([at(0), at(10)], [{"box": [0, 0, 20, 10]}], protocol=protocol)
-        assert whole.columns["detection.recall"] == merged * 2 / 2
-        assert whole.columns["detection.precision"] == merged
+        assert whole.metrics["detection.recall"] == merged * 2 / 2
+        assert whole.metrics["detection.precision"] == merged
 
     def test_the_factor_is_an_option(self) -> None:
-        assert score([{"box": [0, 0, 20, 10]}], [at(0), at(10)], scatter_factor=0.5).columns["detection.recall"] == 0.5
+        assert score([{"box": [0, 0, 20, 10]}], [at(0), at(10)], scatter_factor=0.5).metrics["detection.recall"] == 0.5
 
     def test_dont_care_regions_and_what_lies_in_them_leave_the_counts(self) -> None:
         result = score([at(0), at(50, ignore=True)], [at(0), at(51)])
-        assert result.columns["detection.precision"] == result.columns["detection.recall"] == 1
+        assert result.metrics["detection.precision"] == result.metrics["detection.recall"] == 1
 
     def test_a_missing_prediction_misses_everything(self) -> None:
         result = score([at(0, id="a", text="DNA"), at(20)], None)
-        assert result.columns["detection.recall"] == result.columns["end_to_end.f1"] == 0
-        assert result.columns["word_recognition.accuracy"] is None
+        assert result.metrics["detection.recall"] == result.metrics["end_to_end.f1"] == 0
+        assert result.metrics["word_recognition.accuracy"] is None
 
     def test_a_figure_without_text_where_nothing_is_found_has_nothing_to_measure(self) -> None:
         result = score([], [])
         assert result.statistics == {}
-        assert set(result.columns.values()) == {None}
+        assert set(result.metrics.values()) == {None}
 
     def test_no_sums_no_figures(self) -> None:
         assert set(make_benchmark("figure_text").values(Sums()).values()) == {None}
 
     def test_unconfident_detections_are_left_out(self) -> None:
         found = [at(0, confidence=0.9), at(30, confidence=0.2), at(60)]
-        assert score([at(0)], found).columns["detection.precision"] == 1 / 3
+        assert score([at(0)], found).metrics["detection.precision"] == 1 / 3
         kept = score([at(0)], found, min_confidence=0.5)
-        assert kept.columns["detection.precision"] == 1 / 2
+        assert kept.metrics["detection.precision"] == 1 / 2
         assert kept.coverage == {"prediction_regions_below_confidence": 1}
 
     @settings(max_examples=100, deadline=None)
@@ -150,42 +150,42 @@ class TestDetection:
             protocol=protocol,
         )
         counted = len(detections) - len(expected.covered)
-        assert result.columns["detection.recall"] == (pytest.approx(found / sum(care)) if any(care) else None)
-        assert result.columns["detection.precision"] == (pytest.approx(right / counted) if counted else None)
+        assert result.metrics["detection.recall"] == (pytest.approx(found / sum(care)) if any(care) else None)
+        assert result.metrics["detection.precision"] == (pytest.approx(right / counted) if counted else None)
 
 
 class TestWords:
     def test_a_region_with_the_id_of_a_word_is_its_reading(self) -> None:
         truth = [at(0, id="a", text="DNA"), at(20, id="b", text="kDa"), at(40, id="c", text="p53")]
         result = score(truth, [{"id": "a", "text": "DNA"}, {"id": "b", "text": "kda"}])
-        assert result.columns["word_recognition.accuracy"] == 1 / 3
+        assert result.metrics["word_recognition.accuracy"] == 1 / 3
         assert (
             score(truth, [{"id": "b", "text": "kda"}], case_sensitive=False).statistics["word_recognition.correct"] == 1
         )
 
     def test_readings_take_no_part_in_detection(self) -> None:
         result = score([at(0, id="a", text="DNA")], [at(0, id="a", text="DNA")])
-        assert result.columns["detection.recall"] is None
-        assert result.columns["end_to_end.recall"] is None
+        assert result.metrics["detection.recall"] is None
+        assert result.metrics["end_to_end.recall"] is None
 
     def test_without_ids_words_are_not_reported(self) -> None:
-        assert score([at(0, id="a", text="DNA")], [at(0, text="DNA")]).columns["word_recognition.accuracy"] is None
+        assert score([at(0, id="a", text="DNA")], [at(0, text="DNA")]).metrics["word_recognition.accuracy"] is None
 
     def test_words_need_no_location(self) -> None:
         result = score([{"id": 7, "text": "DNA"}], [{"id": "7", "text": "DNA"}])
-        assert result.columns["word_recognition.accuracy"] == 1
+        assert result.metrics["word_recognition.accuracy"] == 1
 
     def test_a_reading_of_no_word_is_counted(self) -> None:
         result = score([at(0, id="a", text="DNA")], [{"id": "z", "text": "DNA"}])
-        assert result.columns["word_recognition.accuracy"] == 0
+        assert result.metrics["word_recognition.accuracy"] == 0
         assert result.coverage == {"prediction_readings_of_unknown_regions": 1}
 
     def test_a_region_of_the_ground_truth_without_an_id_is_no_word(self) -> None:
         result = score([at(0, id="a", text="DNA"), at(20, text="kDa")], [{"id": "a", "text": "DNA"}])
-        assert result.columns["word_recognition.accuracy"] == 1
+        assert result.metrics["word_recognition.accuracy"] == 1
 
     def test_an_id_of_the_systems_own_is_no_reading(self) -> None:
-        assert score([at(0, id="a")], [at(0, id="z")]).columns["detection.f1"] == 1
+        assert score([at(0, id="a")], [at(0, id="z")]).metrics["detection.f1"] == 1
 
 
 class TestEndToEnd:
@@ -193,19 +193,19 @@ class TestEndToEnd:
         result = score(
             [at(0, text="DNA"), at(20, text="kDa")], [at(1, text="DNA"), at(20, text="kda"), at(60, text="x")]
         )
-        assert result.columns["end_to_end.precision"] == 1 / 3
-        assert result.columns["end_to_end.recall"] == 1 / 2
+        assert result.metrics["end_to_end.precision"] == 1 / 3
+        assert result.metrics["end_to_end.recall"] == 1 / 2
 
     def test_without_any_text_it_is_not_reported(self) -> None:
         result = score([at(0, text="DNA")], [at(0)])
-        assert result.columns["end_to_end.f1"] is None
-        assert result.columns["agreement.text"] is None
-        assert result.columns["agreement.location"] == 1
+        assert result.metrics["end_to_end.f1"] is None
+        assert result.metrics["agreement.text"] is None
+        assert result.metrics["agreement.location"] == 1
 
     def test_a_bent_polygon_is_held_by_its_rectangle(self) -> None:
         arc = [[0, 0], [100, 0], [100, 100], [95, 100], [95, 5], [0, 5]]
         result = score([{"points": arc, "text": "DNA"}], [{"points": arc, "text": "DNA"}], geometry="polygon")
-        assert result.columns["end_to_end.f1"] == result.columns["detection.f1"] == 1
+        assert result.metrics["end_to_end.f1"] == result.metrics["detection.f1"] == 1
 
 
 class TestSubsets:
@@ -383,7 +383,7 @@ class TestBadRecords:
 
     def test_null_and_unknown_fields(self) -> None:
         empty = dict.fromkeys(("id", "points", "text", "ignore", "difficulty", "orientation", "important"))
-        assert score([at(0, **empty, colour="red")], [at(0, id=None, points=None)]).columns["detection.f1"] == 1
+        assert score([at(0, **empty, colour="red")], [at(0, id=None, points=None)]).metrics["detection.f1"] == 1
         assert msgspec.convert({"regions": None}, FigureTruth).regions is None
 
     def test_odd_texts_and_labels(self) -> None:
@@ -437,7 +437,7 @@ class TestWhole:
         scored = score(truth["regions"], (prediction or {}).get("regions"))
         for name in values(scored):
             assert kind.spec_of(name) is not None
-        assert set(scored.columns) == set(kind.sample_metric_names())
+        assert set(scored.metrics) == set(kind.sample_metric_names())
 
     def test_a_table_row_adds_up(self) -> None:
         benchmark = make_benchmark("figure_text")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from metrics.common.budget import Budget
 from metrics.figure_text.deteval import Matching, Rules, match
-from metrics.figure_text.overlaps import MOST_PAIRS, Overlaps, TooManyOverlaps, measure
+from metrics.figure_text.overlaps import MAX_PAIRS, Overlaps, TooManyOverlaps, measure
 from metrics.figure_text.records import PredictedRegion
 from metrics.figure_text.regions import Geometry, Regions, locate
 from tests.metrics.figure_text.brute_force import Box, DetEval
@@ -128,7 +128,7 @@ class TestManyAtOnce:
 
     def test_overlaps_without_bound_are_refused(self) -> None:
         many = regions_of([(0, 0, 10, 10)] * 1001)
-        assert len(many) ** 2 > MOST_PAIRS
+        assert len(many) ** 2 > MAX_PAIRS
         with pytest.raises(TooManyOverlaps, match="more than 1000000"):
             measure(many, many, Budget(10**9))
 

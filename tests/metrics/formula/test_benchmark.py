@@ -28,18 +28,18 @@ def score(benchmark: Formula, truth: str, prediction: str | None) -> SampleScore
 
 def test_a_right_formula_spelled_otherwise(benchmark_: Formula) -> None:
     result = score(benchmark_, r"\frac{a}{b} \leq x^{2}", r"\frac a b \le x^2")
-    assert result.columns["cdm"] == result.columns["exp_rate_cdm"] == 1
+    assert result.metrics["cdm"] == result.metrics["exp_rate_cdm"] == 1
     # \leq and \le look the same, and are two of 13 tokens: \frac { a } { b } \leq x ^ { 2 }.
-    assert result.columns["exp_rate"] == 0
-    assert result.columns["edit_distance"] == pytest.approx(1 / 13)
+    assert result.metrics["exp_rate"] == 0
+    assert result.metrics["edit_distance"] == pytest.approx(1 / 13)
 
 
 def test_a_missing_token(benchmark_: Formula) -> None:
     result = score(benchmark_, "a + b = c d", "a + b = c")
     # 5 of 6 tokens are found, all 5 are right: F1 = 2 * 5 / (6 + 5).
-    assert result.columns["cdm_recall"] == pytest.approx(5 / 6)
-    assert result.columns["cdm_precision"] == 1
-    assert result.columns["cdm"] == pytest.approx(10 / 11)
+    assert result.metrics["cdm_recall"] == pytest.approx(5 / 6)
+    assert result.metrics["cdm_precision"] == 1
+    assert result.metrics["cdm"] == pytest.approx(10 / 11)
     assert result.details == [{"tokens": {"ground_truth": 6, "prediction": 5, "matched": 5}}]
 
 
@@ -47,7 +47,7 @@ def test_the_released_protocol_keeps_the_last_of_two_scripts() -> None:
     values = {}
     for protocol in ("published", "released"):
         benchmark = make_benchmark("formula", protocol=protocol)
-        values[protocol] = score(benchmark, "x^3", "x^2^3").columns
+        values[protocol] = score(benchmark, "x^3", "x^2^3").metrics
         benchmark.teardown()
     # TeX prints x, 2 and 3, of which x and 3 are right: 2 * 2 / (2 + 3). The released tool prints x and 3.
     assert values["published"]["cdm"] == pytest.approx(4 / 5)
@@ -56,8 +56,8 @@ def test_the_released_protocol_keeps_the_last_of_two_scripts() -> None:
 
 def test_no_prediction_is_wrong_and_no_render_failure(benchmark_: Formula) -> None:
     result = score(benchmark_, "a + b", None)
-    assert result.columns["cdm"] == result.columns["exp_rate"] == result.columns["bleu"] == 0
-    assert result.columns["edit_distance"] == 1
+    assert result.metrics["cdm"] == result.metrics["exp_rate"] == result.metrics["bleu"] == 0
+    assert result.metrics["edit_distance"] == 1
     values = benchmark_.values(Sums.of(result.statistics))
     assert values["cdm"] == values["exp_rate_cdm"] == values["bleu"] == 0
     assert values["render_failure_rate"] is None
@@ -66,15 +66,15 @@ def test_no_prediction_is_wrong_and_no_render_failure(benchmark_: Formula) -> No
 @pytest.mark.parametrize("prediction", [r"\frac{a", "{}", r"\undefinedcommand", ""])
 def test_a_prediction_that_cannot_be_typeset_scores_0(benchmark_: Formula, prediction: str) -> None:
     result = score(benchmark_, "a + b", prediction)
-    assert result.columns["cdm"] == 0
-    assert result.columns["render_failure"] == 1
+    assert result.metrics["cdm"] == 0
+    assert result.metrics["render_failure"] == 1
     assert result.details[0]["prediction_problem"]
 
 
 def test_a_ground_truth_that_cannot_be_typeset_leaves_the_mean_of_cdm(benchmark_: Formula) -> None:
     result = score(benchmark_, r"\frac{a", r"\frac{a}{b}")
     assert result.coverage == {"ground_truth_not_rendered": 1}
-    assert "cdm" not in result.columns
+    assert "cdm" not in result.metrics
     sums = Sums.merged([Sums.of(result.statistics), Sums.of(score(benchmark_, "a", "a").statistics)])
     assert benchmark_.values(sums)["cdm"] == 1
 
@@ -111,7 +111,7 @@ def test_a_rejected_record_does_not_disturb_its_batch(benchmark_: Formula) -> No
     assert isinstance(second, RejectedRecord)
     assert isinstance(first, SampleScore)
     assert isinstance(third, SampleScore)
-    assert first.columns["cdm"] == third.columns["cdm"] == 1
+    assert first.metrics["cdm"] == third.metrics["cdm"] == 1
 
 
 def test_long_formulas_take_bounded_time(benchmark_: Formula) -> None:
@@ -146,9 +146,9 @@ def test_figures_add_up_over_the_shipped_corpus(benchmark_: Formula) -> None:
     counts = [len(one.details) if isinstance(one.details, list) else len(one.details["formulas"]) for one in scores]
     values = benchmark_.values(total(scores))
     for name in ("cdm", "cdm_precision", "cdm_recall", "exp_rate_cdm", "exp_rate", "edit_distance"):
-        weighted = [(one.columns[name] or 0) * count for one, count in zip(scores, counts, strict=True)]
+        weighted = [(one.metrics[name] or 0) * count for one, count in zip(scores, counts, strict=True)]
         assert values[name] == pytest.approx(sum(weighted) / sum(counts))
-    of_documents = [one.columns["cdm"] for one in scores if "documents" in one.statistics]
+    of_documents = [one.metrics["cdm"] for one in scores if "documents" in one.statistics]
     assert len(of_documents) == 8
     assert values["document_cdm"] == pytest.approx(sum(value or 0 for value in of_documents) / 8)
     assert values["cdm"] is not None
@@ -200,7 +200,7 @@ def test_a_benchmark_is_pickled_without_its_processes(benchmark_: Formula) -> No
     copy = pickle.loads(pickle.dumps(benchmark_))
     assert copy.options == FormulaOptions()
     copy.teardown()
-    assert score(benchmark_, "a", "a").columns["cdm"] == 1
+    assert score(benchmark_, "a", "a").metrics["cdm"] == 1
 
 
 def test_images_of_right_and_wrong_formulas() -> None:
@@ -212,10 +212,10 @@ def test_images_of_right_and_wrong_formulas() -> None:
         missing = score(benchmark, "a b c", None)
     finally:
         benchmark.teardown()
-    assert right.columns["image_edit_distance"] == right.columns["image_mse"] == 0
-    assert 0 < (wrong.columns["image_edit_distance"] or 0) < 0.5
-    assert 0 < (wrong.columns["image_mse"] or 0) < 0.5
-    assert missing.columns["image_edit_distance"] == missing.columns["image_mse"] == 1
+    assert right.metrics["image_edit_distance"] == right.metrics["image_mse"] == 0
+    assert 0 < (wrong.metrics["image_edit_distance"] or 0) < 0.5
+    assert 0 < (wrong.metrics["image_mse"] or 0) < 0.5
+    assert missing.metrics["image_edit_distance"] == missing.metrics["image_mse"] == 1
     values = benchmark.values(total([right, missing]))
     assert values["image_mse"] == pytest.approx(0.5)
 
@@ -270,5 +270,5 @@ def test_the_time_in_tex_is_told_once(benchmark_: Formula, monkeypatch: pytest.M
 def test_other_spellings_and_scripts_that_are_not_closed(benchmark_: Formula, text: str, same: str) -> None:
     for truth, prediction in ((text, same), (same, text), (text, text)):
         result = score(benchmark_, truth, prediction)
-        assert result.columns["cdm"] == 1
+        assert result.metrics["cdm"] == 1
         assert not result.coverage

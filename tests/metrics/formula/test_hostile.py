@@ -136,7 +136,7 @@ def test_nothing_is_read_written_or_run(
     truth = FormulaTruth(f"\\text{{{SECRET}}}")
     result = scored_among_neighbours(worker, Pair("h", truth, FormulaPrediction(text)))
     assert isinstance(result, SampleScore)
-    assert (result.columns["cdm"] or 0) < 0.9
+    assert (result.metrics["cdm"] or 0) < 0.9
     assert [path.name for path in tmp_path.iterdir()] == ["secret.tex"]
 
 
@@ -156,8 +156,8 @@ def test_what_has_no_end_is_ended_and_charged_to_its_formula(
     bare(text)
     result = scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
     assert isinstance(result, SampleScore)
-    assert result.columns["cdm"] == 0
-    assert result.columns["render_failure"] == 1
+    assert result.metrics["cdm"] == 0
+    assert result.metrics["render_failure"] == 1
     assert result.details[0]["prediction_problem"]
     assert processes_of_tex(scratch_of(worker)) == []
 
@@ -195,13 +195,13 @@ def test_every_unicode_plane_is_scored(benchmark_: Formula, plane: int) -> None:
     text = "x" + "".join(chr(0x10000 * plane + code) for code in (0x41, 0x2200, 0x4E00, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF))
     result = scored_among_neighbours(benchmark_, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
     assert isinstance(result, SampleScore)
-    assert 0 < (result.columns["cdm"] or 0) <= 1
+    assert 0 < (result.metrics["cdm"] or 0) <= 1
 
 
 @pytest.mark.parametrize("code", [*range(32), *range(127, 160), 0xD800, 0xDFFF, 0x2028, 0xFEFF])
 def test_control_characters_are_blanks(benchmark_: Formula, code: int) -> None:
     result = benchmark_.score_sample(FormulaTruth("x + y"), FormulaPrediction(f"x +{chr(code)}y"))
-    assert result.columns["cdm"] == 1
+    assert result.metrics["cdm"] == 1
 
 
 def test_hostile_documents_leave_their_neighbours_alone(worker: Formula, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.formula import benchmark as module
-from metrics.formula.cdm.totals import MOST_DETAILS
+from metrics.formula.cdm.totals import MAX_DETAILS
 from metrics.formula.records import FormulaPrediction, FormulaTruth
 from metrics.statistics.sums import Sums
 from tests.plain_loop import total
@@ -35,7 +35,7 @@ def test_every_formula_of_a_document_counts_once_and_so_does_a_redundant_one(ben
     values = benchmark_.values(Sums.of(result.statistics))
     # a + b = c is right; of 1/2 x, three of four tokens; the integral is missing; the Greek letters are redundant.
     right, nearly, missing, redundant = 1, 2 * 3 / (4 + 4), 0, 0
-    assert values["cdm"] == result.columns["cdm"] == pytest.approx((right + nearly + missing + redundant) / 4)
+    assert values["cdm"] == result.metrics["cdm"] == pytest.approx((right + nearly + missing + redundant) / 4)
     assert values["exp_rate_cdm"] == values["exp_rate"] == 1 / 4
     assert values["document_missing_rate"] == 1 / 3
     assert values["document_redundant_rate"] == 1 / 3
@@ -71,11 +71,11 @@ def test_details_say_what_answered_what_and_where(benchmark_: Formula) -> None:
 
 
 def test_details_are_bounded(benchmark_: Formula) -> None:
-    source = "\\[ x \\]\n" * (MOST_DETAILS + 50)
+    source = "\\[ x \\]\n" * (MAX_DETAILS + 50)
     details = score(benchmark_, source, source + "$$ " + "y " * 500 + "$$", "latex").details
-    assert len(details["formulas"]) == MOST_DETAILS
+    assert len(details["formulas"]) == MAX_DETAILS
     assert details["not_listed"] == 51
-    assert len(msgspec.json.encode(details)) < 400 * MOST_DETAILS
+    assert len(msgspec.json.encode(details)) < 400 * MAX_DETAILS
     assert len(score(benchmark_, "\\[ " + "y " * 500 + "\\]", None).details["formulas"][0]["ground_truth"]) == 201
 
 
@@ -86,13 +86,13 @@ def test_formulas_that_cannot_be_typeset_are_told_apart_by_side(benchmark_: Form
     values = benchmark_.values(Sums.of(result.statistics))
     assert values["cdm"] == 1
     assert values["render_failure_rate"] == 1 / 2
-    assert result.columns["render_failure"] == 1 / 2
+    assert result.metrics["render_failure"] == 1 / 2
 
 
 def test_a_redundant_formula_that_cannot_be_typeset_is_a_render_failure(benchmark_: Formula) -> None:
     result = score(benchmark_, "\\[ a \\]", "$$ a $$ \n\n $$ \\frac{1}{2 $$")
     assert benchmark_.values(Sums.of(result.statistics))["render_failure_rate"] == 1 / 2
-    assert result.columns["cdm"] == 1 / 2
+    assert result.metrics["cdm"] == 1 / 2
 
 
 def test_without_a_prediction_a_document_scores_0(benchmark_: Formula) -> None:
@@ -107,10 +107,10 @@ def test_without_a_prediction_a_document_scores_0(benchmark_: Formula) -> None:
 def test_a_document_without_formulas_measures_nothing_but_what_is_redundant(benchmark_: Formula) -> None:
     empty = score(benchmark_, "No formula.", "None.")
     assert not empty.statistics
-    assert not empty.columns
+    assert not empty.metrics
     assert empty.coverage == {"documents_without_formulas": 1}
     redundant = score(benchmark_, "No formula.", "$$ x $$")
-    assert redundant.columns["cdm"] == 0
+    assert redundant.metrics["cdm"] == 0
 
 
 def test_a_formula_that_is_too_large_costs_itself_alone(benchmark_: Formula) -> None:

@@ -16,20 +16,20 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from metrics.statistics.bootstrap import (
-    LARGEST_WEIGHT,
+    MAX_WEIGHT,
     ROWS_PER_BLOCK,
     Bootstrap,
     BootstrapSums,
     check_statistics,
     poisson_thresholds,
 )
-from metrics.statistics.sums import LARGEST_STATISTIC, Sums
+from metrics.statistics.sums import MAX_STATISTIC, Sums
 
 BOOTSTRAP = Bootstrap(replicates=7, seed=3)
 
 NUMBERS = st.one_of(
-    st.integers(-LARGEST_STATISTIC, LARGEST_STATISTIC),
-    st.floats(-LARGEST_STATISTIC, LARGEST_STATISTIC),
+    st.integers(-MAX_STATISTIC, MAX_STATISTIC),
+    st.floats(-MAX_STATISTIC, MAX_STATISTIC),
     st.floats(-1, 1),
 )
 STATISTICS = st.dictionaries(st.sampled_from(["a", "b", "c[é]", "d"]), NUMBERS)
@@ -82,7 +82,7 @@ def test_thresholds_are_the_distribution_function_of_poisson_one_to_the_last_bit
 def test_the_largest_weight_is_out_of_reach_of_a_64_bit_uniform() -> None:
     with localcontext() as context:
         context.prec = 60
-        above = 1 - sum(Decimal(-1).exp() / math.factorial(k) for k in range(LARGEST_WEIGHT + 1))
+        above = 1 - sum(Decimal(-1).exp() / math.factorial(k) for k in range(MAX_WEIGHT + 1))
     assert 0 < above * 2**64 < 1
 
 
@@ -112,9 +112,9 @@ def test_a_uniform_on_a_threshold_weighs_more_than_one_below_it() -> None:
     thresholds = [int(threshold) for threshold in poisson_thresholds()]
     on = [unit_with_uniform(threshold) for threshold in thresholds]
     below = [unit_with_uniform(threshold - 1) for threshold in thresholds]
-    assert BOOTSTRAP.weights(on)[1].tolist() == list(range(1, LARGEST_WEIGHT + 1))
-    assert BOOTSTRAP.weights(below)[1].tolist() == list(range(LARGEST_WEIGHT))
-    assert BOOTSTRAP.weights([unit_with_uniform(0), unit_with_uniform(2**64 - 1)])[1].tolist() == [0, LARGEST_WEIGHT]
+    assert BOOTSTRAP.weights(on)[1].tolist() == list(range(1, MAX_WEIGHT + 1))
+    assert BOOTSTRAP.weights(below)[1].tolist() == list(range(MAX_WEIGHT))
+    assert BOOTSTRAP.weights([unit_with_uniform(0), unit_with_uniform(2**64 - 1)])[1].tolist() == [0, MAX_WEIGHT]
 
 
 def test_weights_depend_on_seed_unit_and_replicate_alone() -> None:
@@ -318,7 +318,7 @@ def test_statistics_that_can_be_summed_pass(statistics: dict[str, float]) -> Non
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 2.0**32 * 1.5, -(2**33), 10**400])
 def test_statistics_that_cannot_be_summed_are_refused_by_name(number: float) -> None:
     for good in (1, 1.5):
-        with pytest.raises(ValueError, match=f"statistic bad: a statistic .* {LARGEST_STATISTIC}"):
+        with pytest.raises(ValueError, match=f"statistic bad: a statistic .* {MAX_STATISTIC}"):
             check_statistics({"good": good, "bad": number})
 
 
@@ -328,6 +328,6 @@ def test_statistics_that_are_no_numbers_are_refused_by_name(value: Any) -> None:
         check_statistics({"good": 1, "bad": value})
 
 
-@pytest.mark.parametrize("largest", [LARGEST_STATISTIC, -LARGEST_STATISTIC, 2.0**32])
+@pytest.mark.parametrize("largest", [MAX_STATISTIC, -MAX_STATISTIC, 2.0**32])
 def test_the_largest_statistics_pass_even_where_their_sum_would_not(largest: float) -> None:
     check_statistics({"a": largest, "b": largest, "c": True, "d": np.int64(3), "e": np.float32(0.5)})

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.replicates import PackedReplicates
-from metrics.statistics.sums import LARGEST_STATISTIC
+from metrics.statistics.sums import MAX_STATISTIC
 
-NUMBERS = st.integers(-LARGEST_STATISTIC, LARGEST_STATISTIC) | st.floats(-LARGEST_STATISTIC, LARGEST_STATISTIC)
+NUMBERS = st.integers(-MAX_STATISTIC, MAX_STATISTIC) | st.floats(-MAX_STATISTIC, MAX_STATISTIC)
 SAMPLES = st.lists(
     st.tuples(st.integers(0, 2**64 - 1), st.dictionaries(st.sampled_from(["a", "b", "naïve", ""]), NUMBERS)), max_size=8
 )

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.sums import LARGEST_STATISTIC, UNITS_PER_ONE, Sums, to_units
+from metrics.statistics.sums import MAX_STATISTIC, UNITS_PER_ONE, Sums, to_units
 
 NUMBERS = st.one_of(
-    st.integers(-LARGEST_STATISTIC, LARGEST_STATISTIC),
-    st.floats(-LARGEST_STATISTIC, LARGEST_STATISTIC),
+    st.integers(-MAX_STATISTIC, MAX_STATISTIC),
+    st.floats(-MAX_STATISTIC, MAX_STATISTIC),
     st.floats(-1, 1),
 )
 STATISTICS = st.dictionaries(st.sampled_from(["a", "b", "c[é]", "d"]), NUMBERS)

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from metrics.benchmark import RejectedRecord, SampleScore
 from metrics.statistics.sums import Sums
 from metrics.traffic_rules.benchmark import TrafficRulesBenchmark
-from metrics.traffic_rules.properties import LONGEST_NAME
+from metrics.traffic_rules.properties import MAX_NAME_LENGTH
 from metrics.traffic_rules.records import GroundTruth, Options, Prediction
 from tests.generate.traffic_rules import sample
 from tests.plain_loop import make_benchmark, read_records, score_records, total
 
 CORPUS = Path("tests/corpora/traffic_rules")
-FIGURES = [
+TASK_METRICS = [
     f"{task}.{kind}"
     for task in ("rule_extraction", "correspondence", "overall")
     for kind in ("precision", "recall", "f1")
@@ -58,20 +58,20 @@ def test_figures_are_ratios_of_sums_over_the_samples() -> None:
 
 
 def test_nothing_on_either_side_is_not_measured() -> None:
-    assert dict.fromkeys(FIGURES) == values() == values(score([], []), score([], None))
-    assert score([], None).columns == {**dict.fromkeys(FIGURES), "wrong_properties": 0, "unpaired_rules": 0}
+    assert dict.fromkeys(TASK_METRICS) == values() == values(score([], []), score([], None))
+    assert score([], None).metrics == {**dict.fromkeys(TASK_METRICS), "wrong_properties": 0, "unpaired_rules": 0}
 
 
 @pytest.mark.parametrize("predicted", [None, []])
 def test_nothing_predicted_is_wrong_where_there_was_something_to_find(predicted: Any) -> None:
     found = values(score([{"id": "a", "properties": BUS, "centerlines": ["1"]}], predicted))
-    assert [found[name] for name in FIGURES] == [0.0] * 9
+    assert [found[name] for name in TASK_METRICS] == [0.0] * 9
     assert found["property_accuracy[LaneType]"] == 0.0
 
 
 def test_something_predicted_is_wrong_where_there_was_nothing_to_find() -> None:
     found = values(score([], [{"properties": BUS, "centerlines": ["1"], "matches": "a"}]))
-    assert [found[name] for name in FIGURES] == [0.0] * 9
+    assert [found[name] for name in TASK_METRICS] == [0.0] * 9
 
 
 def test_ignored_properties_are_left_out_on_both_sides() -> None:
@@ -115,8 +115,8 @@ def test_each_property_of_a_paired_rule_is_judged_by_itself() -> None:
         "property_absent[Date]": 1,
         "property_extra[(other)]": 2,
     }
-    assert scored.columns["wrong_properties"] == 4
-    assert scored.columns["unpaired_rules"] == 1
+    assert scored.metrics["wrong_properties"] == 4
+    assert scored.metrics["unpaired_rules"] == 1
     assert values(scored)["property_accuracy[Type]"] == 0.5
     assert values(scored)["property_accuracy[Limit]"] == 0.0
 
@@ -222,7 +222,7 @@ def test_a_large_sign_is_far_within_the_budget() -> None:
     properties = {str(n): [f"{n}-{k}" for k in range(999)] for n in range(64)}
     rule = {"id": 1, "properties": properties, "centerlines": list(range(10_000))}
     steps = 2 * (64 * 1000 + 10_000)
-    assert score([rule], [rule], max_steps=steps).columns["overall.f1"] == 1.0
+    assert score([rule], [rule], max_steps=steps).metrics["overall.f1"] == 1.0
     with pytest.raises(RejectedRecord):
         score([rule], [rule], max_steps=steps - 1)
 
@@ -233,7 +233,7 @@ def test_integers_of_any_size_are_compared() -> None:
         [{"id": 2**70, "properties": {"a": colliding}, "centerlines": [10**40]}],
         [{"properties": {"a": colliding[::-1]}, "centerlines": [10**40], "matches": 2**70}],
     )
-    assert [scored.columns[name] for name in FIGURES] == [1.0] * 9
+    assert [scored.metrics[name] for name in TASK_METRICS] == [1.0] * 9
 
 
 def test_long_names_are_cut_in_the_details_of_edges() -> None:
@@ -296,8 +296,8 @@ def test_any_text_is_scored(true: list[Any], predicted: list[Any] | None) -> Non
     truth = [{"id": number, **rule} for number, rule in enumerate(true)]
     scored = score(truth, predicted)
     found = values(scored)
-    for name in FIGURES:
-        assert found[name] == scored.columns[name]
+    for name in TASK_METRICS:
+        assert found[name] == scored.metrics[name]
         assert 0.0 <= (found[name] or 0.0) <= 1.0
     json.loads(msgspec.json.encode(scored.details))
     assert all(value for value in scored.statistics.values())
@@ -308,13 +308,13 @@ def test_any_text_is_scored(true: list[Any], predicted: list[Any] | None) -> Non
 def test_a_prediction_equal_to_the_truth_is_right(true: list[Any]) -> None:
     truth = [{"id": n, **rule, "centerlines": [f"line {n}"]} for n, rule in enumerate(true)]
     scored = score(truth, [{**rule, "matches": rule["id"]} for rule in truth])
-    assert {scored.columns[name] for name in FIGURES} == ({1.0} if truth else {None})
-    assert scored.columns["wrong_properties"] == 0
+    assert {scored.metrics[name] for name in TASK_METRICS} == ({1.0} if truth else {None})
+    assert scored.metrics["wrong_properties"] == 0
 
 
 def test_names_of_statistics_have_a_bounded_length() -> None:
     scored = score([{"id": "a", "properties": {"x" * 10_000: 1, "a]b[": 2}}], [{"properties": {"y" * 10_000: 1}}])
-    assert max(map(len, scored.statistics)) < LONGEST_NAME + 30
+    assert max(map(len, scored.statistics)) < MAX_NAME_LENGTH + 30
     assert values(scored)["property_accuracy[a]b[]"] == 0.0
 
 
@@ -336,12 +336,12 @@ def test_the_project_corpus_has_every_kind_of_error() -> None:
     assert any(s.coverage for s in scores.values() if isinstance(s, SampleScore))
     assert len(predictions) < len(truths)
     found = benchmark.values(sums)
-    assert all(0.3 < (found[name] or 0) < 1 for name in FIGURES)
+    assert all(0.3 < (found[name] or 0) < 1 for name in TASK_METRICS)
 
 
 def test_every_value_and_column_has_its_meaning() -> None:
     scored = score([{"id": "a", "properties": BUS}], [{"properties": BUS}])
     for name in values(scored):
         assert TrafficRulesBenchmark.spec_of(name)
-    assert set(scored.columns) == set(TrafficRulesBenchmark.sample_metric_names())
-    assert set(TrafficRulesBenchmark.main_metrics()) <= set(FIGURES)
+    assert set(scored.metrics) == set(TrafficRulesBenchmark.sample_metric_names())
+    assert set(TrafficRulesBenchmark.main_metrics()) <= set(TASK_METRICS)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from metrics.converter import Part, UnreadableSource
-from metrics.traffic_rules.converter import LARGEST_FILE, LabelConverter
+from metrics.traffic_rules.converter import MAX_FILE_BYTES, LabelConverter
 
 LABEL = {
     "0": {
@@ -107,4 +107,4 @@ def test_files_without_a_clip_or_too_large_are_unreadable() -> None:
     with pytest.raises(UnreadableSource, match="stands in no folder"):
         list(LabelConverter().parts("labels", "label.json", io.BytesIO(b"{}")))
     with pytest.raises(UnreadableSource, match="larger than 16 MiB"):
-        list(LabelConverter().parts("labels", "c/label.json", io.BytesIO(b" " * (LARGEST_FILE + 1))))
+        list(LabelConverter().parts("labels", "c/label.json", io.BytesIO(b" " * (MAX_FILE_BYTES + 1))))

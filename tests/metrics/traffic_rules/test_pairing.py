@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from metrics.common.budget import Budget
 from metrics.traffic_rules.pairing import pair_rules
-from metrics.traffic_rules.rules import MOST_PROPERTIES, MOST_RULES, Rule
+from metrics.traffic_rules.rules import MAX_PROPERTIES, MAX_RULES, Rule
 
 NUMBERS: dict[tuple[str, int | str], int] = {}
 
@@ -101,8 +101,8 @@ def test_the_rest_is_paired_as_well_as_can_be(true: list[Rule], predicted: list[
 def test_the_largest_samples_are_paired() -> None:
     def side(offset: int) -> list[Rule]:
         return [
-            rule(**{f"p{k}": str((number * k + offset) % 7) for k in range(MOST_PROPERTIES)})
-            for number in range(MOST_RULES)
+            rule(**{f"p{k}": str((number * k + offset) % 7) for k in range(MAX_PROPERTIES)})
+            for number in range(MAX_RULES)
         ]
 
-    assert len(pair(side(0), side(1))) == MOST_RULES
+    assert len(pair(side(0), side(1))) == MAX_RULES

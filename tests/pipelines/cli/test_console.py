@@ -43,7 +43,7 @@ class Terminal(io.StringIO):
 
 
 def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(console, "POLL_INTERVAL_S", 0.01)
     monkeypatch.setenv("TERM", "xterm")
     shown = {}
     for name, stream, quiet in [

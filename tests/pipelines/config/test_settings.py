@@ -151,9 +151,9 @@ def test_a_column_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         read(tmp_path, "benchmark: toy", slices=["caf\udce9"])
 
 
-@pytest.mark.parametrize("figure", ["task1.f1[]", "task1.f1[pie", "task1.f1", "task1.f1[CLASS]x"])
-def test_a_family_is_matched_whole(tmp_path: Path, figure: str) -> None:
-    assert "chart has no such metric" in refusal(tmp_path, f"benchmark: chart\ngates: {{'{figure}': {{}}}}")
+@pytest.mark.parametrize("metric", ["task1.f1[]", "task1.f1[pie", "task1.f1", "task1.f1[CLASS]x"])
+def test_a_family_is_matched_whole(tmp_path: Path, metric: str) -> None:
+    assert "chart has no such metric" in refusal(tmp_path, f"benchmark: chart\ngates: {{'{metric}': {{}}}}")
 
 
 def test_set_reaches_the_options_of_the_benchmark(tmp_path: Path) -> None:

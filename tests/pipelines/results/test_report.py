@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from metrics.table import Table
-from pipelines.results.report import LONGEST_CELL, _one_line, cell, code, data_table, number, table
+from pipelines.results.report import MAX_CELL_LENGTH, _one_line, cell, code, data_table, number, table
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_numbers(value: float | str | None, text: str) -> None:
         ("**bold** `code`", "`` **bold** `code` ``"),
         ("a\nb\r\n\tc", "a b c"),
         ("\x1b[31mred\u202eder", "`[31mred der`"),
-        ("x" * 500, "`" + "x" * LONGEST_CELL + "...`"),
+        ("x" * 500, "`" + "x" * MAX_CELL_LENGTH + "...`"),
         ("", ""),
     ],
 )

@@ -1,4 +1,4 @@
-"""The ledger, the ranking and the verdict of a run, by hand."""
+"""The coverage, the ranking and the verdict of a run, by hand."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from metrics.benchmark import MetricSpec
 from metrics.statistics.sums import Sums
 from pipelines.config.settings import Gate, Settings, load
-from pipelines.results.run import RunResult, rank, slice_ledger, verdict
+from pipelines.results.run import RunResult, rank, slice_coverage, verdict
 
-FIGURES = st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0])
+VALUES = st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
 
 def document(rejected: int = 0, read: int = 10, balanced: bool = True, **values: float | None) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def document(rejected: int = 0, read: int = 10, balanced: bool = True, **values:
         (0.5, Gate(minimum=0.6), ["ours: gate f1: 0.5 is below the minimum 0.6"]),
         (0.5, Gate(maximum=0.4), ["ours: gate f1: 0.5 is above the maximum 0.4"]),
         (0.0, Gate(minimum=1e-9), ["ours: gate f1: 0 is below the minimum 1e-09"]),
-        (None, Gate(), ["ours: gate f1: the figure was not measured"]),
+        (None, Gate(), ["ours: gate f1: the metric was not measured"]),
     ],
 )
 def test_gates(value: float | None, gate: Gate, failures: list[str]) -> None:
@@ -42,7 +42,7 @@ def test_gates(value: float | None, gate: Gate, failures: list[str]) -> None:
 
 def test_a_gate_on_a_figure_that_is_not_there_fails() -> None:
     failures = verdict(document(f1=1.0), Settings(benchmark="toy", gates={"f2": Gate(minimum=0)})).failures
-    assert failures == ["ours: gate f2: the figure was not measured"]
+    assert failures == ["ours: gate f2: the metric was not measured"]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_the_fraction_of_rejected_records(rejected: int, allowed: float, passes:
 
 def test_books_that_do_not_balance_fail() -> None:
     (failure,) = verdict(document(balanced=False), Settings(benchmark="toy")).failures
-    assert failure.startswith("ours: the ledger does not balance: ")
+    assert failure.startswith("ours: the record counts do not add up: ")
 
 
 def test_ranking_by_hand() -> None:
@@ -80,17 +80,17 @@ def test_ranking_follows_the_direction_of_each_metric() -> None:
     assert rank(values, [MetricSpec("errors", "")]) == ["a", "b", "c"]
 
 
-@given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(FIGURES, FIGURES)), st.randoms(use_true_random=False))
+@given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(VALUES, VALUES)), st.randoms(use_true_random=False))
 def test_ranking_does_not_depend_on_the_order_and_never_puts_a_lower_figure_first(
-    figures: dict[str, tuple[float | None, float | None]], rng: Any
+    metrics: dict[str, tuple[float | None, float | None]], rng: Any
 ) -> None:
-    values = {name: dict(zip(("x", "y"), each, strict=True)) for name, each in figures.items()}
+    values = {name: dict(zip(("x", "y"), each, strict=True)) for name, each in metrics.items()}
     names = list(values)
     rng.shuffle(names)
     ranked = rank({name: values[name] for name in names}, [MetricSpec("x", ""), MetricSpec("y", "")])
     assert sorted(ranked) == sorted(values)
     lowest = -1.0
-    keys = [tuple(lowest if each is None else each for each in figures[name]) for name in ranked]
+    keys = [tuple(lowest if each is None else each for each in metrics[name]) for name in ranked]
     assert keys == sorted(keys, reverse=True)
     for (name, key), (after, key_after) in zip(
         zip(ranked, keys, strict=True), list(zip(ranked, keys, strict=True))[1:], strict=False
@@ -98,9 +98,9 @@ def test_ranking_does_not_depend_on_the_order_and_never_puts_a_lower_figure_firs
         assert key > key_after or name < after
 
 
-def test_the_ledger_of_a_slice() -> None:
+def test_the_coverage_of_a_slice() -> None:
     counted = {"predictions.scored": 2, "ground_truth.scored": 2, "ground_truth.rejected": 1, "not_rendered": 4}
-    assert slice_ledger(counted) == {
+    assert slice_coverage(counted) == {
         "ground_truth": {"rejected": 1, "scored": 2},
         "predictions": {"scored": 2},
         "not_rendered": 4,
@@ -108,7 +108,7 @@ def test_the_ledger_of_a_slice() -> None:
 
 
 @pytest.mark.parametrize(("read", "balanced"), [(3, True), (4, False)])
-def test_the_ledger_of_a_run_adds_what_was_read_paired_and_scored(read: int, balanced: bool) -> None:
+def test_the_coverage_of_a_run_adds_what_was_read_paired_and_scored(read: int, balanced: bool) -> None:
     configuration = load("toy", [], {})
     tally = {-1: Sums(), 0: Sums.of({"read": read, "rejected": 1, "duplicate": 1, "unmatched": 1})}
     system = RunResult.of(configuration, ["ours"], [], tally, {}, []).systems["ours"]

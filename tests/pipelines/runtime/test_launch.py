@@ -163,7 +163,7 @@ def test_a_job_elsewhere_has_a_name(flags: list[str], name: str | None) -> None:
     ],
 )
 def test_a_job_is_left_where_it_is_asked_for_and_goes_on_elsewhere(flags: list[str], leaves: bool) -> None:
-    assert launch.leaves(launch.beam_options(flags)) == leaves
+    assert launch.is_detached(launch.beam_options(flags)) == leaves
 
 
 # Worker processes of a local run.

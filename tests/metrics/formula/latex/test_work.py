@@ -155,8 +155,8 @@ def test_in_a_document_it_cannot_be_typeset(benchmark_: Benchmark[Any, Any, Any]
     costly = r"\pmb{" * 8 + "x" + "}" * 8
     document = FormulaPrediction(document=rf"\[ {costly} \] \[ a + b \]")
     result = benchmark_.score_sample(FormulaTruth(document=rf"\[ {costly} \] \[ a + b \]"), document)
-    assert result.columns["render_failure"] == 0.5
-    assert result.columns["cdm"] == 1
+    assert result.metrics["render_failure"] == 0.5
+    assert result.metrics["cdm"] == 1
     assert "max_steps is 4000000" in result.details["formulas"][0]["prediction_problem"]
 
 
