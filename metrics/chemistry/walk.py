@@ -9,6 +9,7 @@ from metrics.chemistry.alignment import aligned
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.surroundings import Neighbour, surroundings, turn
 from metrics.common.budget import Budget
+from metrics.common.text import truncated
 
 
 @dataclass(slots=True)
@@ -126,6 +127,4 @@ class Drawings:
 
 
 def _quoted(text: str) -> str:
-    if not text:
-        return "no text"
-    return repr(text if len(text) <= 40 else f"{text[:39]}…")
+    return repr(truncated(text, 40)) if text else "no text"

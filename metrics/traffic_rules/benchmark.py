@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from metrics.benchmark import Benchmark, SampleScore
 from metrics.common.budget import Budget
+from metrics.common.text import truncated
 from metrics.converter import Converter
 from metrics.statistics.ratios import f_measure, ratio
 from metrics.statistics.sums import Sums
@@ -154,4 +155,4 @@ def _shown(edges: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, st
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= _MAX_EDGE_NAME_LENGTH else name[:_MAX_EDGE_NAME_LENGTH] + "..."
+    return truncated(name, _MAX_EDGE_NAME_LENGTH)

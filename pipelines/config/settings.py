@@ -14,6 +14,7 @@ from apache_beam.io.filesystems import FileSystems
 from msgspec import Meta
 
 from metrics.benchmark import Benchmark
+from metrics.common.text import truncated
 from metrics.registry import benchmark_class, benchmark_names
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.explain import explain, nearest, shown
@@ -208,7 +209,7 @@ def _read_yaml(path: str) -> dict[str, Any]:
 
 def _override(raw: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
-    override = override if len(override) <= 80 else f"{override[:77]}..."
+    override = truncated(override, 80)
     if not equals or not key.strip():
         raise UsageError(f"--set {override}: must be KEY=VALUE, such as --set protocol=released")
     try:

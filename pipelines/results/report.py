@@ -9,6 +9,7 @@ from typing import Any
 from tabulate import tabulate
 
 from metrics.benchmark import Benchmark
+from metrics.common.text import truncated
 from metrics.table import Table
 from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult
 from transforms.finalize import SliceResult
@@ -222,4 +223,4 @@ def _code(piece: str) -> str:
 
 def _one_line(text: str) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= MAX_CELL_LENGTH else f"{line[:MAX_CELL_LENGTH]}..."
+    return truncated(line, MAX_CELL_LENGTH)

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from metrics.common.text import truncated
 from metrics.record_fields import record_fields
 from metrics.registry import benchmark_class, benchmark_names
 from pipelines.config.inputs import Inputs
@@ -161,6 +162,6 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _name(name: str) -> str:
-    """Returns a name of unknown origin on one line, quoted where it is unusual, and cut where it is long."""
+    """Returns a name of unknown origin on one line, quoted where it is unusual, and truncated where it is long."""
     shown = name if name.isprintable() and name.strip() == name != "" else ascii(name)
-    return shown if len(shown) <= MAX_NAME_LENGTH else f"{shown[:MAX_NAME_LENGTH]}..."
+    return truncated(shown, MAX_NAME_LENGTH)
