@@ -10,11 +10,11 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
-from apache_beam.io.aws.clients.s3.messages import S3ClientError
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.io.localfilesystem import LocalFileSystem
 
+from transforms.beam_internals import S3ClientError, list_prefix
 from transforms.records import InputProblem
 
 STORAGE_ERRORS = (OSError, BeamIOError, S3ClientError)
@@ -90,9 +90,7 @@ def list_folder(folder: str) -> dict[str, float]:
 
 def _below(folder: str) -> list[Any]:
     """Returns the metadata of the files below a folder, of those right below it where there are folders."""
-    start = folder.rstrip("/") + "/"
-    # What Beam offers to everybody takes a pattern, in which no character can be quoted.
-    return [entry for entry in FileSystems.get_filesystem(start)._list(start) if entry.path.startswith(start)]
+    return list_prefix(folder.rstrip("/") + "/")
 
 
 def read_bytes(path: str) -> bytes:
