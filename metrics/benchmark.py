@@ -140,6 +140,10 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     def teardown(self) -> None:
         """Removes what `setup` made."""
 
+    def tool_versions(self) -> Mapping[str, str]:
+        """Returns the versions of the programs that scoring runs, such as TeX, by name; a missing one is left out."""
+        return {}
+
     @abc.abstractmethod
     def score_sample(self, truth: TruthT, prediction: PredictionT | None) -> SampleScore:
         """Scores one sample; a missing prediction (None) is scored as wrong.

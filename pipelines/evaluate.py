@@ -14,8 +14,9 @@ from metrics.statistics.bootstrap import Bootstrap
 from pipelines.config.errors import UsageError
 from pipelines.config.inputs import Inputs, find_inputs
 from pipelines.config.settings import Configuration
+from pipelines.results.provenance import UNKNOWN_LAUNCH, Launch, run_document
 from pipelines.results.report import report
-from pipelines.results.run import LAYOUT, REPORT, SUMMARY, SUMS, RunResult, summary, sums_document, worst_first
+from pipelines.results.run import LAYOUT, REPORT, RUN, SUMMARY, SUMS, RunResult, summary, sums_document, worst_first
 from transforms.combine import MergeSums, SumStatistics
 from transforms.finalize import ComputeValues
 from transforms.io.staging import StagedFolder
@@ -29,12 +30,16 @@ from transforms.slice import CheckSliceCount, SliceSamples
 
 @dataclass(frozen=True)
 class EvaluationPlan:
-    """A configuration with its inputs found and checked: all that the pipeline is built from."""
+    """A configuration with its inputs found and checked: all that the pipeline is built from.
+
+    launch: how the run was started, for run.json.
+    """
 
     configuration: Configuration
     inputs: Inputs
     output: str
     run_id: str
+    launch: Launch = UNKNOWN_LAUNCH
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -92,7 +97,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         | "WriteSamples" >> WriteSamples(_staged(plan, "samples"), plan.systems, benchmark.sample_metric_names()),
         "quarantine_files": entries | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }
-    make = partial(make_result, plan.configuration, plan.systems, plan.run_id)
+    make = partial(make_result, plan.configuration, plan.systems, plan.run_id, plan.launch)
     _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
 
 
@@ -115,18 +120,19 @@ def _main_metric(sample: ScoredSample, column: str) -> list[tuple[int, tuple[flo
 
 
 def make_result(
-    configuration: Configuration, systems: Sequence[str], run_id: str, parts: dict[str, list[Any]]
+    configuration: Configuration, systems: Sequence[str], run_id: str, launch: Launch, parts: dict[str, list[Any]]
 ) -> dict[str, bytes]:
     """Returns the files that stand at the top of the output folder, by name.
 
     A run without any sample gets a file of no rows too, so that whoever reads the samples finds their columns.
     """
-    result = RunResult.of(
-        configuration, systems, parts["slices"], dict(parts["tally"]), dict(parts["worst"]), parts["causes"]
-    )
+    tally = dict(parts["tally"])
+    result = RunResult.of(configuration, systems, parts["slices"], tally, dict(parts["worst"]), parts["causes"])
+    records = {side: round(counts["read"]) for side, counts in tally.items()}
     files = {
         SUMS: encode_json(sums_document(result)),
         REPORT: report(result).encode(),
+        RUN: encode_json(run_document(launch, run_id, configuration.benchmark, systems, records)),
         SUMMARY: encode_json(summary(result)),
     }
     if not parts["samples_files"]:

@@ -29,6 +29,7 @@ from pipelines.cli.common import (
 )
 from pipelines.config import settings
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
+from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT, REPORT, SUMMARY, verdict
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
@@ -62,7 +63,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     configuration = settings.load(parsed.config, parsed.set, given)
     plan = plan_evaluation(configuration, new_run_id())
     warn(plan.inputs.warnings)
-    plan = replace(plan, output=launch.path_for_workers(options, plan.output))
+    started = Launch.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
+    plan = replace(plan, output=launch.path_for_workers(options, plan.output), launch=started)
     local = launch.is_local(options)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if local:

@@ -15,6 +15,7 @@ from metrics.benchmark import Benchmark, MetricSpec
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import FRACTION_BITS, Sums
+from metrics.version import VERSION
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration, Settings
 from transforms.finalize import SliceResult
@@ -28,7 +29,8 @@ from transforms.slice import SliceKey
 SUMMARY = "summary.json"
 SUMS = "sums.json"
 REPORT = "report.md"
-LAYOUT = Layout("evaluation", (REPORT, SUMS, SUMMARY), ("samples", "quarantine"))
+RUN = "run.json"
+LAYOUT = Layout("evaluation", (REPORT, RUN, SUMS, SUMMARY), ("samples", "quarantine"))
 SUMS_FORMAT = 1
 
 TRUTH_STATUSES = ("scored", "missing_prediction", "rejected", "duplicate")
@@ -181,6 +183,7 @@ def summary(result: RunResult) -> dict[str, Any]:
     """Returns the document of summary.json."""
     return {
         "benchmark": result.configuration.benchmark.name,
+        "version": VERSION,
         "config": result.configuration.resolved(),
         **({"warnings": result.warnings} if result.warnings else {}),
         "ranking": result.ranking,

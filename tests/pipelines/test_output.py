@@ -64,7 +64,7 @@ def test_a_run_that_is_done(run: Run) -> None:
 
 def test_the_summary_has_its_documented_form(run: Run) -> None:
     summary = run.summary
-    assert list(summary) == ["benchmark", "config", "ranking", "systems"]
+    assert list(summary) == ["benchmark", "version", "config", "ranking", "systems"]
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
