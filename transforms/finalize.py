@@ -20,7 +20,8 @@ from transforms.slice import SliceKey
 class SliceResult:
     """All that the result says of one slice of one system.
 
-    replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice.
+    replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. fingerprint: the sum of
+    the fingerprints of its samples; of the slice of all samples of the first system alone.
     """
 
     key: SliceKey
@@ -30,10 +31,11 @@ class SliceResult:
     tables: list[Table]
     sums: Sums
     replicates: PackedReplicates
+    fingerprint: int = 0
 
 
 class ComputeValues(beam.PTransform):
-    """Input: pairs (encoded SliceKey, SliceTotals). Output: SliceResult."""
+    """Input: pairs (SliceKey, SliceTotals). Output: SliceResult."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any], confidence: float) -> None:
         super().__init__()
@@ -44,20 +46,22 @@ class ComputeValues(beam.PTransform):
         """Computes slice by slice."""
         return totals | "Finalise" >> beam.Map(self._finalise)
 
-    def _finalise(self, totals: tuple[str, SliceTotals]) -> SliceResult:
+    def _finalise(self, totals: tuple[SliceKey, SliceTotals]) -> SliceResult:
         return slice_result(self._benchmark, self._confidence, *totals)
 
 
-def slice_result(benchmark: Benchmark[Any, Any, Any], confidence: float, key: str, totals: SliceTotals) -> SliceResult:
+def slice_result(
+    benchmark: Benchmark[Any, Any, Any], confidence: float, key: SliceKey, totals: SliceTotals
+) -> SliceResult:
     """Returns the result of one slice; tables are made for the slice of all samples alone."""
-    slice_key = SliceKey.decode(key)
     sums, *replicates = totals.sums.all_sums()
     return SliceResult(
-        slice_key,
+        key,
         totals.coverage,
         benchmark.values(sums),
         percentile_intervals(benchmark.values, replicates, confidence) if replicates else {},
-        benchmark.tables(sums) if not slice_key.label else [],
+        benchmark.tables(sums) if not key.label else [],
         sums,
         PackedReplicates.of(totals.sums),
+        totals.fingerprint,
     )
