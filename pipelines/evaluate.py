@@ -85,7 +85,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         | "Slice" >> SliceSamples(slicing.columns, bootstrap, limits.slices)
         | "Combine" >> beam.CombinePerKey(SumStatistics(bootstrap))
         | "SliceCount" >> CheckSliceCount(slicing.columns, limits.slices)
-        | "Values" >> ComputeValues(benchmark, settings.bootstrap.confidence)
+        | "Values" >> ComputeValues(benchmark, settings.bootstrap.confidence, settings.cluster is not None)
     )
     quarantined = (read.quarantine, paired.quarantine, scored.quarantine) | "AllQuarantined" >> beam.Flatten()
     parts = {
