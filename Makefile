@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 OUT ?= out
 FLINK_TESTS ?= tests/flink
 
-.PHONY: demo test coverage lint bench abuse install-tex test-dist test-lowest mutants flink test-flink bench-flink clean help
+.PHONY: demo test coverage lint bench abuse install-tex test-dist test-image test-lowest mutants flink test-flink bench-flink clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -17,6 +17,7 @@ help:
 	@echo "make coverage     run all tests and tell which lines none of them runs"
 	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
+	@echo "make test-image   build the image of configs/dataflow without Docker, on a stand-in for its base (as root, 10 minutes)"
 	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
 	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/statistics/sums.py\")"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
@@ -62,6 +63,11 @@ abuse: $(READY) install-tex
 
 test-dist: $(READY) install-tex
 	$(BIN)/python -m pytest -m dist tests/installed
+
+test-image: $(READY)
+	command -v mmdebstrap >/dev/null && command -v buildah >/dev/null || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends mmdebstrap buildah; }
+	$(BIN)/python -m tests.image $(OUT)/image
 
 test-lowest: install-tex
 	$(PYTHON) -m tests.installed.lowest $(VENV)-lowest
