@@ -79,7 +79,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         | "Slice" >> SliceSamples(columns, slices, bootstrap, limits.slices)
         | "Combine" >> beam.CombinePerKey(SumStatistics(bootstrap))
         | "SliceCount" >> CheckSliceCount(columns, limits.slices)
-        | "Values" >> ComputeValues(benchmark, settings.bootstrap.confidence)
+        | "Values" >> ComputeValues(benchmark, settings.bootstrap.confidence, settings.cluster is not None)
     )
     entries = (
         (read.quarantine, paired.quarantine, scored.quarantine)

@@ -15,7 +15,8 @@ from metrics.common.errors import explain
 from metrics.record_fields import record_fields
 from metrics.scoring import Missing, Outcome, prediction_status, score_pairs
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.intervals import percentile_intervals
+from metrics.statistics.intervals import intervals
+from metrics.statistics.measured import measure
 from pipelines.api.records import json_records
 from pipelines.api.workers import score_in_processes
 from transforms.sample_schema import sample_schema
@@ -246,9 +247,10 @@ def _sums(totals: Totals, label: str) -> BootstrapSums:
 
 
 def _slice(plan: Plan, totals: Totals, label: str) -> SliceResult:
-    sums, *replicates = _sums(totals, label).all_sums()
-    intervals = percentile_intervals(plan.benchmark.values, replicates, plan.confidence) if replicates else {}
-    return SliceResult(plan.benchmark.values(sums), intervals, totals.samples[label])
+    sums = _sums(totals, label).all_sums()
+    measured = measure(plan.benchmark, sums, plan.cluster is not None)
+    found = intervals(plan.benchmark, measured, plan.confidence) if len(sums) > 1 else {}
+    return SliceResult(measured.values, found, totals.samples[label])
 
 
 def _coverage(counts: Mapping[str, int]) -> dict[str, Any]:

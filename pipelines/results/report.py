@@ -9,8 +9,9 @@ from typing import Any
 from tabulate import tabulate
 
 from metrics.benchmark import Benchmark
+from metrics.statistics.intervals import METHODS
 from metrics.table import Table
-from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult
+from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult, few_units
 from transforms.finalize import SliceResult
 from transforms.quarantine import CauseCount
 
@@ -47,7 +48,8 @@ def _setting(result: RunResult) -> str:
     if bootstrap.replicates:
         unit = f"clusters by {code(settings.cluster)}" if settings.cluster else "samples"
         lines.append(
-            f"Intervals: {bootstrap.confidence:.0%}, {bootstrap.replicates} Poisson-bootstrap replicates over {unit}."
+            f"Intervals: {bootstrap.confidence:.0%}, {bootstrap.replicates} Poisson-bootstrap replicates over {unit}"
+            f" ({METHODS['bounded']}; {METHODS['unbounded']} without bounds)."
         )
     return " ".join(lines)
 
@@ -68,6 +70,7 @@ def _system(system: SystemResult, result: RunResult) -> list[str]:
         _coverage(system),
         "### Main metrics",
         _metrics(system, benchmark, benchmark.main_metrics()),
+        *(f"**Warning:** {cell(warning)}." for warning in few_units(result.configuration, system)),
     ]
     if system.slices:
         sections += ["### Slices", _slices(system, benchmark.main_metrics())]

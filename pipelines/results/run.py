@@ -13,6 +13,7 @@ import msgspec
 
 from metrics.benchmark import Benchmark, MetricSpec
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.intervals import METHODS
 from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import FRACTION_BITS, Sums
 from metrics.version import VERSION
@@ -32,6 +33,8 @@ REPORT = "report.md"
 RUN = "run.json"
 LAYOUT = Layout("evaluation", (REPORT, RUN, SUMS, SUMMARY), ("samples", "quarantine"))
 SUMS_FORMAT = 1
+MIN_SAMPLES, MIN_CLUSTERS = 20, 6
+"""Fewer units than these, behind a metric, make its interval rough."""
 
 TRUTH_STATUSES = ("scored", "missing_prediction", "rejected", "duplicate")
 PREDICTION_STATUSES = ("scored", "unmatched", "duplicate", "rejected")
@@ -119,6 +122,30 @@ def _warnings(configuration: Configuration, truths: Sums) -> list[str]:
     ]
 
 
+def few_units(configuration: Configuration, system: SystemResult) -> list[str]:
+    """Returns a warning where main metrics rest on too few units for their intervals to be trusted, one for slices."""
+    if not configuration.settings.bootstrap.replicates:
+        return []
+    what, least = ("clusters", MIN_CLUSTERS) if configuration.settings.cluster else ("samples", MIN_SAMPLES)
+    main = configuration.benchmark.main_metrics()
+
+    def few(found: SliceResult) -> list[str]:
+        measured = (metric for metric in main if found.values.get(metric) is not None)
+        return [metric for metric in measured if round(found.units[metric]) < least]
+
+    warnings = []
+    if metrics := few(system.overall):
+        counts = ", ".join(f"{metric} on {round(system.overall.units[metric])}" for metric in metrics)
+        warnings.append(f"the interval of a metric that rests on fewer than {least} {what} is rough: {counts}")
+    slices = sum(bool(few(found)) for found in system.slices.values())
+    if slices:
+        warnings.append(
+            f"in {slices} of {len(system.slices)} slices a main metric rests on fewer than {least} "
+            f"{what}, which makes its interval rough; `units` in summary.json has the numbers"
+        )
+    return warnings
+
+
 def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[tuple[float, str, str]], tuple[float, str, str]]:
     """Returns the key that sorts (value, sample_id, status) by the main per-sample metric, the worst first."""
     return partial(_order_of, benchmark.main_sample_metric())
@@ -131,7 +158,9 @@ def _order_of(spec: MetricSpec, sample: tuple[float, str, str]) -> tuple[float, 
 
 def _no_samples(system: int, values: dict[str, float | None]) -> SliceResult:
     none = PackedReplicates.of(BootstrapSums(Bootstrap(replicates=0)))
-    return SliceResult(SliceKey(system, ""), {}, values, dict.fromkeys(values), [], Sums(), none)
+    return SliceResult(
+        SliceKey(system, ""), {}, values, dict.fromkeys(values), [], Sums(), none, dict.fromkeys(values, 0.0)
+    )
 
 
 def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
@@ -185,27 +214,37 @@ def summary(result: RunResult) -> dict[str, Any]:
         "benchmark": result.configuration.benchmark.name,
         "version": VERSION,
         "config": result.configuration.resolved(),
+        **({"intervals_method": METHODS} if result.configuration.settings.bootstrap.replicates else {}),
         **({"warnings": result.warnings} if result.warnings else {}),
         "ranking": result.ranking,
-        "systems": {name: _system_summary(system) for name, system in result.systems.items()},
+        "systems": {name: _system_summary(result.configuration, system) for name, system in result.systems.items()},
     }
 
 
-def _system_summary(system: SystemResult) -> dict[str, Any]:
+def _system_summary(configuration: Configuration, system: SystemResult) -> dict[str, Any]:
+    warnings = few_units(configuration, system)
     return {
         "coverage": system.coverage,
         "values": system.overall.values,
         "intervals": system.overall.intervals,
+        "units": _units(system.overall),
         "tables": msgspec.to_builtins(system.overall.tables),
         "slices": {
             label: {
                 "coverage": slice_coverage(found.coverage),
                 "values": found.values,
                 "intervals": found.intervals,
+                "units": _units(found),
             }
             for label, found in system.slices.items()
         },
+        **({"warnings": warnings} if warnings else {}),
     }
+
+
+def _units(found: SliceResult) -> dict[str, int]:
+    """Returns how many units each metric rests on, as whole numbers: some are estimated."""
+    return {metric: round(units) for metric, units in found.units.items()}
 
 
 def sums_document(result: RunResult) -> dict[str, Any]:

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.intervals import percentile_intervals
+from metrics.statistics.intervals import intervals
+from metrics.statistics.measured import measure
 from metrics.statistics.sums import Sums
 from pipelines import evaluate as evaluation
 from pipelines.results.run import unpack_replicates
@@ -64,15 +65,18 @@ def test_a_run_that_is_done(run: Run) -> None:
 
 def test_the_summary_has_its_documented_form(run: Run) -> None:
     summary = run.summary
-    assert list(summary) == ["benchmark", "version", "config", "ranking", "systems"]
+    assert list(summary) == ["benchmark", "version", "config", "intervals_method", "ranking", "systems"]
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
     for system in summary["systems"].values():
-        assert list(system) == ["coverage", "values", "intervals", "tables", "slices"]
+        assert list(system) == ["coverage", "values", "intervals", "units", "tables", "slices", "warnings"]
         assert list(system["slices"]) == ["kind=0", "kind=1", "words=a", "words=b"]
         for part in system["slices"].values():
-            assert list(part) == ["coverage", "values", "intervals"]
+            assert list(part) == ["coverage", "values", "intervals", "units"]
+    assert summary["intervals_method"]["bounded"] == "logit-t"
+    few = "in 1 of 4 slices a main metric rests on fewer than 20 samples, which makes its interval rough; "
+    assert summary["systems"]["beta"]["warnings"] == [few + "`units` in summary.json has the numbers"]
     tables = summary["systems"]["beta"]["tables"]
     assert tables == [{"title": "Counts", "header": ["what", "count"], "rows": [["samples", 40.0], ["equal", 40.0]]}]
 
@@ -97,9 +101,10 @@ def test_figures_finalised_again_from_the_sums_are_those_of_the_summary(run: Run
             *((stored["slices"][label], system["slices"][label]) for label in system["slices"]),
         ]:
             replicates = unpack_replicates(found["replicates"], document["bootstrap"]["replicates"])
-            intervals = percentile_intervals(benchmark.values, replicates, 0.95)
-            assert benchmark.values(Sums(found["sums"])) == expected["values"]
-            assert json.loads(json.dumps(intervals)) == expected["intervals"]
+            measured = measure(benchmark, [Sums(found["sums"]), *replicates])
+            assert measured.values == expected["values"]
+            assert json.loads(json.dumps(intervals(benchmark, measured, 0.95))) == expected["intervals"]
+            assert {metric: round(units) for metric, units in measured.units.items()} == expected["units"]
 
 
 def test_replicates_that_do_not_fit_are_refused(run: Run) -> None:
