@@ -12,8 +12,11 @@ import apache_beam as beam
 from metrics.benchmark import Benchmark
 from metrics.statistics.bootstrap import Bootstrap
 from pipelines.config.errors import UsageError
+from pipelines.config.gates import check_targets
 from pipelines.config.inputs import Inputs, find_inputs
 from pipelines.config.settings import Configuration
+from pipelines.results.baseline import Baseline
+from pipelines.results.gates import judged
 from pipelines.results.provenance import UNKNOWN_LAUNCH, Launch, run_document
 from pipelines.results.report import report
 from pipelines.results.run import LAYOUT, REPORT, RUN, SUMMARY, SUMS, RunResult, summary, sums_document, worst_first
@@ -32,7 +35,7 @@ from transforms.slice import CheckSliceCount, SliceSamples
 class EvaluationPlan:
     """A configuration with its inputs found and checked: all that the pipeline is built from.
 
-    launch: how the run was started, for run.json.
+    launch: how the run was started, for run.json. baseline: the run that gates compare with.
     """
 
     configuration: Configuration
@@ -40,6 +43,7 @@ class EvaluationPlan:
     output: str
     run_id: str
     launch: Launch = UNKNOWN_LAUNCH
+    baseline: Baseline | None = None
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -54,6 +58,7 @@ def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan
     """
     settings = configuration.settings
     inputs = find_inputs(configuration, configuration.truth_columns())
+    check_targets(settings.gates, type(configuration.benchmark), inputs.systems, configuration.slice_columns())
     if not settings.output:
         raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
     prepare_output(settings.output)
@@ -97,7 +102,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         | "WriteSamples" >> WriteSamples(_staged(plan, "samples"), plan.systems, benchmark.sample_metric_names()),
         "quarantine_files": entries | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }
-    make = partial(make_result, plan.configuration, plan.systems, plan.run_id, plan.launch)
+    make = partial(make_result, plan.configuration, plan.systems, plan.run_id, plan.launch, plan.baseline)
     _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
 
 
@@ -120,7 +125,12 @@ def _main_metric(sample: ScoredSample, column: str) -> list[tuple[int, tuple[flo
 
 
 def make_result(
-    configuration: Configuration, systems: Sequence[str], run_id: str, launch: Launch, parts: dict[str, list[Any]]
+    configuration: Configuration,
+    systems: Sequence[str],
+    run_id: str,
+    launch: Launch,
+    baseline: Baseline | None,
+    parts: dict[str, list[Any]],
 ) -> dict[str, bytes]:
     """Returns the files that stand at the top of the output folder, by name.
 
@@ -128,6 +138,7 @@ def make_result(
     """
     tally = dict(parts["tally"])
     result = RunResult.of(configuration, systems, parts["slices"], tally, dict(parts["worst"]), parts["causes"])
+    result = judged(result, baseline)
     records = {side: round(counts["read"]) for side, counts in tally.items()}
     files = {
         SUMS: encode_json(sums_document(result)),
