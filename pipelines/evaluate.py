@@ -16,8 +16,11 @@ import apache_beam as beam
 from metrics.benchmark import Benchmark
 from metrics.statistics.bootstrap import Bootstrap
 from pipelines.config.errors import UsageError
+from pipelines.config.gates import check_targets
 from pipelines.config.inputs import Inputs, find_inputs
 from pipelines.config.settings import Configuration
+from pipelines.results.baseline import Baseline
+from pipelines.results.gates import judged
 from pipelines.results.provenance import UNKNOWN_LAUNCH, Launch, run_document
 from pipelines.results.report import report
 from pipelines.results.run import LAYOUT, REPORT, RUN, SUMMARY, SUMS, RunResult, summary, sums_document, worst_first
@@ -41,7 +44,7 @@ Worst = tuple[float, str, str]
 class EvaluationPlan:
     """A configuration with its inputs found and checked: all that the pipeline is built from.
 
-    launch: how the run was started, for run.json.
+    launch: how the run was started, for run.json. baseline: the run that gates compare with.
     """
 
     configuration: Configuration
@@ -49,6 +52,7 @@ class EvaluationPlan:
     output: str
     run_id: str
     launch: Launch = UNKNOWN_LAUNCH
+    baseline: Baseline | None = None
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -63,6 +67,7 @@ def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan
     """
     settings = configuration.settings
     inputs = find_inputs(configuration, configuration.truth_columns())
+    check_targets(settings.gates, type(configuration.benchmark), inputs.systems, configuration.slice_columns())
     if not settings.output:
         raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
     prepare_output(settings.output)
@@ -100,7 +105,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         >> WriteSamples(_staged(plan, "samples"), plan.systems, benchmark.sample_metric_names(), slicing.columns),
         "quarantine_files": quarantined | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }
-    make = partial(make_result, plan.configuration, plan.systems, plan.run_id, plan.launch)
+    make = partial(make_result, plan.configuration, plan.systems, plan.run_id, plan.launch, plan.baseline)
     _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
 
 
@@ -133,7 +138,12 @@ def _worst_of_batch(
 
 
 def make_result(
-    configuration: Configuration, systems: Sequence[str], run_id: str, launch: Launch, parts: dict[str, list[Any]]
+    configuration: Configuration,
+    systems: Sequence[str],
+    run_id: str,
+    launch: Launch,
+    baseline: Baseline | None,
+    parts: dict[str, list[Any]],
 ) -> dict[str, bytes]:
     """Returns the files that stand at the top of the output folder, by name.
 
@@ -141,6 +151,7 @@ def make_result(
     """
     outcomes = dict(parts["outcomes"])
     result = RunResult.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
+    result = judged(result, baseline)
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
     files = {
         SUMS: encode_json(sums_document(result)),

@@ -13,6 +13,7 @@ from metrics.common.text import truncated
 from metrics.statistics.intervals import METHODS
 from metrics.table import Table
 from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult, few_units
+from pipelines.results.verdict import GateVerdict
 from transforms.finalize import SliceResult
 from transforms.quarantine import CauseCount
 
@@ -23,16 +24,16 @@ SLICES_SHOWN = 200
 
 def report(result: RunResult) -> str:
     """Returns the report in Markdown; whatever comes from the input is escaped."""
-    settings, benchmark = result.configuration.settings, result.configuration.benchmark
+    benchmark = result.configuration.benchmark
     sections = [f"# {benchmark.name}: {', '.join(map(cell, result.systems))}", benchmark.summary, _setting(result)]
     sections += [f"**Warning:** {cell(warning)}." for warning in result.warnings]
+    if result.verdicts:
+        sections += ["## Gates", _gates(result.verdicts)]
     if len(result.systems) > 1:
         sections += ["## Ranking", _ranking(result)]
     for system in result.systems.values():
         sections += [f"## {cell(system.name)}", *_system(system, result)]
     sections += ["## Quarantine", _causes(result.causes)]
-    if settings.gates:
-        sections += ["## Gates", _gates(result)]
     for system in result.systems.values():
         sections += _details(system, benchmark)
     return "\n\n".join(section for section in sections if section) + "\n"
@@ -140,19 +141,19 @@ def _causes(causes: Sequence[CauseCount]) -> str:
     return table(["records", "side", "stage", "cause", "the first"], rows)
 
 
-def _gates(result: RunResult) -> str:
+def _gates(verdicts: Sequence[GateVerdict]) -> str:
     rows = [
         [
-            cell(name),
-            code(metric),
-            number(system.overall.values.get(metric)),
-            number(gate.minimum),
-            number(gate.maximum),
+            f"**{each.verdict}**" if each.blocks else each.verdict,
+            cell(each.system or ""),
+            code(each.gate),
+            each.tier,
+            number(each.value),
+            cell(each.reason),
         ]
-        for name, system in result.systems.items()
-        for metric, gate in result.configuration.settings.gates.items()
+        for each in verdicts
     ]
-    return table(["system", "metric", "value", "minimum", "maximum"], rows)
+    return table(["verdict", "system", "gate", "tier", "value", "reason"], rows)
 
 
 def metric_text(found: SliceResult, name: str) -> str:

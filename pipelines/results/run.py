@@ -18,7 +18,8 @@ from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import FRACTION_BITS, Sums
 from metrics.version import VERSION
 from pipelines.config.errors import UsageError, one_line
-from pipelines.config.settings import Configuration, Settings
+from pipelines.config.settings import Configuration
+from pipelines.results.verdict import GateVerdict
 from transforms.finalize import SliceResult
 from transforms.hashes import fingerprint_text
 from transforms.io.published import Layout, Published, find_published
@@ -79,6 +80,7 @@ class RunResult:
     ranking: list[str]
     causes: list[CauseCount]
     warnings: list[str]
+    verdicts: tuple[GateVerdict, ...] = ()
 
     @classmethod
     def of(
@@ -218,6 +220,7 @@ def summary(result: RunResult) -> dict[str, Any]:
         **({"intervals_method": METHODS} if result.configuration.settings.bootstrap.replicates else {}),
         **({"warnings": result.warnings} if result.warnings else {}),
         "fingerprint": fingerprint(result),
+        **({"gates": msgspec.to_builtins(result.verdicts)} if result.verdicts else {}),
         "ranking": result.ranking,
         "systems": {name: _system_summary(result.configuration, system) for name, system in result.systems.items()},
     }
@@ -297,40 +300,3 @@ def unpack_replicates(document: Mapping[str, Any], count: int) -> list[Sums]:
     Raises ValueError where the data do not fit the names.
     """
     return PackedReplicates(tuple(document["names"]), base64.b64decode(document["data"])).unpack(count)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether a run passes: the gates that failed and the sides of which too much was rejected, in words."""
-
-    failures: list[str]
-
-
-def verdict(document: Mapping[str, Any], settings: Settings) -> Verdict:
-    """Judges a summary by the gates and by the fraction of rejected records."""
-    failures = []
-    for name, system in document["systems"].items():
-        for side in ("ground_truth", "predictions"):
-            counts = system["coverage"][side]
-            if counts["rejected"] > settings.max_rejected_fraction * counts["read"]:
-                failures.append(
-                    f"{name}: {counts['rejected']} of {counts['read']} {side.replace('_', '-')} records were rejected,"
-                    f" more than max_rejected_fraction {settings.max_rejected_fraction:g} allows; see quarantine/"
-                )
-        if not system["coverage"]["balanced"]:
-            failures.append(f"{name}: the record counts do not add up: {system['coverage']}")
-        for metric, gate in settings.gates.items():
-            failures += _gate_failures(name, metric, system["values"].get(metric), gate.minimum, gate.maximum)
-    return Verdict(failures)
-
-
-def _gate_failures(
-    system: str, metric: str, value: float | None, minimum: float | None, maximum: float | None
-) -> list[str]:
-    if value is None:
-        return [f"{system}: gate {metric}: the metric was not measured"]
-    if minimum is not None and value < minimum:
-        return [f"{system}: gate {metric}: {value:.6g} is below the minimum {minimum:g}"]
-    if maximum is not None and value > maximum:
-        return [f"{system}: gate {metric}: {value:.6g} is above the maximum {maximum:g}"]
-    return []

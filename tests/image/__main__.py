@@ -2,8 +2,8 @@
 
     python -m tests.image FOLDER
 
-The base images of the Dockerfile are on registries that a build machine may not reach. Their stand-ins have what the
-Dockerfile needs of them: Debian with Python 3.11 and the version of Beam that is pinned, the worker of `tests.flink.boot`
+The base images of the Dockerfile are on registries that a build machine may not reach. Their stand-ins have what it
+needs of them: Debian with Python 3.11 and the version of Beam that is pinned, the worker of `tests.flink.boot`
 as `/opt/apache/beam/boot`, and an empty launcher. The Dockerfile itself evaluates the sample corpora of all benchmarks.
 Needs root, mmdebstrap and buildah, and takes some ten minutes; FOLDER holds some 10 GB afterwards.
 """

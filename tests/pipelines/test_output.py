@@ -71,6 +71,7 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
         "config",
         "intervals_method",
         "fingerprint",
+        "gates",
         "ranking",
         "systems",
     ]
@@ -279,13 +280,15 @@ def test_clusters_are_drawn_as_one(corpus: Path, tmp_path: Path) -> None:
 
 def test_a_gate_decides_the_exit_code_after_everything_was_written(corpus: Path, tmp_path: Path) -> None:
     gates = ("--set", "gates.exact_match.maximum=0.5", "--set", "gates.similarity.minimum=1")
-    found = evaluate(tmp_path, corpus / "truth.jsonl", corpus / "good.jsonl", "--quiet", *gates)
+    point = ("--set", "gates.exact_match.judge=point", "--set", "gates.similarity.judge=point")
+    found = evaluate(tmp_path, corpus / "truth.jsonl", corpus / "good.jsonl", "--quiet", *gates, *point)
     assert (found.code, found.stdout) == (1, "")
     assert found.stderr == "beamscore: predictions: gate exact_match: 1 is above the maximum 0.5\n"
     assert found.summary["systems"]["predictions"]["values"]["exact_match"] == 1
+    assert [each["verdict"] for each in found.summary["gates"]] == ["fail", "pass"]
     section = found.report.partition("## Gates")[2].partition("\n## ")[0]
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in section.splitlines() if row.startswith("|")]
-    assert rows[2:] == [
-        ["predictions", "`exact_match`", "1.0000", "–", "0.5000"],
-        ["predictions", "`similarity`", "1.0000", "1.0000", "–"],
+    assert [row[:5] for row in rows[2:]] == [
+        ["**fail**", "predictions", "`exact_match`", "blocking", "1.0000"],
+        ["pass", "predictions", "`similarity`", "blocking", "1.0000"],
     ]

@@ -11,7 +11,8 @@ import yaml
 
 from metrics.registry import benchmark_class
 from pipelines.config.errors import UsageError
-from pipelines.config.settings import BootstrapSettings, Configuration, Gate, Settings, load
+from pipelines.config.gates import Gate
+from pipelines.config.settings import BootstrapSettings, Configuration, Settings, load
 
 ROOT = Path(__file__).parents[3]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
@@ -294,6 +295,7 @@ def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_p
         "bootstrap": {"replicates": 200, "confidence": 0.95, "seed": 0},
         "limits": {"record_bytes": 16 << 20, "depth": 200, "slices_per_sample": 1000, "slices": 10_000},
         "gates": {},
+        "inconclusive": "inconclusive",
         "worst_samples": 10,
         "protocol": "published",
         "batch": 3,
