@@ -18,6 +18,7 @@ from transforms.io.files import OpenParquet, Part, SourceFile, open_parquet, sto
 from transforms.io.json_depth import deeper_than
 from transforms.io.parquet_plan import GroupPlan, plan_group
 from transforms.io.parquet_sizes import row_sizes
+from transforms.io.parquet_values import encoded_value, python_values
 from transforms.io.restriction import Place, Unread
 from transforms.records import Cause, InputProblem
 
@@ -213,7 +214,10 @@ def _rows(batch: Any, first: int, structured: Collection[str], depth_limit: int)
     json_columns = [i for i, field in enumerate(batch.schema) if _holds_json(field, structured)]
     try:
         with no_collection():
-            values = [column.to_pylist(maps_as_pydicts="lossy") for column in batch.columns]
+            if batch.num_rows == 1:
+                values = [[encoded_value(column)] for column in batch.columns]
+            else:
+                values = [python_values(column) for column in batch.columns]
     except _NOT_CONVERTED:
         if batch.num_rows > 1:
             for offset in range(batch.num_rows):
