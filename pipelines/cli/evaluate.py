@@ -16,6 +16,7 @@ from pipelines.cli import console
 from pipelines.cli.common import (
     DONE,
     FAILED,
+    WRONG_USAGE,
     add_command,
     add_config,
     add_ground_truth,
@@ -27,12 +28,15 @@ from pipelines.cli.common import (
     systems,
     warn,
 )
+from pipelines.check import check_inputs
 from pipelines.config import settings
+from pipelines.config.inputs import find_inputs
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from pipelines.results.run import LAYOUT, REPORT, SUMMARY, verdict
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id
+from transforms.records import printable
 
 
 def add(commands: Any) -> None:
@@ -48,6 +52,9 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
     )
+    command.add_argument(
+        "--check", action="store_true", help="look at the first records, say what the run would do, and stop"
+    )
     command.add_argument("--quiet", action="store_true", help="no progress and no metrics on the console")
 
 
@@ -60,6 +67,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         "slices": parsed.slice,
     }
     configuration = settings.load(parsed.config, parsed.set, given)
+    if parsed.check:
+        return _check(configuration, options, parsed.processes)
     plan = plan_evaluation(configuration, new_run_id())
     warn(plan.inputs.warnings)
     plan = replace(plan, output=launch.path_for_workers(options, plan.output))
@@ -82,6 +91,21 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     for failure in failures:
         print(f"beamscore: {failure}", file=sys.stderr)
     return FAILED if failures else DONE
+
+
+def _check(configuration: settings.Configuration, options: PipelineOptions, processes: int | None) -> int:
+    """Says what the run would do; 2 where it could score nothing."""
+    inputs = find_inputs(configuration, configuration.truth_columns())
+    warn(inputs.warnings)
+    if launch.is_local(options):
+        check_tools(configuration)
+    launch.use_processes(options, processes, sum(file.size for file in inputs.files))
+    found = check_inputs(inputs, LAYOUT, launch.process_count(options))
+    for line in found.lines:
+        print(printable(line))
+    for problem in found.problems:
+        print(f"beamscore: {printable(problem)}", file=sys.stderr)
+    return WRONG_USAGE if found.problems else DONE
 
 
 def _failures(document: Mapping[str, Any], plan: EvaluationPlan) -> list[str]:

@@ -222,6 +222,11 @@ def use_processes(options: PipelineOptions, processes: int | None, input_bytes: 
         direct.direct_num_workers = processes
 
 
+def process_count(options: PipelineOptions) -> int:
+    """Returns how many worker processes a local run uses."""
+    return max(1, options.view_as(DirectOptions).direct_num_workers)
+
+
 def _runner(options: PipelineOptions, environment: Any = None) -> Any:
     """Returns Beam's in-process runner for local runs, else None: the options name the runner.
 

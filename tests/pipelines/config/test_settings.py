@@ -295,6 +295,8 @@ def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_p
         "limits": {"record_bytes": 16 << 20, "depth": 200, "slices_per_sample": 1000, "slices": 10_000},
         "gates": {},
         "worst_samples": 10,
+        "fields": {},
+        "sample_id_type": "string",
         "protocol": "published",
         "batch": 3,
     }

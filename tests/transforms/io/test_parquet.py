@@ -14,8 +14,9 @@ import pytest
 
 from tests.abuse import readers
 from transforms.io import files
+from transforms.io.arrow_rows import Row
 from transforms.io.files import match_files, split_file
-from transforms.io.parquet import Row, RowLimits, read_rows
+from transforms.io.parquet import RowLimits, read_rows
 from transforms.records import InputProblem
 
 DEPTH = 8

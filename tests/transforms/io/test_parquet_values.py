@@ -40,7 +40,9 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
     if pa.types.is_struct(kind):
         return st.none() | st.fixed_dictionaries({field.name: values_of(field.type) for field in kind})
     if pa.types.is_map(kind):
-        return st.none() | st.lists(st.tuples(st.text(max_size=2), values_of(kind.item_type)), max_size=3)
+        return st.none() | st.dictionaries(st.text(max_size=2), values_of(kind.item_type), max_size=3).map(
+            lambda found: list(found.items())
+        )
     size = kind.list_size if pa.types.is_fixed_size_list(kind) else None
     return st.none() | st.lists(values_of(kind.value_type), min_size=size or 0, max_size=size or 3)
 
