@@ -12,6 +12,7 @@ from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from pipelines.check import check_inputs
 from pipelines.cli import console
 from pipelines.cli.common import (
     DONE,
@@ -28,7 +29,6 @@ from pipelines.cli.common import (
     systems,
     warn,
 )
-from pipelines.check import check_inputs
 from pipelines.config import settings
 from pipelines.config.inputs import find_inputs
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
