@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import uuid
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +20,12 @@ from transforms.blocks import HeldRecords, bucket_count
 from transforms.counters import Outcomes
 from transforms.io import json_depth as depth
 from transforms.io import restriction
+from transforms.io.arrow_rows import Row
+from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
 from transforms.io.files import Part, SourceFile, part_size, split_file
-from transforms.io.jsonl import Line, LineReader
-from transforms.io.parquet import Row, RowLimits, RowReader
+from transforms.io.jsonl import Line
+from transforms.io.parquet import RowLimits
+from transforms.io.readers import reader_of
 from transforms.records import (
     GROUND_TRUTH,
     JSON,
@@ -53,11 +57,13 @@ class SideColumns:
     wanted: the columns that matter; of a Parquet file no others are read. None: all of them.
     structured: those whose values are never plain text, so that a Parquet file may hold them as JSON.
     counted: those of which the outcomes tell, under the name of `presence`, whether any record has a value.
+    fields: where the fields are that have other names in the files.
     """
 
     wanted: frozenset[str] | None
     structured: frozenset[str]
     counted: tuple[str, ...] = ()
+    fields: FieldMap = FIELDS_AS_NAMED
 
 
 def presence(column: str) -> str:
@@ -212,13 +218,9 @@ class ReadPart(beam.DoFn):
 
     def _blocks(self, part: Part, unread: restriction.Unread) -> Generator[restriction.Block, None, None]:
         """Yields what becomes of the records of a part, block by block; a block without records tells of progress."""
-        reader: LineReader | RowReader
-        if part.file.format == "parquet":
-            columns = self._columns[part.file.side]
-            limits = RowLimits(self._limits.record_bytes, self._limits.depth)
-            reader = RowReader(part, columns.wanted, columns.structured, limits, unread)
-        else:
-            reader = LineReader(part, self._limits.record_bytes, unread)
+        columns = self._columns[part.file.side]
+        limits = RowLimits(self._limits.record_bytes, self._limits.depth)
+        reader = reader_of(part, columns.wanted, columns.structured, limits, unread, columns.fields)
         records: list[tuple[str, EncodedRecord] | Quarantined] = []
         size = 0
         for found in reader:
@@ -242,7 +244,8 @@ class ReadPart(beam.DoFn):
         if depth.deeper_than(line.text, self._limits.depth):
             return self._too_deep(encoded)
         try:
-            sample_id = msgspec.json.decode(line.text, type=_KeyOnly).sample_id
+            encoded = EncodedRecord.of(origin, JSON, self._columns[file.side].fields.of_json(line.text))
+            sample_id = msgspec.json.decode(encoded.payload, type=_KeyOnly).sample_id
         except msgspec.ValidationError as error:
             return self._rejected(encoded, "no_sample_id", _about_sample_id(str(error)))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -257,7 +260,7 @@ class ReadPart(beam.DoFn):
             return self._rejected(encoded, row.cause, row.error, sample_id)
         if not isinstance(row.sample_id, str):
             found = "null" if row.sample_id is None else type(row.sample_id).__name__
-            return self._rejected(encoded, "no_sample_id", f"sample_id must be a string, not {found}")
+            return self._rejected(encoded, "no_sample_id", f"sample_id must be a string, not {found}{_hint(found)}")
         if len(row.payload) > self._limits.record_bytes:
             return self._too_large(encoded, len(row.payload))
         return self._keyed(encoded, row.sample_id)
@@ -288,7 +291,11 @@ def _about_sample_id(error: str) -> str:
         return "there is no sample_id; every record needs one, a string"
     if "$" not in error:
         return f"a record must be an object with a sample_id: {error}"
-    return f"sample_id must be a string: {error}"
+    return f"sample_id must be a string: {error}{_hint(error)}"
+
+
+def _hint(error: str) -> str:
+    return "; set sample_id_type: any to accept integers" if re.search(r"\bint\b", error) else ""
 
 
 def _about_json(text: bytes, error: BaseException) -> str:

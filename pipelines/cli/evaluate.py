@@ -6,15 +6,18 @@ import argparse
 import json
 import os
 import posixpath
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from pipelines.check import check_inputs
 from pipelines.cli import console
 from pipelines.cli.common import (
     DONE,
+    WRONG_USAGE,
     add_command,
     add_config,
     add_ground_truth,
@@ -29,6 +32,7 @@ from pipelines.cli.common import (
 from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
 from pipelines.config import settings
 from pipelines.config.errors import UsageError
+from pipelines.config.inputs import find_inputs
 from pipelines.config.settings import Configuration
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from pipelines.results.gates import Decision, coverage_failures, decide
@@ -37,6 +41,7 @@ from pipelines.results.run import LAYOUT, REPORT, SUMMARY
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id
+from transforms.records import printable
 
 
 def add(commands: Any) -> None:
@@ -53,6 +58,9 @@ def add(commands: Any) -> None:
         "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
     )
     add_verdicts(command)
+    command.add_argument(
+        "--check", action="store_true", help="look at the first records, say what the run would do, and stop"
+    )
     command.add_argument("--quiet", action="store_true", help="no progress and no metrics on the console")
 
 
@@ -66,6 +74,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         "slices": parsed.slice,
     }
     configuration = settings.load(parsed.config, parsed.set, given)
+    if parsed.check:
+        return _check(configuration, options, parsed.processes)
     _check_verdicts(parsed, configuration, options)
     baseline = read_baseline(parsed, configuration)
     if baseline is not None and os.path.abspath(baseline.path) == os.path.abspath(configuration.settings.output or ""):
@@ -102,6 +112,21 @@ def _check_verdicts(parsed: argparse.Namespace, configuration: Configuration, op
             raise UsageError(f"--{name} {path}: there are no verdicts to write; the configuration has no gates")
         if path and launch.is_detached(options):
             raise UsageError(f"--{name} {path}: the job goes on without this command; use `beamscore gate` after it")
+
+
+def _check(configuration: Configuration, options: PipelineOptions, processes: int | None) -> int:
+    """Says what the run would do; 2 where it could score nothing."""
+    inputs = find_inputs(configuration, configuration.truth_columns())
+    warn(inputs.warnings)
+    if launch.is_local(options):
+        check_tools(configuration)
+    launch.use_processes(options, processes, sum(file.size for file in inputs.files))
+    found = check_inputs(inputs, LAYOUT, launch.process_count(options))
+    for line in found.lines:
+        print(printable(line))
+    for problem in found.problems:
+        print(f"beamscore: {printable(problem)}", file=sys.stderr)
+    return WRONG_USAGE if found.problems else DONE
 
 
 def _judged(document: Mapping[str, Any], plan: EvaluationPlan) -> tuple[list[str], Decision]:

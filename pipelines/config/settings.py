@@ -20,9 +20,11 @@ from pipelines.config.errors import UsageError, one_line
 from pipelines.config.explain import explain, nearest, shown
 from pipelines.config.gates import Gate, Inconclusive, SystemName, check_gates, split_override
 from pipelines.config.strict_yaml import MAX_BYTES, MAX_DEPTH, load_yaml
+from transforms.io.field_map import FieldMap
 from transforms.slice import MAX_SLICES
 from transforms.slice_labels import MAX_SLICES_PER_SAMPLE
 
+GROUND_TRUTH_FIELDS, PREDICTION_FIELDS = "ground_truth", "predictions"
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 
@@ -54,7 +56,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     counts as wrong or is left out. slices: columns to slice by, each `column` or `first,second`. cluster: the
     column of samples that belong together, for the bootstrap; a sample where it is null or absent is a cluster of its
     own. gates: by metric, or `metric @ slice`. inconclusive: what a gate counts as that neither passes nor fails;
-    `pass` leaves the exit code as it is. worst_samples: how many the report lists.
+    `pass` leaves the exit code as it is. worst_samples: how many the report lists. fields: where the benchmark's fields
+    are in the records of `ground_truth`, of `predictions` (all systems) or of one system by its name, as {field: path}.
+    sample_id_type: whether a sample_id must be a string, or may be `any` of string and integer.
     """
 
     benchmark: str
@@ -70,6 +74,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     gates: dict[str, Gate] = {}
     inconclusive: Inconclusive = "inconclusive"
     worst_samples: Annotated[int, Meta(ge=0, le=1000)] = 10
+    fields: dict[str, dict[str, str]] = {}
+    sample_id_type: Literal["string", "any"] = "string"
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,16 @@ class Configuration:
         shared = msgspec.to_builtins(self.settings)
         del shared["output"]
         return {**shared, **options}
+
+    def fields_of(self, system: str | None) -> FieldMap:
+        """Returns where the fields of a system, of the ground truth for None, stand in its records."""
+        sides = self.settings.fields
+        if system is None:
+            fields = sides.get(GROUND_TRUTH_FIELDS, {})
+        else:
+            own = {} if system == GROUND_TRUTH_FIELDS else sides.get(system, {})
+            fields = {**sides.get(PREDICTION_FIELDS, {}), **own}
+        return FieldMap.of(fields, self.settings.sample_id_type == "any")
 
     def slice_columns(self) -> list[tuple[str, ...]]:
         """Returns the columns of each slice."""
@@ -155,6 +171,7 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     options = _convert({key: raw[key] for key in raw if key in own}, kind.options_type, source)
     _check_options(options, source)
     _check_slices(settings, source)
+    _check_fields(settings.fields, source)
     check_gates(settings.gates, kind, settings.bootstrap.replicates, source)
     return Configuration(settings, kind(options))
 
@@ -173,6 +190,15 @@ def _check_slices(settings: Settings, source: str) -> None:
     for each in settings.slices:
         if not all(part.strip() for part in each.split(",")):
             raise UsageError(f"{source}: slices: found {each!r}; allowed: column names, joined by commas to cross them")
+
+
+def _check_fields(sides: Mapping[str, Mapping[str, str]], source: str) -> None:
+    for side, fields in sides.items():
+        for name, path in fields.items():
+            try:
+                FieldMap.of({name: path})
+            except ValueError as error:
+                raise UsageError(f"{source}: fields.{side}.{name}: {error}") from error
 
 
 def _read_yaml(path: str) -> dict[str, Any]:

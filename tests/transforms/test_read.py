@@ -220,7 +220,10 @@ def test_parquet_ids_that_are_no_text_are_told_by_type(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"sample_id": pa.array([7])}), path)
     _, (entry,), _ = read(path)
-    assert (entry.cause, entry.error) == ("no_sample_id", "sample_id must be a string, not int")
+    assert (entry.cause, entry.error) == (
+        "no_sample_id",
+        "sample_id must be a string, not int; set sample_id_type: any to accept integers",
+    )
 
 
 def test_sides_have_names() -> None:

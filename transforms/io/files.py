@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -179,16 +180,27 @@ class OpenParquet(NamedTuple):
 def open_parquet(file: SourceFile) -> Iterator[OpenParquet]:
     """Opens a file on any filesystem of Beam and reads its footer.
 
-    Raises InputProblem where it cannot be opened or is no Parquet.
+    Raises InputProblem where it cannot be opened, is no Parquet, or has encrypted columns.
     """
     with contextlib.ExitStack() as opened:
         try:
             stream = opened.enter_context(FileSystems.open(file.path, compression_type="uncompressed"))
             parquet = opened.enter_context(pq.ParquetFile(stream, pre_buffer=False))
             found = OpenParquet(stream, parquet.metadata, parquet.schema_arrow)
+            _check_footer(found)
         except (OSError, ValueError, BeamIOError) as error:
             raise unreadable(file, error) from error
         yield found
+
+
+def _check_footer(parquet: OpenParquet) -> None:
+    """Raises ValueError where a signature follows the metadata, as it does in a file with encrypted columns.
+
+    The metadata of such a column cannot be asked for: Arrow ends the process.
+    """
+    parquet.stream.seek(-8, io.SEEK_END)
+    if int.from_bytes(parquet.stream.read(4), "little") != parquet.metadata.serialized_size:
+        raise ValueError("its footer is signed, so columns of it are encrypted; write the file without encryption")
 
 
 def unreadable(file: SourceFile, error: BaseException) -> InputProblem:

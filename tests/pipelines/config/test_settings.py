@@ -297,6 +297,8 @@ def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_p
         "gates": {},
         "inconclusive": "inconclusive",
         "worst_samples": 10,
+        "fields": {},
+        "sample_id_type": "string",
         "protocol": "published",
         "batch": 3,
     }
