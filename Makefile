@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 OUT ?= out
 FLINK_TESTS ?= tests/flink
 
-.PHONY: demo test coverage lint bench abuse install-tex test-dist test-image test-lowest mutants flink test-flink bench-flink clean help
+.PHONY: demo test coverage lint bench abuse install-tex test-dist test-image test-airflow test-lowest mutants flink test-flink bench-flink clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -18,6 +18,7 @@ help:
 	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
 	@echo "make test-image   build the image of configs/dataflow without Docker, on a stand-in for its base (as root, 10 minutes)"
+	@echo "make test-airflow run the nightly DAG by a real Airflow: a passing, a failing and an inconclusive night"
 	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
 	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/statistics/sums.py\")"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
@@ -69,6 +70,12 @@ test-image: $(READY)
 		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends mmdebstrap buildah; }
 	$(BIN)/python -m tests.image $(OUT)/image
 
+test-airflow: $(READY)
+	test -x $(VENV)-airflow/bin/airflow || { $(PYTHON) -m venv $(VENV)-airflow && \
+		$(VENV)-airflow/bin/python -m pip install --quiet --disable-pip-version-check \
+			"apache-airflow>=3,<4" apache-airflow-providers-standard; }
+	AIRFLOW=$(abspath $(VENV))-airflow/bin/airflow $(BIN)/python -m pytest -m airflow tests/airflow
+
 test-lowest: install-tex
 	$(PYTHON) -m tests.installed.lowest $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
@@ -91,4 +98,4 @@ bench-flink: $(READY)
 	$(BIN)/python -m tests.flink.bench $(SECTIONS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-mutants $(OUT) build *.egg-info
+	rm -rf $(VENV) $(VENV)-airflow $(VENV)-lowest $(VENV)-mutants $(OUT) build *.egg-info
