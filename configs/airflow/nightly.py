@@ -1,8 +1,8 @@
 """An evaluation every night with Apache Airflow 3: evaluate, judge the gates, bring the history up to date.
 
 Copy this file into the DAG folder and set the variables below in the environment of Airflow's workers, or here.
-The task `gate` shows the verdict: success, failed, or skipped where it is inconclusive. The run of the night succeeds only
-where the gate does; the history has every night, whatever its verdict.
+The task `gate` shows the verdict: success, failed, or skipped where it is inconclusive. The run of the night succeeds
+only where the gate does; the history has every night, whatever its verdict.
 """
 
 from __future__ import annotations
