@@ -65,7 +65,16 @@ def test_a_run_that_is_done(run: Run) -> None:
 
 def test_the_summary_has_its_documented_form(run: Run) -> None:
     summary = run.summary
-    assert list(summary) == ["benchmark", "version", "config", "intervals_method", "gates", "ranking", "systems"]
+    assert list(summary) == [
+        "benchmark",
+        "version",
+        "config",
+        "intervals_method",
+        "fingerprint",
+        "gates",
+        "ranking",
+        "systems",
+    ]
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
