@@ -83,6 +83,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     plan = replace(plan_evaluation(configuration, new_run_id()), baseline=baseline)
     warn(plan.inputs.warnings)
     started = Launch.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
+    if baseline is not None:
+        started = replace(started, baseline={"path": baseline.path, "run_id": baseline.run_id})
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), launch=started)
     local = launch.is_local(options)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))

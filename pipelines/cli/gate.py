@@ -58,11 +58,10 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     _check_intervals(found, configuration)
     judge = Judge(configuration, judged_run(found), found.identity, baseline)
     verdicts = msgspec.to_builtins(judge.verdicts())
+    failures = _coverage_failures(found, configuration)
     if not parsed.quiet:
         print_verdicts(verdicts)
-    systems = {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
     decision = decide(verdicts)
-    failures = _coverage_failures(found, systems, configuration)
     write_verdicts(parsed, parsed.run, configuration, verdicts, failures, baseline)
     return conclude(decision, failures)
 
@@ -99,7 +98,8 @@ def _check_intervals(found: StoredRun, configuration: Configuration) -> None:
                 found.measured(name, target.label)
 
 
-def _coverage_failures(found: StoredRun, systems: Mapping[str, Any], configuration: Configuration) -> list[str]:
+def _coverage_failures(found: StoredRun, configuration: Configuration) -> list[str]:
+    systems = {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
     try:
         return coverage_failures(systems, configuration.settings.max_rejected_fraction)
     except (KeyError, TypeError) as error:
@@ -111,12 +111,12 @@ def read_baseline(parsed: argparse.Namespace, configuration: Configuration) -> B
     if parsed.baseline is None:
         return None
     gates = configuration.settings.gates
-    if not any(gate.not_worse_than == BASELINE for gate in gates.values()):
-        warn(["no gate compares with the baseline; give one `not_worse_than: baseline`"])
     kind = type(configuration.benchmark)
     targets = [gate_target(key, kind) for key in gates]
     baseline = load_baseline(parsed.baseline, [target.label for target in targets if target is not None])
     warn(baseline.warnings)
+    if not any(gate.not_worse_than == BASELINE for gate in gates.values()):
+        warn(["no gate compares with the baseline; give one `not_worse_than: baseline`"])
     return baseline
 
 

@@ -114,7 +114,9 @@ def test_junit_has_a_case_for_each_verdict(nights: Path, tmp_path: Path) -> None
         ("odd ones", ["system-out"]),
         ("<a> & b", ["system-out"]),
     ]
-    assert short.read_text().startswith("**FAIL** toy: ")
+    assert short.read_text().startswith("**FAIL** `toy: ")
+    assert "Samples that moved `exact_match` of predictions most:" in short.read_text()
+    assert "-0.0167" in short.read_text()
 
 
 def test_without_a_baseline_a_comparison_is_an_error_and_never_a_pass(nights: Path, tmp_path: Path) -> None:
@@ -143,7 +145,8 @@ def test_files_of_an_earlier_run_do_not_outlive_this_one(nights: Path, tmp_path:
 
 
 def refusals(nights: Path, tmp_path: Path) -> dict[str, tuple[list[str | Path], str]]:
-    good, config = nights / "good", ["--config", nights / "gates.yaml"]
+    good = nights / "good"
+    config: list[str | Path] = ["--config", nights / "gates.yaml"]
     chart = tmp_path / "chart.yaml"
     chart.write_text("benchmark: chart\ngates: {task1.macro_f1: {minimum: 0.5}}\n")
     (tmp_path / "empty.txt").write_text("# nothing yet\n")
@@ -185,7 +188,7 @@ def test_what_cannot_be_judged_is_told_in_one_line(nights: Path, tmp_path: Path,
     assert stderr.count("\n") == 1
 
 
-def edit(change: Callable[[Any], None], name: str) -> Callable[[Path], None]:
+def edit(change: Callable[[Any], Any], name: str) -> Callable[[Path], Any]:
     def apply(folder: Path) -> None:
         document = json.loads((folder / name).read_bytes())
         change(document)
@@ -195,7 +198,7 @@ def edit(change: Callable[[Any], None], name: str) -> Callable[[Path], None]:
 
 
 SYSTEM = "predictions"
-DAMAGE: dict[str, Callable[[Path], None]] = {
+DAMAGE: dict[str, Callable[[Path], Any]] = {
     "sums.json is gone": lambda folder: (folder / "sums.json").unlink(),
     "sums.json is cut": lambda folder: (folder / "sums.json").write_bytes((folder / "sums.json").read_bytes()[:-90]),
     "sums.json is of a later format": edit(lambda found: found.update(format=99), "sums.json"),

@@ -218,8 +218,8 @@ def test_set_is_checked_as_the_file_is(tmp_path: Path, override: str, message: s
         ),
         ("gates: {1: {minimum: 1}}", "c.yaml: gates: found the key 1; allowed: text"),
         (
-            "gates: {f1: {min: 1}}",
-            "c.yaml: gates.f1.min: unknown key (did you mean minimum?); allowed: minimum, maximum",
+            "gates: {f1: {minimun: 1}}",
+            "c.yaml: gates.f1.minimun: unknown key (did you mean minimum?); allowed: minimum, maximum",
         ),
         ("predictions: {ours: a.jsonl}", "c.yaml: predictions.ours: found 'a.jsonl'; allowed: a list of text"),
         ("predictions: a.jsonl", "c.yaml: predictions: found 'a.jsonl'; allowed: a mapping from "),

@@ -262,8 +262,8 @@ def test_only_a_blocking_gate_decides_and_inconclusive_ones_may_pass() -> None:
     assert [line.rpartition(" ")[2] for line in decision.warnings] == ["(advisory)"]
     unsure = {"ours": {"": judged(320)}}
     assert decide(msgspec.to_builtins(judge({"exact_match": Gate(0.81)}, unsure))).inconclusive
-    for gate, more in [(Gate(0.81, inconclusive="pass"), {}), (Gate(0.81), {"inconclusive": "pass"})]:
-        decision = decide(msgspec.to_builtins(judge({"exact_match": gate}, unsure, **more)))
+    for gate, policy in [(Gate(0.81, inconclusive="pass"), "inconclusive"), (Gate(0.81), "pass")]:
+        decision = decide(msgspec.to_builtins(judge({"exact_match": gate}, unsure, inconclusive=policy)))
         assert not decision.failures + decision.inconclusive
         assert decision.warnings
     bad = decide(msgspec.to_builtins(judge({"exact_match": Gate(0.9)}, unsure, inconclusive="pass")))
