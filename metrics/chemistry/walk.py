@@ -73,9 +73,10 @@ class Drawings:
             seen.add(image)
             facing = aligned(self.truth_sees[atom], self.prediction_sees[image], self.budget)
             for neighbour, other in zip(self.truth_sees[atom], facing, strict=True):
-                difference = self.bonds_differ(atom, neighbour, other)
-                if difference is not None:
-                    return walk.stop(atom, image, difference)
+                if neighbour.kind != other.kind or self.max_angle_deviation is not None:
+                    difference = self.bonds_differ(atom, neighbour, other)
+                    if difference is not None:
+                        return walk.stop(atom, image, difference)
                 to_visit.append((neighbour.atom, other.atom, atom))
         return walk
 
