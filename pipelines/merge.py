@@ -17,7 +17,7 @@ from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
 from metrics.benchmark import Benchmark
-from pipelines.config.errors import UsageError
+from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline
 from pipelines.results.gates import judged
