@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import posixpath
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -29,6 +28,8 @@ from pipelines.cli.common import (
     systems,
     warn,
 )
+from pipelines.cli.messages import say
+from pipelines.cli.watch import MetricsFile
 from pipelines.config import settings
 from pipelines.config.inputs import find_inputs
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
@@ -55,6 +56,9 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--check", action="store_true", help="look at the first records, say what the run would do, and stop"
     )
+    command.add_argument(
+        "--metrics-file", metavar="FILE", help="keep the metrics of the run in a textfile for Prometheus"
+    )
     command.add_argument("--quiet", action="store_true", help="no progress and no metrics on the console")
 
 
@@ -72,24 +76,39 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     plan = plan_evaluation(configuration, new_run_id())
     warn(plan.inputs.warnings)
     plan = replace(plan, output=launch.path_for_workers(options, plan.output))
-    local = launch.is_local(options)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
-    if local:
+    if launch.is_local(options):
         check_tools(configuration)
     if launch.is_detached(options):
         return _leave(options, plan)
-    with console.progress_line(len(plan.systems), parsed.quiet or not local):
+    watched = MetricsFile(parsed.metrics_file, configuration.benchmark.name)
+    with watched.kept():
+        watched.exit_code = _evaluate(options, plan, parsed.quiet, watched)
+    return watched.exit_code
+
+
+def _evaluate(options: PipelineOptions, plan: EvaluationPlan, quiet: bool, watched: MetricsFile) -> int:
+    """Evaluates, and returns the exit code."""
+    metrics = plan.configuration.benchmark.main_metrics()
+    with console.progress_line(len(plan.systems), quiet, launch.is_local(options)):
         summary = run_and_publish(
-            options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id, LAYOUT, SUMMARY
+            options,
+            lambda pipeline: build_evaluation(pipeline, plan),
+            plan.output,
+            plan.run_id,
+            LAYOUT,
+            SUMMARY,
+            watched.add_result,
         )
     document = json.loads(summary)
-    if not parsed.quiet:
+    watched.add_values(document, metrics)
+    if not quiet:
         report = posixpath.join(plan.output, REPORT)
-        console.print_metrics(document, configuration.benchmark.main_metrics(), report)
+        console.print_metrics(document, metrics, report)
     warn(document.get("warnings", []))
     failures = _failures(document, plan)
     for failure in failures:
-        print(f"beamscore: {failure}", file=sys.stderr)
+        say("ERROR", failure)
     return FAILED if failures else DONE
 
 
@@ -104,7 +123,7 @@ def _check(configuration: settings.Configuration, options: PipelineOptions, proc
     for line in found.lines:
         print(printable(line))
     for problem in found.problems:
-        print(f"beamscore: {printable(problem)}", file=sys.stderr)
+        say("ERROR", printable(problem))
     return WRONG_USAGE if found.problems else DONE
 
 

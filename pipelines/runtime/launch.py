@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -224,7 +223,7 @@ def use_processes(options: PipelineOptions, processes: int | None, input_bytes: 
 
 def process_count(options: PipelineOptions) -> int:
     """Returns how many worker processes a local run uses."""
-    return max(1, options.view_as(DirectOptions).direct_num_workers)
+    return max(1, int(options.view_as(DirectOptions).direct_num_workers))
 
 
 def _runner(options: PipelineOptions, environment: Any = None) -> Any:
@@ -256,11 +255,6 @@ def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
             yield SubprocessSDKEnvironment.from_command_string(command_line)
     finally:
         direct.direct_running_mode = "multi_processing"
-
-
-def quiet_logging(verbose: bool) -> None:
-    """Keeps the log of Beam and of its libraries off the console, unless a person wants to see it."""
-    logging.basicConfig(level=logging.INFO if verbose else logging.CRITICAL, force=True)
 
 
 def quiet_workers(options: PipelineOptions, verbose: bool) -> None:

@@ -53,7 +53,7 @@ class _Upload:
     upload_id: str | None = None
 
 
-class SharedClient(_BeamClient):  # type: ignore[misc]
+class SharedClient(_BeamClient):
     """Beam's client on connections that all of a process share; an object of one part is one request."""
 
     def __init__(self, options: Any) -> None:
