@@ -7,16 +7,18 @@ READY := $(VENV)/.ready
 OUT ?= out
 FLINK_TESTS ?= tests/flink
 
-.PHONY: demo test coverage lint bench abuse install-tex test-dist test-lowest mutants flink test-flink bench-flink clean help
+.PHONY: demo test coverage lint bench abuse install-tex test-dist test-image test-airflow test-lowest mutants flink test-flink bench-flink clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
 	@echo "make test         run all tests"
 	@echo "make lint         check style and types"
-	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" for a part)"
+	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" or \"kernels --against COMMIT\" for a part)"
 	@echo "make coverage     run all tests and tell which lines none of them runs"
 	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
+	@echo "make test-image   build the image of configs/dataflow without Docker, on a stand-in for its base (as root, 10 minutes)"
+	@echo "make test-airflow run the nightly DAG by a real Airflow: a passing, a failing and an inconclusive night"
 	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
 	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/statistics/sums.py\")"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
@@ -63,6 +65,17 @@ abuse: $(READY) install-tex
 test-dist: $(READY) install-tex
 	$(BIN)/python -m pytest -m dist tests/installed
 
+test-image: $(READY)
+	command -v mmdebstrap >/dev/null && command -v buildah >/dev/null || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends mmdebstrap buildah; }
+	$(BIN)/python -m tests.image $(OUT)/image
+
+test-airflow: $(READY)
+	test -x $(VENV)-airflow/bin/airflow || { $(PYTHON) -m venv $(VENV)-airflow && \
+		$(VENV)-airflow/bin/python -m pip install --quiet --disable-pip-version-check \
+			"apache-airflow>=3,<4" apache-airflow-providers-standard; }
+	AIRFLOW=$(abspath $(VENV))-airflow/bin/airflow $(BIN)/python -m pytest -m airflow tests/airflow
+
 test-lowest: install-tex
 	$(PYTHON) -m tests.installed.lowest $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
@@ -85,4 +98,4 @@ bench-flink: $(READY)
 	$(BIN)/python -m tests.flink.bench $(SECTIONS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-mutants $(OUT) build *.egg-info
+	rm -rf $(VENV) $(VENV)-airflow $(VENV)-lowest $(VENV)-mutants $(OUT) build *.egg-info

@@ -30,6 +30,7 @@ AMAZON = ["apache-beam[aws]>=2.72,<3"]
 
 DEVELOPMENT = [
     "hypothesis>=6.100,<7",
+    "kubernetes-validate>=1.33",
     "markdown-it-py>=3,<5",
     "mypy>=1.13,<3",
     "pytest>=8,<10",

@@ -26,7 +26,7 @@ from metrics.chart.records import (
     output_of,
 )
 from metrics.chart.task_score import TaskScore, listed, shortened
-from metrics.statistics.ratios import f_measure, mean, ratio
+from metrics.statistics.ratios import mean, precision_recall_f1, ratio
 from metrics.statistics.sums import Sums
 from metrics.table import Table
 
@@ -209,19 +209,17 @@ def class_values(task: str, sums: Sums) -> dict[str, float | None]:
         true_counts[true_class] += count
         predicted_counts[predicted] += count
     classes = [name for name in true_counts if name != NONE]
-    correct = {name: cells.get((name, name), 0.0) for name in classes}
-    recalls = {name: correct[name] / true_counts[name] for name in classes}
-    precisions = {name: ratio(correct[name], predicted_counts[name]) or 0.0 for name in classes}
-    values: dict[str, float | None] = {
-        f"{task}.macro_precision": mean(list(precisions.values())),
-        f"{task}.macro_recall": mean(list(recalls.values())),
+    measured = {
+        name: precision_recall_f1(cells.get((name, name), 0.0), predicted_counts[name], true_counts[name])
+        for name in classes
     }
-    f_scores = {name: f_measure(precisions[name], recalls[name]) or 0.0 for name in classes}
-    values[f"{task}.macro_f1"] = mean(list(f_scores.values()))
-    for name in classes:
-        values[f"{task}.precision[{name}]"] = precisions[name]
-        values[f"{task}.recall[{name}]"] = recalls[name]
-        values[f"{task}.f1[{name}]"] = f_scores[name]
+    values: dict[str, float | None] = {}
+    for place, metric in enumerate(("precision", "recall", "f1")):
+        values[f"{task}.macro_{metric}"] = mean([each[place] or 0.0 for each in measured.values()])
+    for name, (precision, recall, f1) in measured.items():
+        values[f"{task}.precision[{name}]"] = precision
+        values[f"{task}.recall[{name}]"] = recall
+        values[f"{task}.f1[{name}]"] = f1
     return values
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from metrics.common.text import truncated
+
 # More matches or errors than this are not listed in the details of a sample, and longer texts are cut.
 MAX_DETAILS = 500
 MAX_DETAIL_LENGTH = 200
@@ -38,5 +40,5 @@ def listed(details: list[Any]) -> list[Any]:
 
 
 def shortened(text: str) -> str:
-    """Returns `text` cut to the length that details keep."""
-    return text if len(text) <= MAX_DETAIL_LENGTH else text[:MAX_DETAIL_LENGTH] + "…"
+    """Returns `text` truncated to the length that details keep."""
+    return truncated(text, MAX_DETAIL_LENGTH)

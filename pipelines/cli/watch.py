@@ -6,7 +6,7 @@ import contextlib
 import posixpath
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from apache_beam.metrics import MetricsFilter
@@ -68,8 +68,8 @@ def _say_progress(systems: int, counted: bool, seconds: float) -> None:
 class MetricsFile:
     """A file of metrics in the text format of Prometheus, as the textfile collector of node_exporter reads it.
 
-    path: None for no file. It is written every FILE_INTERVAL_S while the run lasts, and at its end with what Beam has counted and with the
-    main metrics of each system; each time as a whole. The times are those of this machine.
+    path: None for no file. It is written every FILE_INTERVAL_S while the run lasts, and at its end with what Beam has
+    counted and with the main metrics of each system; each time as a whole. The times are those of this machine.
     """
 
     def __init__(self, path: str | None, benchmark: str) -> None:
@@ -153,7 +153,7 @@ def _progress_counts(seen: Progress) -> dict[str, float]:
     return {"records_read": seen.records_read, "samples_scored": seen.samples_scored}
 
 
-def _metric(name: str, meaning: str, samples: list[tuple[Labels, float]]) -> list[str]:
+def _metric(name: str, meaning: str, samples: Sequence[tuple[Labels, float]]) -> list[str]:
     head = [f"# HELP {name} {meaning}", f"# TYPE {name} gauge"]
     return [*head, *(f"{name}{{{_labels(labels)}}} {value:.17g}" for labels, value in samples)]
 

@@ -98,7 +98,7 @@ def _mapped(columns: SideColumns, text: bytes) -> bytes:
 
 
 def _add(found: FirstRecords, file: SourceFile, encoding: Any, payload: bytes, is_bad: bool) -> None:
-    encoded = EncodedRecord(Origin(file.side, file.number, found.records, 0, file.path), encoding, payload)
+    encoded = EncodedRecord.of(Origin(file.side, file.number, found.records, 0, file.path), encoding, payload)
     try:
         if is_bad:
             raise ValueError("it is larger than a limit, or holds a value that cannot be read")

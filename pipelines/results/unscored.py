@@ -13,12 +13,13 @@ from typing import Any
 
 import msgspec
 
+from metrics.common.text import truncated
 from metrics.record_fields import record_fields
 from metrics.registry import benchmark_class, benchmark_names
 from pipelines.config.first_records import RECORDS_LOOKED_AT, FirstRecords
 from pipelines.config.inputs import Inputs
 from transforms.records import GROUND_TRUTH
-from transforms.score import WITHOUT_FIELDS
+from transforms.scored_sample import WITHOUT_FIELDS
 
 NAMES_SHOWN = 8
 MAX_NAME_LENGTH = 40
@@ -118,6 +119,6 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _name(name: str) -> str:
-    """Returns a name of unknown origin on one line, quoted where it is unusual, and cut where it is long."""
+    """Returns a name of unknown origin on one line, quoted where it is unusual, and truncated where it is long."""
     shown = name if name.isprintable() and name.strip() == name != "" else ascii(name)
-    return shown if len(shown) <= MAX_NAME_LENGTH else f"{shown[:MAX_NAME_LENGTH]}..."
+    return truncated(shown, MAX_NAME_LENGTH)
