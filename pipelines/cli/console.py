@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from pipelines.cli.watch import progress_lines
 from pipelines.results.comparison_report import difference_text
 from pipelines.results.report import number
 from transforms.counters import PROGRESS, PROGRESS_FOLDER
@@ -24,15 +25,21 @@ POLL_INTERVAL_S = 0.5
 
 
 @contextlib.contextmanager
-def progress_line(systems: int, quiet: bool) -> Iterator[None]:
+def progress_line(systems: int, quiet: bool, is_local: bool = True) -> Iterator[None]:
     """Shows how far a local run is: records read, then samples scored, the rate, and the time left.
 
-    Nothing is shown where standard error is no terminal, or with `quiet`.
+    is_local: whether the workers are on this machine. Where standard error is no terminal, or the workers are
+    elsewhere, there is a plain line now and then; with `quiet` there is nothing.
     """
-    if quiet or not sys.stderr.isatty():
-        yield
-        return
     PROGRESS.records_read = PROGRESS.truths_read = PROGRESS.samples_scored = 0
+    if quiet:
+        with _notes_of_workers():
+            yield
+        return
+    if not (is_local and sys.stderr.isatty()):
+        with _notes_of_workers(), progress_lines(systems, is_local):
+            yield
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import posixpath
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -30,6 +29,8 @@ from pipelines.cli.common import (
     warn,
 )
 from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
+from pipelines.cli.messages import say
+from pipelines.cli.watch import MetricsFile
 from pipelines.config import settings
 from pipelines.config.errors import UsageError
 from pipelines.config.inputs import find_inputs
@@ -61,6 +62,9 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--check", action="store_true", help="look at the first records, say what the run would do, and stop"
     )
+    command.add_argument(
+        "--metrics-file", metavar="FILE", help="keep the metrics of the run in a textfile for Prometheus"
+    )
     command.add_argument("--quiet", action="store_true", help="no progress and no metrics on the console")
 
 
@@ -86,23 +90,39 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if baseline is not None:
         started = replace(started, baseline={"path": baseline.path, "run_id": baseline.run_id})
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), launch=started)
-    local = launch.is_local(options)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
-    if local:
+    if launch.is_local(options):
         check_tools(configuration)
     if launch.is_detached(options):
         return _leave(options, plan)
-    with console.progress_line(len(plan.systems), parsed.quiet or not local):
+    watched = MetricsFile(parsed.metrics_file, configuration.benchmark.name)
+    with watched.kept():
+        watched.exit_code = _evaluate(parsed, options, plan, watched)
+    return watched.exit_code
+
+
+def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: EvaluationPlan, watched: MetricsFile) -> int:
+    """Evaluates, and returns the exit code."""
+    metrics = plan.configuration.benchmark.main_metrics()
+    with console.progress_line(len(plan.systems), parsed.quiet, launch.is_local(options)):
         summary = run_and_publish(
-            options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id, LAYOUT, SUMMARY
+            options,
+            lambda pipeline: build_evaluation(pipeline, plan),
+            plan.output,
+            plan.run_id,
+            LAYOUT,
+            SUMMARY,
+            watched.add_result,
         )
     document = json.loads(summary)
+    watched.add_values(document, metrics)
     if not parsed.quiet:
         report = posixpath.join(plan.output, REPORT)
-        console.print_metrics(document, configuration.benchmark.main_metrics(), report)
+        console.print_metrics(document, metrics, report)
     warn(document.get("warnings", []))
     failures, decision = _judged(document, plan)
-    write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, baseline)
+    configuration = plan.configuration
+    write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, plan.baseline)
     return conclude(decision, failures)
 
 
@@ -127,7 +147,7 @@ def _check(configuration: Configuration, options: PipelineOptions, processes: in
     for line in found.lines:
         print(printable(line))
     for problem in found.problems:
-        print(f"beamscore: {printable(problem)}", file=sys.stderr)
+        say("ERROR", printable(problem))
     return WRONG_USAGE if found.problems else DONE
 
 

@@ -31,6 +31,7 @@ from pipelines.cli import (
     split,
 )
 from pipelines.cli.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
+from pipelines.cli.messages import say, use_format
 from pipelines.config.errors import as_usage_error
 from pipelines.config.reachable import check_reachable
 from pipelines.runtime import launch, worker_processes
@@ -62,8 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    use_format("text", False)
     parsed, rest = parser().parse_known_args(arguments)
-    launch.quiet_logging(parsed.verbose)
+    use_format(parsed.log_format, parsed.verbose)
     options = launch.beam_options(rest)
     launch.quiet_workers(options, parsed.verbose)
     FileSystems.set_options(options)
@@ -83,11 +85,11 @@ def _texts(parsed: argparse.Namespace) -> Iterator[str]:
 def _failed(error: BaseException, interrupted: bool) -> int:
     """Says what ended the command, and returns the exit code."""
     if interrupted:
-        print("beamscore: interrupted; the result of an earlier run, if any, is as it was", file=sys.stderr)
+        say("ERROR", "interrupted; the result of an earlier run, if any, is as it was")
         return INTERRUPTED
     problem = as_usage_error(error)
     if problem is not None:
-        print(f"beamscore: {problem}", file=sys.stderr)
+        say("ERROR", str(problem))
         return WRONG_USAGE
     if isinstance(error, BrokenPipeError):
         # Whoever reads the output, `head` say, has seen enough; Python must not stumble over it again when it ends.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -235,11 +234,6 @@ def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
             yield worker_environment(command_line)
     finally:
         direct.direct_running_mode = "multi_processing"
-
-
-def quiet_logging(verbose: bool) -> None:
-    """Keeps the log of Beam and of its libraries off the console, unless a person wants to see it."""
-    logging.basicConfig(level=logging.INFO if verbose else logging.CRITICAL, force=True)
 
 
 def quiet_workers(options: PipelineOptions, verbose: bool) -> None:

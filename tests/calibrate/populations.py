@@ -51,7 +51,9 @@ def f_measure(precision: FloatArray, recall: FloatArray) -> FloatArray:
     """Returns the harmonic mean as metrics.statistics.ratios does."""
     none = np.isnan(precision) & np.isnan(recall)
     precision, recall = np.nan_to_num(precision), np.nan_to_num(recall)
-    found = np.divide(2 * precision * recall, precision + recall, out=np.zeros(none.shape), where=precision * recall > 0)
+    found = np.divide(
+        2 * precision * recall, precision + recall, out=np.zeros(none.shape), where=precision * recall > 0
+    )
     return np.where(none, np.nan, found)
 
 
