@@ -30,7 +30,7 @@ from transforms.io.staging import mark_abandoned
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.records import InputProblem, printable
 
-DONE, FAILED, WRONG_USAGE, CRASHED, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, FAILED, WRONG_USAGE, CRASHED, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
 class Parser(argparse.ArgumentParser):

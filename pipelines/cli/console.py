@@ -17,6 +17,7 @@ from rich.text import Text
 
 from pipelines.results.report import number
 from transforms.counters import PROGRESS, PROGRESS_FOLDER
+from transforms.records import printable
 
 POLL_INTERVAL_S = 0.5
 
@@ -86,6 +87,21 @@ def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: s
     for name in document["ranking"]:
         console.print(Text(f"{name}: {_coverage(document['systems'][name]['coverage'])}"))
     console.print(Text(f"report: {report}"), soft_wrap=True)
+
+
+def print_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
+    """Prints the verdicts of gates, a row each."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    table = Table("verdict", "system", "gate", "value", "reason")
+    for each in verdicts:
+        cells = [each["verdict"], each["system"] or "", each["gate"], number(each["value"]), each["reason"]]
+        table.add_row(*(Text(printable(text)) for text in cells))
+    console.print(table)
+
+
+def tell(line: str) -> None:
+    """Prints a line that says why the command does not end with 0, on standard error."""
+    print(f"beamscore: {printable(line)}", file=sys.stderr)
 
 
 def _metric(system: Mapping[str, Any], metric: str) -> str:

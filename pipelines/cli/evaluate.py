@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import posixpath
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,6 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from pipelines.cli import console
 from pipelines.cli.common import (
     DONE,
-    FAILED,
     add_command,
     add_config,
     add_ground_truth,
@@ -27,9 +26,14 @@ from pipelines.cli.common import (
     systems,
     warn,
 )
+from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
 from pipelines.config import settings
+from pipelines.config.errors import UsageError
+from pipelines.config.settings import Configuration
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
-from pipelines.results.run import LAYOUT, REPORT, SUMMARY, verdict
+from pipelines.results.gates import Decision, coverage_failures, decide
+from pipelines.results.provenance import Launch
+from pipelines.results.run import LAYOUT, REPORT, SUMMARY
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id
@@ -48,11 +52,13 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
     )
+    add_verdicts(command)
     command.add_argument("--quiet", action="store_true", help="no progress and no metrics on the console")
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Evaluates; 1 where a gate or the fraction of rejected records failed, or nothing was scored."""
+    """Evaluates; 1 where a gate or the fraction of rejected records failed, or nothing was scored, 4 inconclusive."""
+    remove_verdicts(parsed)
     given = {
         "ground_truth": parsed.ground_truth,
         "predictions": systems(parsed.predictions),
@@ -60,9 +66,16 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         "slices": parsed.slice,
     }
     configuration = settings.load(parsed.config, parsed.set, given)
-    plan = plan_evaluation(configuration, new_run_id())
+    _check_verdicts(parsed, configuration, options)
+    baseline = read_baseline(parsed, configuration)
+    if baseline is not None and os.path.abspath(baseline.path) == os.path.abspath(configuration.settings.output or ""):
+        raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
+    plan = replace(plan_evaluation(configuration, new_run_id()), baseline=baseline)
     warn(plan.inputs.warnings)
-    plan = replace(plan, output=launch.path_for_workers(options, plan.output))
+    started = Launch.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
+    if baseline is not None:
+        started = replace(started, baseline={"path": baseline.path, "run_id": baseline.run_id})
+    plan = replace(plan, output=launch.path_for_workers(options, plan.output), launch=started)
     local = launch.is_local(options)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if local:
@@ -78,23 +91,38 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         report = posixpath.join(plan.output, REPORT)
         console.print_metrics(document, configuration.benchmark.main_metrics(), report)
     warn(document.get("warnings", []))
-    failures = _failures(document, plan)
-    for failure in failures:
-        print(f"beamscore: {failure}", file=sys.stderr)
-    return FAILED if failures else DONE
+    failures, decision = _judged(document, plan)
+    write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, baseline)
+    return conclude(decision, failures)
 
 
-def _failures(document: Mapping[str, Any], plan: EvaluationPlan) -> list[str]:
-    """Returns why the run fails; of a system of which nothing was scored, the reason for that alone."""
+def _check_verdicts(parsed: argparse.Namespace, configuration: Configuration, options: PipelineOptions) -> None:
+    """Refuses options of gates that would have no effect: nobody should wait for verdicts that never come."""
+    for name in ("junit", "markdown"):
+        path = getattr(parsed, name)
+        if path and not configuration.settings.gates:
+            raise UsageError(f"--{name} {path}: there are no verdicts to write; the configuration has no gates")
+        if path and launch.is_detached(options):
+            raise UsageError(f"--{name} {path}: the job goes on without this command; use `beamscore gate` after it")
+
+
+def _judged(document: Mapping[str, Any], plan: EvaluationPlan) -> tuple[list[str], Decision]:
+    """Returns why the run fails, beside its gates, and what these mean.
+
+    Of a system of which nothing was scored, the reason for that is told, alone.
+    """
     unscored = why_unscored(document, plan.inputs)
     if "" in unscored:
-        return [unscored[""]]
+        return [unscored[""]], decide([])
     others = {name: system for name, system in document["systems"].items() if name not in unscored}
-    judged = verdict({**document, "systems": others}, plan.configuration.settings).failures
-    return [*unscored.values(), *judged]
+    failures = coverage_failures(others, plan.configuration.settings.max_rejected_fraction)
+    return [*unscored.values(), *failures], decide(document.get("gates", []), list(unscored))
 
 
 def _leave(options: PipelineOptions, plan: EvaluationPlan) -> int:
     hand_over(options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id, LAYOUT)
-    print(f"the job goes on without this command, which judges no gates; its result will be in {plan.output}")
+    print(
+        "the job goes on without this command, which judges no gates; `beamscore gate` does when it has ended; "
+        f"its result will be in {plan.output}"
+    )
     return DONE

@@ -17,7 +17,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.version import VERSION
-from pipelines.cli import benchmarks, convert, describe, draw, evaluate, select, split
+from pipelines.cli import benchmarks, convert, describe, draw, evaluate, gate, history, merge, select, split
 from pipelines.cli.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
 from pipelines.config.errors import as_usage_error
 from pipelines.config.reachable import check_reachable
@@ -32,13 +32,14 @@ example:
 
 'beamscore COMMAND --help' tells the options of a command."""
 
-COMMANDS = (evaluate, benchmarks, convert, describe, split, select, draw)
+COMMANDS = (evaluate, gate, history, merge, benchmarks, convert, describe, split, select, draw)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code.
 
-    0 done; 1 a gate failed; 2 wrong usage or input; 3 a defect; 130 interrupted, by Ctrl-C or SIGTERM.
+    0 done; 1 a gate failed; 2 wrong usage or input; 3 a defect; 4 a gate is inconclusive; 130 interrupted, by Ctrl-C
+    or SIGTERM.
     """
     with _signals() as interrupted:
         try:
@@ -55,6 +56,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     launch.quiet_workers(options, parsed.verbose)
     FileSystems.set_options(options)
     check_reachable(_texts(parsed))
+    parsed.command_line = ["beamscore", *(sys.argv[1:] if arguments is None else arguments)]
     command: Callable[[argparse.Namespace, PipelineOptions], int] = parsed.command
     launch.name_job(options, f"beamscore-{command.__module__.rpartition('.')[2]}-{new_run_id()}")
     return command(parsed, options)

@@ -105,6 +105,11 @@ def is_local(options: PipelineOptions) -> bool:
     return options.view_as(StandardOptions).runner in LOCAL_RUNNERS
 
 
+def runner_name(options: PipelineOptions) -> str:
+    """Returns the name of the runner; DirectRunner for a local run, whatever its number of workers."""
+    return str(options.view_as(StandardOptions).runner or "DirectRunner")
+
+
 def path_for_workers(options: PipelineOptions, path: str) -> str:
     """Returns a path as the workers know it: those of a cluster have another current folder."""
     return path if is_local(options) else _from_root(path)

@@ -88,6 +88,14 @@ def list_folder(folder: str) -> dict[str, float]:
     return found
 
 
+def list_tree(folder: str) -> dict[str, tuple[int, float]]:
+    """Returns the files below a folder of an object store, however deep: by path, the size and the last change.
+
+    Of a filesystem that knows folders, only the files right below it.
+    """
+    return {entry.path: (entry.size_in_bytes, entry.last_updated_in_seconds or 0.0) for entry in _below(folder)}
+
+
 def _below(folder: str) -> list[Any]:
     """Returns the metadata of the files below a folder, of those right below it where there are folders."""
     start = folder.rstrip("/") + "/"
