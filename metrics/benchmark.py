@@ -221,6 +221,13 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
         }
         return [ability for ability, there in offered.items() if there]
 
+    def explain(self, details: Any) -> list[str]:
+        """Returns what matched what in words, the most telling line first.
+
+        details: those of a `SampleScore`, as JSON holds them.
+        """
+        return []
+
     def draw(self, truth: TruthT, prediction: PredictionT | None) -> str:
         """Returns a picture of one sample as an SVG document.
 
