@@ -100,7 +100,9 @@ class ScoreBatch(beam.DoFn):
     def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:
         """Yields what became of the samples of a batch."""
         batch = ScoredBatch()
-        jobs = [job for sample in samples for job in self._decoder.decode(sample, batch)]
+        # The collector would look at the records of the batch again and again: decoding would take twice as long.
+        with collector.no_collection():
+            jobs = [job for sample in samples for job in self._decoder.decode(sample, batch)]
         pairs = [job.sample.pair for job in jobs]
         outcomes = score_pairs(self._plan.benchmark, pairs, self._plan.missing, self._timed_score)
         for job, outcome in zip(jobs, outcomes, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
@@ -71,8 +70,8 @@ class DecodedSample(msgspec.Struct, frozen=True):
         coverage = status_counts(outcome.status, became)
         if outcome.status != "rejected":
             coverage.update(_without_fields(pair, outcome))
-        if score is not None and score.coverage:
-            coverage = dict(Counter(coverage) + Counter(score.coverage))
+        for name, count in (score.coverage if score is not None else {}).items():
+            coverage[name] = coverage.get(name, 0) + count
         return ScoredSample(
             pair.sample_id,
             self.system,

@@ -28,6 +28,7 @@ from tests.bench.measure import Cost, cost_of
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records
 from transforms.blas import one_blas_thread
 from transforms.blocks import bucket_count
+from transforms.collector import freeze, no_collection
 from transforms.io.files import SourceFile, match_files, part_size, split_file
 from transforms.io.restriction import UnreadOfPart, UnreadTracker
 from transforms.pair import DeduplicateAndPair, samples_per_batch
@@ -121,6 +122,7 @@ def steps(benchmark: str, truth: str, predictions: str) -> Cost:
     clock = Steps()
     made.setup()
     one_blas_thread()
+    freeze()
     batches = clock.timed("pair: sort, pair, make batches", paired(clock, made, inputs))
     plan = ScoringPlan(made, "wrong", ("ours",))
     decoder, sums = BatchDecoder(plan), SumSlices((), Bootstrap(), 1)
@@ -132,7 +134,7 @@ def steps(benchmark: str, truth: str, predictions: str) -> Cost:
         writer = tables.tables.writer(stream)
         for batch in batches:
             scored = ScoredBatch()
-            with clock.of("score: decode records, hash them"):
+            with clock.of("score: decode records, hash them"), no_collection():
                 jobs = [job for sample in batch for job in decoder.decode(sample, scored)]
             with clock.of("score: scoring functions"):
                 outcomes = score_pairs(made, [job.sample.pair for job in jobs])
