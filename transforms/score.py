@@ -17,6 +17,7 @@ from apache_beam.pvalue import TaggedOutput
 from metrics.benchmark import Benchmark, MissingTool, Pair
 from metrics.common.errors import explain
 from metrics.scoring import Missing, Outcome, Result, prediction_status, score_pairs
+from transforms import collector
 from transforms.blas import one_blas_thread
 from transforms.counters import Observed, count_samples, timing
 from transforms.pair import PairedSample
@@ -89,15 +90,19 @@ class ScoreBatch(beam.DoFn):
             self._plan.benchmark.setup()
         except MissingTool as error:
             raise InputProblem(str(error)) from error
+        collector.freeze()
 
     def teardown(self) -> None:
         """Removes what `setup` made."""
+        collector.unfreeze()
         self._plan.benchmark.teardown()
 
     def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:
         """Yields what became of the samples of a batch."""
         batch = ScoredBatch()
-        jobs = [job for sample in samples for job in self._decoder.decode(sample, batch)]
+        # The collector would look at the records of the batch again and again: decoding would take twice as long.
+        with collector.no_collection():
+            jobs = [job for sample in samples for job in self._decoder.decode(sample, batch)]
         pairs = [job.sample.pair for job in jobs]
         outcomes = score_pairs(self._plan.benchmark, pairs, self._plan.missing, self._timed_score)
         for job, outcome in zip(jobs, outcomes, strict=True):

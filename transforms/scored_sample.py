@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
@@ -71,8 +70,8 @@ class DecodedSample(msgspec.Struct, frozen=True):
         coverage = status_counts(outcome.status, became)
         if outcome.status != "rejected":
             coverage.update(_without_fields(pair, outcome))
-        if score is not None and score.coverage:
-            coverage = dict(Counter(coverage) + Counter(score.coverage))
+        for name, count in (score.coverage if score is not None else {}).items():
+            coverage[name] = coverage.get(name, 0) + count
         return ScoredSample(
             pair.sample_id,
             self.system,
@@ -107,11 +106,12 @@ def status_counts(status: Status, became: str | None) -> dict[str, int]:
 def _without_fields(pair: Pair[Any, Any], outcome: Outcome) -> dict[str, int]:
     prediction = None if outcome.prediction_rejected is not None else pair.prediction
     sides = (("ground_truth", pair.truth), ("predictions", prediction))
-    return {WITHOUT_FIELDS[side]: 1 for side, record in sides if record is not None and not _has_any_field(record)}
+    return {WITHOUT_FIELDS[side]: 1 for side, record in sides if record is not None and _has_no_field(record)}
 
 
-def _has_any_field(record: msgspec.Struct) -> bool:
-    return any(value is not None for value in msgspec.structs.astuple(record))
+def _has_no_field(record: msgspec.Struct) -> bool:
+    fields = msgspec.structs.astuple(record)
+    return fields.count(None) == len(fields)
 
 
 def hash_of(record: msgspec.Struct) -> str | None:

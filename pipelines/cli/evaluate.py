@@ -41,6 +41,7 @@ from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT, REPORT, SUMMARY
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
+from pipelines.runtime.memory import free_bytes, memory_warnings
 from transforms.io.storage import new_run_id
 from transforms.records import printable
 
@@ -92,6 +93,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), launch=started)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if launch.is_local(options):
+        warn(memory_warnings(plan.inputs.files, free_bytes()))
         check_tools(configuration)
     if launch.is_detached(options):
         return _leave(options, plan)

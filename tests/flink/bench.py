@@ -77,10 +77,19 @@ def growth(samples: int) -> None:
             f"{run.worker_seconds / run.samples * 1e6:.0f}",
             f"{run.worker_mebibytes:.0f}",
             f"{run.worker_mebibytes / runs[0].worker_mebibytes:.2f}",
+            f"{sum(vertex.bytes_read for vertex in run.vertices) / run.samples:.0f}",
         ]
         for run in runs
     ]
-    header = ["samples", "s", "processor s of the workers", "µs a sample", "peak MiB of a worker", "of the smaller"]
+    header = [
+        "samples",
+        "s",
+        "processor s of the workers",
+        "µs a sample",
+        "peak MiB of a worker",
+        "of the smaller",
+        "bytes shuffled a sample",
+    ]
     _print("Growth, on two slots", header, rows)
 
 

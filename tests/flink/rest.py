@@ -13,6 +13,7 @@ class Vertex:
     """One vertex of a job: a chain of operators that runs in `parallelism` subtasks.
 
     moved: by subtask, the records read from and written to other vertices, of the latest attempt of each.
+    bytes_read: what all subtasks read from other vertices.
     attempts: how often the subtask that was started most often was started.
     task_managers: the ids of those that its subtasks ran on; a task that is short may find the same slot free twice.
     """
@@ -23,6 +24,7 @@ class Vertex:
     moved: tuple[tuple[int, int], ...]
     attempts: int
     task_managers: frozenset[str]
+    bytes_read: int = 0
 
     @property
     def records(self) -> int:
@@ -72,6 +74,7 @@ class FlinkRest:
             tuple((each["metrics"]["read-records"], each["metrics"]["write-records"]) for each in subtasks),
             1 + max(subtask["attempt"] for subtask in subtasks),
             frozenset(subtask["taskmanager-id"] for subtask in subtasks) - {"(unassigned)"},
+            sum(each["metrics"]["read-bytes"] for each in subtasks),
         )
 
     def failures(self, job: str) -> list[str]:

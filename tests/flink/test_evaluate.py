@@ -23,6 +23,7 @@ from tests.transforms.test_counters import metrics_of
 from transforms.counters import metric_names
 
 COUNT = 200_000
+MANY_BLOCKS = 200
 COUNT_OF_SLICED = 10_000
 ROWS_PER_GROUP = 4000
 SHIPPED = [name for name in benchmark_names() if name != "toy"]
@@ -36,10 +37,10 @@ def evaluate_corpus(output: Path, corpus: Corpus, *more: str) -> Run:
 
 
 def assert_work_was_shared(vertices: Iterable[Vertex]) -> None:
-    """Each vertex that moves more than a few records moves them in both of its subtasks."""
+    """Each vertex that moves more than a few blocks of records moves them in both of its subtasks."""
     vertices = list(vertices)
     assert {vertex.parallelism for vertex in vertices} == {2}
-    shares = {vertex.name: vertex.least_share() for vertex in vertices if vertex.records > COUNT // 100}
+    shares = {vertex.name: vertex.least_share() for vertex in vertices if vertex.records > MANY_BLOCKS}
     assert {name: share for name, share in shares.items() if share < 0.3} == {}
     assert any("{Read," in name for name in shares), "reading is among them"
     assert any("Score" in name for name in shares), "so is scoring"

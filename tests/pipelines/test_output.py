@@ -75,6 +75,7 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
         "ranking",
         "systems",
     ]
+    assert summary["fingerprint"]["samples"] == 40
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -162,3 +163,21 @@ def test_a_bucket_that_is_larger_than_the_memory_gives_the_same(monkeypatch: pyt
 @pytest.mark.parametrize(("wanted", "size"), [(1, 256), (3, 255), (100, 200), (256, 256), (1000, 1000)])
 def test_batches_are_multiples_of_what_a_benchmark_wants(wanted: int, size: int) -> None:
     assert samples_per_batch(wanted) == size
+
+
+def test_a_million_duplicates_are_never_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many times as many as fit into the memory that is allowed."""
+    monkeypatch.setattr(external_sort.sorted_on_disk.__wrapped__, "__defaults__", (100_000,))  # type: ignore[attr-defined]
+    record = encoded(0, 0, 1)
+    count = 20_000
+    blocks = (pack([(b"a", encoded(0, 0, number).to_bytes())]) for number in range(count))
+    do_fn = DeduplicateAndPair(NAMES)
+    do_fn.start_bundle()
+    tracemalloc.start()
+    duplicates = sum(
+        output.tag == "quarantine" for output in do_fn.process((0, blocks)) if isinstance(output, TaggedOutput)
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert duplicates == count
+    assert peak < 1_000_000 < count * len(record.to_bytes())

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import IO
 
 BYTES_IN_MEMORY = 64 << 20
+_BYTES_PER_ITEM = 150
+"""What an item takes in memory beside its bytes: a tuple and two objects."""
 
 _LENGTHS = struct.Struct("<QQ")
 
@@ -25,7 +27,7 @@ def sorted_on_disk(items: Iterable[Item], bytes_in_memory: int = BYTES_IN_MEMORY
         size = 0
         for item in items:
             held.append(item)
-            size += len(item[0]) + len(item[1])
+            size += len(item[0]) + len(item[1]) + _BYTES_PER_ITEM
             if size > bytes_in_memory:
                 runs.append(_spilled(sorted(held), files.enter_context(tempfile.TemporaryFile())))
                 held, size = [], 0

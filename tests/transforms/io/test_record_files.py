@@ -183,6 +183,7 @@ def test_few_items_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(external_sort, "_spilled", count)
     items = [(b"%03d" % (number * 37 % 100), b"x" * 7) for number in range(100)]
-    with sorted_on_disk(items, bytes_in_memory=95) as found:
+    of_ten = 10 * (3 + 7 + external_sort._BYTES_PER_ITEM)
+    with sorted_on_disk(items, bytes_in_memory=of_ten - 5) as found:
         assert list(found) == sorted(items)
     assert spilled == [10] * 10
