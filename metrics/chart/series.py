@@ -156,10 +156,14 @@ def _floats(values: Sequence[Scalar]) -> list[float]:
         held = [float(value) for value in values]  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         held = []
-    if len(held) == len(values) and all([-MAX_VALUE <= each <= MAX_VALUE for each in held]):  # noqa: C419 - faster
+    if len(held) == len(values) and (not held or _all_within_limits(held)):
         return held
     numbers = [number(value) for value in values]
     return [nan if each is None else each for each in numbers]
+
+
+def _all_within_limits(held: Sequence[float]) -> bool:
+    return _are_numbers(held) and min(held) >= -MAX_VALUE and max(held) <= MAX_VALUE
 
 
 def _are_numbers(values: Sequence[float]) -> bool:
