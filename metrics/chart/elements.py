@@ -28,7 +28,7 @@ from metrics.chart.options import ChartOptions
 from metrics.chart.records import BoxPlot, BoxPlotElement, ChartData, ImageSize, Point, Task, VisualElements, is_empty
 from metrics.chart.sample import ChartSample, TaskResults, without_class
 from metrics.chart.series import SUMMARY
-from metrics.chart.similarity import continuous_similarity
+from metrics.chart.similarity import Points, function_similarities
 from metrics.chart.task_score import TaskScore, listed, mean_score
 from metrics.chart.work import PAIR_OF_SERIES, assignment_steps, pair_steps
 from metrics.common.assignment import best_assignment
@@ -159,16 +159,22 @@ def _half_extent(element: BoxPlotElement) -> tuple[float, float]:
 
 
 def _line_scores(truths: Sequence[Sequence[Point]], predictions: Sequence[Sequence[Point]]) -> Array:
-    true_lines, predicted_lines = ([_sorted(_array(line)) for line in side] for side in (truths, predictions))
-    scores = np.zeros((len(true_lines), len(predicted_lines)))
-    for row, true_line in enumerate(true_lines):
-        for column, predicted_line in enumerate(predicted_lines):
-            scores[row, column] = continuous_similarity(true_line, predicted_line)
-    return scores
+    true_lines, predicted_lines = _lines(truths), _lines(predictions)
+    rows, columns = np.divmod(np.arange(len(truths) * len(predictions)), max(1, len(predictions)))
+    heights, widths = true_lines.counts[rows], predicted_lines.counts[columns]
+    scores = (heights == widths).astype(np.float64)
+    drawn = np.flatnonzero((heights > 0) & (widths > 0))
+    scores[(heights > 0) | (widths > 0)] = 0.0
+    scores[drawn] = function_similarities(true_lines, predicted_lines, rows[drawn], columns[drawn])
+    return np.asarray(scores.reshape(len(truths), len(predictions)), dtype=np.float64)
 
 
-def _sorted(points: Array) -> Array:
-    return points[np.argsort(points[:, 0], kind="stable")]
+def _lines(lines: Sequence[Sequence[Point]]) -> Points:
+    """Returns the points of the lines, each line sorted by x."""
+    counts = np.array([len(line) for line in lines], dtype=np.intp)
+    points = _array([point for line in lines for point in line])
+    points = points[np.lexsort((points[:, 0], np.repeat(np.arange(len(lines)), counts)))]
+    return Points(points[:, 0].copy(), points[:, 1].copy(), counts)
 
 
 def _array(points: Sequence[Point | BoxPlotElement]) -> Array:

@@ -1,6 +1,7 @@
 """The records of the chart benchmark: the outputs of tasks 1 to 7 as CHART-Infographics writes them.
 
 Boxes and points are in pixels, the values of data series in the units of the chart. Null is the same as absent.
+Records without lists cannot be part of a cycle, so the garbage collector does not look at them (gc=False).
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ Scalar = str | float | int | None
 OutputT = TypeVar("OutputT")
 
 
-class ImageSize(Struct, frozen=True):
+class ImageSize(Struct, frozen=True, gc=False):
     """Width and height of the chart image in pixels."""
 
     width: Size
     height: Size
 
 
-class Box(Struct, frozen=True):
+class Box(Struct, frozen=True, gc=False):
     """An upright box by its corner and its sides."""
 
     x0: Coordinate
@@ -38,7 +39,7 @@ class Box(Struct, frozen=True):
         return self.x0, self.y0, self.x0 + self.width, self.y0 + self.height
 
 
-class Point(Struct, frozen=True):
+class Point(Struct, frozen=True, gc=False):
     """A point in the image."""
 
     x: Coordinate
@@ -51,13 +52,13 @@ class Task(Struct, Generic[OutputT], frozen=True):
     output: OutputT | None = None
 
 
-class ChartClass(Struct, frozen=True):
+class ChartClass(Struct, frozen=True, gc=False):
     """Task 1: the class of the chart."""
 
     chart_type: str | None = None
 
 
-class TextBlock(Struct, frozen=True):
+class TextBlock(Struct, frozen=True, gc=False):
     """A block of text; its id links it to roles, ticks and legend pairs."""
 
     bb: Box
@@ -71,7 +72,7 @@ class TextBlocks(Struct, frozen=True):
     text_blocks: list[TextBlock] | None = None
 
 
-class TextRole(Struct, frozen=True):
+class TextRole(Struct, frozen=True, gc=False):
     """The role of the text block `id`."""
 
     id: Identifier = None
@@ -90,7 +91,7 @@ class PredictedTextRoles(TextRoles, frozen=True):
     text_blocks: Any = None
 
 
-class Tick(Struct, frozen=True):
+class Tick(Struct, frozen=True, gc=False):
     """A tick mark, and the id of the text block that is its label."""
 
     tick_pt: Point
@@ -110,7 +111,7 @@ class AxisAnalysis(Struct, frozen=True):
     axes: Axes | None = None
 
 
-class LegendPair(Struct, frozen=True):
+class LegendPair(Struct, frozen=True, gc=False):
     """The box of the graphical sample that the legend label `id` stands beside."""
 
     bb: Box
@@ -123,7 +124,7 @@ class Legend(Struct, frozen=True):
     legend_pairs: list[LegendPair] | None = None
 
 
-class BoxPlotElement(Struct, frozen=True):
+class BoxPlotElement(Struct, frozen=True, gc=False):
     """A line of a box plot, by a point on it; `_bb` has its extent."""
 
     x: Coordinate
@@ -131,7 +132,7 @@ class BoxPlotElement(Struct, frozen=True):
     bb: Box | None = msgspec.field(name="_bb", default=None)
 
 
-class BoxPlot(Struct, frozen=True):
+class BoxPlot(Struct, frozen=True, gc=False):
     """The five lines of a box plot."""
 
     first_quartile: BoxPlotElement | None = None
@@ -150,14 +151,14 @@ class VisualElements(Struct, frozen=True):
     scatter_points: list[Point | list[Point]] | None = msgspec.field(name="scatter points", default=None)
 
 
-class DataPoint(Struct, frozen=True):
+class DataPoint(Struct, frozen=True, gc=False):
     """A point of a data series: numbers, or text that holds a number; x may be a label."""
 
     x: Scalar = None
     y: Scalar = None
 
 
-class BoxSummary(Struct, frozen=True):
+class BoxSummary(Struct, frozen=True, gc=False):
     """The five numbers of a box plot."""
 
     first_quartile: Scalar = None

@@ -1,36 +1,95 @@
-"""How alike two data series of one kind are, 0 to 1, as the benchmark's metric6b paper defines it.
+"""How alike data series of one kind are, 0 to 1, as the benchmark's metric6b paper defines it; many pairs at once.
 
-Two empty series score 1, an empty one and another 0. Source: metric6b.tex of CHART-Synthetic, sections 1.1 to 1.3.
+Source: metric6b.tex of CHART-Synthetic, sections 1.1 to 1.3.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from metrics.chart.work import assignment_steps
-from metrics.common.assignment import best_assignment
-from metrics.common.budget import Budget
+from metrics.common.assignment import best_assignment_sums
 from metrics.common.geometry import Array
-from metrics.statistics.ratios import f_measure
+from metrics.common.segments import Indexes, segment_sums, starts_of, within
 
 # Below this share of unexplained variance 1 - r^2 has lost too many digits.
 SMALL_INDEPENDENCE = 1e-6
+# So many pairs of points are compared at once, which bounds the memory.
+MAX_CELLS = 1 << 17
 
 
-def matched_share(scores: Array, truth_count: int, prediction_count: int, budget: Budget) -> float:
-    """Returns the score sum of the best one-to-one assignment over the larger count.
+class Points(NamedTuple):
+    """The points of many series, one series after the other: x and y `[P]`, and how many each series has `[S]`."""
 
-    scores: `[N, M]`, 0 to 1; the counts are at least N, M and 1, and more where something cannot match at all.
-    That is 1 - cost / max(N, M) of the paper, whose padding costs 1.
+    x: Array
+    y: Array
+    counts: Indexes
+
+    @property
+    def starts(self) -> Indexes:
+        """Where the points of each series start, `[S]`."""
+        return starts_of(self.counts)
+
+
+class Cells(NamedTuple):
+    """Each point of a true series with each of a predicted one, for some pairs of series.
+
+    pairs: the pair of series of each cell. truths, predictions: the points, by their places among all points.
+    shorter, longer, upright: the sides of each table of cells, as `best_assignment_sums` reads them.
     """
-    budget.spend(assignment_steps(*scores.shape))
-    rows, columns = best_assignment(scores)
-    return min(1.0, float(scores[rows, columns].sum()) / max(truth_count, prediction_count))
+
+    pairs: Indexes
+    truths: Indexes
+    predictions: Indexes
+    shorter: Indexes
+    longer: Indexes
+    upright: npt.NDArray[np.bool_]
 
 
-def continuous_similarity(truth: Array, prediction: Array, released: bool = False) -> float:
-    """Returns the F of two functions given by points `[N, 2]` and `[M, 2]`, each sorted by x.
+def cells_of(truths: Points, predictions: Points, rows: Indexes, columns: Indexes) -> Iterator[tuple[slice, Cells]]:
+    """Yields the cells of the pairs of series (rows, columns), some pairs at a time; each series has points."""
+    heights, widths = truths.counts[rows], predictions.counts[columns]
+    true_starts, predicted_starts = truths.starts[rows], predictions.starts[columns]
+    sizes = heights * widths
+    ends = np.cumsum(sizes)
+    start = 0
+    while start < len(rows):
+        done = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, done + MAX_CELLS, side="right")))
+        part = slice(start, stop)
+        upright = heights[part] <= widths[part]
+        shorter, longer = np.minimum(heights[part], widths[part]), np.maximum(heights[part], widths[part])
+        pairs = np.repeat(np.arange(start, stop), sizes[part])
+        lines = np.repeat(within(shorter), np.repeat(longer, shorter))
+        others = within(np.repeat(longer, shorter))
+        is_upright = upright[pairs - start]
+        yield (
+            part,
+            Cells(
+                pairs,
+                true_starts[pairs] + np.where(is_upright, lines, others),
+                predicted_starts[pairs] + np.where(is_upright, others, lines),
+                shorter,
+                longer,
+                upright,
+            ),
+        )
+        start = stop
+
+
+def matched_sums(scores: Array, cells: Cells) -> Array:
+    """Returns the score sum of the best one-to-one assignment of each pair of series."""
+    return best_assignment_sums(scores, cells.shorter, cells.longer, cells.upright)
+
+
+def function_similarities(
+    truths: Points, predictions: Points, rows: Indexes, columns: Indexes, released: bool = False
+) -> Array:
+    """Returns the F of the two functions of each pair (rows, columns), given by points sorted by x, one at least.
 
         recall(P, G) = sum of w_i (1 - min(1, |v_i - I(P, u_i)| / (|v_i| + eps))) / sum of w_i
 
@@ -39,49 +98,142 @@ def continuous_similarity(truth: Array, prediction: Array, released: bool = Fals
     Where the weights sum to 0, as for one point, they are equal. Where |v_i| + eps is 0, an exact value has no error;
     released, every value has the error 1 there, so that a line of zeros scores 0 with itself.
     """
-    if not len(truth) or not len(prediction):
-        return float(len(truth) == len(prediction))
-    epsilon = float(np.ptp(truth[:, 1])) / 100
-    precision = _recall(truth, prediction, epsilon, released)
-    recall = _recall(prediction, truth, epsilon, released)
-    return f_measure(precision, recall) or 0.0
+    if not len(rows):
+        return np.zeros(0)
+    drawn = truths.counts > 0
+    starts = truths.starts[drawn]
+    ranges = np.zeros(len(drawn))
+    ranges[drawn] = np.maximum.reduceat(truths.y, starts) - np.minimum.reduceat(truths.y, starts)
+    epsilons = (ranges / 100)[rows]
+    precision = _recalls(truths, predictions, rows, columns, epsilons, released)
+    recall = _recalls(predictions, truths, columns, rows, epsilons, released)
+    both = (precision > 0) & (recall > 0)
+    return np.divide(2 * precision * recall, precision + recall, out=np.zeros(len(rows)), where=both)
 
 
-def _recall(found: Array, wanted: Array, epsilon: float, released: bool) -> float:
-    x, y = wanted[:, 0], wanted[:, 1]
+def _recalls(
+    found: Points, wanted: Points, found_in: Indexes, wanted_in: Indexes, epsilons: Array, released: bool
+) -> Array:
+    weights, totals = _weights(wanted)
+    counts = wanted.counts[wanted_in]
+    points = np.repeat(wanted.starts[wanted_in], counts) + within(counts)
+    y = wanted.y[points]
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        gaps = np.abs(y - np.interp(x, found[:, 0], found[:, 1]))
-        errors = gaps / (np.abs(y) + epsilon)
+        gaps = np.abs(y - _interpolated(found, found_in, wanted, wanted_in, points))
+        errors = gaps / (np.abs(y) + np.repeat(epsilons, counts))
     if not released:
         errors[gaps == 0] = 0.0
     scores = np.where(errors < 1, 1 - errors, 0.0)
-    edges = np.concatenate((x[:1], x, x[-1:]))
-    weights = (edges[2:] - edges[:-2]) / 2
-    total = weights.sum()
-    return float((scores * weights).sum() / total) if total > 0 else float(scores.mean())
+    weighted, total = segment_sums(scores * weights[points], counts), totals[wanted_in]
+    means = segment_sums(scores, counts) / counts
+    return np.divide(weighted, total, out=means, where=total > 0)
 
 
-def point_set_scores(truth: Array, prediction: Array, gamma: float) -> Array:
-    """Returns 1 - min(1, d / gamma) for each point of `[N, 2]` and `[M, 2]`, `[N, M]`; N is at least 1.
+def _weights(points: Points) -> tuple[Array, Array]:
+    """Returns half the way from the point before to the point behind, `[P]`, and its sum over each series, `[S]`."""
+    drawn = points.counts > 0
+    first = points.starts[drawn]
+    before, behind = np.roll(points.x, 1), np.roll(points.x, -1)
+    last = first + points.counts[drawn] - 1
+    before[first], behind[last] = points.x[first], points.x[last]
+    weights = (behind - before) / 2
+    return weights, segment_sums(weights, points.counts)
+
+
+def _interpolated(found: Points, found_in: Indexes, wanted: Points, wanted_in: Indexes, points: Indexes) -> Array:
+    """Returns the y of the found functions at the x of the wanted points, as `np.interp` computes it."""
+    counts = wanted.counts[wanted_in]
+    starts, wanted_starts = found.starts, wanted.starts
+    lefts = np.empty(len(points), dtype=np.intp)
+    place = 0
+    for line, other in zip(found_in.tolist(), wanted_in.tolist(), strict=True):
+        start, other_start = int(starts[line]), int(wanted_starts[other])
+        count = int(wanted.counts[other])
+        lefts[place : place + count] = (
+            start
+            - 1
+            + found.x[start : start + int(found.counts[line])].searchsorted(
+                wanted.x[other_start : other_start + count], side="right"
+            )
+        )
+        place += count
+    first = np.repeat(starts[found_in], counts)
+    last = first + np.repeat(found.counts[found_in], counts) - 1
+    inside = (lefts >= first) & (lefts < last)
+    left = np.clip(lefts, first, last)
+    right = np.minimum(left + 1, last)
+    x = wanted.x[points]
+    slopes = (found.y[right] - found.y[left]) / (found.x[right] - found.x[left])
+    values = slopes * (x - found.x[left]) + found.y[left]
+    return np.where(inside & (found.x[left] != x), values, found.y[left])
+
+
+class PointSets(NamedTuple):
+    """What the Mahalanobis distance needs of each true point set, `[S]`; independence 0 where there is no inverse.
+
+    x, y: the points in axes where the distance is the Euclidean one, `[P]`.
+    """
+
+    centre_x: Array
+    centre_y: Array
+    spread_x: Array
+    spread_y: Array
+    correlation: Array
+    independence: Array
+    x: Array
+    y: Array
+
+    @classmethod
+    def of(cls, points: Points) -> PointSets:
+        """Returns this of the point sets, each of which has a point."""
+        shapes = np.zeros((6, len(points.counts)))
+        whitened = np.zeros((len(points.x), 2))
+        for number, (start, count) in enumerate(zip(points.starts.tolist(), points.counts.tolist(), strict=True)):
+            part = slice(start, start + count)
+            if not count:
+                continue
+            shapes[:, number] = _shape(np.column_stack((points.x[part], points.y[part])), whitened[part])
+        centre_x, centre_y, spread_x, spread_y, correlation, independence = shapes
+        return cls(centre_x, centre_y, spread_x, spread_y, correlation, independence, whitened[:, 0], whitened[:, 1])
+
+
+def _shape(truth: Array, whitened: Array) -> tuple[float, ...]:
+    """Returns centre, spread, correlation and independence of `[N, 2]`, and writes its whitened points."""
+    centre = truth.mean(axis=0)
+    deviations = truth - centre
+    spread = np.sqrt((deviations**2).sum(axis=0) / max(1, len(truth) - 1))
+    if not (bool((np.ptp(truth, axis=0) > 0).all()) and bool((spread > 0).all())):
+        return (*centre, 1.0, 1.0, 1.0, 0.0)
+    standardised = deviations / spread
+    correlation = float(standardised.prod(axis=1).sum() / (len(truth) - 1))
+    independence = _independence(truth, standardised, spread, correlation)
+    if independence <= 0:
+        return (*centre, 1.0, 1.0, 1.0, 0.0)
+    whitened[:, 0] = standardised[:, 0]
+    whitened[:, 1] = (standardised[:, 1] - correlation * standardised[:, 0]) / np.sqrt(independence)
+    return (*centre, *spread, correlation, independence)
+
+
+def point_scores(
+    sets: PointSets, truths: Points, predictions: Points, series: Indexes, cells: Cells, gamma: float
+) -> Array:
+    """Returns 1 - min(1, d / gamma) of each cell; `series` is the true series of each cell.
 
     d is the Mahalanobis distance under the covariance of the ground truth (ddof 1). Where that has no inverse, since
     there are too few points or they lie on a line as far as their own rounding tells, the score is 1 for equal
     points, else 0.
     """
-    centre = truth.mean(axis=0)
-    deviations = truth - centre
-    spread = np.sqrt((deviations**2).sum(axis=0) / max(1, len(truth) - 1))
-    varied = bool((np.ptp(truth, axis=0) > 0).all()) and bool((spread > 0).all())
-    correlation = float((deviations / spread).prod(axis=1).sum() / (len(truth) - 1)) if varied else 1.0
-    independence = _independence(truth, deviations / spread, spread, correlation) if varied else 0.0
-    if independence <= 0:
-        equal = (truth[:, None, :] == prediction[None, :, :]).all(axis=2)
-        return np.asarray(equal, dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        true_points = _whitened(deviations / spread, correlation, independence)
-        predicted_points = _whitened((prediction - centre) / spread, correlation, independence)
-        distances = cdist(true_points, predicted_points) / gamma
-    return np.where(distances < 1, 1 - distances, 0.0)
+    x, y = predictions.x[cells.predictions], predictions.y[cells.predictions]
+    correlation, independence = sets.correlation[series], sets.independence[series]
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        standard_x = (x - sets.centre_x[series]) / sets.spread_x[series]
+        standard_y = (y - sets.centre_y[series]) / sets.spread_y[series]
+        whitened_y = (standard_y - correlation * standard_x) / np.sqrt(independence)
+        gaps_x, gaps_y = sets.x[cells.truths] - standard_x, sets.y[cells.truths] - whitened_y
+        distances = np.sqrt(gaps_x * gaps_x + gaps_y * gaps_y) / gamma
+    scores = np.where(distances < 1, 1 - distances, 0.0)
+    equal = (truths.x[cells.truths] == x) & (truths.y[cells.truths] == y)
+    return np.where(independence > 0, scores, equal)
 
 
 def _independence(truth: Array, standardised: Array, spread: Array, correlation: float) -> float:
@@ -114,25 +266,26 @@ def released_point_set_scores(truth: Array, prediction: Array, gamma: float) -> 
     return np.where(distances < 1, 1 - distances, 0.0)
 
 
-def _whitened(points: Array, correlation: float, independence: float) -> Array:
-    """Returns standardised points in axes where the Mahalanobis distance is the Euclidean one."""
-    independent = (points[:, 1] - correlation * points[:, 0]) / np.sqrt(independence)
-    return np.column_stack((points[:, 0], independent))
+def value_spreads(values: Points) -> Array:
+    """Returns the standard deviation (ddof 1) of y in each series; 0 where the values are equal, or fewer than two."""
+    spreads = np.zeros(len(values.counts))
+    starts = values.starts
+    for count in np.unique(values.counts).tolist():
+        if count < 2:
+            continue
+        series = np.flatnonzero(values.counts == count)
+        table = values.y[starts[series][:, None] + np.arange(count)[None, :]]
+        varied = table.min(axis=1) < table.max(axis=1)
+        spreads[series] = np.where(varied, table.std(axis=1, ddof=1), 0.0)
+    return spreads
 
 
-def value_spread(values: Array) -> float:
-    """Returns the standard deviation (ddof 1) of `[N]`; 0 where the values are equal, or fewer than two."""
-    return float(values.std(ddof=1)) if len(values) > 1 and values.min() < values.max() else 0.0
+def value_scores(truths: Array, predictions: Array, spreads: Array, gamma: float) -> Array:
+    """Returns 1 - min(1, |dy| / spread / gamma) of each pair of values `[N]`; NaN scores 0.
 
-
-def value_scores(truth: Array, prediction: Array, spread: float, gamma: float) -> Array:
-    """Returns 1 - min(1, |dy| / spread / gamma) for each value of `[N]` and `[M]`, `[N, M]`; NaN scores 0.
-
-    spread is that of the ground truth. Where it is 0, equal values score 1, others 0.
+    spreads: those of the ground truth. Where one is 0, equal values score 1, others 0.
     """
-    gaps = np.abs(truth[:, None] - prediction[None, :])
-    if spread <= 0:
-        return np.asarray(gaps == 0, dtype=np.float64)
-    with np.errstate(over="ignore"):
-        distances = gaps / spread / gamma
-    return np.where(distances < 1, 1 - distances, 0.0)
+    gaps = np.abs(truths - predictions)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        distances = gaps / spreads / gamma
+    return np.where(spreads > 0, np.where(distances < 1, 1 - distances, 0.0), gaps == 0)

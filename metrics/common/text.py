@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
-from rapidfuzz.process import cdist
+from rapidfuzz.process import cdist, cpdist
 
 
 def truncated(text: str, length: int) -> str:
@@ -46,3 +46,16 @@ def normalised_edit_distances(first: Sequence[str], second: Sequence[str]) -> np
     second_lengths = np.array([len(text) for text in second])
     longer = np.maximum(np.maximum(first_lengths[:, None], second_lengths[None, :]), 1)
     return np.asarray(edits / longer, dtype=np.float64)
+
+
+def paired_edit_distances(first: Sequence[str], second: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Returns the edit distance of each text of `first` to that of `second` at its place, normalised as above, `[N]`.
+
+    >>> paired_edit_distances(["abcd", ""], ["ab", ""]).tolist()
+    [0.5, 0.0]
+    """
+    if not first:
+        return np.zeros(0)
+    edits = cpdist(first, second, scorer=Levenshtein.distance, dtype=np.uint32)
+    lengths = np.array([list(map(len, first)), list(map(len, second))])
+    return np.asarray(edits / np.maximum(lengths.max(axis=0), 1), dtype=np.float64)

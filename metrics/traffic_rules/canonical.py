@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-DEEPEST = 16
-LARGEST = 1000
+MAX_DEPTH = 16
+MAX_VALUES = 1000
 
-_CHARACTERS_PER_STEP = 1000
+CHARACTERS_PER_STEP = 1000
 
 
 class NotComparable(Exception):
@@ -31,7 +31,7 @@ def canonical(value: Any, spend: Callable[[int], None]) -> str:
 
     Raises NotComparable where the value nests more than 16 deep, holds more than 1,000 values, or is not JSON.
     """
-    return _Writer(spend).write(value, DEEPEST)
+    return _Writer(spend).write(value, MAX_DEPTH)
 
 
 class _Writer:
@@ -39,11 +39,11 @@ class _Writer:
 
     def __init__(self, spend: Callable[[int], None]) -> None:
         self._spend = spend
-        self._left = LARGEST
+        self._left = MAX_VALUES
 
     def write(self, value: Any, depth: int) -> str:
         if isinstance(value, str):
-            self._spend(1 + len(value) // _CHARACTERS_PER_STEP)
+            self._spend(1 + len(value) // CHARACTERS_PER_STEP)
             return f"s{len(value)}:{value}"
         self._spend(1)
         if value is None:
@@ -53,7 +53,7 @@ class _Writer:
         if isinstance(value, (int, float)):
             return _number(value)
         if not depth:
-            raise NotComparable(f"it nests more than {DEEPEST} deep")
+            raise NotComparable(f"it nests more than {MAX_DEPTH} deep")
         if isinstance(value, list):
             self._count(len(value))
             return f"[{''.join(sorted({self.write(item, depth - 1) for item in value}))}]"
@@ -68,7 +68,7 @@ class _Writer:
     def _count(self, values: int) -> None:
         self._left -= values
         if self._left < 0:
-            raise NotComparable(f"it holds more than {LARGEST} values")
+            raise NotComparable(f"it holds more than {MAX_VALUES} values")
 
 
 def _number(value: int | float) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -20,8 +18,7 @@ MAX_NAME_LENGTH = 80
 _MAX_VALUE_LENGTH = 200
 
 
-@dataclass(frozen=True, slots=True)
-class WrongProperty:
+class WrongProperty(msgspec.Struct, frozen=True):
     """One property that a paired prediction got wrong.
 
     fault: `different` where both sides have it with other values, `absent` where only the true rule has it,
@@ -62,20 +59,26 @@ def property_statistics(true: Sequence[Rule], faults: Sequence[Sequence[WrongPro
     the rule is paired with none, in neither. property_extra[NAME] counts predictions that have the property where
     their true rule does not; names that no true rule of the sample has are all one, "(other)".
     """
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     known = {name for rule in true for name in rule.values}
     for rule, wrong in zip(true, faults, strict=True):
-        counts.update(_statistic("true", name) for name in rule.values)
+        _count(counts, "true", rule.values)
         if wrong is None:
             continue
+        if not wrong:
+            _count(counts, "right", rule.values)
+            continue
         bad = {fault.name for fault in wrong}
-        counts.update(_statistic("right", name) for name in rule.values if name not in bad)
-        counts.update(_statistic(fault.fault, fault.name if fault.name in known else OTHER) for fault in wrong)
-    return dict(counts)
+        _count(counts, "right", [name for name in rule.values if name not in bad])
+        for fault in wrong:
+            _count(counts, fault.fault, [fault.name if fault.name in known else OTHER])
+    return counts
 
 
-def _statistic(kind: str, name: str) -> str:
-    return f"property_{kind}[{truncated(name, MAX_NAME_LENGTH)}]"
+def _count(counts: dict[str, int], kind: str, names: Iterable[str]) -> None:
+    for name in names:
+        statistic = f"property_{kind}[{truncated(name, MAX_NAME_LENGTH)}]"
+        counts[statistic] = counts.get(statistic, 0) + 1
 
 
 def _text(value: Any) -> str:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
+
+import msgspec
 
 from metrics.benchmark import RejectedRecord, Side
 from metrics.common.budget import Budget
-from metrics.traffic_rules.canonical import NotComparable, canonical
+from metrics.traffic_rules.canonical import CHARACTERS_PER_STEP, NotComparable, canonical
 from metrics.traffic_rules.records import GroundTruth, PredictedRule, Prediction, TrueRule
 
 MAX_RULES = 500
 MAX_PROPERTIES = 64
 MAX_EDGES = 10_000
 
+# Numbers and lists up to here are compared as they are.
+MAX_SIMPLE = 1 << 53
+MAX_SIMPLE_LIST = 8
+
 _SHOWN = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One rule of either side.
 
     name: the id of a true rule; of a predicted rule, the id that it matches, or None.
@@ -34,7 +38,7 @@ class Rule:
     properties: dict[str, int]
     distinct: frozenset[int]
     values: dict[str, Any]
-    centerlines: tuple[str, ...]
+    centerlines: list[str]
 
 
 class Sample:
@@ -46,7 +50,7 @@ class Sample:
     def __init__(self, budget: Budget, ignored: Collection[str] = ()) -> None:
         self.budget = budget
         self.ignored = ignored
-        self._numbers: dict[tuple[str, str], int] = {}
+        self._numbers: dict[tuple[str, Hashable], int] = {}
         self._names: dict[str, str] = {}
 
     def number(self, name: str, value: Any) -> int:
@@ -54,7 +58,28 @@ class Sample:
 
         Raises NotComparable where the value has no canonical form.
         """
-        return self._numbers.setdefault((name, canonical(value, self.budget.spend)), len(self._numbers))
+        key = self._simple_key(value)
+        if key is None:
+            key = ("canonical", canonical(value, self.budget.spend))
+        return self._numbers.setdefault((name, key), len(self._numbers))
+
+    def _simple_key(self, value: Any) -> Hashable:
+        """Returns what equals that of another value where the values are equal; None where it takes a canonical text.
+
+        Such are texts, numbers without a fraction that no others share a hash with, and short lists of texts.
+        """
+        if isinstance(value, str):
+            self.budget.spend(1 + len(value) // CHARACTERS_PER_STEP)
+            return value
+        if isinstance(value, list) and len(value) <= MAX_SIMPLE_LIST and all(isinstance(item, str) for item in value):
+            self.budget.spend(1 + sum([1 + len(item) // CHARACTERS_PER_STEP for item in value]))
+            return frozenset(value)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and -MAX_SIMPLE < value < MAX_SIMPLE:
+            if value != int(value):
+                return None
+            self.budget.spend(1)
+            return int(value)
+        return None
 
     def name(self, name: str | int | None) -> str | None:
         """Returns the text of a rule's name, the same object for the same name, so that comparing two is cheap."""
@@ -67,15 +92,16 @@ class Sample:
 def true_rules(truth: GroundTruth, sample: Sample) -> list[Rule]:
     """Returns the rules of the ground truth, in order, without the ignored properties.
 
-    Raises RejectedRecord where an id stands there twice, or where the record is beyond the limits.
+    Raises RejectedRecord where an id is duplicated, or where the record is beyond the limits.
     """
     rules = _rules(truth.rules, [rule.id for rule in truth.rules], sample, "ground_truth")
-    twice = [name for name, count in Counter(rule.name for rule in rules).items() if count > 1]
-    if twice:
+    names = [rule.name for rule in rules]
+    if len(set(names)) < len(names):
+        name = next(name for name, count in Counter(names).items() if count > 1)
         raise RejectedRecord(
-            "ground_truth", f"rules: the id {_shown(twice[0])} stands there twice; give every rule an id of its own"
+            "ground_truth", f"rules: the id {_shown(name)} is duplicated; give every rule an id of its own"
         )
-    return [replace(rule, centerlines=tuple(dict.fromkeys(rule.centerlines))) for rule in rules]
+    return rules
 
 
 def predicted_rules(prediction: Prediction | None, sample: Sample) -> list[Rule]:
@@ -115,7 +141,9 @@ def _rule(rule: TrueRule | PredictedRule, name: str | None, sample: Sample, side
             properties[key] = sample.number(key, value)
         except NotComparable as error:
             raise RejectedRecord(side, f"{where}.properties: {_shown(key)} cannot be compared: {error}") from error
-    lines = tuple(str(line) for line in rule.centerlines or ())
+    lines = [str(line) for line in rule.centerlines or ()]
+    if side == "ground_truth":
+        lines = list(dict.fromkeys(lines))
     return Rule(name, properties, frozenset(properties.values()), values, lines)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from metrics.traffic_rules.rules import Rule
 
@@ -12,8 +12,7 @@ Edge = tuple[str, str]
 """(id of a true rule, centerline)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True):
     """What was right, of what was predicted and of what is true."""
 
     right: int
@@ -22,9 +21,16 @@ class Counts:
 
 
 def _common(true: Iterable[Hashable], predicted: Iterable[Hashable]) -> Counts:
-    true_counts, predicted_counts = Counter(true), Counter(predicted)
-    right = sum(min(count, true_counts[item]) for item, count in predicted_counts.items())
-    return Counts(right, predicted_counts.total(), true_counts.total())
+    true_items, predicted_items = list(true), list(predicted)
+    left: dict[Hashable, int] = {}
+    for item in true_items:
+        left[item] = left.get(item, 0) + 1
+    right = 0
+    for item in predicted_items:
+        if left.get(item):
+            left[item] -= 1
+            right += 1
+    return Counts(right, len(predicted_items), len(true_items))
 
 
 def rule_extraction(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:

@@ -181,7 +181,7 @@ def rejection(truth: Any, predicted: Any) -> RejectedRecord:
 def test_ids_must_be_unique() -> None:
     rejected = rejection([{"id": 1, "properties": {}}, {"id": "1", "properties": {}}], [])
     assert rejected.side == "ground_truth"
-    assert rejected.message == "rules: the id '1' stands there twice; give every rule an id of its own"
+    assert rejected.message == "rules: the id '1' is duplicated; give every rule an id of its own"
 
 
 def test_more_than_can_be_scored_is_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.traffic_rules.canonical import DEEPEST, LARGEST, NotComparable
+from metrics.traffic_rules.canonical import MAX_DEPTH, MAX_VALUES, NotComparable
 from metrics.traffic_rules.canonical import canonical as canonical_within
 from tests.metrics.traffic_rules.oracle import same
 
@@ -78,18 +78,23 @@ def test_every_value_equals_itself(value: Any) -> None:
 
 
 def test_depth_is_bounded() -> None:
-    assert canonical(_nested(DEEPEST)) == canonical(_nested(DEEPEST))
+    assert canonical(_nested(MAX_DEPTH)) == canonical(_nested(MAX_DEPTH))
     with pytest.raises(NotComparable, match="more than 16 deep"):
-        canonical(_nested(DEEPEST + 1))
+        canonical(_nested(MAX_DEPTH + 1))
     with pytest.raises(NotComparable, match="more than 16 deep"):
         canonical(_nested(100_000))
 
 
 def test_size_is_bounded() -> None:
-    canonical(list(range(LARGEST)))
-    canonical([[*range(LARGEST - 1)]])
-    canonical({str(n): n for n in range(LARGEST)})
-    for too_many in ([*range(LARGEST + 1)], [[*range(LARGEST)]], {"a": [*range(LARGEST)]}, [1, [*range(LARGEST - 1)]]):
+    canonical(list(range(MAX_VALUES)))
+    canonical([[*range(MAX_VALUES - 1)]])
+    canonical({str(n): n for n in range(MAX_VALUES)})
+    for too_many in (
+        [*range(MAX_VALUES + 1)],
+        [[*range(MAX_VALUES)]],
+        {"a": [*range(MAX_VALUES)]},
+        [1, [*range(MAX_VALUES - 1)]],
+    ):
         with pytest.raises(NotComparable, match=r"more than 1000 values"):
             canonical(too_many)
 
