@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,8 +50,11 @@ class Overlaps:
         return 2 * self.common / (self.truths.areas[self.rows] + self.detections.areas[self.columns])
 
 
-def measure(truths: Regions, detections: Regions, budget: Budget) -> Overlaps:
+def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget]) -> Overlaps:
     """Returns the overlaps of all pairs, of polygons where both sides have them and of upright rectangles otherwise.
+
+    Both sides may hold the regions of several figures, one after the other, each with a budget; only regions of one
+    figure are paired.
 
     sigma = common / area of the ground truth; tau = common / area of the detection (Wolf and Jolion 2006).
 
@@ -59,15 +63,21 @@ def measure(truths: Regions, detections: Regions, budget: Budget) -> Overlaps:
 
     Raises TooManyOverlaps above a million pairs of rectangles, or four million pairs of corners of polygons.
     """
-    budget.spend(len(truths) * len(detections) // 200)
-    rows, columns = _touching(truths, detections)
-    budget.spend(len(rows))
+    truth_counts, detection_counts = (np.bincount(side.owners, minlength=len(budgets)) for side in (truths, detections))
+    charge(budgets, truth_counts * detection_counts // 200)
+    if len(budgets) == 1:
+        rows, columns = _touching(truths, detections)
+    else:
+        rows, columns = _touching_within_figures(truths, detections, truth_counts, detection_counts)
+    figures = truths.owners[rows]
+    pairs = np.bincount(figures, minlength=len(budgets))
+    charge(budgets, pairs)
     if truths.polygons is not None and detections.polygons is not None:
-        corner_pairs = int((truths.sizes[rows] * detections.sizes[columns]).sum())
-        if corner_pairs > MAX_CORNER_PAIRS:
-            raise TooManyOverlaps(f"{corner_pairs} pairs of corners to intersect, at most {MAX_CORNER_PAIRS}")
-        budget.spend(_STEPS_PER_CROSSING * len(rows) + corner_pairs // 4)
-        budget.spend(_STEPS_PER_CROSSING * crossings(truths, detections, rows, columns))
+        corner_pairs = _sums(truths.sizes[rows] * detections.sizes[columns], figures, len(budgets))
+        if corner_pairs.max() > MAX_CORNER_PAIRS:
+            raise TooManyOverlaps(f"{corner_pairs.max()} pairs of corners to intersect, at most {MAX_CORNER_PAIRS}")
+        charge(budgets, _STEPS_PER_CROSSING * pairs + corner_pairs // 4)
+        charge(budgets, _STEPS_PER_CROSSING * crossings(truths, detections, rows, columns, len(budgets)))
         with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
             common = shapely.area(shapely.intersection(truths.polygons[rows], detections.polygons[columns]))
     else:
@@ -85,20 +95,32 @@ def measure(truths: Regions, detections: Regions, budget: Budget) -> Overlaps:
     )
 
 
-def crossings(truths: Regions, detections: Regions, rows: IntArray, columns: IntArray) -> int:
-    """Returns in how many places the sides of the pairs' polygons may cross: where boxes around two sides meet.
+def charge(budgets: Sequence[Budget], steps: IntArray) -> None:
+    """Spends each figure's steps, int [F]; raises OutOfBudget for the first figure whose budget they exceed."""
+    for budget, count in zip(budgets, steps.tolist(), strict=True):
+        budget.spend(count)
+
+
+def _sums(numbers: IntArray, figures: IntArray, count: int) -> IntArray:
+    """Returns the sum of the numbers of each figure, int [count]."""
+    sums: IntArray = np.bincount(figures, weights=numbers, minlength=count).astype(np.intp)
+    return sums
+
+
+def crossings(truths: Regions, detections: Regions, rows: IntArray, columns: IntArray, figures: int = 1) -> IntArray:
+    """Returns by figure in how many places the sides of the pairs' polygons may cross: where boxes around two meet.
 
     Of small polygons it is not worth counting: there every two sides may.
     """
     corner_pairs = truths.sizes[rows] * detections.sizes[columns]
     large = corner_pairs > _CORNER_PAIRS_NOT_COUNTED
-    count = int(corner_pairs[~large].sum()) // _STEPS_PER_CROSSING
+    count = _sums(np.where(large, 0, corner_pairs), truths.owners[rows], figures) // _STEPS_PER_CROSSING
     if not large.any():
         return count
     rows, columns = rows[large], columns[large]
     sides, other_sides = _side_boxes(truths, rows), _side_boxes(detections, columns)
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-        count += int(np.count_nonzero(_meet(sides[row], other_sides[column])))
+        count[truths.owners[row]] += int(np.count_nonzero(_meet(sides[row], other_sides[column])))
     return count
 
 
@@ -147,6 +169,21 @@ def _touching(truths: Regions, detections: Regions) -> tuple[IntArray, IntArray]
         return found[0]
     empty = np.empty(0, dtype=np.intp)
     return np.concatenate([empty, *(rows for rows, _ in found)]), np.concatenate([empty, *(cols for _, cols in found)])
+
+
+def _touching_within_figures(
+    truths: Regions, detections: Regions, truth_counts: IntArray, detection_counts: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Returns the same as `_touching` for each of several figures, which have few regions."""
+    partners = detection_counts[truths.owners]  # [G], how many detections may face each ground-truth region
+    rows = np.repeat(np.arange(len(truths)), partners)
+    first_detections = np.cumsum(detection_counts) - detection_counts
+    shifts = first_detections[truths.owners] - (np.cumsum(partners) - partners)
+    columns = np.arange(len(rows)) + np.repeat(shifts, partners)
+    some, others = _reach(truths)[rows], _reach(detections)[columns]
+    meet = (some[:, :2] < others[:, 2:]) & (others[:, :2] < some[:, 2:])
+    kept = meet[:, 0] & meet[:, 1]
+    return rows[kept], columns[kept]
 
 
 def _meet(some: FloatArray, others: FloatArray) -> BoolArray:

@@ -53,6 +53,7 @@ class Regions:
     sizes: int [N], how many corners each polygon has.
     areas, diagonals: float [N]; centres: float [N, 2], under the geometry asked for.
     dropped: the positions left out, each with the reason.
+    owners: int [N], to which figure of a group each region belongs, in order.
     """
 
     positions: IntArray
@@ -65,6 +66,7 @@ class Regions:
     centres: FloatArray
     diagonals: FloatArray
     dropped: dict[int, str]
+    owners: IntArray
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -74,7 +76,7 @@ class Regions:
         if self.polygons is None:
             return self
         sizes = shapely.get_num_coordinates(self.polygons)
-        return _rectangles(self.positions, shapely.get_coordinates(self.polygons), sizes)
+        return _rectangles(self.positions, shapely.get_coordinates(self.polygons), sizes, self.owners)
 
     def without_bad(self, good: BoolArray, reason: str) -> Regions:
         """The regions that are `good`, bool [N]; the others are dropped for a reason."""
@@ -91,34 +93,46 @@ class Regions:
             centres=self.centres[good],
             diagonals=self.diagonals[good],
             dropped=dict.fromkeys(self.positions[~good].tolist(), reason),
+            owners=self.owners[good],
         )
 
 
-def locate(records: Sequence[Located], positions: Sequence[int], geometry: Geometry) -> Regions:
+def locate(
+    records: Sequence[Located], positions: Sequence[int], geometry: Geometry, owners: IntArray | None = None
+) -> Regions:
     """Returns the regions at `positions` of `records`, each of which has `points` or a `box`.
+
+    `owners` says to which figure of a group each belongs; None: all to one.
 
     A region without area is dropped, as there is no share of it to cover. Under `polygon` a polygon that is not
     valid and simple (its sides cross or touch) is dropped too, as the Python DetEval in common use does; under
     `rectangle` the smallest rectangle around its points counts.
     """
-    shapes = [_corners(records[position]) for position in positions]
-    sizes = np.array([len(shape) for shape in shapes], dtype=np.intp)
-    coordinates = np.array(list(itertools.chain.from_iterable(shapes)), dtype=np.float64).reshape(-1, 2)
+    coordinates, sizes = _corners([records[position] for position in positions])
     where = np.array(positions, dtype=np.intp)
+    figures = np.zeros(len(where), dtype=np.intp) if owners is None else owners
     if geometry == "polygon":
-        return _polygons(where, coordinates, sizes)
-    rectangles = _rectangles(where, coordinates, sizes)
+        return _polygons(where, coordinates, sizes, figures)
+    rectangles = _rectangles(where, coordinates, sizes, figures)
     return rectangles.without_bad(rectangles.areas > 0, "it has no area")
 
 
-def _corners(region: Located) -> list[Point]:
-    if region.points is not None:
-        return region.points
-    x1, y1, x2, y2 = region.box or (0.0, 0.0, 0.0, 0.0)
-    return [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
+def _corners(regions: Sequence[Located]) -> tuple[FloatArray, IntArray]:
+    """Returns the corners of all regions, float [sum of sizes, 2], and how many each has, int [N]."""
+    numbers: list[float] = []
+    sizes: list[int] = []
+    for region in regions:
+        if region.points is not None:
+            sizes.append(len(region.points))
+            numbers.extend(itertools.chain.from_iterable(region.points))
+        else:
+            x1, y1, x2, y2 = region.box or (0.0, 0.0, 0.0, 0.0)
+            sizes.append(4)
+            numbers += (x1, y1, x2, y1, x2, y2, x1, y2)
+    return np.array(numbers, dtype=np.float64).reshape(-1, 2), np.array(sizes, dtype=np.intp)
 
 
-def _rectangles(positions: IntArray, coordinates: FloatArray, sizes: IntArray) -> Regions:
+def _rectangles(positions: IntArray, coordinates: FloatArray, sizes: IntArray, owners: IntArray) -> Regions:
     """Returns the rectangles around `coordinates` [sum of sizes, 2], the corners of one region after the other's."""
     boxes, other_boxes, angles = _upright(coordinates, sizes)
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
@@ -133,17 +147,17 @@ def _rectangles(positions: IntArray, coordinates: FloatArray, sizes: IntArray) -
         centres=(boxes[:, :2] + boxes[:, 2:]) / 2,
         diagonals=np.hypot(width, height),
         dropped={},
+        owners=owners,
     )
 
 
-def _polygons(positions: IntArray, coordinates: FloatArray, sizes: IntArray) -> Regions:
+def _polygons(positions: IntArray, coordinates: FloatArray, sizes: IntArray, owners: IntArray) -> Regions:
     """Returns the polygons with the corners `coordinates` [sum of sizes, 2], without the bad ones."""
-    owners = np.repeat(np.arange(len(sizes)), sizes)
     boxes = _bounds(coordinates, sizes)
     polygons = np.empty(0, dtype=object)
     centres = np.empty((0, 2))
     if len(sizes):
-        polygons = shapely.polygons(shapely.linearrings(coordinates, indices=owners))
+        polygons = shapely.polygons(shapely.linearrings(coordinates, indices=np.repeat(np.arange(len(sizes)), sizes)))
         centres = np.add.reduceat(coordinates, np.cumsum(sizes) - sizes) / sizes[:, None]
     regions = Regions(
         positions=positions,
@@ -156,6 +170,7 @@ def _polygons(positions: IntArray, coordinates: FloatArray, sizes: IntArray) -> 
         centres=centres,
         diagonals=np.hypot(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]),
         dropped={},
+        owners=owners,
     )
     with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
         good = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (regions.areas > 0)
@@ -189,11 +204,49 @@ def _upright(coordinates: FloatArray, sizes: IntArray) -> tuple[FloatArray, Floa
         is_turned = np.zeros(len(sizes), dtype=np.bool_)
         is_turned[turned] = True
         mine = is_turned[owners]
-        outlines = shapely.linestrings(coordinates[mine], indices=(np.cumsum(is_turned) - 1)[owners[mine]])
-        boxes[turned], angles[turned] = turn(shapely.convex_hull(outlines))
+        boxes[turned], angles[turned] = _turned(coordinates[mine], sizes[turned])
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     half = (boxes[:, 2:] - boxes[:, :2])[:, ::-1] / 2
     return boxes, np.hstack((centres - half, centres + half)), angles
+
+
+def _turned(coordinates: FloatArray, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Does `turn` for the hulls of regions with these corners; clearly convex quadrangles are their own hulls."""
+    boxes, angles = np.zeros((len(sizes), 4)), np.zeros(len(sizes))
+    starts = np.cumsum(sizes) - sizes
+    four = np.flatnonzero(sizes == 4)
+    rings, convex = hulls_of_quadrangles(coordinates[starts[four][:, None] + np.arange(4)])
+    if convex.any():
+        boxes[four[convex]], angles[four[convex]] = _turn_rings(rings[convex])
+    others = np.ones(len(sizes), dtype=np.bool_)
+    others[four[convex]] = False
+    if others.any():
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        mine = others[owners]
+        outlines = shapely.linestrings(coordinates[mine], indices=(np.cumsum(others) - 1)[owners[mine]])
+        boxes[others], angles[others] = turn(shapely.convex_hull(outlines))
+    return boxes, angles
+
+
+def hulls_of_quadrangles(corners: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Returns the closed rings of quadrangles float [N, 4, 2] as GEOS writes their hulls, and which are clearly convex.
+
+    A ring begins at the lowest, then leftmost corner and runs clockwise. Where all turns go one way, by more than they
+    may be rounded, a quadrangle is convex; of any other the ring means nothing.
+    """
+    sides = np.roll(corners, -1, axis=1) - corners
+    following = np.roll(sides, -1, axis=1)
+    one, other = sides[..., 0] * following[..., 1], sides[..., 1] * following[..., 0]
+    cross = one - other
+    clear = np.abs(cross) > 1e-9 * (np.abs(one) + np.abs(other)) + 1e-200
+    clockwise: BoolArray = np.all(cross < 0, axis=1)
+    convex: BoolArray = np.all(clear, axis=1) & (clockwise | np.all(cross > 0, axis=1))
+    x, y = corners[..., 0], corners[..., 1]
+    lowest = y == y.min(axis=1, keepdims=True)
+    first = np.argmin(np.where(lowest, x, np.inf), axis=1)
+    steps = np.where(clockwise[:, None], np.arange(5), -np.arange(5))
+    rings = corners[np.arange(len(corners))[:, None], (first[:, None] + steps) % 4]
+    return rings, convex
 
 
 def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:

@@ -14,7 +14,15 @@ from metrics.common.budget import Budget, OutOfBudget
 from metrics.figure_text import regions as regions_module
 from metrics.figure_text.overlaps import crossings, measure
 from metrics.figure_text.records import PredictedRegion
-from metrics.figure_text.regions import FloatArray, Geometry, Regions, best_side, locate, turn
+from metrics.figure_text.regions import (
+    FloatArray,
+    Geometry,
+    Regions,
+    best_side,
+    hulls_of_quadrangles,
+    locate,
+    turn,
+)
 
 Corners = list[tuple[float, float]]
 
@@ -33,7 +41,7 @@ def located(*shapes: Corners, geometry: Geometry = "rectangle") -> Regions:
 
 def shares(truth: Corners, detection: Corners, geometry: Geometry = "rectangle") -> tuple[float, float]:
     """Returns (sigma, tau) of the one pair."""
-    overlaps = measure(located(truth, geometry=geometry), located(detection, geometry=geometry), Budget(10**9))
+    overlaps = measure(located(truth, geometry=geometry), located(detection, geometry=geometry), [Budget(10**9)])
     return (float(overlaps.sigma[0]), float(overlaps.tau[0])) if len(overlaps) else (0.0, 0.0)
 
 
@@ -140,7 +148,7 @@ class TestDropped:
     def test_any_points_are_kept_or_named(self, shapes: list[Corners], geometry: Geometry) -> None:
         regions = located(*shapes, geometry=geometry)
         assert sorted([*regions.positions.tolist(), *regions.dropped]) == list(range(len(shapes)))
-        overlaps = measure(regions, regions, Budget(10**9))
+        overlaps = measure(regions, regions, [Budget(10**9)])
         assert np.isfinite(overlaps.sigma).all()
         assert np.isfinite(overlaps.tau).all()
 
@@ -189,10 +197,30 @@ class TestCrossings:
         far = located([(x + 5000, y) for x, y in across], geometry="polygon")
         assert crossings(pair[0], far, one, one) == 0
         with pytest.raises(OutOfBudget):
-            measure(*pair, Budget(96 * 96 * 20))
+            measure(*pair, [Budget(96 * 96 * 20)])
 
     def test_small_polygons_are_not_worth_counting(self) -> None:
         square = located(rectangle(0, 0, 2, 2, 0), geometry="polygon")
         one = np.array([0])
         assert crossings(square, square, one, one) == 0
         assert crossings(square, square, np.zeros(100, dtype=np.intp), np.zeros(100, dtype=np.intp)) == 80
+
+
+quadrangles = st.lists(st.lists(st.tuples(*[st.integers(-9, 9)] * 2), min_size=4, max_size=4), min_size=1, max_size=6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(quadrangles, st.sampled_from([1.0, 0.1, 1e-3, 1e6]))
+def test_clearly_convex_quadrangles_are_their_own_hulls(corners: list[list[tuple[int, int]]], scale: float) -> None:
+    points = np.array(corners, dtype=np.float64) * scale
+    rings, convex = hulls_of_quadrangles(points)
+    hulls = shapely.convex_hull(shapely.linestrings(points))
+    for n in np.flatnonzero(convex):
+        assert np.array_equal(shapely.get_coordinates(hulls[n]), rings[n])
+    # Whole numbers are exact, so all that are convex are found.
+    if scale == 1.0:
+        strictly = [
+            shapely.get_num_coordinates(hull) == 5 and shapely.is_simple(shapely.linearrings(shape))
+            for hull, shape in zip(hulls, points, strict=True)
+        ]
+        assert convex.tolist() == strictly
