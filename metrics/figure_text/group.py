@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.common.budget import Budget
+from metrics.figure_text.arrays import BoolArray, IntArray
 from metrics.figure_text.deteval import Group, Matching, Rules, match
 from metrics.figure_text.figure import Figure
 from metrics.figure_text.options import FigureTextOptions
-from metrics.figure_text.overlaps import Overlaps, charge, measure
+from metrics.figure_text.overlaps import Limits, Overlaps, charge, measure
 from metrics.figure_text.records import PredictedRegion, TruthRegion
-from metrics.figure_text.regions import MAX_SIDES_TRIED, BoolArray, IntArray, Located, Regions, locate
+from metrics.figure_text.regions import MAX_SIDES_TRIED, Located, Regions, locate
 from metrics.figure_text.spotting import Choices, Pairing, agree, spot, text_numbers
 
 MAX_GROUP_REGIONS = 2_000
@@ -123,7 +124,10 @@ def score_group(jobs: Sequence[Job], options: FigureTextOptions, rules: Rules) -
     detected_records: list[PredictedRegion] = [jobs[f].figure.predictions[p] for f, p in _places(detection_side)]
     _charge_locating(jobs, truth_side, truth_records, detection_side, detected_records, options)
     overlaps = measure(
-        _located(truth_records, truth_side, options), _located(detected_records, detection_side, options), budgets
+        _located(truth_records, truth_side, options),
+        _located(detected_records, detection_side, options),
+        budgets,
+        Limits(options.sigma_threshold, options.tau_threshold, options.agreement_overlap),
     )
     counts = _counting(jobs, truth_side, truth_records, overlaps)
     sizes = [job.choices for job in jobs]

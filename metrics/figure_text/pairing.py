@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from metrics.common.budget import Budget
-from metrics.figure_text.regions import BoolArray, FloatArray, IntArray
+from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
 
 _PAIRS_PER_STEP = 4
 

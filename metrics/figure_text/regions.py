@@ -17,11 +17,9 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
+from metrics.figure_text.quadrangles import areas_of_rings, hulls_of_quadrangles
 from metrics.figure_text.records import Box, Point
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
 
 Geometry = Literal["rectangle", "polygon"]
 
@@ -43,15 +41,58 @@ class Located(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Outlines:
+    """The polygons of N regions, made where they are needed.
+
+    corners: float [sum of sizes, 2], as they were written; sizes: int [N].
+    convex: bool [N], the clearly convex quadrangles; rings: float [N, 5, 2], theirs as `hulls_of_quadrangles` returns.
+    made: object [N], shapely polygons, None where there is none yet.
+    """
+
+    corners: FloatArray
+    sizes: IntArray
+    convex: BoolArray
+    rings: FloatArray
+    made: NDArray[np.object_]
+
+    @staticmethod
+    def of(corners: FloatArray, sizes: IntArray) -> Outlines:
+        """Returns the outlines with these corners, without any polygon."""
+        convex, rings = np.zeros(len(sizes), dtype=np.bool_), np.zeros((len(sizes), 5, 2))
+        four = np.flatnonzero(sizes == 4)
+        if four.size:
+            starts = np.cumsum(sizes) - sizes
+            rings[four], convex[four] = hulls_of_quadrangles(corners[starts[four][:, None] + np.arange(4)])
+        return Outlines(corners, sizes, convex, rings, np.full(len(sizes), None))
+
+    def only(self, good: BoolArray) -> Outlines:
+        """The outlines that are `good`, bool [N]."""
+        corners = self.corners[np.repeat(good, self.sizes)]
+        return Outlines(corners, self.sizes[good], self.convex[good], self.rings[good], self.made[good])
+
+    def polygons(self, numbers: IntArray) -> NDArray[np.object_]:
+        """Returns the polygons of some regions."""
+        wanted = np.zeros(len(self.sizes), dtype=np.bool_)
+        wanted[numbers] = True
+        wanted &= np.array([polygon is None for polygon in self.made], dtype=np.bool_)
+        if wanted.any():
+            owners = np.repeat(np.cumsum(wanted) - 1, np.where(wanted, self.sizes, 0))
+            rings = shapely.linearrings(self.corners[np.repeat(wanted, self.sizes)], indices=owners)
+            self.made[wanted] = shapely.polygons(rings)
+        return self.made[numbers]
+
+
+@dataclass(frozen=True, slots=True)
 class Regions:
     """N regions with an area above 0; `positions` says where in the record each stood.
 
     boxes: float [N, 4], as x1, y1, x2, y2: the rectangles turned upright or, of polygons, the bounding boxes.
     other_boxes: float [N, 4], the rectangles turned by a further 90 degrees about the centre; of polygons, `boxes`.
     angles: float [N], the angle in radians, within 45 degrees of 0, by which a rectangle was turned.
-    polygons: object [N], shapely polygons; None under the geometry `rectangle`.
+    outlines: the polygons; None under the geometry `rectangle`.
     sizes: int [N], how many corners each polygon has.
-    areas, diagonals: float [N]; centres: float [N, 2], under the geometry asked for.
+    areas, diagonals: float [N]; centres: float [N, 2], under the geometry asked for. The area of a clearly convex
+    quadrangle may be rounded otherwise than by GEOS.
     dropped: the positions left out, each with the reason.
     owners: int [N], to which figure of a group each region belongs, in order.
     """
@@ -60,7 +101,7 @@ class Regions:
     boxes: FloatArray
     other_boxes: FloatArray
     angles: FloatArray
-    polygons: NDArray[np.object_] | None
+    outlines: Outlines | None
     sizes: IntArray
     areas: FloatArray
     centres: FloatArray
@@ -73,10 +114,9 @@ class Regions:
 
     def as_rectangles(self) -> Regions:
         """The same regions under the geometry `rectangle`, even those whose rectangle has no area."""
-        if self.polygons is None:
+        if self.outlines is None:
             return self
-        sizes = shapely.get_num_coordinates(self.polygons)
-        return _rectangles(self.positions, shapely.get_coordinates(self.polygons), sizes, self.owners)
+        return _rectangles(self.positions, self.outlines.corners, self.sizes, self.owners)
 
     def without_bad(self, good: BoolArray, reason: str) -> Regions:
         """The regions that are `good`, bool [N]; the others are dropped for a reason."""
@@ -87,7 +127,7 @@ class Regions:
             boxes=self.boxes[good],
             other_boxes=self.other_boxes[good],
             angles=self.angles[good],
-            polygons=None if self.polygons is None else self.polygons[good],
+            outlines=None if self.outlines is None else self.outlines.only(good),
             sizes=self.sizes[good],
             areas=self.areas[good],
             centres=self.centres[good],
@@ -141,7 +181,7 @@ def _rectangles(positions: IntArray, coordinates: FloatArray, sizes: IntArray, o
         boxes=boxes,
         other_boxes=other_boxes,
         angles=angles,
-        polygons=None,
+        outlines=None,
         sizes=sizes,
         areas=width * height,
         centres=(boxes[:, :2] + boxes[:, 2:]) / 2,
@@ -154,26 +194,31 @@ def _rectangles(positions: IntArray, coordinates: FloatArray, sizes: IntArray, o
 def _polygons(positions: IntArray, coordinates: FloatArray, sizes: IntArray, owners: IntArray) -> Regions:
     """Returns the polygons with the corners `coordinates` [sum of sizes, 2], without the bad ones."""
     boxes = _bounds(coordinates, sizes)
-    polygons = np.empty(0, dtype=object)
+    outlines = Outlines.of(coordinates, sizes)
+    areas = areas_of_rings(outlines.rings)
+    good = outlines.convex.copy()
+    others = np.flatnonzero(~outlines.convex)
+    if others.size:
+        polygons = outlines.polygons(others)
+        areas[others] = shapely.area(polygons)
+        with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
+            good[others] = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (areas[others] > 0)
     centres = np.empty((0, 2))
     if len(sizes):
-        polygons = shapely.polygons(shapely.linearrings(coordinates, indices=np.repeat(np.arange(len(sizes)), sizes)))
         centres = np.add.reduceat(coordinates, np.cumsum(sizes) - sizes) / sizes[:, None]
     regions = Regions(
         positions=positions,
         boxes=boxes,
         other_boxes=boxes,
         angles=np.zeros(len(sizes)),
-        polygons=polygons,
+        outlines=outlines,
         sizes=sizes,
-        areas=shapely.area(polygons),
+        areas=areas,
         centres=centres,
         diagonals=np.hypot(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]),
         dropped={},
         owners=owners,
     )
-    with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
-        good = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (regions.areas > 0)
     return regions.without_bad(good, "its sides cross or touch, or it has no area")
 
 
@@ -226,27 +271,6 @@ def _turned(coordinates: FloatArray, sizes: IntArray) -> tuple[FloatArray, Float
         outlines = shapely.linestrings(coordinates[mine], indices=(np.cumsum(others) - 1)[owners[mine]])
         boxes[others], angles[others] = turn(shapely.convex_hull(outlines))
     return boxes, angles
-
-
-def hulls_of_quadrangles(corners: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Returns the closed rings of quadrangles float [N, 4, 2] as GEOS writes their hulls, and which are clearly convex.
-
-    A ring begins at the lowest, then leftmost corner and runs clockwise. Where all turns go one way, by more than they
-    may be rounded, a quadrangle is convex; of any other the ring means nothing.
-    """
-    sides = np.roll(corners, -1, axis=1) - corners
-    following = np.roll(sides, -1, axis=1)
-    one, other = sides[..., 0] * following[..., 1], sides[..., 1] * following[..., 0]
-    cross = one - other
-    clear = np.abs(cross) > 1e-9 * (np.abs(one) + np.abs(other)) + 1e-200
-    clockwise: BoolArray = np.all(cross < 0, axis=1)
-    convex: BoolArray = np.all(clear, axis=1) & (clockwise | np.all(cross > 0, axis=1))
-    x, y = corners[..., 0], corners[..., 1]
-    lowest = y == y.min(axis=1, keepdims=True)
-    first = np.argmin(np.where(lowest, x, np.inf), axis=1)
-    steps = np.where(clockwise[:, None], np.arange(5), -np.arange(5))
-    rings = corners[np.arange(len(corners))[:, None], (first[:, None] + steps) % 4]
-    return rings, convex
 
 
 def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:

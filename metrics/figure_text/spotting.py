@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.common.budget import Budget
+from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
 from metrics.figure_text.overlaps import Overlaps, measure, pair_boxes
 from metrics.figure_text.pairing import pair_up
-from metrics.figure_text.regions import BoolArray, FloatArray, IntArray
 
 PairList = list[tuple[int, int]]
 
@@ -71,7 +71,7 @@ def spot(
     """
     given = np.zeros(len(budgets), dtype=np.bool_)
     given[overlaps.detections.owners[texts[1] >= 0]] = True
-    if overlaps.truths.polygons is not None and given.any():
+    if overlaps.truths.outlines is not None and given.any():
         charged = [budget if has else Budget(_UNLIMITED) for budget, has in zip(budgets, given, strict=True)]
         overlaps = measure(overlaps.truths.as_rectangles(), overlaps.detections.as_rectangles(), charged)
     candidates = np.flatnonzero(texts[0][overlaps.rows] == texts[1][overlaps.columns])

@@ -12,17 +12,10 @@ from hypothesis import strategies as st
 
 from metrics.common.budget import Budget, OutOfBudget
 from metrics.figure_text import regions as regions_module
+from metrics.figure_text.arrays import FloatArray
 from metrics.figure_text.overlaps import crossings, measure
 from metrics.figure_text.records import PredictedRegion
-from metrics.figure_text.regions import (
-    FloatArray,
-    Geometry,
-    Regions,
-    best_side,
-    hulls_of_quadrangles,
-    locate,
-    turn,
-)
+from metrics.figure_text.regions import Geometry, Regions, best_side, locate, turn
 
 Corners = list[tuple[float, float]]
 
@@ -204,23 +197,3 @@ class TestCrossings:
         one = np.array([0])
         assert crossings(square, square, one, one) == 0
         assert crossings(square, square, np.zeros(100, dtype=np.intp), np.zeros(100, dtype=np.intp)) == 80
-
-
-quadrangles = st.lists(st.lists(st.tuples(*[st.integers(-9, 9)] * 2), min_size=4, max_size=4), min_size=1, max_size=6)
-
-
-@settings(max_examples=200, deadline=None)
-@given(quadrangles, st.sampled_from([1.0, 0.1, 1e-3, 1e6]))
-def test_clearly_convex_quadrangles_are_their_own_hulls(corners: list[list[tuple[int, int]]], scale: float) -> None:
-    points = np.array(corners, dtype=np.float64) * scale
-    rings, convex = hulls_of_quadrangles(points)
-    hulls = shapely.convex_hull(shapely.linestrings(points))
-    for n in np.flatnonzero(convex):
-        assert np.array_equal(shapely.get_coordinates(hulls[n]), rings[n])
-    # Whole numbers are exact, so all that are convex are found.
-    if scale == 1.0:
-        strictly = [
-            shapely.get_num_coordinates(hull) == 5 and shapely.is_simple(shapely.linearrings(shape))
-            for hull, shape in zip(hulls, points, strict=True)
-        ]
-        assert convex.tolist() == strictly
