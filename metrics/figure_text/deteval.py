@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
 from metrics.figure_text.overlaps import Overlaps
-from metrics.figure_text.regions import BoolArray, FloatArray, IntArray
 
 FARTHEST_CENTRES = 1.0
 

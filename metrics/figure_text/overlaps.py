@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import shapely
 
 from metrics.common.budget import Budget
-from metrics.figure_text.regions import BoolArray, FloatArray, IntArray, Regions
+from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
+from metrics.figure_text.quadrangles import areas_in_common
+from metrics.figure_text.regions import Outlines, Regions
 
 MAX_PAIRS = 1_000_000
 MAX_CORNER_PAIRS = 4_000_000
@@ -16,6 +19,8 @@ MAX_CORNER_PAIRS = 4_000_000
 _CELLS_AT_ONCE = 2_000_000
 _STEPS_PER_CROSSING = 20
 _CORNER_PAIRS_NOT_COUNTED = 64
+_NEAR = 2e-4
+"""Shares so close to a limit are measured by GEOS; sums of shares are compared with 4 decimals."""
 
 
 class TooManyOverlaps(Exception):
@@ -30,6 +35,8 @@ class Overlaps:
     common: float [P], the area in common.
     sigma, tau: float [P], the shares of the ground-truth and of the detected region that are covered.
     dice: float [P], 2 common / (area of one + area of the other).
+
+    Shares that decide nothing may be off by a few millionths, see `measure`.
     """
 
     truths: Regions
@@ -39,66 +46,149 @@ class Overlaps:
     common: FloatArray
     sigma: FloatArray
     tau: FloatArray
+    dice: FloatArray
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
-    def dice(self) -> FloatArray:
-        """2 common / (area of one + area of the other), float [P]."""
-        return 2 * self.common / (self.truths.areas[self.rows] + self.detections.areas[self.columns])
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The thresholds with which shares are compared, and what sums of sigma and tau are."""
+
+    sigma: float
+    tau: float
+    dice: float
 
 
-def measure(truths: Regions, detections: Regions, budget: Budget) -> Overlaps:
+def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget], limits: Limits | None = None) -> Overlaps:
     """Returns the overlaps of all pairs, of polygons where both sides have them and of upright rectangles otherwise.
+
+    Both sides may hold the regions of several figures, one after the other, each with a budget; only regions of one
+    figure are paired.
 
     sigma = common / area of the ground truth; tau = common / area of the detection (Wolf and Jolion 2006).
 
     Spends a step for each pair whose boxes meet and for every 200 that do not; of polygons also 20 for each pair, one
     for every 4 pairs of corners, and 20 for each place where sides of the two may cross.
 
+    With `limits`, clearly convex quadrangles are intersected here rather than by GEOS, as long as the shares are not
+    near a limit and no sum or order of shares decides; so every comparison comes out as with the shares by GEOS.
+
     Raises TooManyOverlaps above a million pairs of rectangles, or four million pairs of corners of polygons.
     """
-    budget.spend(len(truths) * len(detections) // 200)
-    rows, columns = _touching(truths, detections)
-    budget.spend(len(rows))
-    if truths.polygons is not None and detections.polygons is not None:
-        corner_pairs = int((truths.sizes[rows] * detections.sizes[columns]).sum())
-        if corner_pairs > MAX_CORNER_PAIRS:
-            raise TooManyOverlaps(f"{corner_pairs} pairs of corners to intersect, at most {MAX_CORNER_PAIRS}")
-        budget.spend(_STEPS_PER_CROSSING * len(rows) + corner_pairs // 4)
-        budget.spend(_STEPS_PER_CROSSING * crossings(truths, detections, rows, columns))
-        with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
-            common = shapely.area(shapely.intersection(truths.polygons[rows], detections.polygons[columns]))
+    truth_counts, detection_counts = (np.bincount(side.owners, minlength=len(budgets)) for side in (truths, detections))
+    charge(budgets, truth_counts * detection_counts // 200)
+    if len(budgets) == 1:
+        rows, columns = _touching(truths, detections)
+    else:
+        rows, columns = _touching_within_figures(truths, detections, truth_counts, detection_counts)
+    figures = truths.owners[rows]
+    pairs = np.bincount(figures, minlength=len(budgets))
+    charge(budgets, pairs)
+    if truths.outlines is not None and detections.outlines is not None:
+        corner_pairs = _sums(truths.sizes[rows] * detections.sizes[columns], figures, len(budgets))
+        if corner_pairs.max() > MAX_CORNER_PAIRS:
+            raise TooManyOverlaps(f"{corner_pairs.max()} pairs of corners to intersect, at most {MAX_CORNER_PAIRS}")
+        charge(budgets, _STEPS_PER_CROSSING * pairs + corner_pairs // 4)
+        charge(budgets, _STEPS_PER_CROSSING * crossings(truths, detections, rows, columns, len(budgets)))
+        common, areas, other_areas = _polygons_in_common(
+            truths, detections, truths.outlines, detections.outlines, rows, columns, limits
+        )
     else:
         common = rectangles_in_common(truths, detections, rows, columns)
+        areas, other_areas = truths.areas[rows], detections.areas[columns]
     kept = common > 0
-    rows, columns, common = rows[kept], columns[kept], common[kept]
+    common, areas, other_areas = common[kept], areas[kept], other_areas[kept]
     return Overlaps(
         truths=truths,
         detections=detections,
-        rows=rows,
-        columns=columns,
+        rows=rows[kept],
+        columns=columns[kept],
         common=common,
-        sigma=common / truths.areas[rows],
-        tau=common / detections.areas[columns],
+        sigma=common / areas,
+        tau=common / other_areas,
+        dice=2 * common / (areas + other_areas),
     )
 
 
-def crossings(truths: Regions, detections: Regions, rows: IntArray, columns: IntArray) -> int:
-    """Returns in how many places the sides of the pairs' polygons may cross: where boxes around two sides meet.
+def _polygons_in_common(
+    truths: Regions,
+    detections: Regions,
+    outlines: Outlines,
+    other_outlines: Outlines,
+    rows: IntArray,
+    columns: IntArray,
+    limits: Limits | None,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Returns the areas that the polygons of the pairs have in common and the areas of both, float [P] each."""
+    common, areas, other_areas = np.zeros(len(rows)), truths.areas[rows], detections.areas[columns]
+
+    def measure_exactly(pairs: IntArray) -> None:
+        some, others = outlines.polygons(rows[pairs]), other_outlines.polygons(columns[pairs])
+        with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
+            common[pairs] = shapely.area(shapely.intersection(some, others))
+        areas[pairs], other_areas[pairs] = shapely.area(some), shapely.area(others)
+
+    exact = np.ones(len(rows), dtype=np.bool_)
+    if limits is not None:
+        convex = np.flatnonzero(outlines.convex[rows] & other_outlines.convex[columns])
+        common[convex], beyond_doubt = areas_in_common(
+            outlines.rings[rows[convex]], other_outlines.rings[columns[convex]]
+        )
+        exact[convex] = ~beyond_doubt
+    measure_exactly(np.flatnonzero(exact))
+    if limits is not None:
+        measure_exactly(np.flatnonzero(~exact & _decisive(rows, columns, common, areas, other_areas, limits)))
+    return common, areas, other_areas
+
+
+def _decisive(
+    rows: IntArray, columns: IntArray, common: FloatArray, areas: FloatArray, other_areas: FloatArray, limits: Limits
+) -> BoolArray:
+    """Says of which pairs, bool [P], the exact shares decide: near a limit, in a sum, or in the order of pairs."""
+    sigma, tau, dice = common / areas, common / other_areas, 2 * common / (areas + other_areas)
+    decisive = (np.abs(sigma - limits.sigma) < _NEAR) | (np.abs(tau - limits.tau) < _NEAR)
+    decisive |= np.abs(dice - limits.dice) < _NEAR
+    agreeing = dice > limits.dice - _NEAR
+    for regions, share, gate, limit, gate_limit in (
+        (rows, sigma, tau, limits.sigma, limits.tau),
+        (columns, tau, sigma, limits.tau, limits.sigma),
+    ):
+        gated = gate > gate_limit - _NEAR
+        total = np.bincount(regions, weights=np.where(gated, share, 0.0))
+        summed = (np.bincount(regions, weights=gated) >= 2) & (total > limit - 0.01)
+        competing = np.bincount(regions, weights=agreeing) >= 2
+        decisive |= summed[regions] | (competing[regions] & agreeing)
+    return decisive
+
+
+def charge(budgets: Sequence[Budget], steps: IntArray) -> None:
+    """Spends each figure's steps, int [F]; raises OutOfBudget for the first figure whose budget they exceed."""
+    for budget, count in zip(budgets, steps.tolist(), strict=True):
+        budget.spend(count)
+
+
+def _sums(numbers: IntArray, figures: IntArray, count: int) -> IntArray:
+    """Returns the sum of the numbers of each figure, int [count]."""
+    sums: IntArray = np.bincount(figures, weights=numbers, minlength=count).astype(np.intp)
+    return sums
+
+
+def crossings(truths: Regions, detections: Regions, rows: IntArray, columns: IntArray, figures: int = 1) -> IntArray:
+    """Returns by figure in how many places the sides of the pairs' polygons may cross: where boxes around two meet.
 
     Of small polygons it is not worth counting: there every two sides may.
     """
     corner_pairs = truths.sizes[rows] * detections.sizes[columns]
     large = corner_pairs > _CORNER_PAIRS_NOT_COUNTED
-    count = int(corner_pairs[~large].sum()) // _STEPS_PER_CROSSING
+    count = _sums(np.where(large, 0, corner_pairs), truths.owners[rows], figures) // _STEPS_PER_CROSSING
     if not large.any():
         return count
     rows, columns = rows[large], columns[large]
     sides, other_sides = _side_boxes(truths, rows), _side_boxes(detections, columns)
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-        count += int(np.count_nonzero(_meet(sides[row], other_sides[column])))
+        count[truths.owners[row]] += int(np.count_nonzero(_meet(sides[row], other_sides[column])))
     return count
 
 
@@ -106,7 +196,8 @@ def _side_boxes(regions: Regions, numbers: IntArray) -> dict[int, FloatArray]:
     """Returns the bounding boxes of the sides of some polygons, float [M, 4] each, widened a little where flat."""
     boxes = {}
     for number in np.unique(numbers).tolist():
-        corners = shapely.get_coordinates((regions.polygons if regions.polygons is not None else [])[number])
+        assert regions.outlines is not None
+        corners = shapely.get_coordinates(regions.outlines.polygons(np.array([number])))
         low, high = np.minimum(corners[:-1], corners[1:]), np.maximum(corners[:-1], corners[1:])
         boxes[number] = np.hstack((low, np.nextafter(high, np.inf)))
     return boxes
@@ -147,6 +238,21 @@ def _touching(truths: Regions, detections: Regions) -> tuple[IntArray, IntArray]
         return found[0]
     empty = np.empty(0, dtype=np.intp)
     return np.concatenate([empty, *(rows for rows, _ in found)]), np.concatenate([empty, *(cols for _, cols in found)])
+
+
+def _touching_within_figures(
+    truths: Regions, detections: Regions, truth_counts: IntArray, detection_counts: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Returns the same as `_touching` for each of several figures, which have few regions."""
+    partners = detection_counts[truths.owners]  # [G], how many detections may face each ground-truth region
+    rows = np.repeat(np.arange(len(truths)), partners)
+    first_detections = np.cumsum(detection_counts) - detection_counts
+    shifts = first_detections[truths.owners] - (np.cumsum(partners) - partners)
+    columns = np.arange(len(rows)) + np.repeat(shifts, partners)
+    some, others = _reach(truths)[rows], _reach(detections)[columns]
+    meet = (some[:, :2] < others[:, 2:]) & (others[:, :2] < some[:, 2:])
+    kept = meet[:, 0] & meet[:, 1]
+    return rows[kept], columns[kept]
 
 
 def _meet(some: FloatArray, others: FloatArray) -> BoolArray:

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from metrics.common.budget import Budget
-from metrics.figure_text.regions import BoolArray, FloatArray, IntArray
+from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
 
 _PAIRS_PER_STEP = 4
 
 
-def pair_up(rows: IntArray, columns: IntArray, scores: FloatArray, allowed: BoolArray, budget: Budget) -> BoolArray:
+def pair_up(
+    rows: IntArray,
+    columns: IntArray,
+    scores: FloatArray,
+    allowed: BoolArray,
+    budgets: Sequence[Budget],
+    figures: IntArray | None = None,
+    choices: Sequence[int] | None = None,
+) -> BoolArray:
     """Returns which of P pairs (row, column) are chosen, bool [S, P], for each of S choices of `allowed` pairs.
 
     Each row and each column is used at most once, and as many pairs as possible are chosen. Among pairings of that
     size those with high `scores` are tried first.
+
+    figures: int [P], to which figure of a group a pair belongs (None: all to one). Each has a budget, and of the
+    choices only its first `choices` (None: all).
 
     Spends a step for every 4 pairs that are looked at.
     """
@@ -29,10 +40,12 @@ def pair_up(rows: IntArray, columns: IntArray, scores: FloatArray, allowed: Bool
     contested = np.flatnonzero(~alone)
     if contested.size:
         contested = contested[np.lexsort((columns[contested], -scores[contested], rows[contested]))]
-        for n in range(len(allowed)):
-            budget.spend(len(contested) // _PAIRS_PER_STEP)
-            pairs = contested[allowed[n, contested]]
-            chosen[n, _largest(rows, columns, pairs, budget)] = True
+        owners = np.zeros(len(rows), dtype=np.intp) if figures is None else figures
+        for part in np.split(contested, np.flatnonzero(np.diff(owners[contested])) + 1):
+            figure = int(owners[part[0]])
+            for n in range(len(allowed) if choices is None else choices[figure]):
+                budgets[figure].spend(len(part) // _PAIRS_PER_STEP)
+                chosen[n, _largest(rows, columns, part[allowed[n, part]], budgets[figure])] = True
     return chosen
 
 

@@ -17,11 +17,9 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
+from metrics.figure_text.quadrangles import areas_of_rings, hulls_of_quadrangles
 from metrics.figure_text.records import Box, Point
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
 
 Geometry = Literal["rectangle", "polygon"]
 
@@ -43,38 +41,82 @@ class Located(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Outlines:
+    """The polygons of N regions, made where they are needed.
+
+    corners: float [sum of sizes, 2], as they were written; sizes: int [N].
+    convex: bool [N], the clearly convex quadrangles; rings: float [N, 5, 2], theirs as `hulls_of_quadrangles` returns.
+    made: object [N], shapely polygons, None where there is none yet.
+    """
+
+    corners: FloatArray
+    sizes: IntArray
+    convex: BoolArray
+    rings: FloatArray
+    made: NDArray[np.object_]
+
+    @staticmethod
+    def of(corners: FloatArray, sizes: IntArray) -> Outlines:
+        """Returns the outlines with these corners, without any polygon."""
+        convex, rings = np.zeros(len(sizes), dtype=np.bool_), np.zeros((len(sizes), 5, 2))
+        four = np.flatnonzero(sizes == 4)
+        if four.size:
+            starts = np.cumsum(sizes) - sizes
+            rings[four], convex[four] = hulls_of_quadrangles(corners[starts[four][:, None] + np.arange(4)])
+        return Outlines(corners, sizes, convex, rings, np.full(len(sizes), None))
+
+    def only(self, good: BoolArray) -> Outlines:
+        """The outlines that are `good`, bool [N]."""
+        corners = self.corners[np.repeat(good, self.sizes)]
+        return Outlines(corners, self.sizes[good], self.convex[good], self.rings[good], self.made[good])
+
+    def polygons(self, numbers: IntArray) -> NDArray[np.object_]:
+        """Returns the polygons of some regions."""
+        wanted = np.zeros(len(self.sizes), dtype=np.bool_)
+        wanted[numbers] = True
+        wanted &= np.array([polygon is None for polygon in self.made], dtype=np.bool_)
+        if wanted.any():
+            owners = np.repeat(np.cumsum(wanted) - 1, np.where(wanted, self.sizes, 0))
+            rings = shapely.linearrings(self.corners[np.repeat(wanted, self.sizes)], indices=owners)
+            self.made[wanted] = shapely.polygons(rings)
+        return self.made[numbers]
+
+
+@dataclass(frozen=True, slots=True)
 class Regions:
     """N regions with an area above 0; `positions` says where in the record each stood.
 
     boxes: float [N, 4], as x1, y1, x2, y2: the rectangles turned upright or, of polygons, the bounding boxes.
     other_boxes: float [N, 4], the rectangles turned by a further 90 degrees about the centre; of polygons, `boxes`.
     angles: float [N], the angle in radians, within 45 degrees of 0, by which a rectangle was turned.
-    polygons: object [N], shapely polygons; None under the geometry `rectangle`.
+    outlines: the polygons; None under the geometry `rectangle`.
     sizes: int [N], how many corners each polygon has.
-    areas, diagonals: float [N]; centres: float [N, 2], under the geometry asked for.
+    areas, diagonals: float [N]; centres: float [N, 2], under the geometry asked for. The area of a clearly convex
+    quadrangle may be rounded otherwise than by GEOS.
     dropped: the positions left out, each with the reason.
+    owners: int [N], to which figure of a group each region belongs, in order.
     """
 
     positions: IntArray
     boxes: FloatArray
     other_boxes: FloatArray
     angles: FloatArray
-    polygons: NDArray[np.object_] | None
+    outlines: Outlines | None
     sizes: IntArray
     areas: FloatArray
     centres: FloatArray
     diagonals: FloatArray
     dropped: dict[int, str]
+    owners: IntArray
 
     def __len__(self) -> int:
         return len(self.positions)
 
     def as_rectangles(self) -> Regions:
         """The same regions under the geometry `rectangle`, even those whose rectangle has no area."""
-        if self.polygons is None:
+        if self.outlines is None:
             return self
-        sizes = shapely.get_num_coordinates(self.polygons)
-        return _rectangles(self.positions, shapely.get_coordinates(self.polygons), sizes)
+        return _rectangles(self.positions, self.outlines.corners, self.sizes, self.owners)
 
     def without_bad(self, good: BoolArray, reason: str) -> Regions:
         """The regions that are `good`, bool [N]; the others are dropped for a reason."""
@@ -85,40 +127,52 @@ class Regions:
             boxes=self.boxes[good],
             other_boxes=self.other_boxes[good],
             angles=self.angles[good],
-            polygons=None if self.polygons is None else self.polygons[good],
+            outlines=None if self.outlines is None else self.outlines.only(good),
             sizes=self.sizes[good],
             areas=self.areas[good],
             centres=self.centres[good],
             diagonals=self.diagonals[good],
             dropped=dict.fromkeys(self.positions[~good].tolist(), reason),
+            owners=self.owners[good],
         )
 
 
-def locate(records: Sequence[Located], positions: Sequence[int], geometry: Geometry) -> Regions:
+def locate(
+    records: Sequence[Located], positions: Sequence[int], geometry: Geometry, owners: IntArray | None = None
+) -> Regions:
     """Returns the regions at `positions` of `records`, each of which has `points` or a `box`.
+
+    `owners` says to which figure of a group each belongs; None: all to one.
 
     A region without area is dropped, as there is no share of it to cover. Under `polygon` a polygon that is not
     valid and simple (its sides cross or touch) is dropped too, as the Python DetEval in common use does; under
     `rectangle` the smallest rectangle around its points counts.
     """
-    shapes = [_corners(records[position]) for position in positions]
-    sizes = np.array([len(shape) for shape in shapes], dtype=np.intp)
-    coordinates = np.array(list(itertools.chain.from_iterable(shapes)), dtype=np.float64).reshape(-1, 2)
+    coordinates, sizes = _corners([records[position] for position in positions])
     where = np.array(positions, dtype=np.intp)
+    figures = np.zeros(len(where), dtype=np.intp) if owners is None else owners
     if geometry == "polygon":
-        return _polygons(where, coordinates, sizes)
-    rectangles = _rectangles(where, coordinates, sizes)
+        return _polygons(where, coordinates, sizes, figures)
+    rectangles = _rectangles(where, coordinates, sizes, figures)
     return rectangles.without_bad(rectangles.areas > 0, "it has no area")
 
 
-def _corners(region: Located) -> list[Point]:
-    if region.points is not None:
-        return region.points
-    x1, y1, x2, y2 = region.box or (0.0, 0.0, 0.0, 0.0)
-    return [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
+def _corners(regions: Sequence[Located]) -> tuple[FloatArray, IntArray]:
+    """Returns the corners of all regions, float [sum of sizes, 2], and how many each has, int [N]."""
+    numbers: list[float] = []
+    sizes: list[int] = []
+    for region in regions:
+        if region.points is not None:
+            sizes.append(len(region.points))
+            numbers.extend(itertools.chain.from_iterable(region.points))
+        else:
+            x1, y1, x2, y2 = region.box or (0.0, 0.0, 0.0, 0.0)
+            sizes.append(4)
+            numbers += (x1, y1, x2, y1, x2, y2, x1, y2)
+    return np.array(numbers, dtype=np.float64).reshape(-1, 2), np.array(sizes, dtype=np.intp)
 
 
-def _rectangles(positions: IntArray, coordinates: FloatArray, sizes: IntArray) -> Regions:
+def _rectangles(positions: IntArray, coordinates: FloatArray, sizes: IntArray, owners: IntArray) -> Regions:
     """Returns the rectangles around `coordinates` [sum of sizes, 2], the corners of one region after the other's."""
     boxes, other_boxes, angles = _upright(coordinates, sizes)
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
@@ -127,38 +181,44 @@ def _rectangles(positions: IntArray, coordinates: FloatArray, sizes: IntArray) -
         boxes=boxes,
         other_boxes=other_boxes,
         angles=angles,
-        polygons=None,
+        outlines=None,
         sizes=sizes,
         areas=width * height,
         centres=(boxes[:, :2] + boxes[:, 2:]) / 2,
         diagonals=np.hypot(width, height),
         dropped={},
+        owners=owners,
     )
 
 
-def _polygons(positions: IntArray, coordinates: FloatArray, sizes: IntArray) -> Regions:
+def _polygons(positions: IntArray, coordinates: FloatArray, sizes: IntArray, owners: IntArray) -> Regions:
     """Returns the polygons with the corners `coordinates` [sum of sizes, 2], without the bad ones."""
-    owners = np.repeat(np.arange(len(sizes)), sizes)
     boxes = _bounds(coordinates, sizes)
-    polygons = np.empty(0, dtype=object)
+    outlines = Outlines.of(coordinates, sizes)
+    areas = areas_of_rings(outlines.rings)
+    good = outlines.convex.copy()
+    others = np.flatnonzero(~outlines.convex)
+    if others.size:
+        polygons = outlines.polygons(others)
+        areas[others] = shapely.area(polygons)
+        with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
+            good[others] = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (areas[others] > 0)
     centres = np.empty((0, 2))
     if len(sizes):
-        polygons = shapely.polygons(shapely.linearrings(coordinates, indices=owners))
         centres = np.add.reduceat(coordinates, np.cumsum(sizes) - sizes) / sizes[:, None]
     regions = Regions(
         positions=positions,
         boxes=boxes,
         other_boxes=boxes,
         angles=np.zeros(len(sizes)),
-        polygons=polygons,
+        outlines=outlines,
         sizes=sizes,
-        areas=shapely.area(polygons),
+        areas=areas,
         centres=centres,
         diagonals=np.hypot(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]),
         dropped={},
+        owners=owners,
     )
-    with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
-        good = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (regions.areas > 0)
     return regions.without_bad(good, "its sides cross or touch, or it has no area")
 
 
@@ -189,11 +249,28 @@ def _upright(coordinates: FloatArray, sizes: IntArray) -> tuple[FloatArray, Floa
         is_turned = np.zeros(len(sizes), dtype=np.bool_)
         is_turned[turned] = True
         mine = is_turned[owners]
-        outlines = shapely.linestrings(coordinates[mine], indices=(np.cumsum(is_turned) - 1)[owners[mine]])
-        boxes[turned], angles[turned] = turn(shapely.convex_hull(outlines))
+        boxes[turned], angles[turned] = _turned(coordinates[mine], sizes[turned])
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     half = (boxes[:, 2:] - boxes[:, :2])[:, ::-1] / 2
     return boxes, np.hstack((centres - half, centres + half)), angles
+
+
+def _turned(coordinates: FloatArray, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Does `turn` for the hulls of regions with these corners; clearly convex quadrangles are their own hulls."""
+    boxes, angles = np.zeros((len(sizes), 4)), np.zeros(len(sizes))
+    starts = np.cumsum(sizes) - sizes
+    four = np.flatnonzero(sizes == 4)
+    rings, convex = hulls_of_quadrangles(coordinates[starts[four][:, None] + np.arange(4)])
+    if convex.any():
+        boxes[four[convex]], angles[four[convex]] = _turn_rings(rings[convex])
+    others = np.ones(len(sizes), dtype=np.bool_)
+    others[four[convex]] = False
+    if others.any():
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        mine = others[owners]
+        outlines = shapely.linestrings(coordinates[mine], indices=(np.cumsum(others) - 1)[owners[mine]])
+        boxes[others], angles[others] = turn(shapely.convex_hull(outlines))
+    return boxes, angles
 
 
 def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:

@@ -10,52 +10,89 @@ Agreement: 2 common / (sum of the areas) reaches a threshold, one to one; for th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from metrics.common.budget import Budget
+from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
 from metrics.figure_text.overlaps import Overlaps, measure, pair_boxes
 from metrics.figure_text.pairing import pair_up
-from metrics.figure_text.regions import BoolArray, FloatArray, IntArray
 
 PairList = list[tuple[int, int]]
 
 
-def spot(
-    overlaps: Overlaps,
-    texts: tuple[IntArray, IntArray],
-    threshold: float,
-    counts: BoolArray,
-    covered: BoolArray,
-    budget: Budget,
-) -> list[PairList]:
-    """Returns the (ground truth, detection) pairs of correctly spotted words, one list for each of S subsets.
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """One-to-one pairs in each of S choices of the regions that count.
 
-    texts: numbers for the texts of both sides, int [G] and [D], as `text_numbers` gives them.
-    counts: bool [S, G], the ground-truth regions that count; covered: bool [S, D], the detections that don't.
+    rows, columns: int [P], the ground truth and the detection of each pair that may be.
+    taken: bool [S, P], the pairs that are.
     """
-    if overlaps.truths.polygons is not None and (texts[1] >= 0).any():
-        overlaps = measure(overlaps.truths.as_rectangles(), overlaps.detections.as_rectangles(), budget)
+
+    rows: IntArray
+    columns: IntArray
+    taken: BoolArray
+
+    def pairs(self, choice: int) -> PairList:
+        """Returns the (ground truth, detection) pairs of one choice."""
+        some = self.taken[choice]
+        return list(zip(self.rows[some].tolist(), self.columns[some].tolist(), strict=True))
+
+    def counts(self, owners: IntArray, figures: int) -> IntArray:
+        """Returns how many pairs each choice has of each figure, int [S, F]; owners: int [G], the figures of rows."""
+        mine = owners[self.rows]
+        return np.array([np.bincount(mine[some], minlength=figures) for some in self.taken])
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What counts in each of S choices, such as all regions or those of a subset.
+
+    counts: bool [S, G], the ground-truth regions that count; covered: bool [S, D], the detections that don't.
+    sizes: how many of the choices each figure of a group has, the first of them.
+    """
+
+    counts: BoolArray
+    covered: BoolArray
+    sizes: Sequence[int]
+
+    def first(self) -> Choices:
+        """The first choice alone."""
+        return Choices(self.counts[:1], self.covered[:1], [1] * len(self.sizes))
+
+
+def spot(
+    overlaps: Overlaps, texts: tuple[IntArray, IntArray], threshold: float, choices: Choices, budgets: Sequence[Budget]
+) -> Pairing:
+    """Returns the pairs of correctly spotted words.
+
+    texts: numbers for the texts of both sides, int [G] and [D], as `text_numbers` returns them.
+    """
+    given = np.zeros(len(budgets), dtype=np.bool_)
+    given[overlaps.detections.owners[texts[1] >= 0]] = True
+    if overlaps.truths.outlines is not None and given.any():
+        charged = [budget if has else Budget(_UNLIMITED) for budget, has in zip(budgets, given, strict=True)]
+        overlaps = measure(overlaps.truths.as_rectangles(), overlaps.detections.as_rectangles(), charged)
     candidates = np.flatnonzero(texts[0][overlaps.rows] == texts[1][overlaps.columns])
     shares = _share_of_hull(overlaps, candidates)
-    return _pairs(overlaps, candidates[shares > threshold], shares[shares > threshold], counts, covered, budget)
+    good = shares > threshold
+    return _pairing(overlaps, candidates[good], shares[good], choices, budgets)
+
+
+_UNLIMITED = 1 << 62
+"""For figures whose detections have no text: they are measured with the others, and nothing comes of it."""
 
 
 def agree(
-    overlaps: Overlaps,
-    texts: tuple[IntArray, IntArray],
-    threshold: float,
-    counts: BoolArray,
-    covered: BoolArray,
-    budget: Budget,
-) -> tuple[PairList, PairList]:
-    """Returns the pairs that agree in location, and those that agree in location and text; `counts` has one row."""
-    near = np.flatnonzero(overlaps.dice >= threshold)
-    same = near[texts[0][overlaps.rows[near]] == texts[1][overlaps.columns[near]]]
+    overlaps: Overlaps, texts: tuple[IntArray, IntArray], threshold: float, choices: Choices, budgets: Sequence[Budget]
+) -> tuple[Pairing, Pairing]:
+    """Returns the pairs that agree in location, and those that agree in location and text; there is one choice."""
     dice = overlaps.dice
-    [location] = _pairs(overlaps, near, dice[near], counts, covered, budget)
-    [text] = _pairs(overlaps, same, dice[same], counts, covered, budget)
-    return location, text
+    near = np.flatnonzero(dice >= threshold)
+    same = near[texts[0][overlaps.rows[near]] == texts[1][overlaps.columns[near]]]
+    location = _pairing(overlaps, near, dice[near], choices, budgets)
+    return location, _pairing(overlaps, same, dice[same], choices, budgets)
 
 
 def text_numbers(
@@ -86,9 +123,10 @@ def _share_of_hull(overlaps: Overlaps, candidates: IntArray) -> FloatArray:
     return shares
 
 
-def _pairs(
-    overlaps: Overlaps, candidates: IntArray, scores: FloatArray, counts: BoolArray, covered: BoolArray, budget: Budget
-) -> list[PairList]:
+def _pairing(
+    overlaps: Overlaps, candidates: IntArray, scores: FloatArray, choices: Choices, budgets: Sequence[Budget]
+) -> Pairing:
     rows, columns = overlaps.rows[candidates], overlaps.columns[candidates]
-    taken = pair_up(rows, columns, scores, counts[:, rows] & ~covered[:, columns], budget)
-    return [list(zip(rows[some].tolist(), columns[some].tolist(), strict=True)) for some in taken]
+    allowed = choices.counts[:, rows] & ~choices.covered[:, columns]
+    taken = pair_up(rows, columns, scores, allowed, budgets, overlaps.truths.owners[rows], choices.sizes)
+    return Pairing(rows, columns, taken)

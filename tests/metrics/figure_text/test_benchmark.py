@@ -23,7 +23,7 @@ from metrics.statistics.sums import Sums
 from tests.generate.figure_text import sample
 from tests.metrics.figure_text.brute_force import Box, DetEval
 from tests.metrics.figure_text.test_deteval import figures
-from tests.plain_loop import make_benchmark, read_records, score_records, total
+from tests.plain_loop import comparable, make_benchmark, read_records, score_records, total
 
 CORPUS = Path(__file__).parents[2] / "corpora" / "figure_text"
 
@@ -455,3 +455,28 @@ class TestWhole:
         assert config.pop("benchmark") == "figure_text"
         assert msgspec.convert(config, FigureTextOptions) == FigureTextOptions()
         assert list(config) == list(FigureTextOptions.__struct_fields__)
+
+
+@pytest.mark.parametrize(
+    ("geometry", "limit"), [("rectangle", 4_000_000), ("polygon", 4_000_000), ("rectangle", 220), ("polygon", 700)]
+)
+def test_a_figure_scores_the_same_whatever_is_scored_with_it(geometry: str, limit: int) -> None:
+    """Also beside figures that are rejected: by the lower limits, about half of them."""
+    benchmark = make_benchmark("figure_text", geometry=geometry, max_steps=limit)
+    truths, predictions = {}, {}
+    for index in range(60):
+        truth, prediction = sample(index, 5)
+        truths[truth["sample_id"]] = msgspec.json.encode(truth)
+        if prediction is not None:
+            predictions[truth["sample_id"]] = msgspec.json.encode(prediction)
+    alone = {
+        key: comparable(result)
+        for name in truths
+        for key, result in score_records(benchmark, {name: truths[name]}, predictions).items()
+    }
+    together = {key: comparable(result) for key, result in score_records(benchmark, truths, predictions).items()}
+    assert together == alone
+    backwards = score_records(benchmark, dict(reversed(truths.items())), predictions)
+    assert {key: comparable(result) for key, result in backwards.items()} == alone
+    rejected = sum(b'"rejected"' in result for result in alone.values())
+    assert rejected == 0 if limit > 1000 else 10 < rejected < 50

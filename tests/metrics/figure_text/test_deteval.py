@@ -26,7 +26,7 @@ def regions_of(boxes: list[Box], geometry: Geometry = "rectangle") -> Regions:
 
 
 def overlaps_of(truths: list[Box], detections: list[Box], geometry: Geometry = "rectangle") -> Overlaps:
-    return measure(regions_of(truths, geometry), regions_of(detections, geometry), Budget(10**9))
+    return measure(regions_of(truths, geometry), regions_of(detections, geometry), [Budget(10**9)])
 
 
 def matched(overlaps: Overlaps, matching: Matching) -> Groups:
@@ -130,12 +130,12 @@ class TestManyAtOnce:
         many = regions_of([(0, 0, 10, 10)] * 1001)
         assert len(many) ** 2 > MAX_PAIRS
         with pytest.raises(TooManyOverlaps, match="more than 1000000"):
-            measure(many, many, Budget(10**9))
+            measure(many, many, [Budget(10**9)])
 
     def test_polygons_with_many_corners_are_refused(self) -> None:
         many = regions_of([(0, 0, 10, 10)] * 600, "polygon")
         with pytest.raises(TooManyOverlaps, match="5760000 pairs of corners"):
-            measure(many, many, Budget(10**9))
+            measure(many, many, [Budget(10**9)])
 
 
 sides = st.tuples(st.integers(0, 8), st.integers(1, 6)).map(lambda side: (side[0], side[0] + side[1]))

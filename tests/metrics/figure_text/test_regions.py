@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from metrics.common.budget import Budget, OutOfBudget
 from metrics.figure_text import regions as regions_module
+from metrics.figure_text.arrays import FloatArray
 from metrics.figure_text.overlaps import crossings, measure
 from metrics.figure_text.records import PredictedRegion
-from metrics.figure_text.regions import FloatArray, Geometry, Regions, best_side, locate, turn
+from metrics.figure_text.regions import Geometry, Regions, best_side, locate, turn
 
 Corners = list[tuple[float, float]]
 
@@ -33,7 +34,7 @@ def located(*shapes: Corners, geometry: Geometry = "rectangle") -> Regions:
 
 def shares(truth: Corners, detection: Corners, geometry: Geometry = "rectangle") -> tuple[float, float]:
     """Returns (sigma, tau) of the one pair."""
-    overlaps = measure(located(truth, geometry=geometry), located(detection, geometry=geometry), Budget(10**9))
+    overlaps = measure(located(truth, geometry=geometry), located(detection, geometry=geometry), [Budget(10**9)])
     return (float(overlaps.sigma[0]), float(overlaps.tau[0])) if len(overlaps) else (0.0, 0.0)
 
 
@@ -140,7 +141,7 @@ class TestDropped:
     def test_any_points_are_kept_or_named(self, shapes: list[Corners], geometry: Geometry) -> None:
         regions = located(*shapes, geometry=geometry)
         assert sorted([*regions.positions.tolist(), *regions.dropped]) == list(range(len(shapes)))
-        overlaps = measure(regions, regions, Budget(10**9))
+        overlaps = measure(regions, regions, [Budget(10**9)])
         assert np.isfinite(overlaps.sigma).all()
         assert np.isfinite(overlaps.tau).all()
 
@@ -189,7 +190,7 @@ class TestCrossings:
         far = located([(x + 5000, y) for x, y in across], geometry="polygon")
         assert crossings(pair[0], far, one, one) == 0
         with pytest.raises(OutOfBudget):
-            measure(*pair, Budget(96 * 96 * 20))
+            measure(*pair, [Budget(96 * 96 * 20)])
 
     def test_small_polygons_are_not_worth_counting(self) -> None:
         square = located(rectangle(0, 0, 2, 2, 0), geometry="polygon")

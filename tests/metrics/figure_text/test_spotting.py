@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from metrics.common.budget import Budget, OutOfBudget
 from metrics.figure_text.pairing import matched_columns, pair_up
-from metrics.figure_text.spotting import agree, spot, text_numbers
+from metrics.figure_text.spotting import Choices, agree, spot, text_numbers
 from tests.metrics.figure_text.brute_force import Box, dice, most_pairs, share_of_hull
 from tests.metrics.figure_text.test_deteval import boxes, overlaps_of
 
@@ -22,17 +22,19 @@ words = st.lists(st.tuples(boxes, st.sampled_from(["DNA", "dna", "kDa", None])),
 def spotted(truths: list[Word], detections: list[Word], case_sensitive: bool = True) -> list[tuple[int, int]]:
     overlaps = overlaps_of([box for box, _ in truths], [box for box, _ in detections])
     texts = text_numbers([text for _, text in truths], [text for _, text in detections], case_sensitive)
-    everything = np.ones((1, len(truths)), dtype=np.bool_), np.zeros((1, len(detections)), dtype=np.bool_)
-    return spot(overlaps, texts, 0.5, *everything, Budget(10**9))[0]
+    everything, nothing = np.ones((1, len(truths)), dtype=np.bool_), np.zeros((1, len(detections)), dtype=np.bool_)
+    choices = Choices(everything, nothing, [1])
+    return spot(overlaps, texts, 0.5, choices, [Budget(10**9)]).pairs(0)
 
 
 def agreed(truths: list[Word], detections: list[Word]) -> tuple[int, int]:
     """Returns how many regions agree in location, and in location and text."""
     overlaps = overlaps_of([box for box, _ in truths], [box for box, _ in detections])
     texts = text_numbers([text for _, text in truths], [text for _, text in detections], True)
-    everything = np.ones((1, len(truths)), dtype=np.bool_), np.zeros((1, len(detections)), dtype=np.bool_)
-    location, text = agree(overlaps, texts, 0.85, *everything, Budget(10**9))
-    return len(location), len(text)
+    everything, nothing = np.ones((1, len(truths)), dtype=np.bool_), np.zeros((1, len(detections)), dtype=np.bool_)
+    choices = Choices(everything, nothing, [1])
+    location, text = agree(overlaps, texts, 0.85, choices, [Budget(10**9)])
+    return len(location.pairs(0)), len(text.pairs(0))
 
 
 class TestEndToEnd:
@@ -93,18 +95,18 @@ class TestPairing:
     def test_a_pair_is_given_up_where_that_makes_room_for_two(self) -> None:
         # (0, 0) is best, but only (0, 1) and (1, 0) together make two pairs.
         rows, columns = np.array([0, 0, 1]), np.array([0, 1, 0])
-        taken = pair_up(rows, columns, np.array([0.9, 0.6, 0.6]), np.ones((1, 3), dtype=np.bool_), Budget(10**9))
+        taken = pair_up(rows, columns, np.array([0.9, 0.6, 0.6]), np.ones((1, 3), dtype=np.bool_), [Budget(10**9)])
         assert taken.tolist() == [[False, True, True]]
 
     def test_each_choice_of_allowed_pairs_is_paired_by_itself(self) -> None:
         rows, columns = np.array([0, 0, 1]), np.array([0, 1, 0])
         allowed = np.array([[True, False, True], [False, False, False], [True, False, False]])
-        taken = pair_up(rows, columns, np.array([0.9, 0.6, 0.95]), allowed, Budget(10**9))
+        taken = pair_up(rows, columns, np.array([0.9, 0.6, 0.95]), allowed, [Budget(10**9)])
         assert taken.sum(axis=1).tolist() == [1, 0, 1]
 
     def test_nothing_to_pair(self) -> None:
         empty = np.empty(0, dtype=np.intp)
-        assert pair_up(empty, empty, np.empty(0), np.empty((2, 0), dtype=np.bool_), Budget(0)).shape == (2, 0)
+        assert pair_up(empty, empty, np.empty(0), np.empty((2, 0), dtype=np.bool_), [Budget(0)]).shape == (2, 0)
 
     @settings(max_examples=200, deadline=None)
     @given(st.lists(st.lists(st.integers(0, 5), unique=True, max_size=6), max_size=6))
