@@ -18,6 +18,8 @@ DEEPEST = 120
 """Groups and commands within each other; Python's own stack is not much deeper."""
 
 _ENDS = frozenset({"}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
+_NOT_PLAIN = frozenset({BLANK, "\\", "{", "}", "&", "^", "_", "'"})
+_SCRIPTS = frozenset({"^", "_", "'", "\\limits", "\\nolimits", "\\displaylimits"})
 
 
 @dataclass(slots=True)
@@ -60,7 +62,15 @@ class _Reader(TokenCursor):
         numerator: list[str] = []
         while True:
             token = self.peek()
-            if token in _ENDS or token in (END_OF_INPUT, closing):
+            if token == closing:
+                break
+            if len(token) == 1 and token not in _NOT_PLAIN and self._depth < DEEPEST:
+                self._at += 1
+                tokens.append(token)
+                if not self.in_text and self.peek() in _SCRIPTS:
+                    tokens += self._scripts()
+                continue
+            if token in _ENDS or token == END_OF_INPUT:
                 break
             if token in commands.INFIXES:
                 if infix is not None:
