@@ -7,21 +7,24 @@ READY := $(VENV)/.ready
 OUT ?= out
 FLINK_TESTS ?= tests/flink
 
-.PHONY: demo test coverage lint bench abuse install-tex test-dist test-lowest mutants flink test-flink bench-flink clean help
+.PHONY: demo test coverage lint bench abuse install-tex test-dist test-image test-airflow test-lowest mutants flink test-flink bench-flink test-page clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
 	@echo "make test         run all tests"
 	@echo "make lint         check style and types"
-	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" for a part)"
+	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" or \"kernels --against COMMIT\" for a part)"
 	@echo "make coverage     run all tests and tell which lines none of them runs"
 	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
+	@echo "make test-image   build the image of configs/dataflow without Docker, on a stand-in for its base (as root, 10 minutes)"
+	@echo "make test-airflow run the nightly DAG by a real Airflow: a passing, a failing and an inconclusive night"
 	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
 	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/statistics/sums.py\")"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
 	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key"
+	@echo "make test-page    open reports in a headless Chromium; pictures of them for you to look at in out/page"
 	@echo "make clean        remove the environment and all output"
 
 $(READY): setup.py Makefile
@@ -63,6 +66,17 @@ abuse: $(READY) install-tex
 test-dist: $(READY) install-tex
 	$(BIN)/python -m pytest -m dist tests/installed
 
+test-image: $(READY)
+	command -v mmdebstrap >/dev/null && command -v buildah >/dev/null || \
+		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends mmdebstrap buildah; }
+	$(BIN)/python -m tests.image $(OUT)/image
+
+test-airflow: $(READY)
+	test -x $(VENV)-airflow/bin/airflow || { $(PYTHON) -m venv $(VENV)-airflow && \
+		$(VENV)-airflow/bin/python -m pip install --quiet --disable-pip-version-check \
+			"apache-airflow>=3,<4" apache-airflow-providers-standard; }
+	AIRFLOW=$(abspath $(VENV))-airflow/bin/airflow $(BIN)/python -m pytest -m airflow tests/airflow
+
 test-lowest: install-tex
 	$(PYTHON) -m tests.installed.lowest $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
@@ -84,5 +98,16 @@ test-flink: $(READY) install-tex
 bench-flink: $(READY)
 	$(BIN)/python -m tests.flink.bench $(SECTIONS)
 
+# The scripts that test a page, and the libraries that it holds, come from npm in the versions of package-lock.json.
+tests/page/node_modules/.ready: tests/page/package-lock.json
+	npm ci --prefix tests/page --no-audit --no-fund --loglevel=error
+	@touch $@
+
+test-page: $(READY) install-tex tests/page/node_modules/.ready
+	@sh .ci/install-browser
+	tests/page/node_modules/.bin/tsc --project tests/page
+	tests/page/node_modules/.bin/eslint --config tests/page/eslint.config.mjs pipelines/results/page/templates/page.js
+	$(BIN)/python -m pytest -m page -o timeout=600 tests/page
+
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-mutants $(OUT) build *.egg-info
+	rm -rf $(VENV) $(VENV)-airflow $(VENV)-lowest $(VENV)-mutants tests/page/node_modules $(OUT) build *.egg-info

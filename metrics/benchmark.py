@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
@@ -63,6 +63,10 @@ class MetricSpec:
     main: its place, from 1, among the metrics that a person reads first; None: not one of them. Of the per-sample
     metrics exactly one is: the report lists the worst samples by it.
     rank: its place, from 1, among the metrics by which systems are ranked; None: not ranked by it.
+    denominator: the statistic whose sum counts what the metric of a corpus is a share or a mean of, or several with
+    ` + ` between them; a `*` in it stands for any text, and the placeholder of a family for the member. From it follows
+    how many samples, or clusters, the metric rests on (`metrics.statistics.denominators`).
+    per_sample: what each sample that counts adds to the denominator, where that is always the same.
     """
 
     name: str
@@ -71,6 +75,8 @@ class MetricSpec:
     bounds: tuple[float | None, float | None] = (0.0, 1.0)
     main: int | None = None
     rank: int | None = None
+    denominator: str = ""
+    per_sample: int | None = None
 
     def goodness(self, value: float) -> float:
         """Returns a number that is higher the better the value is: `value`, or `-value` where lower is better."""
@@ -85,8 +91,7 @@ class MetricSpec:
 _PLACEHOLDER = re.compile(r"\[[A-Z_]+\]")
 
 
-@dataclass(frozen=True, slots=True)
-class SampleScore:
+class SampleScore(msgspec.Struct, frozen=True):
     """What is known of one scored sample.
 
     statistics: numbers that add up over samples, by name; finite, at most 2**32 in magnitude.
@@ -98,7 +103,7 @@ class SampleScore:
     statistics: Mapping[str, float]
     metrics: Mapping[str, float | None]
     details: Any = None
-    coverage: Mapping[str, int] = field(default_factory=dict)
+    coverage: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
@@ -139,6 +144,10 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
     def teardown(self) -> None:
         """Removes what `setup` made."""
+
+    def tool_versions(self) -> Mapping[str, str]:
+        """Returns the versions of the programs that scoring runs, such as TeX, by name; a missing one is left out."""
+        return {}
 
     @abc.abstractmethod
     def score_sample(self, truth: TruthT, prediction: PredictionT | None) -> SampleScore:
@@ -211,6 +220,13 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
             "draw": cls.draw is not Benchmark.draw,
         }
         return [ability for ability, there in offered.items() if there]
+
+    def explain(self, details: Any) -> list[str]:
+        """Returns what matched what in words, the most telling line first.
+
+        details: those of a `SampleScore`, as JSON holds them.
+        """
+        return []
 
     def draw(self, truth: TruthT, prediction: PredictionT | None) -> str:
         """Returns a picture of one sample as an SVG document.

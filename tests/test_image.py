@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
 from metrics.registry import benchmark_names
+from metrics.version import VERSION
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "configs" / "dataflow"
@@ -69,7 +70,16 @@ def environment() -> dict[str, str]:
 
 
 def test_known_instructions_alone() -> None:
-    assert {each.word for each in INSTRUCTIONS} == {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "ENTRYPOINT"}
+    assert {each.word for each in INSTRUCTIONS} == {
+        "FROM",
+        "WORKDIR",
+        "COPY",
+        "RUN",
+        "ENV",
+        "LABEL",
+        "USER",
+        "ENTRYPOINT",
+    }
 
 
 @pytest.mark.parametrize("copy", found("COPY"), ids=lambda copy: " ".join(copy.arguments))
@@ -115,7 +125,20 @@ def test_the_extras_ask_for_the_same_beam() -> None:
 def test_the_source_has_all_that_the_distribution_is_made_of() -> None:
     copied = {Path(source).name for copy in found("COPY", 1) for source in copy.arguments[:-1]}
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
-    assert copied == {"setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "configs"} | packages
+    modules = {path.name for path in ROOT.glob("*.py")}
+    assert copied == {"pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "configs"} | packages | modules
+
+
+def test_the_label_has_the_version() -> None:
+    (label,) = found("LABEL", LAST)
+    assert f'org.opencontainers.image.version="{VERSION}"' in label.arguments
+
+
+def test_the_smoke_check_runs_without_rights_and_workers_as_root() -> None:
+    words = [(each.word, each.arguments) for each in INSTRUCTIONS if each.stage == LAST]
+    smoke = max(index for index, (word, _) in enumerate(words) if word == "RUN")
+    assert [arguments for word, arguments in words[:smoke] if word == "USER"] == [["beamscore"]]
+    assert [arguments for word, arguments in words[smoke:] if word == "USER"] == [["root"]]
 
 
 def test_the_smoke_check_runs_the_launchers_file_on_every_benchmark() -> None:

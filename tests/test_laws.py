@@ -15,6 +15,7 @@ import pytest
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.registry import BUILT_IN, benchmark_class, benchmark_names
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums, check_statistics
+from metrics.statistics.denominators import denominator_columns
 from metrics.statistics.sums import Sums
 from tests import toy
 from tests.plain_loop import comparable, make_benchmark
@@ -87,6 +88,21 @@ def test_statistics_can_be_summed_and_columns_are_the_declared_ones(scored: Scor
         check_statistics(score.statistics)
         assert set(score.metrics) <= set(scored.benchmark.sample_metric_names())
         msgspec.json.encode(score.details)
+
+
+def test_every_metric_declares_what_it_is_a_share_of(scored: Scored) -> None:
+    """From the denominator follows how many samples a metric rests on: as many as add to it, or nearly."""
+    sums = Sums.merged(Sums.of(score.statistics) for score in scored.scores)
+    for metric, value in scored.benchmark.values(sums).items():
+        spec = scored.benchmark.spec_of(metric)
+        assert spec is not None, metric
+        names = tuple(sums)
+        columns = denominator_columns(spec, metric, names)
+        assert columns or not value, f"{metric}: no statistic is called {spec.denominator}"
+        added = [sum(score.statistics.get(names[column], 0) for column in columns) for score in scored.scores]
+        assert value is None or not value or sum(added) > 0, metric
+        if spec.per_sample is not None:
+            assert set(added) <= {0, spec.per_sample}, metric
 
 
 def merge_at_random(parts: list[Any], rng: random.Random, merge: Callable[[Any, Any], Any]) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 import apache_beam as beam
 
 from metrics.benchmark import Benchmark
-from metrics.statistics.intervals import percentile_intervals
+from metrics.statistics.intervals import intervals
+from metrics.statistics.measured import measure
 from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import Sums
 from metrics.table import Table
@@ -21,6 +22,8 @@ class SliceResult:
     """All that the result says of one slice of one system.
 
     replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice.
+    units: by metric, how many samples, or clusters where clusters are drawn, count for it.
+    fingerprint: the sum of the fingerprints of its samples; of the slice of all samples of the first system alone.
     """
 
     key: SliceKey
@@ -30,34 +33,48 @@ class SliceResult:
     tables: list[Table]
     sums: Sums
     replicates: PackedReplicates
+    units: dict[str, float]
+    fingerprint: int = 0
 
 
 class ComputeValues(beam.PTransform):
-    """Input: pairs (encoded SliceKey, SliceTotals). Output: SliceResult."""
+    """Input: pairs (SliceKey, SliceTotals). Output: SliceResult."""
 
-    def __init__(self, benchmark: Benchmark[Any, Any, Any], confidence: float) -> None:
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], confidence: float, clustered: bool = False) -> None:
         super().__init__()
         self._benchmark = benchmark
         self._confidence = confidence
+        self._clustered = clustered
 
     def expand(self, totals: beam.PCollection) -> beam.PCollection:
         """Computes slice by slice."""
         return totals | "Finalise" >> beam.Map(self._finalise)
 
-    def _finalise(self, totals: tuple[str, SliceTotals]) -> SliceResult:
-        return slice_result(self._benchmark, self._confidence, *totals)
+    def _finalise(self, totals: tuple[SliceKey, SliceTotals]) -> SliceResult:
+        return slice_result(self._benchmark, self._confidence, *totals, self._clustered)
 
 
-def slice_result(benchmark: Benchmark[Any, Any, Any], confidence: float, key: str, totals: SliceTotals) -> SliceResult:
-    """Returns the result of one slice; tables are made for the slice of all samples alone."""
-    slice_key = SliceKey.decode(key)
+def slice_result(
+    benchmark: Benchmark[Any, Any, Any],
+    confidence: float,
+    key: SliceKey,
+    totals: SliceTotals,
+    clustered: bool = False,
+) -> SliceResult:
+    """Returns the result of one slice; tables are made for the slice of all samples alone.
+
+    clustered: whether the bootstrap drew clusters of samples.
+    """
     sums, *replicates = totals.sums.all_sums()
+    measured = measure(benchmark, [sums, *replicates], clustered)
     return SliceResult(
-        slice_key,
+        key,
         totals.coverage,
-        benchmark.values(sums),
-        percentile_intervals(benchmark.values, replicates, confidence) if replicates else {},
-        benchmark.tables(sums) if not slice_key.label else [],
+        measured.values,
+        intervals(benchmark, measured, confidence) if replicates else {},
+        benchmark.tables(sums) if not key.label else [],
         sums,
         PackedReplicates.of(totals.sums),
+        measured.units,
+        totals.fingerprint,
     )

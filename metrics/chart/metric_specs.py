@@ -5,28 +5,95 @@ from __future__ import annotations
 from metrics.benchmark import MetricSpec
 
 METRICS = (
-    MetricSpec("task1.macro_f1", "chart class: mean over classes of F", main=1, rank=5),
-    MetricSpec("task1.macro_precision", "chart class: mean over classes of precision"),
-    MetricSpec("task1.macro_recall", "chart class: mean over classes of recall"),
-    MetricSpec("task1.f1[CLASS]", "chart class: F of one class"),
-    MetricSpec("task1.precision[CLASS]", "chart class: precision of one class"),
-    MetricSpec("task1.recall[CLASS]", "chart class: recall of one class"),
-    MetricSpec("task2.detection", "text blocks: mean over charts of the IoU score"),
-    MetricSpec("task2.recognition", "text blocks: mean over charts of 1 - character error rate"),
-    MetricSpec("task2.hmean", "text blocks: harmonic mean of detection and recognition", main=2, rank=4),
-    MetricSpec("task3.macro_f1", "text roles: mean over roles of F", main=3),
-    MetricSpec("task3.macro_precision", "text roles: mean over roles of precision"),
-    MetricSpec("task3.macro_recall", "text roles: mean over roles of recall"),
-    MetricSpec("task3.f1[CLASS]", "text roles: F of one role"),
-    MetricSpec("task3.precision[CLASS]", "text roles: precision of one role"),
-    MetricSpec("task3.recall[CLASS]", "text roles: recall of one role"),
-    MetricSpec("task4.precision", "ticks: mean over axes of precision"),
-    MetricSpec("task4.recall", "ticks: mean over axes of recall"),
-    MetricSpec("task4.f1", "ticks: mean over axes of F (released: F of the two means)", main=4),
-    MetricSpec("task5.score", "legend: mean over charts of the IoU score", main=5),
-    MetricSpec("task6a.score", "plot elements: mean over charts", main=6, rank=3),
-    MetricSpec("task6b.score", "data series, given the true outputs of tasks 1 to 5: mean over charts", main=7, rank=2),
-    MetricSpec("task7.score", "data series from the image alone: mean over charts", main=8, rank=1),
+    MetricSpec(
+        "task1.macro_f1",
+        "chart class: mean over classes of F",
+        main=1,
+        rank=5,
+        denominator="task1.confusion[*]",
+        per_sample=1,
+    ),
+    MetricSpec(
+        "task1.macro_precision",
+        "chart class: mean over classes of precision",
+        denominator="task1.confusion[*]",
+        per_sample=1,
+    ),
+    MetricSpec(
+        "task1.macro_recall", "chart class: mean over classes of recall", denominator="task1.confusion[*]", per_sample=1
+    ),
+    MetricSpec(
+        "task1.f1[CLASS]",
+        "chart class: F of one class",
+        denominator="task1.confusion[CLASS|*] + task1.confusion[*|CLASS]",
+    ),
+    MetricSpec(
+        "task1.precision[CLASS]",
+        "chart class: precision of one class",
+        denominator="task1.confusion[*|CLASS]",
+        per_sample=1,
+    ),
+    MetricSpec(
+        "task1.recall[CLASS]", "chart class: recall of one class", denominator="task1.confusion[CLASS|*]", per_sample=1
+    ),
+    MetricSpec(
+        "task2.detection", "text blocks: mean over charts of the IoU score", denominator="task2.charts", per_sample=1
+    ),
+    MetricSpec(
+        "task2.recognition",
+        "text blocks: mean over charts of 1 - character error rate",
+        denominator="task2.charts",
+        per_sample=1,
+    ),
+    MetricSpec(
+        "task2.hmean",
+        "text blocks: harmonic mean of detection and recognition",
+        main=2,
+        rank=4,
+        denominator="task2.charts",
+        per_sample=1,
+    ),
+    MetricSpec("task3.macro_f1", "text roles: mean over roles of F", main=3, denominator="task3.confusion[*]"),
+    MetricSpec("task3.macro_precision", "text roles: mean over roles of precision", denominator="task3.confusion[*]"),
+    MetricSpec("task3.macro_recall", "text roles: mean over roles of recall", denominator="task3.confusion[*]"),
+    MetricSpec(
+        "task3.f1[CLASS]",
+        "text roles: F of one role",
+        denominator="task3.confusion[CLASS|*] + task3.confusion[*|CLASS]",
+    ),
+    MetricSpec("task3.precision[CLASS]", "text roles: precision of one role", denominator="task3.confusion[*|CLASS]"),
+    MetricSpec("task3.recall[CLASS]", "text roles: recall of one role", denominator="task3.confusion[CLASS|*]"),
+    MetricSpec("task4.precision", "ticks: mean over axes of precision", denominator="task4.axes", per_sample=2),
+    MetricSpec("task4.recall", "ticks: mean over axes of recall", denominator="task4.axes", per_sample=2),
+    MetricSpec(
+        "task4.f1",
+        "ticks: mean over axes of F (released: F of the two means)",
+        main=4,
+        denominator="task4.axes",
+        per_sample=2,
+    ),
+    MetricSpec(
+        "task5.score", "legend: mean over charts of the IoU score", main=5, denominator="task5.charts", per_sample=1
+    ),
+    MetricSpec(
+        "task6a.score", "plot elements: mean over charts", main=6, rank=3, denominator="task6a.charts", per_sample=1
+    ),
+    MetricSpec(
+        "task6b.score",
+        "data series, given the true outputs of tasks 1 to 5: mean over charts",
+        main=7,
+        rank=2,
+        denominator="task6b.charts",
+        per_sample=1,
+    ),
+    MetricSpec(
+        "task7.score",
+        "data series from the image alone: mean over charts",
+        main=8,
+        rank=1,
+        denominator="task7.charts",
+        per_sample=1,
+    ),
 )
 
 SAMPLE_METRICS = (

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from rapidfuzz.distance import Levenshtein
 
-from metrics.benchmark import Benchmark, RejectedRecord, SampleScore, Side
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side
 from metrics.chemistry.alignment import EDITS_IN_A_STEP
 from metrics.chemistry.converter import ChemistryConverter
 from metrics.chemistry.draw import draw_lines
 from metrics.chemistry.latex_text import tokenize
 from metrics.chemistry.line import Line, Reading, Region, comparable, read_line
 from metrics.chemistry.matcher import Match, match_molecules
+from metrics.chemistry.memo import Memo
 from metrics.chemistry.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
 from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
@@ -97,8 +98,22 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
     def score_sample(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None) -> SampleScore:
         """Scores one line; see the class. Raises RejectedRecord where a molecule of the truth cannot be read."""
+        return self._scored(truth, prediction, Memo())
+
+    def score(self, pairs: Sequence[Pair[ChemistryTruth, ChemistryPrediction]]) -> list[SampleScore | RejectedRecord]:
+        """Scores a batch; texts and molecules that occur more than once in it are read once."""
+        memo = Memo()
+        results: list[SampleScore | RejectedRecord] = []
+        for pair in pairs:
+            try:
+                results.append(self._scored(pair.truth, pair.prediction, memo))
+            except RejectedRecord as rejected:
+                results.append(rejected)
+        return results
+
+    def _scored(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, memo: Memo) -> SampleScore:
         budget = Budget(self.options.max_steps)
-        comparison, problems = self.compared(truth, prediction, budget)
+        comparison, problems = self.compared(truth, prediction, budget, memo)
         structure = comparison.structure_equal
         text_difference = _text_difference(comparison.truth, comparison.prediction)
         exact = structure and text_difference is None
@@ -146,7 +161,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
         Raises RejectedRecord as `score_sample` does.
         """
-        comparison, _ = self.compared(truth, prediction, Budget(self.options.max_steps))
+        comparison, _ = self.compared(truth, prediction, Budget(self.options.max_steps), Memo())
         pairs = [(pair.truth, pair.prediction, pair.match) for pair in comparison.pairs]
         return draw_lines(comparison.truth, comparison.prediction, pairs)
 
@@ -155,7 +170,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         return text.split() if self.options.tokens == "blanks" else tokenize(text)
 
     def compared(
-        self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, budget: Budget
+        self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, budget: Budget, memo: Memo
     ) -> tuple[Comparison, list[str]]:
         """Reads both lines and compares their regions; also returns why the prediction's could not be read.
 
@@ -165,25 +180,25 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         """
         protocol = PROTOCOLS[self.options.protocol]
         self.check_length("ground_truth", truth.text)
-        numbers = itertools.count()
         predicted: Reading | None = None
         if prediction is not None:
             self.check_length("prediction", prediction.text)
             with budget.reading("prediction"):
-                predicted = read_line(prediction.text, protocol, numbers, budget)
+                predicted = read_line(prediction.text, protocol, budget, memo)
         with budget.reading("ground_truth"):
-            true = read_line(truth.text, protocol, numbers, budget)
+            true = read_line(truth.text, protocol, budget, memo)
         if true.problems:
             raise RejectedRecord("ground_truth", f"a \\chemfig region cannot be read: {true.problems[0]}")
         beside_chemfig = (
             self.options.normalize_text or true.is_chemfig or (predicted is not None and predicted.is_chemfig)
         )
         with budget.reading("ground_truth"):
-            truth_line = comparable(true, protocol, beside_chemfig, budget)
+            first_number = 0 if predicted is None else predicted.atoms_made
+            truth_line = comparable(true, protocol, beside_chemfig, budget, memo, first_number)
         predicted_line = None
         if predicted is not None:
             with budget.reading("prediction"):
-                predicted_line = comparable(predicted, protocol, beside_chemfig, budget)
+                predicted_line = comparable(predicted, protocol, beside_chemfig, budget, memo)
         pairs = self.pairs(truth_line, predicted_line, budget)
         return Comparison(truth_line, predicted_line, pairs), list(predicted.problems) if predicted is not None else []
 

@@ -7,65 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from metrics.chemistry.unreadable import UnreadableMolecule
+from metrics.common.brackets import CLOSING, end_of_enclosed
 
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n")
 COMMAND = re.compile(r"\\(?:[A-Za-z]+|.|\Z)", re.DOTALL)
-BRACKET_OR_SHIELD = re.compile(r"[\\%(){}\[\]]")
-CLOSING = {"{": "}", "[": "]", "(": ")"}
 MAX_EXPANSION_LENGTH = 100_000
 MAX_EXPANSIONS = 1_000
-
-
-def end_of_enclosed(text: str, start: int) -> int | None:
-    """Returns the index after the bracket that closes the one at `start`; None where nothing closes it.
-
-    Escaped characters and comments hide brackets, and braces hide brackets of the other kinds.
-    """
-    opening = text[start]
-    closing = CLOSING[opening]
-    depth = braces = 0
-    position = start
-    while match := BRACKET_OR_SHIELD.search(text, position):
-        character, position = match.group(), match.end()
-        if character == "\\":
-            position += 1
-        elif character == "%":
-            line_end = text.find("\n", position)
-            position = line_end + 1 if line_end >= 0 else position
-        elif opening != "{" and character in "{}":
-            braces += 1 if character == "{" else -1
-        elif not braces and character in (opening, closing):
-            depth += 1 if character == opening else -1
-            if depth == 0:
-                return position
-    return None
-
-
-def bracket_ends(text: str) -> dict[int, int]:
-    """Returns for each brace and square bracket that opens and is closed the index after the one that closes it.
-
-    The same as `end_of_enclosed` for each of them, in one pass.
-    """
-    ends: dict[int, int] = {}
-    opened: list[tuple[str, int]] = []
-    position = 0
-    while match := BRACKET_OR_SHIELD.search(text, position):
-        character, position = match.group(), match.end()
-        if character == "\\":
-            position += 1
-        elif character == "%":
-            line_end = text.find("\n", position)
-            position = line_end + 1 if line_end >= 0 else position
-        elif character in "{[":
-            opened.append((character, match.start()))
-        elif character == "]" and opened and opened[-1][0] == "[":
-            ends[opened.pop()[1]] = position
-        elif character == "}":
-            while opened and opened[-1][0] == "[":
-                opened.pop()
-            if opened:
-                ends[opened.pop()[1]] = position
-    return ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +44,18 @@ class ChemfigSource:
 
     def skip_blanks(self) -> None:
         """Goes to the next character that is no blank."""
-        while self.position < len(self.text) and self.text[self.position].isspace():
-            self.position += 1
+        text, position = self.text, self.position
+        while position < len(text) and text[position].isspace():
+            position += 1
+        self.position = position
 
     def peek(self) -> str:
         """The next character that is no blank; the empty string at the end."""
+        character = self.text[self.position : self.position + 1]
+        if not character.isspace():
+            return character
         self.skip_blanks()
-        return self.text[self.position] if self.position < len(self.text) else ""
+        return self.text[self.position : self.position + 1]
 
     def take(self) -> str:
         """Takes one character as it stands."""
@@ -188,7 +140,8 @@ def _without_comments(text: str) -> tuple[str, list[int]]:
     kept: list[str] = []
     offsets: list[int] = []
     position = 0
-    for match in COMMENT.finditer(text):
+    # Beyond the last line end there is no comment: looking for one at each `%` would be quadratic.
+    for match in COMMENT.finditer(text, 0, text.rfind("\n") + 1):
         end = match.end(1)
         kept.append(text[position:end])
         offsets += range(position, end)

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 from metrics.chemistry.line import Line, Region
 from metrics.chemistry.matcher import Match
 from metrics.chemistry.molecule import Bond, Molecule
+from metrics.common.text import truncated
 
 MATCHED, DIFFERING, INK = "#1f4e8c", "#d9660a", "#222222"
 BOND_PIXELS = 46.0
@@ -47,9 +48,8 @@ def draw_lines(
 
 def _text(svg: ElementTree.Element, x: float, y: float, text: str, colour: str = INK) -> float:
     """Writes one line and returns where the next one goes."""
-    shown = text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1]}…"
     attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "font-size": "13", "fill": colour}
-    ElementTree.SubElement(svg, "text", attributes).text = _printable(shown)
+    ElementTree.SubElement(svg, "text", attributes).text = _printable(truncated(text, MAX_TEXT_LENGTH))
     return y + TEXT_HEIGHT
 
 

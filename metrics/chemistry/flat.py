@@ -21,6 +21,8 @@ def flat_text(molecule: Molecule) -> str | None:
     """
     if len(molecule.bonds) != max(0, len(molecule.atoms) - 1):
         return None
+    if not all(_runs_across(bond) for bond in molecule.bonds):
+        return None
     order = sorted(range(len(molecule.atoms)), key=lambda atom: molecule.atoms[atom].x)
     between = {(min(bond.begin, bond.end), max(bond.begin, bond.end)): bond for bond in molecule.bonds}
     pieces = [molecule.atoms[order[0]].text] if order else []
@@ -34,6 +36,13 @@ def flat_text(molecule: Molecule) -> str | None:
             pieces.append(PRINTED_BONDS[bond.type])
         pieces.append(molecule.atoms[right].text)
     return " ".join(pieces)
+
+
+def _runs_across(bond: Bond) -> bool:
+    """Whether a bond is horizontal in either direction; each bond of a chain is."""
+    off = abs(bond.angle) % 180
+    # The remainders of `_horizontal` may round otherwise: what is near the limit is left to it.
+    return min(off, 180 - off) <= STEEPEST + 1e-3
 
 
 def _horizontal(bond: Bond, left: int) -> bool:

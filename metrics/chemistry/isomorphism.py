@@ -39,10 +39,11 @@ def isomorphism(drawings: Drawings) -> dict[int, int] | None:
 
     Raises OutOfBudget where the work is too much.
     """
-    truth_classes, prediction_classes = _classes(drawings)
-    sizes = Counter(truth_classes)
-    if sizes != Counter(prediction_classes):
+    classes = _classes(drawings)
+    if classes is None:
         return None
+    truth_classes, prediction_classes = classes
+    sizes = Counter(truth_classes)
     search = _Search(drawings, truth_classes, prediction_classes)
     for start in sorted(range(len(truth_classes)), key=lambda atom: (sizes[truth_classes[atom]], atom)):
         if start not in search.images and not search.map_part(start):
@@ -50,8 +51,11 @@ def isomorphism(drawings: Drawings) -> dict[int, int] | None:
     return search.images
 
 
-def _classes(drawings: Drawings) -> tuple[list[int], list[int]]:
-    """A class for each atom of both sides; atoms of different classes cannot stand for each other."""
+def _classes(drawings: Drawings) -> tuple[list[int], list[int]] | None:
+    """A class for each atom of both sides; atoms of different classes cannot stand for each other.
+
+    None where a class has more atoms on one side: further rounds only divide classes.
+    """
     sides = ((drawings.truth, drawings.truth_sees), (drawings.prediction, drawings.prediction_sees))
     atoms = sum(len(molecule.atoms) for molecule, _ in sides)
     looks: list[list[object]] = [[atom.text for atom in molecule.atoms] for molecule, _ in sides]
@@ -59,6 +63,8 @@ def _classes(drawings: Drawings) -> tuple[list[int], list[int]]:
     for _ in range(MAX_ROUNDS):
         numbers: dict[object, int] = {}
         classes = [[numbers.setdefault(look, len(numbers)) for look in side] for side in looks]
+        if Counter(classes[0]) != Counter(classes[1]):
+            return None
         if len(numbers) == count:
             break
         count = len(numbers)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from metrics.chemistry.flat import flat_text
 from metrics.chemistry.latex_text import normalize, tokenize
+from metrics.chemistry.memo import Memo
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import Protocol
-from metrics.chemistry.regions import SourceRegion, cut_as_latex, cut_as_tool
-from metrics.chemistry.sketch import tied
+from metrics.chemistry.regions import RegionReader, SourceRegion, cut_as_latex, cut_as_tool
+from metrics.chemistry.sketch import Sketch, tied
 from metrics.chemistry.ssml import plain
 from metrics.common.budget import Budget
 
@@ -24,9 +25,10 @@ LITERAL = re.compile(r"\\[A-Za-z]+|\\[^ \t\r\n\f\v]|[^ \t\r\n\f\v]")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A line as it was read: pieces of text and regions, in order."""
+    """A line as it was read: pieces of text and regions, in order, and how many numbers its atoms use up."""
 
     pieces: tuple[str | SourceRegion, ...]
+    atoms_made: int
 
     @property
     def regions(self) -> Iterator[SourceRegion]:
@@ -68,25 +70,40 @@ class Line:
     tokens: tuple[str, ...]
 
 
-def read_line(text: str, protocol: Protocol, numbers: Iterator[int], budget: Budget) -> Reading:
+def read_line(text: str, protocol: Protocol, budget: Budget, memo: Memo | None = None) -> Reading:
     """Returns the line `text` taken apart. What cannot be read is a region with a problem; nothing is raised for it.
 
-    `numbers` count the atoms of both sides of a sample, those of the prediction first.
+    The atoms of its regions are numbered from 0.
 
     Raises OutOfBudget where reading takes too much work.
     """
+    known = Memo() if memo is None else memo
+    return known.once(("line", text, protocol), len(text), budget, lambda: _read_line(text, protocol, budget, known))
+
+
+def _read_line(text: str, protocol: Protocol, budget: Budget, memo: Memo) -> Reading:
+    reader = RegionReader(protocol, budget, memo)
     if protocol.cuts_as_tool:
-        reading = Reading(tuple(cut_as_tool(text, protocol, numbers, budget)))
+        reading = Reading(tuple(cut_as_tool(text, reader)), reader.atoms_made)
         if not reading.is_chemfig:
             return reading
-    return Reading(tuple(cut_as_latex(text, protocol, numbers, budget)))
+    return Reading(tuple(cut_as_latex(text, reader)), reader.atoms_made)
 
 
-def comparable(reading: Reading, protocol: Protocol, beside_chemfig: bool, budget: Budget) -> Line:
+def comparable(
+    reading: Reading,
+    protocol: Protocol,
+    beside_chemfig: bool,
+    budget: Budget,
+    memo: Memo | None = None,
+    first_number: int = 0,
+) -> Line:
     """Returns the line as it is compared: `beside_chemfig` says that this side or the other is raw Chemfig.
 
-    Then texts are brought into one form; else blanks alone do not count.
+    Then texts are brought into one form; else blanks alone do not count. The numbers of the atoms count on from
+    `first_number`.
     """
+    known = Memo() if memo is None else memo
     regions: list[Region] = []
     tokens: list[str] = []
 
@@ -98,16 +115,46 @@ def comparable(reading: Reading, protocol: Protocol, beside_chemfig: bool, budge
         if isinstance(piece, str):
             take(piece)
             continue
-        molecule = None if piece.sketch is None else piece.sketch.finish(protocol, beside_chemfig, budget)
-        text = flat_text(molecule) if molecule is not None else None
-        if text is not None:
-            take(text if piece.is_in_text else "")
+        seen = _seen(piece, protocol, beside_chemfig, budget, known, first_number + piece.first_number)
+        if isinstance(seen, str):
+            take(seen if piece.is_in_text else "")
         else:
-            molecule = tied(molecule, protocol, budget) if molecule is not None else None
             content = None if piece.content is None else plain(piece.content)
-            regions.append(Region(content, molecule, piece.problem))
+            regions.append(Region(content, seen, piece.problem))
             tokens += [f"\\chemfig{len(regions)}"] * piece.is_in_text
     if beside_chemfig:
         budget.spend(4 * len(tokens))
         tokens = list(normalize(tokens))
     return Line(tuple(regions), tuple(tokens))
+
+
+def _seen(
+    region: SourceRegion, protocol: Protocol, beside_chemfig: bool, budget: Budget, memo: Memo, first_number: int
+) -> Molecule | str | None:
+    """Returns the molecule of a region, its text where it is straight, or None where it cannot be read."""
+    sketch = region.sketch
+    if sketch is None:
+        return None
+    order = sketch.order(0 if region.is_chemfig else first_number) if protocol.orders_by_name else None
+
+    def finish() -> Molecule | str:
+        molecule = sketch.finish(order, beside_chemfig, budget)
+        text = flat_text(molecule)
+        return tied(molecule, protocol, budget) if text is None else text
+
+    # A sketch is its own key: the same content has the same sketch, as long as that is known.
+    key = ("molecule", _Identity(sketch), order, beside_chemfig, protocol)
+    return memo.once(key, 10 * len(sketch.texts), budget, finish)
+
+
+class _Identity:
+    """A key by which a sketch is itself alone; it keeps the sketch alive."""
+
+    def __init__(self, sketch: Sketch) -> None:
+        self.sketch = sketch
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self.sketch is other.sketch
+
+    def __hash__(self) -> int:
+        return id(self.sketch)

@@ -6,16 +6,18 @@ succeeds, the exact search decides, if the protocol has one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metrics.chemistry.alignment import unlikeness
+from metrics.chemistry.alignment import Costs, is_perfect
 from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import Protocol
+from metrics.chemistry.surroundings import Neighbour
 from metrics.chemistry.walk import Drawings, Walk
 from metrics.common.budget import Budget
 
@@ -58,6 +60,10 @@ def match_molecules(
     """
     if not truth.atoms or not prediction.atoms:
         return Match({}, None if not truth.atoms and not prediction.atoms else "one of the molecules is empty")
+    if truth == prediction:
+        # The pairs of an atom with itself are perfect, so the walk starts with one, and no shift is cheaper than none.
+        budget.spend(len(truth.atoms))
+        return Match({atom: atom for atom in range(len(truth.atoms))})
     drawings = Drawings(truth, prediction, budget, max_angle_deviation)
     match = _guided(drawings, protocol)
     if not match.equal and protocol.searches_exactly and len(truth.atoms) == len(prediction.atoms):
@@ -70,11 +76,11 @@ def match_molecules(
 def _guided(drawings: Drawings, protocol: Protocol) -> Match:
     """Matches part after part by guided walks; the first part without a match decides."""
     pairs: dict[int, int] = {}
-    starts = _starts(drawings)
+    starts = Starts(drawings)
     while len(pairs) < min(len(drawings.truth.atoms), len(drawings.prediction.atoms)):
         best: Walk | None = None
         taken = set(pairs.values())
-        free = ((t, p) for t, p in _paired(starts, drawings) if t not in pairs and p not in taken)
+        free = ((t, p) for t, p in starts if t not in pairs and p not in taken)
         for _, start in zip(range(MAX_STARTS), free, strict=False):
             walk = drawings.walk(*start, protocol.asks_for_counterparts)
             if walk.difference is None:
@@ -97,24 +103,81 @@ def _leftover(drawings: Drawings, pairs: dict[int, int]) -> Match:
     return Match(pairs)
 
 
-def _starts(drawings: Drawings) -> NDArray[np.int64]:
-    """All pairs of atoms, the most alike first: perfect and unique on both sides, perfect, then by cost.
+class Starts:
+    """All pairs (atom of the truth, atom of the prediction), the most alike first, found as far as they are asked for.
 
-    A pair is the number of the prediction's atom times the number of the truth's atoms, plus the truth's atom. It is
-    perfect where text and neighbours are the same, angles included. Pairs that are equally alike come in this order.
+    First those that are perfect and unique on both sides, then those that are perfect, then all others by cost. A pair
+    is perfect where text and neighbours are the same, angles included. Pairs that are equally alike come in the order
+    of the prediction's atoms, then of the truth's.
     """
-    cost = unlikeness(
-        drawings.truth, drawings.prediction, drawings.truth_sees, drawings.prediction_sees, drawings.budget
-    )
-    perfect = cost == 0
-    unique = (perfect.sum(axis=1, keepdims=True) == 1) & (perfect.sum(axis=0, keepdims=True) == 1)
-    rank = np.where(perfect, np.where(unique, 0.0, 1000.0), cost + 2000.0)
-    starts: NDArray[np.int64] = np.argsort(rank.T, axis=None, kind="stable")
-    return starts
+
+    def __init__(self, drawings: Drawings) -> None:
+        self._drawings = drawings
+        self._found = _perfect_pairs(drawings)
+        self._others: Iterator[list[tuple[int, int]]] | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """Yields the pairs; each that is looked at is a step."""
+        position = 0
+        while True:
+            while position < len(self._found):
+                self._drawings.budget.spend(1)
+                yield self._found[position]
+                position += 1
+            if self._others is None:
+                self._others = _imperfect_pairs(self._drawings)
+            more = next(self._others, None)
+            if more is None:
+                return
+            self._found += more
 
 
-def _paired(starts: NDArray[np.int64], drawings: Drawings) -> Iterator[tuple[int, int]]:
-    for start in starts:
-        drawings.budget.spend(1)
-        prediction_atom, truth_atom = divmod(int(start), len(drawings.truth.atoms))
-        yield truth_atom, prediction_atom
+def _imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
+    """Yields the pairs that are not perfect by growing cost, in portions."""
+    costs = Costs(drawings.truth, drawings.prediction, drawings.truth_sees, drawings.prediction_sees, drawings.budget)
+    reached = 0.0
+    for least_left in costs.rounds():
+        # Adding 2000 takes the noise of rounding off the costs, so that equal costs are equal.
+        ranks = (costs.cost + 2000.0).T.ravel()
+        limit = least_left + 2000.0
+        chosen = np.flatnonzero((ranks >= reached) & (ranks < limit) & (costs.cost.T.ravel() != 0))
+        pairs = chosen[np.argsort(ranks[chosen], kind="stable")]
+        images, atoms = np.divmod(pairs, len(drawings.truth.atoms))
+        yield list(zip(atoms.tolist(), images.tolist(), strict=True))
+        reached = limit
+
+
+def _perfect_pairs(drawings: Drawings) -> list[tuple[int, int]]:
+    """Returns the perfect pairs in the order of `Starts`.
+
+    Only atoms with the same text, degree and sum of degrees and nearly the same sum of angles are compared.
+    """
+    truths: dict[tuple[str, tuple[int, int], int], list[int]] = defaultdict(list)
+    for atom, sees in enumerate(drawings.truth_sees):
+        look, total = _look(sees)
+        truths[drawings.truth.atoms[atom].text, look, round(total) % _PLACES].append(atom)
+    pairs: list[tuple[int, int]] = []
+    for image, sees in enumerate(drawings.prediction_sees):
+        look, total = _look(sees)
+        text = drawings.prediction.atoms[image].text
+        # Sums of a perfect pair differ by a rounding error and whole turns.
+        places = {round(total - _ROUNDING) % _PLACES, round(total + _ROUNDING) % _PLACES}
+        atoms = [atom for place in places for atom in truths.get((text, look, place), ())]
+        drawings.budget.spend(1 + len(sees) * (1 + len(atoms)))
+        pairs += [(atom, image) for atom in sorted(atoms) if is_perfect(drawings.truth_sees[atom], sees)]
+    of_truth, of_prediction = Counter(atom for atom, _ in pairs), Counter(image for _, image in pairs)
+    alone = [of_truth[atom] == 1 and of_prediction[image] == 1 for atom, image in pairs]
+    return [*compress(pairs, alone), *(pair for pair, unique in zip(pairs, alone, strict=True) if not unique)]
+
+
+_PLACES = 3600
+_ROUNDING = 1e-3
+
+
+def _look(sees: Sequence[Neighbour]) -> tuple[tuple[int, int], float]:
+    """Returns the degree and the sum of the neighbours' degrees, and the sum of their angles in tenths of a degree."""
+    total, degrees = 0.0, 0
+    for angle, _, _, _, degree in sees:
+        total += angle
+        degrees += degree
+    return (len(sees), degrees), total * 10

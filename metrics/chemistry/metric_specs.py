@@ -5,18 +5,28 @@ from __future__ import annotations
 from metrics.benchmark import MetricSpec
 
 METRICS = (
-    MetricSpec("exact_match", "share of samples whose molecules and text are right", main=1, rank=1),
+    MetricSpec(
+        "exact_match",
+        "share of samples whose molecules and text are right",
+        main=1,
+        rank=1,
+        denominator="samples",
+        per_sample=1,
+    ),
     MetricSpec(
         "structure_exact_match",
         "share of samples whose molecules are right; a sample without any is right",
         main=2,
         rank=2,
+        denominator="samples",
+        per_sample=1,
     ),
     MetricSpec(
         "token_accuracy",
         "1 - (deletions + substitutions + insertions) / label tokens, over the corpus",
         bounds=(None, 1.0),
         main=3,
+        denominator="tokens",
     ),
 )
 

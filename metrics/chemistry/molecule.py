@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 CIRCLE = "\\circle"
 """The text of the atom that stands for the circle within an aromatic ring."""
@@ -12,8 +13,7 @@ CIRCLE_BOND = "-:"
 MIRRORED_WEDGE = {">": "<", ">:": "<:", ">|": "<|"}
 
 
-@dataclass(frozen=True, slots=True)
-class Atom:
+class Atom(NamedTuple):
     """A group of atoms drawn at one place; `text` is its LaTeX without blanks, empty for a plain corner.
 
     x grows to the right and y downwards, in units of one bond length.
@@ -29,8 +29,7 @@ class Atom:
         return self.text == CIRCLE
 
 
-@dataclass(frozen=True, slots=True)
-class Bond:
+class Bond(NamedTuple):
     """A bond from atom `begin` to atom `end` (indices); `angle` in degrees, counter-clockwise from the right.
 
     Angle and length are those that were written, or, where a bond closes a ring, those between its ends.

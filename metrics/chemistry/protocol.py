@@ -12,7 +12,7 @@ from typing import Literal
 ProtocolName = Literal["published", "released"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Protocol:
     """One protocol as its policies; the docs page gives the reasons.
 

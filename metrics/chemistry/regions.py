@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from metrics.chemistry.chemfig import read_chemfig
-from metrics.chemistry.chemfig_source import CLOSING, Submolecule, bracket_ends
+from metrics.chemistry.chemfig_source import Submolecule
 from metrics.chemistry.fields import read_number
+from metrics.chemistry.memo import Memo
 from metrics.chemistry.protocol import Protocol
 from metrics.chemistry.sketch import Sketch
 from metrics.chemistry.ssml import has_own_words, is_ssml, read_ssml
 from metrics.chemistry.unreadable import UnreadableMolecule
+from metrics.common.brackets import CLOSING, brace_ends, bracket_ends
 from metrics.common.budget import Budget
 
 CHEMFIG = "\\chemfig"
 COMMAND = re.compile(r"\\chemfig(?![A-Za-z])|\\(?:re)?definesubmol(?![A-Za-z])")
+WITH_SQUARES = re.compile(r"\\chemfig\s*\[|\\(?:re)?definesubmol")
+"""What may be followed by square brackets; elsewhere it does not matter where they end."""
 ANGLE_INCREMENT = re.compile(r"angle\s+increment\s*=\s*([-+0-9.]{1,40})")
 DEFAULT_ANGLE_INCREMENT = 45.0
 BLANKS = re.compile(r"\s*")
@@ -30,6 +35,7 @@ class SourceRegion:
     """One `\\chemfig` region: its content, the drawing or why it cannot be read, and whether it is raw Chemfig.
 
     The content is None where the region has no end; `is_in_text` is False where the text around it is lost.
+    `first_number` is what the numbers of its atoms count on from; `atoms_made` are the numbers that it uses up.
     """
 
     content: str | None
@@ -37,41 +43,76 @@ class SourceRegion:
     problem: str | None = None
     is_chemfig: bool = False
     is_in_text: bool = True
+    first_number: int = 0
+    atoms_made: int = 0
 
 
-def read_region(
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What the content of a region says, wherever it stands: a drawing (None: of nothing), or why there is none."""
+
+    sketch: Sketch | None
+    unreadable: UnreadableMolecule | None
+    is_chemfig: bool
+    atoms_made: int
+
+
+class RegionReader:
+    """Reads the regions of one line after the other, and numbers their atoms from 0."""
+
+    def __init__(self, protocol: Protocol, budget: Budget, memo: Memo) -> None:
+        self.protocol = protocol
+        self.budget = budget
+        self.memo = memo
+        self.submolecules: dict[str, Submolecule] = {}
+        self.atoms_made = 0
+
+    def read(
+        self, content: str, offset: int, increment: float = DEFAULT_ANGLE_INCREMENT, is_chemfig: bool | None = None
+    ) -> SourceRegion:
+        """Reads the content of a region, which starts at `offset` of the line.
+
+        It is read as raw Chemfig or as SSML as `is_chemfig` says; None: as what it looks like.
+        """
+
+        def draw() -> _Drawn:
+            return _drawn(content, self.submolecules, increment, self.protocol, self.budget, is_chemfig)
+
+        key = None if self.submolecules else ("region", content, increment, self.protocol, is_chemfig)
+        drawn = draw() if key is None else self.memo.once(key, len(content), self.budget, draw)
+        problem = None if drawn.unreadable is None else _at(drawn.unreadable, offset)
+        first_number = self.atoms_made
+        self.atoms_made += drawn.atoms_made
+        return SourceRegion(content, drawn.sketch, problem, drawn.is_chemfig, True, first_number, drawn.atoms_made)
+
+
+def _drawn(
     content: str,
-    offset: int,
     submolecules: dict[str, Submolecule],
     increment: float,
     protocol: Protocol,
-    numbers: Iterator[int],
     budget: Budget,
-    is_chemfig: bool | None = None,
-) -> SourceRegion:
-    """Reads the content of a region, which starts at `offset` of the line.
-
-    It is read as raw Chemfig or as SSML as `is_chemfig` says; None: as what it looks like.
-    """
+    is_chemfig: bool | None,
+) -> _Drawn:
     budget.spend(2 * len(content))
     if is_chemfig is None:
         is_chemfig = not is_ssml(content, protocol.reads_spaced_chemfig)
+    numbers = itertools.count()
     try:
         if is_chemfig:
-            return SourceRegion(content, read_chemfig(content, submolecules, increment, budget), None, True)
-        return SourceRegion(content, read_ssml(content, protocol, numbers, budget))
+            return _Drawn(read_chemfig(content, submolecules, increment, budget), None, True, 0)
+        return _Drawn(read_ssml(content, protocol, numbers, budget), None, False, next(numbers))
     except UnreadableMolecule as unreadable:
-        return SourceRegion(content, None, _at(unreadable, offset), is_chemfig)
+        return _Drawn(None, unreadable, is_chemfig, next(numbers))
 
 
-def cut_as_latex(text: str, protocol: Protocol, numbers: Iterator[int], budget: Budget) -> list[str | SourceRegion]:
+def cut_as_latex(text: str, reader: RegionReader) -> list[str | SourceRegion]:
     """Returns the pieces of a line; a region that is not closed takes the rest of the line.
 
     Definitions of submolecules are no text.
     """
-    budget.spend(2 * len(text))
-    ends = bracket_ends(text)
-    submolecules: dict[str, Submolecule] = {}
+    reader.budget.spend(2 * len(text))
+    ends = bracket_ends(text) if WITH_SQUARES.search(text) else brace_ends(text)
     pieces: list[str | SourceRegion] = []
     end = 0
     for match in COMMAND.finditer(text):
@@ -79,23 +120,15 @@ def cut_as_latex(text: str, protocol: Protocol, numbers: Iterator[int], budget: 
             continue
         pieces.append(text[end : match.start()])
         if match.group().endswith("submol"):
-            end = _define(text, match.end(), ends, submolecules)
+            end = _define(text, match.end(), ends, reader.submolecules)
             continue
-        region, end = _region(text, match.end(), ends, submolecules, protocol, numbers, budget)
+        region, end = _region(text, match.end(), ends, reader)
         pieces.append(region)
     pieces.append(text[end:])
     return pieces
 
 
-def _region(
-    text: str,
-    start: int,
-    ends: Mapping[int, int],
-    submolecules: dict[str, Submolecule],
-    protocol: Protocol,
-    numbers: Iterator[int],
-    budget: Budget,
-) -> tuple[SourceRegion, int]:
+def _region(text: str, start: int, ends: Mapping[int, int], reader: RegionReader) -> tuple[SourceRegion, int]:
     """Reads the region whose command ends at `start`; returns it and where it ends in the line."""
     increment = DEFAULT_ANGLE_INCREMENT
     begin = _past_blanks(text, start)
@@ -111,7 +144,7 @@ def _region(
     except UnreadableMolecule as unreadable:
         return SourceRegion(None, None, _at(unreadable, begin)), len(text)
     content = text[begin + 1 : end - 1]
-    return read_region(content, begin + 1, submolecules, increment, protocol, numbers, budget), end
+    return reader.read(content, begin + 1, increment), end
 
 
 def _enclosed(text: str, start: int, ends: Mapping[int, int]) -> int:
@@ -152,20 +185,20 @@ def _define(text: str, start: int, ends: Mapping[int, int], submolecules: dict[s
     return ends[position]
 
 
-def cut_as_tool(text: str, protocol: Protocol, numbers: Iterator[int], budget: Budget) -> list[str | SourceRegion]:
+def cut_as_tool(text: str, reader: RegionReader) -> list[str | SourceRegion]:
     """Returns the pieces of a line as the competition's tool cuts them.
 
     From `\\chemfig` on it looks for a pair of braces, past one pair of square brackets, and counts brackets of the kind
     that is open, escaped or not. Where it finds another character before them, the text so far is lost, though not the
     molecules in it. Where no brace closes the region it stops, so the region has no content.
     """
-    budget.spend(len(text))
+    reader.budget.spend(len(text))
     text = text.strip()
     is_chemfig = False if has_own_words(text) else None
     pieces: list[str | SourceRegion] = []
     begin = 0
     while (position := text.find(CHEMFIG, begin)) >= 0:
-        opened, end = _argument(text, position + len(CHEMFIG), budget)
+        opened, end = _argument(text, position + len(CHEMFIG), reader.budget)
         if opened is None:
             if end > position + len(CHEMFIG):
                 return [*pieces, SourceRegion(None, None, f"at character {position} of the text: one pair of []")]
@@ -177,9 +210,7 @@ def cut_as_tool(text: str, protocol: Protocol, numbers: Iterator[int], budget: B
             return [*pieces, SourceRegion(None, None, f"at character {opened} of the text: expected a pair of braces")]
         pieces.append(text[begin:position])
         content = text[begins + 1 : ends]
-        pieces.append(
-            read_region(content, begins + 1, {}, DEFAULT_ANGLE_INCREMENT, protocol, numbers, budget, is_chemfig)
-        )
+        pieces.append(reader.read(content, begins + 1, is_chemfig=is_chemfig))
         begin = end
     return [*pieces, text[begin:]]
 

@@ -8,8 +8,10 @@ and keeps the highest of several bonds between two atoms.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from metrics.chemistry.circles import tie_circles
 from metrics.chemistry.latex_text import normalize, tokenize
@@ -27,8 +29,7 @@ BOND_ORDER = {"-": 0, "=": 1, "~": 2}
 """Of several bonds between the same atoms the highest is seen; every other type hides these."""
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnBond:
+class DrawnBond(NamedTuple):
     """A bond as it was drawn; angle and length are None where it closes a ring between two placed atoms."""
 
     begin: int
@@ -56,9 +57,24 @@ class Sketch:
 
     def grow(self, begin: int, bond_type: str | None, angle: float, length: float, number: int | None = None) -> int:
         """Draws a bond from `begin` and a textless atom at its end, which it returns; None draws no line."""
+        return self.grow_by(begin, bond_type, angle, length, *displacement(angle, length), number)
+
+    def grow_by(
+        self,
+        begin: int,
+        bond_type: str | None,
+        angle: float,
+        length: float,
+        across: float,
+        down: float,
+        number: int | None = None,
+    ) -> int:
+        """The same as `grow`, where it is known how far across and down the bond leads."""
         x, y = self.places[begin]
-        radians = angle * math.pi / 180
-        end = self.place(x + length * math.cos(radians), y - length * math.sin(radians), "", number)
+        end = len(self.texts)
+        self.numbers.append(end if number is None else number)
+        self.texts.append("")
+        self.places.append((x + across, y + down))
         if bond_type is not None:
             self.bonds.append(DrawnBond(begin, end, bond_type, angle, length))
         return end
@@ -73,21 +89,27 @@ class Sketch:
         self.texts[beside] = text
         return beside
 
-    def finish(self, protocol: Protocol, beside_chemfig: bool, budget: Budget) -> Molecule:
+    def order(self, first_number: int) -> tuple[int, ...]:
+        """Returns the atoms in the order of their numbers, counted on from `first_number`, as strings: 10 before 2."""
+        return tuple(sorted(range(len(self.texts)), key=lambda atom: str(first_number + self.numbers[atom])))
+
+    def finish(self, order: Sequence[int] | None, beside_chemfig: bool, budget: Budget) -> Molecule:
         """Returns the molecule that is seen; the empty molecule where nothing was drawn.
 
-        `beside_chemfig` says that this side or the other is raw Chemfig.
+        `order`: the atoms in the order in which the molecule has them; None: in order of writing. `beside_chemfig` says
+        that this side or the other is raw Chemfig.
         """
         budget.spend(2 * (len(self.texts) + len(self.bonds)))
-        texts, bonds, kept = [text.replace(" ", "") for text in self.texts], self.bonds, [*range(len(self.texts))]
+        if order is None and not beside_chemfig:
+            atoms = [Atom(text.replace(" ", ""), x, y) for text, (x, y) in zip(self.texts, self.places, strict=True)]
+            return Molecule(tuple(atoms), tuple([_finished(atoms, bond.begin, bond.end, bond) for bond in self.bonds]))
+        texts, bonds, kept = [text.replace(" ", "") for text in self.texts], self.bonds, order or range(len(self.texts))
         if beside_chemfig:
             texts = _normalized(self.texts, budget)
             merged = self._merged(texts, budget)
             bonds = _highest([_moved(bond, merged) for bond in bonds if merged[bond.begin] != merged[bond.end]])
             joined = {atom for bond in bonds for atom in (bond.begin, bond.end)}
             kept = [atom for atom in kept if merged[atom] == atom and (atom in joined or not joined)]
-        if protocol.orders_by_name:
-            kept = sorted(kept, key=lambda atom: str(self.numbers[atom]))
         index = {atom: number for number, atom in enumerate(kept)}
         atoms = [Atom(texts[atom], *self.places[atom]) for atom in kept]
         finished = [_finished(atoms, index[bond.begin], index[bond.end], bond) for bond in bonds]
@@ -102,14 +124,15 @@ class Sketch:
         merged = list(range(len(texts)))
         for atom, (x, y) in enumerate(self.places):
             column, row = math.floor(x / SAME_PLACE), math.floor(y / SAME_PLACE)
-            around = [(column + across, row + down) for across in (-1, 0, 1) for down in (-1, 0, 1)]
-            budget.spend(9 + sum(len(cells.get(cell, ())) for cell in around))
-            near = sorted(
+            around = [
                 other
-                for cell in around
-                for other in cells.get(cell, ())
-                if math.dist(self.places[other], (x, y)) < SAME_PLACE
-            )
+                for across in (column - 1, column, column + 1)
+                for down in (row - 1, row, row + 1)
+                if (across, down) in cells
+                for other in cells[across, down]
+            ]
+            budget.spend(9 + len(around))
+            near = sorted(other for other in around if math.dist(self.places[other], (x, y)) < SAME_PLACE)
             if near and not (texts[atom] and texts[near[0]]):
                 merged[atom] = near[0]
                 texts[near[0]] = texts[near[0]] or texts[atom]
@@ -152,7 +175,14 @@ def _highest(bonds: list[DrawnBond]) -> list[DrawnBond]:
 
 
 def _finished(atoms: list[Atom], begin: int, end: int, bond: DrawnBond) -> Bond:
+    _, _, bond_type, angle, length = bond
+    if angle is not None and length is not None:
+        return Bond(begin, end, bond_type, angle, length)
     across, down = atoms[end].x - atoms[begin].x, atoms[end].y - atoms[begin].y
-    angle = math.atan2(-down, across) * 180.0 / math.pi if bond.angle is None else bond.angle
-    length = math.hypot(across, down) if bond.length is None else bond.length
-    return Bond(begin, end, bond.type, angle, length)
+    return Bond(begin, end, bond_type, math.atan2(-down, across) * 180.0 / math.pi, math.hypot(across, down))
+
+
+def displacement(angle: float, length: float) -> tuple[float, float]:
+    """Returns how far across and down a bond leads, of an angle in degrees and a length."""
+    radians = angle * math.pi / 180
+    return length * math.cos(radians), -(length * math.sin(radians))

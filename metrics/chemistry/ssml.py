@@ -9,11 +9,13 @@ they began; `?[a]` marks an atom and `?[a,{-}]` closes a ring to it. Any other t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from itertools import islice, pairwise
+from typing import NamedTuple
 
 from metrics.chemistry.protocol import Protocol
-from metrics.chemistry.sketch import Sketch
+from metrics.chemistry.sketch import MAX_CACHED_LENGTH, Sketch, displacement
 from metrics.chemistry.unreadable import UnreadableMolecule
 from metrics.common.budget import Budget
 
@@ -27,8 +29,10 @@ MARK = re.compile(r"\?\[([a-zA-Z]+)\]")
 CLOSING_HOOK = re.compile(r"\?\[([a-zA-Z]+),\{([^{}]+)\}\]")
 MAX_NUMBER = 1e9
 MAX_BRANCH_DEPTH = 1000
+FIRST_CHARACTERS = frozenset("b-=~<>")
+"""Pieces of text that begin otherwise never join into a branch or a bond."""
 
-FULL_BOND = re.compile(rf"(?:{BOND_TYPE})\[:[\d.]+,[\d.]+\]\Z")
+FULL_BOND = re.compile(rf"(?<!\S)(?:{BOND_TYPE})\[:[\d.]+,[\d.]+\](?!\S)")
 SHORT_BOND = re.compile(rf"(?:{BOND_TYPE})\[:[\d.]+\]\Z")
 HOOK = re.compile(r"\?\[[a-zA-Z]+(?:,\{[^{}]+\})?\]\Z")
 OWN_WORDS = re.compile(r"branch[()]|\\circle(?![a-zA-Z])")
@@ -51,9 +55,9 @@ def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
         return True
     if RAW_RING.search(text):
         return False
-    tokens = text.split()
-    if any(FULL_BOND.match(token) for token in tokens):
+    if FULL_BOND.search(text):
         return True
+    tokens = text.split()
     if all(SPACED.match(token) for token in tokens):
         return not reads_spaced_chemfig or not _has_outside_braces(tokens)
     if RAW_BRANCH.search(text):
@@ -84,20 +88,29 @@ def read_ssml(text: str, protocol: Protocol, numbers: Iterator[int], budget: Bud
     Raises UnreadableMolecule where a bond or a hook is malformed or there is no atom for it.
     """
     budget.spend(len(text))
-    reader = (_NewestAtomReader if protocol.writes_on_newest_atom else _Reader)(numbers, protocol.reads_signs)
-    pieces: list[str] = []
-    offset = 0
-    for match in re.finditer(r"\S+", text):
-        for item in _without_line_breaks(match.group()):
-            budget.spend(2)
-            if _is_text(item):
-                offset = offset if pieces else match.start()
-                pieces.append(item)
-                continue
-            reader.write(pieces, offset)
-            reader.take(item, match.start())
-    reader.write(pieces, offset)
+    reader = (_NewestAtomReader if protocol.writes_on_newest_atom else _Reader)(numbers)
+    parse = _parsed_with_signs if protocol.reads_signs else _parsed_without_signs
+    try:
+        reader.read(_numbered_items(text, budget), parse)
+    except _Malformed as malformed:
+        raise UnreadableMolecule(_offset(text, malformed.token), malformed.expected) from None
     return reader.sketch if reader.sketch.texts else None
+
+
+def _numbered_items(text: str, budget: Budget) -> list[tuple[int, str]]:
+    """Returns the tokens of a content with their numbers; a token with line breaks in it may be none or several."""
+    tokens = text.split()
+    budget.spend(2 * len(tokens))
+    if "\\\\" not in text and "\\enter" not in text and "\\space" not in text:
+        return list(enumerate(tokens))
+    items = [(number, item) for number, token in enumerate(tokens) for item in _without_line_breaks(token)]
+    budget.spend(max(0, 2 * (len(items) - len(tokens))))
+    return items
+
+
+def _offset(text: str, number: int) -> int:
+    """Returns where the token with a number, from 0, begins."""
+    return next(islice(re.finditer(r"\S+", text), number, None)).start()
 
 
 def plain(text: str) -> str:
@@ -111,40 +124,122 @@ def _without_line_breaks(token: str) -> list[str]:
     return token.replace("\\\\", "").replace("\\enter", "").replace("\\space", " ").split()
 
 
-def _is_text(item: str) -> bool:
-    return "?" not in item and item not in (OPEN, CLOSE) and not BOND.match(item)
+class _Malformed(Exception):
+    """A token, by its number in the region, that says nothing that can be drawn, and what was expected there."""
+
+    def __init__(self, token: int, expected: str) -> None:
+        super().__init__(token, expected)
+        self.token = token
+        self.expected = expected
+
+
+class _Token(NamedTuple):
+    """What one token that is no text says.
+
+    name: `branch(`, `branch)`, `bond`, `mark` or `closing`; of a mark and a closing hook, `mark` is the letter.
+    kind, angle, length: of a bond; across, down: from its beginning to its end. kind: of the bond of a closing hook.
+    problem: why a bond or a hook cannot be read.
+    """
+
+    name: str
+    written: str
+    mark: str = ""
+    kind: str = ""
+    angle: float = 0.0
+    length: float = 1.0
+    across: float = 0.0
+    down: float = 0.0
+    problem: str | None = None
+
+
+def _parsed(item: str, reads_signs: bool) -> _Token | None:
+    """Returns what a token says; None where it is text."""
+    if item in (OPEN, CLOSE):
+        return _Token(item, item)
+    if "?" in item:
+        mark, closing = MARK.match(item), CLOSING_HOOK.match(item)
+        if mark:
+            return _Token("mark", item, mark.group(1))
+        if MARK.search(item) or not closing:
+            expected = f"a hook such as ?[a] or ?[a,{{-}}] instead of {item[:40]!r}"
+            return _Token("closing", item, problem=expected)
+        return _Token("closing", item, closing.group(1), _bond_type(closing.group(2)))
+    return _bond(item, reads_signs) if BOND.match(item) else None
+
+
+def _bond(item: str, reads_signs: bool) -> _Token:
+    """Returns the bond that a token says, with the length 1 where none is written."""
+    kind, _, _ = item.rpartition("[")
+    number = SIGNED_NUMBER if reads_signs else NUMBER
+    try:
+        values = [float(written) for written in number.findall(item[item.index("[") :])][:2]
+    except ValueError:
+        values = []
+    if not values or any(abs(value) > MAX_NUMBER for value in values):
+        return _Token("bond", item, problem=f"a bond such as -[:30.0,1.0] instead of {item[:40]!r}")
+    angle, length = values[0], abs(values[1]) if len(values) > 1 else 1.0
+    return _Token("bond", item, "", _bond_type(kind), angle, length, *displacement(angle, length))
+
+
+def _parsed_with_signs(item: str) -> _Token | None:
+    return _short_parsed(item, True) if len(item) <= MAX_CACHED_LENGTH else _parsed(item, True)
+
+
+def _parsed_without_signs(item: str) -> _Token | None:
+    return _short_parsed(item, False) if len(item) <= MAX_CACHED_LENGTH else _parsed(item, False)
+
+
+_short_parsed = lru_cache(maxsize=20_000)(_parsed)
+"""The same tokens come again and again: bonds have few lengths and mostly round angles."""
+
+_Parse = Callable[[str], "_Token | None"]
 
 
 class _Reader:
     """Text, hooks and bonds belong to the current atom, which `branch)` gives back."""
 
-    def __init__(self, numbers: Iterator[int], reads_signs: bool) -> None:
+    def __init__(self, numbers: Iterator[int]) -> None:
         self.sketch = Sketch()
         self.numbers = numbers
-        self.number = SIGNED_NUMBER if reads_signs else NUMBER
         self.marks: dict[str, int] = {}
         self.branches: list[int] = []
         self.atom: int | None = None
 
-    def write(self, pieces: list[str], offset: int) -> None:
+    def read(self, items: Iterable[tuple[int, str]], parse: _Parse) -> None:
+        """Draws what the items say, each with the number of its token."""
+        pieces: list[str] = []
+        begin = 0
+        for number, item in items:
+            token = parse(item)
+            if token is None:
+                begin = begin if pieces else number
+                pieces.append(item)
+                continue
+            if pieces:
+                self.write(pieces, begin, parse)
+            self.take(token, number)
+        self.write(pieces, begin, parse)
+
+    def write(self, pieces: list[str], begin: int, parse: _Parse) -> None:
         """Writes the pieces of text as one, and empties the list; pieces may also join into a bond or a branch."""
-        joined = "".join(pieces)
-        if not _is_text(joined):
-            self.take(joined, offset)
+        may_join = len(pieces) > 1 and pieces[0][0] in FIRST_CHARACTERS
+        token = parse("".join(pieces)) if may_join else None
+        if token is not None:
+            self.take(token, begin)
         elif pieces:
             self.text(" ".join(pieces))
         pieces.clear()
 
-    def take(self, item: str, offset: int) -> None:
-        """Draws what one item says that is no text."""
-        if item == OPEN:
-            self.open(offset)
-        elif item == CLOSE:
-            self.close(offset)
-        elif "?" in item:
-            self.hook(item, offset)
+    def take(self, token: _Token, number: int) -> None:
+        """Draws what one token says that is no text."""
+        if token.name == "bond":
+            self.bond(token, number)
+        elif token.name == OPEN:
+            self.open(number)
+        elif token.name == CLOSE:
+            self.close(number)
         else:
-            self.bond(item, offset)
+            self.hook(token, number)
 
     def text(self, text: str) -> None:
         """Writes on the current atom, or, where it has text already, beside it."""
@@ -159,47 +254,39 @@ class _Reader:
             self.atom = self.sketch.place(0.0, 0.0, "", next(self.numbers))
         return self.atom
 
-    def open(self, offset: int) -> None:
+    def open(self, number: int) -> None:
         """Begins a branch."""
         self.branches.append(self.current())
 
-    def close(self, offset: int) -> None:
+    def close(self, number: int) -> None:
         """Ends a branch."""
         if not self.branches:
-            raise UnreadableMolecule(offset, f"a {OPEN!r} before this {CLOSE!r}")
+            raise _Malformed(number, f"a {OPEN!r} before this {CLOSE!r}")
         self.atom = self.branches.pop()
 
     def hooked(self) -> int:
         """The atom that a hook stands on."""
         return self.current()
 
-    def bond(self, item: str, offset: int) -> None:
+    def bond(self, token: _Token, number: int) -> None:
         """Draws a bond and goes to the new atom at its end."""
-        kind, angle, length = self.bond_parts(item, offset)
-        self.atom = self.sketch.grow(self.current(), kind, angle, length, next(self.numbers))
+        if token.problem is not None:
+            raise _Malformed(number, token.problem)
+        begin = self.current()
+        self.atom = self.sketch.grow_by(
+            begin, token.kind, token.angle, token.length, token.across, token.down, next(self.numbers)
+        )
 
-    def bond_parts(self, item: str, offset: int) -> tuple[str, float, float]:
-        """The type, the angle in degrees and the length (1 where none is written) of a bond."""
-        kind, _, _ = item.rpartition("[")
-        try:
-            values = [float(number) for number in self.number.findall(item[item.index("[") :])][:2]
-        except ValueError:
-            values = []
-        if not values or any(abs(value) > MAX_NUMBER for value in values):
-            raise UnreadableMolecule(offset, f"a bond such as -[:30.0,1.0] instead of {item[:40]!r}")
-        return _bond_type(kind), values[0], abs(values[1]) if len(values) > 1 else 1.0
-
-    def hook(self, item: str, offset: int) -> None:
+    def hook(self, token: _Token, number: int) -> None:
         """Marks an atom, or closes a ring from a marked atom to the current one."""
-        mark, closing = MARK.match(item), CLOSING_HOOK.match(item)
-        if mark:
-            self.marks[mark.group(1)] = self.hooked()
-        elif MARK.search(item) or not closing:
-            raise UnreadableMolecule(offset, f"a hook such as ?[a] or ?[a,{{-}}] instead of {item[:40]!r}")
-        elif closing.group(1) not in self.marks or not self.sketch.texts:
-            raise UnreadableMolecule(offset, f"an atom with the mark ?[{closing.group(1)[:40]}] before {item[:40]!r}")
+        if token.problem is not None:
+            raise _Malformed(number, token.problem)
+        if token.name == "mark":
+            self.marks[token.mark] = self.hooked()
+        elif token.mark not in self.marks or not self.sketch.texts:
+            raise _Malformed(number, f"an atom with the mark ?[{token.mark[:40]}] before {token.written[:40]!r}")
         else:
-            self.sketch.close(self.marks[closing.group(1)], self.hooked(), _bond_type(closing.group(2)))
+            self.sketch.close(self.marks[token.mark], self.hooked(), token.kind)
 
 
 class _NewestAtomReader(_Reader):
@@ -209,9 +296,9 @@ class _NewestAtomReader(_Reader):
     by their level, which a surplus `branch)` makes negative.
     """
 
-    def __init__(self, numbers: Iterator[int], reads_signs: bool) -> None:
-        super().__init__(numbers, reads_signs)
-        self.begins: list[int | None] = [None] * MAX_BRANCH_DEPTH
+    def __init__(self, numbers: Iterator[int]) -> None:
+        super().__init__(numbers)
+        self.begins: dict[int, int] = {}
         self.level = 0
         self.level_of_bond = 0
         self.came_back = False
@@ -227,36 +314,42 @@ class _NewestAtomReader(_Reader):
         """The newest atom."""
         return max(0, len(self.sketch.texts) - 1)
 
-    def open(self, offset: int) -> None:
+    def open(self, number: int) -> None:
         """Begins a branch; right after another one's end the two have one beginning."""
         if not -MAX_BRANCH_DEPTH <= self.level < MAX_BRANCH_DEPTH:
-            raise UnreadableMolecule(offset, f"at most {MAX_BRANCH_DEPTH} branches within each other")
+            raise _Malformed(number, f"at most {MAX_BRANCH_DEPTH} branches within each other")
         if not self.came_back:
-            self.begins[self.level] = self.hooked()
+            # The tool keeps the beginnings in a list, in which a negative level counts from the end.
+            self.begins[self.level % MAX_BRANCH_DEPTH] = self.hooked()
         self.level += 1
 
-    def close(self, offset: int) -> None:
+    def close(self, number: int) -> None:
         """Ends a branch."""
         self.level -= 1
         self.level_of_bond = self.level
         self.came_back = True
 
-    def bond(self, item: str, offset: int) -> None:
+    def bond(self, token: _Token, number: int) -> None:
         """Draws a bond from where the last branch began, or from the newest atom."""
-        number = next(self.numbers)
-        kind, angle, length = self.bond_parts(item, offset)
+        atom_number = next(self.numbers)
+        if token.problem is not None:
+            raise _Malformed(number, token.problem)
         if self.came_back:
-            begin = (
-                self.begins[self.level_of_bond] if -MAX_BRANCH_DEPTH <= self.level_of_bond < MAX_BRANCH_DEPTH else None
-            )
+            begin = self.begin_of_branch()
             if begin is None or begin >= len(self.sketch.texts):
-                raise UnreadableMolecule(offset, f"an atom at which the branch before {item[:40]!r} began")
+                raise _Malformed(number, f"an atom at which the branch before {token.written[:40]!r} began")
             self.came_back = False
         else:
             if not self.sketch.texts:
                 self.sketch.place(0.0, 0.0, "", next(self.numbers))
             begin = self.hooked()
-        self.sketch.grow(begin, kind, angle, length, number)
+        self.sketch.grow_by(begin, token.kind, token.angle, token.length, token.across, token.down, atom_number)
+
+    def begin_of_branch(self) -> int | None:
+        """The atom at which the branch began that ended last; None where there is none."""
+        if not -MAX_BRANCH_DEPTH <= self.level_of_bond < MAX_BRANCH_DEPTH:
+            return None
+        return self.begins.get(self.level_of_bond % MAX_BRANCH_DEPTH)
 
 
 def _bond_type(written: str) -> str:

@@ -9,6 +9,7 @@ from metrics.chemistry.alignment import aligned
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.surroundings import Neighbour, surroundings, turn
 from metrics.common.budget import Budget
+from metrics.common.text import truncated
 
 
 @dataclass(slots=True)
@@ -72,9 +73,10 @@ class Drawings:
             seen.add(image)
             facing = aligned(self.truth_sees[atom], self.prediction_sees[image], self.budget)
             for neighbour, other in zip(self.truth_sees[atom], facing, strict=True):
-                difference = self.bonds_differ(atom, neighbour, other)
-                if difference is not None:
-                    return walk.stop(atom, image, difference)
+                if neighbour.kind != other.kind or self.max_angle_deviation is not None:
+                    difference = self.bonds_differ(atom, neighbour, other)
+                    if difference is not None:
+                        return walk.stop(atom, image, difference)
                 to_visit.append((neighbour.atom, other.atom, atom))
         return walk
 
@@ -126,6 +128,4 @@ class Drawings:
 
 
 def _quoted(text: str) -> str:
-    if not text:
-        return "no text"
-    return repr(text if len(text) <= 40 else f"{text[:39]}…")
+    return repr(truncated(text, 40)) if text else "no text"

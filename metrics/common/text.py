@@ -1,4 +1,4 @@
-"""Edit distances between texts, in Unicode code points."""
+"""Texts in Unicode code points: their edit distances, and their beginnings for a person."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
+
+
+def truncated(text: str, length: int) -> str:
+    """Returns `text`, or its first `length` characters and an ellipsis where it is longer.
+
+    >>> truncated("abcd", 3)
+    'abc…'
+    """
+    return text if len(text) <= length else f"{text[:length]}…"
 
 
 def character_error_rate(truth: str, predicted: str) -> float:

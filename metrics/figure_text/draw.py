@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from metrics.common.text import truncated
 from metrics.figure_text.records import Point, PredictedRegion, TruthRegion
 
 MAX_SHOWN_LENGTH = 40
@@ -61,7 +62,7 @@ def _shape(outline: list[Point], text: str, match: str, dashed: bool) -> str:
     x = min(corner[0] for corner in outline)
     y = max(corner[1] for corner in outline) + 9 if dashed else min(corner[1] for corner in outline) - 2
     dashes = ' stroke-dasharray="4 2"' if dashed else ""
-    shown = _printable(text if len(text) <= MAX_SHOWN_LENGTH else f"{text[:MAX_SHOWN_LENGTH]}…")
+    shown = _printable(truncated(text, MAX_SHOWN_LENGTH))
     side = "prediction" if dashed else "ground truth"
     return (
         f'<g stroke="{colour}" fill="{colour}"><title>{side}: {match}</title>'

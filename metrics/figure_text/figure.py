@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from metrics.benchmark import RejectedRecord
+from metrics.common.text import truncated
 from metrics.figure_text.records import FigurePrediction, FigureTruth, PredictedRegion, TruthRegion
 
 MAX_SUBSETS = 50
@@ -91,8 +92,7 @@ def _by_id(truths: list[TruthRegion]) -> dict[str, int]:
 
 
 def _shown(identifier: str | int | None) -> str:
-    text = repr(str(identifier))
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return truncated(repr(str(identifier)), 40)
 
 
 def subsets(truths: list[TruthRegion]) -> dict[str, list[int]]:

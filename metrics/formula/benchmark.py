@@ -29,6 +29,7 @@ from metrics.formula.formula_pair import FormulaPair
 from metrics.formula.latex.token_markup import Marked
 from metrics.formula.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
+from metrics.formula.render.tex import latex_version
 from metrics.formula.render.typeset import Allowance, Typesetter
 from metrics.formula.sample_pairs import formula_pairs
 from metrics.statistics.ratios import ratio
@@ -141,6 +142,10 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         if self._typesetter is not None:
             self._typesetter.close()
             self._typesetter = None
+
+    def tool_versions(self) -> dict[str, str]:
+        """Returns the version of LaTeX."""
+        return latex_version()
 
     def score_sample(self, truth: FormulaTruth, prediction: FormulaPrediction | None) -> SampleScore:
         """Scores one sample as a batch of one."""

@@ -34,6 +34,8 @@ HALF_BITS = FRACTION_BITS // 2
 HALF = 1 << HALF_BITS
 ROWS_PER_BLOCK = 256
 MAX_WEIGHT = 20
+BYTES_PER_PENDING = 512
+"""About what a sample takes that is not folded yet, with its statistics."""
 
 
 def poisson_thresholds() -> npt.NDArray[np.uint64]:
@@ -131,6 +133,11 @@ class BootstrapSums:
         self._pending.extend(other._pending)
         if len(self._pending) >= ROWS_PER_BLOCK:
             self._fold()
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory the sums take."""
+        return self._wholes.nbytes + self._fractions.nbytes + BYTES_PER_PENDING * len(self._pending)
 
     def sums(self, replicate: int = 0) -> Sums:
         """Returns the sums of replicate 1..R, or, by default, of the samples themselves."""

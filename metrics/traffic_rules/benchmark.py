@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 
 from metrics.benchmark import Benchmark, SampleScore
 from metrics.common.budget import Budget
+from metrics.common.text import truncated
 from metrics.converter import Converter
-from metrics.statistics.ratios import f_measure, ratio
+from metrics.statistics.ratios import precision_recall_f1, ratio
 from metrics.statistics.sums import Sums
 from metrics.table import Table
 from metrics.traffic_rules.converter import LabelConverter
@@ -107,10 +108,8 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
 
 
 def _precision_recall_f1(task: str, right: float, predicted: float, true: float) -> dict[str, float | None]:
-    nothing = None if not predicted and not true else 0.0
-    precision = ratio(right, predicted) if predicted else nothing
-    recall = ratio(right, true) if true else nothing
-    return {f"{task}.precision": precision, f"{task}.recall": recall, f"{task}.f1": f_measure(precision, recall)}
+    precision, recall, f1 = precision_recall_f1(right, predicted, true)
+    return {f"{task}.precision": precision, f"{task}.recall": recall, f"{task}.f1": f1}
 
 
 def _unknown_matches(true: Sequence[Rule], predicted: Sequence[Rule]) -> int:
@@ -154,4 +153,4 @@ def _shown(edges: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, st
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= _MAX_EDGE_NAME_LENGTH else name[:_MAX_EDGE_NAME_LENGTH] + "..."
+    return truncated(name, _MAX_EDGE_NAME_LENGTH)

@@ -16,12 +16,19 @@ _MEANINGS = {
     "recall": "right {} / true ones",
     "f1": "harmonic mean of precision and recall of {}",
 }
+_DENOMINATORS = {"precision": "{0}.predicted", "recall": "{0}.true", "f1": "{0}.true + {0}.predicted"}
 
 
 def _task_metrics(main: Mapping[str, int], rank: Mapping[str, int]) -> list[MetricSpec]:
     """Returns precision, recall and F1 of each task; `main` and `rank` give those of some of them, by name."""
     return [
-        MetricSpec(name, meaning.format(counted), main=main.get(name), rank=rank.get(name))
+        MetricSpec(
+            name,
+            meaning.format(counted),
+            main=main.get(name),
+            rank=rank.get(name),
+            denominator=_DENOMINATORS[kind].format(task),
+        )
         for task, counted in _COUNTED.items()
         for kind, meaning in _MEANINGS.items()
         for name in [f"{task}.{kind}"]
@@ -33,6 +40,7 @@ METRICS = (
     MetricSpec(
         "property_accuracy[NAME]",
         "true rules whose paired prediction has the property NAME right / true rules that have the property",
+        denominator="property_true[NAME]",
     ),
 )
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from metrics.common.text import truncated
 from metrics.traffic_rules.rules import Rule
 
 Fault = Literal["different", "absent", "extra"]
@@ -74,10 +75,10 @@ def property_statistics(true: Sequence[Rule], faults: Sequence[Sequence[WrongPro
 
 
 def _statistic(kind: str, name: str) -> str:
-    return f"property_{kind}[{name if len(name) <= MAX_NAME_LENGTH else name[:MAX_NAME_LENGTH] + '...'}]"
+    return f"property_{kind}[{truncated(name, MAX_NAME_LENGTH)}]"
 
 
 def _text(value: Any) -> str:
     """Returns the JSON text of a value, cut where it is long."""
     text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _MAX_VALUE_LENGTH else text[:_MAX_VALUE_LENGTH] + "..."
+    return truncated(text, _MAX_VALUE_LENGTH)

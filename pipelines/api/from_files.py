@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pipelines.api.scorer import SYSTEM, Rejected, Result, Side, SliceResult
 from pipelines.cli.common import check_tools, run_and_publish
 from pipelines.config import settings
 from pipelines.evaluate import build_evaluation, plan_evaluation
+from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT, SUMMARY
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id
@@ -32,6 +34,7 @@ def evaluate_files(configuration: Mapping[str, Any], processes: int) -> Result:
         plan = plan_evaluation(checked, new_run_id())
         options = PipelineOptions([])
         launch.use_processes(options, processes, sum(file.size for file in plan.inputs.files))
+        plan = replace(plan, launch=Launch.now(["beamscore.evaluate"], launch.runner_name(options), plan.inputs.files))
         build = partial(build_evaluation, plan=plan)
         run_and_publish(options, build, folder, plan.run_id, LAYOUT, SUMMARY)
         return _read(Path(folder), checked.benchmark.name)

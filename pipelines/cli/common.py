@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import os
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn
@@ -18,6 +17,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.benchmark import Ability, MissingTool
 from metrics.registry import benchmark_class, benchmark_names
+from pipelines.cli.messages import say
 from pipelines.config.errors import UsageError
 from pipelines.config.explain import nearest
 from pipelines.config.settings import Configuration
@@ -30,7 +30,7 @@ from transforms.io.staging import mark_abandoned
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.records import InputProblem, printable
 
-DONE, FAILED, WRONG_USAGE, CRASHED, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, FAILED, WRONG_USAGE, CRASHED, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
 class Parser(argparse.ArgumentParser):
@@ -45,6 +45,9 @@ def add_command(commands: Any, name: str, run: Callable[..., int], text: str) ->
     """Adds a command that `run` carries out."""
     command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
     command.add_argument("--verbose", action="store_true", help="show the log of Beam too")
+    command.add_argument(
+        "--log-format", choices=["text", "json"], default="text", help="how messages are written (default: text)"
+    )
     command.set_defaults(command=run)
     command.epilog = "Any option of a Beam pipeline may follow, such as --runner or --direct_num_workers."
     return command
@@ -78,17 +81,18 @@ def run_and_publish(
     run_id: str,
     layout: Layout,
     document: str,
+    on_result: Callable[[Any], None] = lambda _: None,
 ) -> bytes:
     """Runs a pipeline that publishes to the folder `output`, and returns one of the documents of its result.
 
     The run owns the output for that time. Of a run that fails, nothing stays there. A job that goes on after an
-    interrupt, until its runner has cancelled it, publishes nothing.
+    interrupt, until its runner has cancelled it, publishes nothing. on_result: takes the result of the pipeline.
 
     Raises UsageError where another run owns the output, or it cannot be written.
     """
     claim = Claim(run_id, Process.of(os.getpid()), is_job=not launch.is_local(options))
     with _in_words(), owned_output(output, claim, layout), heartbeat(output, run_id):
-        launch.run(options, build, partial(mark_abandoned, output, run_id))
+        on_result(launch.run(options, build, partial(mark_abandoned, output, run_id)))
         found = find_published(output, layout)
         if found is None or found.run_id != run_id:
             raise TakenOver(output)
@@ -155,7 +159,7 @@ def write_records(
         return DONE
     with FileSystems.open(rejected.path) as stream:
         count = sum(1 for _ in stream)
-    print(f"beamscore: {count} records or sources were rejected; {rejected.path} says which and why", file=sys.stderr)
+    say("ERROR", f"{count} records or sources were rejected; {rejected.path} says which and why", rejected=count)
     return FAILED
 
 
@@ -167,7 +171,7 @@ def rejected_beside(write: WriteRecords) -> WriteRecords:
 def warn(warnings: Iterable[str]) -> None:
     """Prints warnings, a line each, on standard error."""
     for warning in warnings:
-        print(f"beamscore: warning: {printable(warning)}", file=sys.stderr)
+        say("WARNING", printable(warning))
 
 
 def systems(predictions: Sequence[str]) -> dict[str, list[str]]:

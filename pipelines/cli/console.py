@@ -15,22 +15,31 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from pipelines.cli.watch import progress_lines
+from pipelines.results.comparison_report import difference_text
 from pipelines.results.report import number
 from transforms.counters import PROGRESS, PROGRESS_FOLDER
+from transforms.records import printable
 
 POLL_INTERVAL_S = 0.5
 
 
 @contextlib.contextmanager
-def progress_line(systems: int, quiet: bool) -> Iterator[None]:
+def progress_line(systems: int, quiet: bool, is_local: bool = True) -> Iterator[None]:
     """Shows how far a local run is: records read, then samples scored, the rate, and the time left.
 
-    Nothing is shown where standard error is no terminal, or with `quiet`.
+    is_local: whether the workers are on this machine. Where standard error is no terminal, or the workers are
+    elsewhere, there is a plain line now and then; with `quiet` there is nothing.
     """
-    if quiet or not sys.stderr.isatty():
-        yield
-        return
     PROGRESS.records_read = PROGRESS.truths_read = PROGRESS.samples_scored = 0
+    if quiet:
+        with _notes_of_workers():
+            yield
+        return
+    if not (is_local and sys.stderr.isatty()):
+        with _notes_of_workers(), progress_lines(systems, is_local):
+            yield
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -86,6 +95,34 @@ def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: s
     for name in document["ranking"]:
         console.print(Text(f"{name}: {_coverage(document['systems'][name]['coverage'])}"))
     console.print(Text(f"report: {report}"), soft_wrap=True)
+
+
+def print_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
+    """Prints the verdicts of gates, a row each."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    table = Table("verdict", "system", "gate", "value", "reason")
+    for each in verdicts:
+        cells = [each["verdict"], each["system"] or "", each["gate"], number(each["value"]), each["reason"]]
+        table.add_row(*(Text(printable(text)) for text in cells))
+    console.print(table)
+
+
+def tell(line: str) -> None:
+    """Prints a line that says why the command does not end with 0, on standard error."""
+    print(f"beamscore: {printable(line)}", file=sys.stderr)
+
+
+def print_comparison(metrics: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
+    """Prints some metrics of a comparison: both values, the difference with its interval, p and the verdict."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    table = Table("metric", "baseline", "candidate", "difference", "p", "verdict")
+    for name in names:
+        found = metrics[name]
+        if found["baseline"] is not None or found["candidate"] is not None:
+            p = "–" if found["p"] is None else f"{found['p']:.3f}"
+            values = number(found["baseline"]), number(found["candidate"])
+            table.add_row(*map(Text, (name, *values, difference_text(found), p, found["verdict"])))
+    console.print(table)
 
 
 def _metric(system: Mapping[str, Any], metric: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import posixpath
-import sys
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from pipelines.cli.common import (
     unsupported,
     warn,
 )
+from pipelines.cli.messages import say
 from pipelines.config import settings
 from pipelines.config.errors import UsageError
 from pipelines.config.inputs import find_inputs
@@ -59,9 +59,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     allowed = configuration.settings.max_rejected_fraction
     if rejected <= allowed * read:
         return DONE
-    print(
-        f"beamscore: {rejected} of {read} records were rejected, more than max_rejected_fraction {allowed:g} allows; "
+    say(
+        "ERROR",
+        f"{rejected} of {read} records were rejected, more than max_rejected_fraction {allowed:g} allows; "
         "see quarantine/",
-        file=sys.stderr,
     )
     return FAILED

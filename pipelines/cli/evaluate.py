@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import posixpath
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from pipelines.check import check_inputs
 from pipelines.cli import console
 from pipelines.cli.common import (
     DONE,
-    FAILED,
+    WRONG_USAGE,
     add_command,
     add_config,
     add_ground_truth,
@@ -27,12 +28,21 @@ from pipelines.cli.common import (
     systems,
     warn,
 )
+from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
+from pipelines.cli.messages import say
+from pipelines.cli.watch import MetricsFile
 from pipelines.config import settings
+from pipelines.config.errors import UsageError
+from pipelines.config.inputs import find_inputs
+from pipelines.config.settings import Configuration
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
-from pipelines.results.run import LAYOUT, REPORT, SUMMARY, verdict
+from pipelines.results.gates import Decision, coverage_failures, decide
+from pipelines.results.provenance import Launch
+from pipelines.results.run import LAYOUT, REPORT, SUMMARY
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id
+from transforms.records import printable
 
 
 def add(commands: Any) -> None:
@@ -48,11 +58,19 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
     )
+    add_verdicts(command)
+    command.add_argument(
+        "--check", action="store_true", help="look at the first records, say what the run would do, and stop"
+    )
+    command.add_argument(
+        "--metrics-file", metavar="FILE", help="keep the metrics of the run in a textfile for Prometheus"
+    )
     command.add_argument("--quiet", action="store_true", help="no progress and no metrics on the console")
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Evaluates; 1 where a gate or the fraction of rejected records failed, or nothing was scored."""
+    """Evaluates; 1 where a gate or the fraction of rejected records failed, or nothing was scored, 4 inconclusive."""
+    remove_verdicts(parsed)
     given = {
         "ground_truth": parsed.ground_truth,
         "predictions": systems(parsed.predictions),
@@ -60,41 +78,96 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         "slices": parsed.slice,
     }
     configuration = settings.load(parsed.config, parsed.set, given)
-    plan = plan_evaluation(configuration, new_run_id())
+    if parsed.check:
+        return _check(configuration, options, parsed.processes)
+    _check_verdicts(parsed, configuration, options)
+    baseline = read_baseline(parsed, configuration)
+    if baseline is not None and os.path.abspath(baseline.path) == os.path.abspath(configuration.settings.output or ""):
+        raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
+    plan = replace(plan_evaluation(configuration, new_run_id()), baseline=baseline)
     warn(plan.inputs.warnings)
-    plan = replace(plan, output=launch.path_for_workers(options, plan.output))
-    local = launch.is_local(options)
+    started = Launch.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
+    if baseline is not None:
+        started = replace(started, baseline={"path": baseline.path, "run_id": baseline.run_id})
+    plan = replace(plan, output=launch.path_for_workers(options, plan.output), launch=started)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
-    if local:
+    if launch.is_local(options):
         check_tools(configuration)
     if launch.is_detached(options):
         return _leave(options, plan)
-    with console.progress_line(len(plan.systems), parsed.quiet or not local):
+    watched = MetricsFile(parsed.metrics_file, configuration.benchmark.name)
+    with watched.kept():
+        watched.exit_code = _evaluate(parsed, options, plan, watched)
+    return watched.exit_code
+
+
+def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: EvaluationPlan, watched: MetricsFile) -> int:
+    """Evaluates, and returns the exit code."""
+    metrics = plan.configuration.benchmark.main_metrics()
+    with console.progress_line(len(plan.systems), parsed.quiet, launch.is_local(options)):
         summary = run_and_publish(
-            options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id, LAYOUT, SUMMARY
+            options,
+            lambda pipeline: build_evaluation(pipeline, plan),
+            plan.output,
+            plan.run_id,
+            LAYOUT,
+            SUMMARY,
+            watched.add_result,
         )
     document = json.loads(summary)
+    watched.add_values(document, metrics)
     if not parsed.quiet:
         report = posixpath.join(plan.output, REPORT)
-        console.print_metrics(document, configuration.benchmark.main_metrics(), report)
+        console.print_metrics(document, metrics, report)
     warn(document.get("warnings", []))
-    failures = _failures(document, plan)
-    for failure in failures:
-        print(f"beamscore: {failure}", file=sys.stderr)
-    return FAILED if failures else DONE
+    failures, decision = _judged(document, plan)
+    configuration = plan.configuration
+    write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, plan.baseline)
+    return conclude(decision, failures)
 
 
-def _failures(document: Mapping[str, Any], plan: EvaluationPlan) -> list[str]:
-    """Returns why the run fails; of a system of which nothing was scored, the reason for that alone."""
+def _check_verdicts(parsed: argparse.Namespace, configuration: Configuration, options: PipelineOptions) -> None:
+    """Refuses options of gates that would have no effect: nobody should wait for verdicts that never come."""
+    for name in ("junit", "markdown"):
+        path = getattr(parsed, name)
+        if path and not configuration.settings.gates:
+            raise UsageError(f"--{name} {path}: there are no verdicts to write; the configuration has no gates")
+        if path and launch.is_detached(options):
+            raise UsageError(f"--{name} {path}: the job goes on without this command; use `beamscore gate` after it")
+
+
+def _check(configuration: Configuration, options: PipelineOptions, processes: int | None) -> int:
+    """Says what the run would do; 2 where it could score nothing."""
+    inputs = find_inputs(configuration, configuration.truth_columns())
+    warn(inputs.warnings)
+    if launch.is_local(options):
+        check_tools(configuration)
+    launch.use_processes(options, processes, sum(file.size for file in inputs.files))
+    found = check_inputs(inputs, LAYOUT, launch.process_count(options))
+    for line in found.lines:
+        print(printable(line))
+    for problem in found.problems:
+        say("ERROR", printable(problem))
+    return WRONG_USAGE if found.problems else DONE
+
+
+def _judged(document: Mapping[str, Any], plan: EvaluationPlan) -> tuple[list[str], Decision]:
+    """Returns why the run fails, beside its gates, and what these mean.
+
+    Of a system of which nothing was scored, the reason for that is told, alone.
+    """
     unscored = why_unscored(document, plan.inputs)
     if "" in unscored:
-        return [unscored[""]]
+        return [unscored[""]], decide([])
     others = {name: system for name, system in document["systems"].items() if name not in unscored}
-    judged = verdict({**document, "systems": others}, plan.configuration.settings).failures
-    return [*unscored.values(), *judged]
+    failures = coverage_failures(others, plan.configuration.settings.max_rejected_fraction)
+    return [*unscored.values(), *failures], decide(document.get("gates", []), list(unscored))
 
 
 def _leave(options: PipelineOptions, plan: EvaluationPlan) -> int:
     hand_over(options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id, LAYOUT)
-    print(f"the job goes on without this command, which judges no gates; its result will be in {plan.output}")
+    print(
+        "the job goes on without this command, which judges no gates; `beamscore gate` does when it has ended; "
+        f"its result will be in {plan.output}"
+    )
     return DONE

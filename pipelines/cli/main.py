@@ -17,8 +17,21 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.version import VERSION
-from pipelines.cli import benchmarks, convert, describe, draw, evaluate, select, split
+from pipelines.cli import (
+    benchmarks,
+    compare,
+    convert,
+    describe,
+    draw,
+    evaluate,
+    gate,
+    history,
+    merge,
+    select,
+    split,
+)
 from pipelines.cli.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
+from pipelines.cli.messages import say, use_format
 from pipelines.config.errors import as_usage_error
 from pipelines.config.reachable import check_reachable
 from pipelines.runtime import launch, worker_processes
@@ -32,13 +45,14 @@ example:
 
 'beamscore COMMAND --help' tells the options of a command."""
 
-COMMANDS = (evaluate, benchmarks, convert, describe, split, select, draw)
+COMMANDS = (evaluate, compare, gate, history, merge, benchmarks, convert, describe, split, select, draw)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code.
 
-    0 done; 1 a gate failed; 2 wrong usage or input; 3 a defect; 130 interrupted, by Ctrl-C or SIGTERM.
+    0 done; 1 a gate failed; 2 wrong usage or input; 3 a defect; 4 a gate is inconclusive; 130 interrupted, by Ctrl-C
+    or SIGTERM.
     """
     with _signals() as interrupted:
         try:
@@ -49,12 +63,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    use_format("text", False)
     parsed, rest = parser().parse_known_args(arguments)
-    launch.quiet_logging(parsed.verbose)
+    use_format(parsed.log_format, parsed.verbose)
     options = launch.beam_options(rest)
     launch.quiet_workers(options, parsed.verbose)
     FileSystems.set_options(options)
     check_reachable(_texts(parsed))
+    parsed.command_line = ["beamscore", *(sys.argv[1:] if arguments is None else arguments)]
     command: Callable[[argparse.Namespace, PipelineOptions], int] = parsed.command
     launch.name_job(options, f"beamscore-{command.__module__.rpartition('.')[2]}-{new_run_id()}")
     return command(parsed, options)
@@ -69,11 +85,11 @@ def _texts(parsed: argparse.Namespace) -> Iterator[str]:
 def _failed(error: BaseException, interrupted: bool) -> int:
     """Says what ended the command, and returns the exit code."""
     if interrupted:
-        print("beamscore: interrupted; the result of an earlier run, if any, is as it was", file=sys.stderr)
+        say("ERROR", "interrupted; the result of an earlier run, if any, is as it was")
         return INTERRUPTED
     problem = as_usage_error(error)
     if problem is not None:
-        print(f"beamscore: {problem}", file=sys.stderr)
+        say("ERROR", str(problem))
         return WRONG_USAGE
     if isinstance(error, BrokenPipeError):
         # Whoever reads the output, `head` say, has seen enough; Python must not stumble over it again when it ends.

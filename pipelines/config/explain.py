@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from metrics.common.text import truncated
+
 
 def explain(error: msgspec.ValidationError, raw: Any, kind: type[msgspec.Struct]) -> str:
     """Returns what is wrong with `raw` as a `kind`, in one line: the key, what was found and what is allowed."""
@@ -92,6 +94,5 @@ def nearest(name: str, names: Sequence[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """Returns a value as an error shows it, cut where it is long."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    """Returns a value as an error shows it, truncated where it is long."""
+    return truncated(repr(value), 80)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import apache_beam as beam
 import msgspec
@@ -13,18 +12,16 @@ import msgspec
 from metrics.record_fields import record_fields
 from pipelines.config.errors import UsageError
 from pipelines.config.explain import nearest
+from pipelines.config.first_records import FirstRecords, look, look_into
 from pipelines.config.reachable import check_reachable
-from pipelines.config.settings import Configuration
+from pipelines.config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from pipelines.runtime import launch
-from transforms.io.files import Part, SourceFile, match_files, open_parquet
-from transforms.io.jsonl import read_lines
-from transforms.io.parquet import check_columns, listed
+from transforms.io.files import SourceFile, match_files
+from transforms.io.parquet import RowLimits, listed
+from transforms.io.readers import known_fields
 from transforms.io.restriction import BYTES_PER_BUNDLE
 from transforms.read import Limits, ReadRecords, SideColumns
 from transforms.records import GROUND_TRUTH, InputProblem
-
-RECORDS_LOOKED_AT = 1000
-BYTES_LOOKED_AT = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -49,21 +46,40 @@ class Inputs:
         return pipeline | "Read" >> ReadRecords(
             launch.files_for_workers(pipeline.options, self.files),
             self.systems,
-            self._side_columns(),
+            self.columns,
             Limits(limits.record_bytes, limits.depth),
             None if launch.is_local(pipeline.options) else BYTES_PER_BUNDLE,
         )
 
-    def _side_columns(self) -> dict[int, SideColumns]:
+    @property
+    def row_limits(self) -> RowLimits:
+        """The limits on one record."""
+        limits = self.configuration.settings.limits
+        return RowLimits(limits.record_bytes, limits.depth)
+
+    @cached_property
+    def columns(self) -> dict[int, SideColumns]:
+        """What the readers must know of the columns of each side."""
         benchmark = self.configuration.benchmark
-        sides = {GROUND_TRUTH: self._columns_of(benchmark.truth_type, self.more_columns)}
-        sides.update({system: self._columns_of(benchmark.prediction_type) for system in range(len(self.systems))})
+        sides = {GROUND_TRUTH: self._columns_of(GROUND_TRUTH, benchmark.truth_type, self.more_columns)}
+        for system in range(len(self.systems)):
+            sides[system] = self._columns_of(system, benchmark.prediction_type)
         return sides
 
-    def _columns_of(self, kind: type[msgspec.Struct], more: Sequence[str] = ()) -> SideColumns:
-        fields = record_fields(kind)
-        structured = frozenset(name for name, is_text in fields.items() if not is_text)
-        return SideColumns(None if self.whole else frozenset(fields) | frozenset(more), structured, tuple(more))
+    def _columns_of(self, side: int, kind: type[msgspec.Struct], more: Sequence[str] = ()) -> SideColumns:
+        known = record_fields(kind)
+        structured = frozenset(name for name, is_text in known.items() if not is_text)
+        wanted = None if self.whole else frozenset(known) | frozenset(more)
+        system = None if side == GROUND_TRUTH else self.systems[side]
+        return SideColumns(wanted, structured, tuple(more), self.configuration.fields_of(system))
+
+    def files_of(self, side: int) -> list[SourceFile]:
+        """Returns the files of a side."""
+        return [file for file in self.files if file.side == side]
+
+    def first_records(self, side: int) -> FirstRecords:
+        """Returns what the first records of a side hold."""
+        return look(self.files_of(side), self.columns[side], self.row_limits)
 
 
 def find_inputs(
@@ -86,28 +102,42 @@ def find_inputs(
         for system, (name, globs) in enumerate(systems.items()):
             files += match_files(system, globs, f"--predictions {name}=")
         inputs = Inputs(configuration, tuple(files), tuple(systems), tuple(more_columns), whole)
+        _check_fields(inputs)
         return replace(inputs, warnings=_check_files(inputs))
     except InputProblem as error:
         raise UsageError(error.message) from error
 
 
+def _check_fields(inputs: Inputs) -> None:
+    """Raises UsageError where the fields of a system are told of that has no predictions."""
+    sides = [GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, *inputs.configuration.settings.predictions]
+    for side in inputs.configuration.settings.fields:
+        if side not in sides:
+            raise UsageError(f"fields.{side}: there is no such side{nearest(side, sides)}; there are {listed(sides)}")
+
+
 def _check_files(inputs: Inputs) -> tuple[str, ...]:
     """Looks into the first file of each side, and further where a column is missing; returns what is to be warned of.
 
-    The columns of Parquet files are known: one that no file of the ground truth has is a problem. Of JSONL only a
+    Some files say which columns they have: one that no file of the ground truth has is a problem. Of JSONL only a
     sample is looked at, and a column that stands nowhere in it may come later.
     """
     for file in {file.side: file for file in reversed(inputs.files)}.values():
-        if file.format == "parquet":
-            _parquet_columns(file)
-    truths = [file for file in inputs.files if file.side == GROUND_TRUTH]
+        known_fields(file, inputs.columns[file.side].fields)
+    truths = inputs.files_of(GROUND_TRUTH)
     known: dict[str, None] = {}
-    for file in _worth_a_look(truths):
+    all_told, seen_lines = True, False
+    for file in truths if inputs.more_columns else ():
         if all(column in known for column in inputs.more_columns):
             break
-        known.update(dict.fromkeys(_parquet_columns(file) if file.format == "parquet" else _first_keys(inputs, file)))
+        fields = known_fields(file, inputs.columns[GROUND_TRUTH].fields)
+        if fields is None:
+            all_told = False
+            fields = [] if seen_lines else _first_fields(inputs, file)
+            seen_lines = True
+        known.update(dict.fromkeys(fields))
     missing = [column for column in inputs.more_columns if known and column not in known]
-    if missing and all(file.format == "parquet" for file in truths):
+    if missing and all_told:
         others = f" and the {len(truths) - 1} other ground-truth files" if len(truths) > 1 else ""
         raise InputProblem(
             f"{truths[0].path}{others}: there is no column {missing[0]}, only {listed(known)}"
@@ -119,27 +149,8 @@ def _check_files(inputs: Inputs) -> tuple[str, ...]:
     )
 
 
-def _worth_a_look(truths: Sequence[SourceFile]) -> Iterator[SourceFile]:
-    """Yields the first JSONL file and all Parquet files, of which only the schema is read."""
-    seen_lines = False
-    for file in truths:
-        if file.format == "parquet" or not seen_lines:
-            yield file
-        seen_lines |= file.format == "jsonl"
-
-
-def _parquet_columns(file: SourceFile) -> list[str]:
-    with open_parquet(file) as parquet:
-        schema = parquet.schema
-    check_columns(file, schema)
-    return list(schema.names)
-
-
-def _first_keys(inputs: Inputs, file: SourceFile) -> list[str]:
-    """Returns the keys of the first records of a JSONL file."""
-    keys: dict[str, None] = {}
-    lines = read_lines(Part(file, 0, BYTES_LOOKED_AT), inputs.configuration.settings.limits.record_bytes)
-    for line in itertools.islice(lines, RECORDS_LOOKED_AT):
-        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            keys.update(dict.fromkeys(msgspec.json.decode(line.text, type=dict[str, msgspec.Raw])))
-    return list(keys)
+def _first_fields(inputs: Inputs, file: SourceFile) -> list[str]:
+    """Returns the fields of the first records of a file that does not tell them."""
+    found = FirstRecords()
+    look_into(file, inputs.columns[GROUND_TRUTH], inputs.row_limits, found)
+    return list(found.fields)

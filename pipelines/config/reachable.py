@@ -39,5 +39,7 @@ def check_reachable(paths: Iterable[str]) -> None:
 
 
 def _ask(path: str) -> None:
+    # Beam asks for a bucket alone again and again for minutes, as if a server had failed.
+    key = path.partition("://")[2].partition("/")[2]
     with contextlib.suppress(Exception):
-        FileSystems.exists(path)
+        FileSystems.exists(path if key else f"{path.rstrip('/')}/.beamscore")

@@ -14,14 +14,17 @@ from apache_beam.io.filesystems import FileSystems
 from msgspec import Meta
 
 from metrics.benchmark import Benchmark
+from metrics.common.text import truncated
 from metrics.registry import benchmark_class, benchmark_names
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.explain import explain, nearest, shown
+from pipelines.config.gates import Gate, Inconclusive, SystemName, check_gates, split_override
 from pipelines.config.strict_yaml import MAX_BYTES, MAX_DEPTH, load_yaml
+from transforms.io.field_map import FieldMap
 from transforms.slice import MAX_SLICES
 from transforms.slice_labels import MAX_SLICES_PER_SAMPLE
 
-SystemName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,100}\Z")]
+GROUND_TRUTH_FIELDS, PREDICTION_FIELDS = "ground_truth", "predictions"
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 
@@ -46,20 +49,16 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slices: Annotated[int, Meta(ge=1, le=10_000_000)] = MAX_SLICES
 
 
-class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A metric must be at least `minimum` and at most `maximum`, where given."""
-
-    minimum: float | None = None
-    maximum: float | None = None
-
-
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What every benchmark shares.
 
     ground_truth, predictions, output: as on the command line, which wins. missing: whether a missing prediction
     counts as wrong or is left out. slices: columns to slice by, each `column` or `first,second`. cluster: the
     column of samples that belong together, for the bootstrap; a sample where it is null or absent is a cluster of its
-    own. worst_samples: how many the report lists.
+    own. gates: by metric, or `metric @ slice`. inconclusive: what a gate counts as that neither passes nor fails;
+    `pass` leaves the exit code as it is. worst_samples: how many the report lists. fields: where the benchmark's fields
+    are in the records of `ground_truth`, of `predictions` (all systems) or of one system by its name, as {field: path}.
+    sample_id_type: whether a sample_id must be a string, or may be `any` of string and integer.
     """
 
     benchmark: str
@@ -73,7 +72,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     bootstrap: BootstrapSettings = BootstrapSettings()
     limits: LimitSettings = LimitSettings()
     gates: dict[str, Gate] = {}
+    inconclusive: Inconclusive = "inconclusive"
     worst_samples: Annotated[int, Meta(ge=0, le=1000)] = 10
+    fields: dict[str, dict[str, str]] = {}
+    sample_id_type: Literal["string", "any"] = "string"
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,16 @@ class Configuration:
         shared = msgspec.to_builtins(self.settings)
         del shared["output"]
         return {**shared, **options}
+
+    def fields_of(self, system: str | None) -> FieldMap:
+        """Returns where the fields of a system, of the ground truth for None, stand in its records."""
+        sides = self.settings.fields
+        if system is None:
+            fields = sides.get(GROUND_TRUTH_FIELDS, {})
+        else:
+            own = {} if system == GROUND_TRUTH_FIELDS else sides.get(system, {})
+            fields = {**sides.get(PREDICTION_FIELDS, {}), **own}
+        return FieldMap.of(fields, self.settings.sample_id_type == "any")
 
     def slice_columns(self) -> list[tuple[str, ...]]:
         """Returns the columns of each slice."""
@@ -122,12 +134,18 @@ def load(path: str, overrides: Sequence[str], command_line: Mapping[str, Any]) -
         raw: dict[str, Any] = {"benchmark": path}
     else:
         raw = _read_yaml(path)
-    for override in overrides:
-        _override(raw, override)
+    raw = overridden(raw, overrides)
     for key, value in command_line.items():
         if value:
             raw[key] = value
     return check(raw, path)
+
+
+def overridden(raw: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """Returns a configuration, not yet checked, with the KEY=VALUE of `overrides` set; raises UsageError."""
+    for override in overrides:
+        _override(raw, override)
+    return raw
 
 
 def check(raw: dict[str, Any], source: str) -> Configuration:
@@ -153,7 +171,8 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     options = _convert({key: raw[key] for key in raw if key in own}, kind.options_type, source)
     _check_options(options, source)
     _check_slices(settings, source)
-    _check_gates(settings.gates, kind, source)
+    _check_fields(settings.fields, source)
+    check_gates(settings.gates, kind, settings.bootstrap.replicates, source)
     return Configuration(settings, kind(options))
 
 
@@ -173,20 +192,13 @@ def _check_slices(settings: Settings, source: str) -> None:
             raise UsageError(f"{source}: slices: found {each!r}; allowed: column names, joined by commas to cross them")
 
 
-def _check_gates(gates: Mapping[str, Gate], kind: type[Benchmark[Any, Any, Any]], source: str) -> None:
-    """Refuses a gate that could never pass or never fail: of a metric that nobody knows, or with limits like NaN."""
-    for metric, gate in gates.items():
-        if kind.spec_of(metric) is None:
-            metrics = [spec.name for spec in kind.metrics]
-            near = nearest(metric, metrics) or f"; `beamscore benchmarks {kind.name}` lists them"
-            raise UsageError(f"{source}: gates.{metric}: {kind.name} has no such metric{near}")
-        for name, limit in (("minimum", gate.minimum), ("maximum", gate.maximum)):
-            if limit is not None and not math.isfinite(limit):
-                raise UsageError(f"{source}: gates.{metric}.{name}: found {limit}; allowed: a finite number or null")
-        if gate.minimum is not None and gate.maximum is not None and gate.minimum > gate.maximum:
-            raise UsageError(
-                f"{source}: gates.{metric}: the minimum {gate.minimum:g} is above the maximum {gate.maximum:g}"
-            )
+def _check_fields(sides: Mapping[str, Mapping[str, str]], source: str) -> None:
+    for side, fields in sides.items():
+        for name, path in fields.items():
+            try:
+                FieldMap.of({name: path})
+            except ValueError as error:
+                raise UsageError(f"{source}: fields.{side}.{name}: {error}") from error
 
 
 def _read_yaml(path: str) -> dict[str, Any]:
@@ -207,16 +219,22 @@ def _read_yaml(path: str) -> dict[str, Any]:
 
 
 def _override(raw: dict[str, Any], override: str) -> None:
-    key, equals, text = override.partition("=")
-    override = override if len(override) <= 80 else f"{override[:77]}..."
+    # A gate is named after a metric and a slice, which have dots and equals signs of their own.
+    gate = split_override(override)
+    key, equals, text = override.partition("=") if gate is None else ("gates", "=", gate[1])
+    override = truncated(override, 80)
     if not equals or not key.strip():
         raise UsageError(f"--set {override}: must be KEY=VALUE, such as --set protocol=released")
     try:
         value = load_yaml(text)
     except yaml.YAMLError as error:
         raise UsageError(f"--set {override}: the value is not YAML: {one_line(error)}") from error
-    # A gate is named after a metric, whose name has dots of its own.
-    parts = ["gates", *key[len("gates.") :].rsplit(".", 1)] if key.startswith("gates.") else key.strip().split(".")
+    if gate is not None:
+        parts = gate[0]
+    elif key.startswith("gates."):
+        parts = ["gates", *key[len("gates.") :].rsplit(".", 1)]
+    else:
+        parts = key.strip().split(".")
     if len(parts) > MAX_DEPTH:
         raise UsageError(f"--set {override}: the key is nested deeper than {MAX_DEPTH} levels")
     place = raw

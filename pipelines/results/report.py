@@ -9,8 +9,11 @@ from typing import Any
 from tabulate import tabulate
 
 from metrics.benchmark import Benchmark
+from metrics.common.text import truncated
+from metrics.statistics.intervals import METHODS
 from metrics.table import Table
-from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult
+from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult, few_units
+from pipelines.results.verdict import GateVerdict
 from transforms.finalize import SliceResult
 from transforms.quarantine import CauseCount
 
@@ -21,16 +24,16 @@ SLICES_SHOWN = 200
 
 def report(result: RunResult) -> str:
     """Returns the report in Markdown; whatever comes from the input is escaped."""
-    settings, benchmark = result.configuration.settings, result.configuration.benchmark
+    benchmark = result.configuration.benchmark
     sections = [f"# {benchmark.name}: {', '.join(map(cell, result.systems))}", benchmark.summary, _setting(result)]
     sections += [f"**Warning:** {cell(warning)}." for warning in result.warnings]
+    if result.verdicts:
+        sections += ["## Gates", _gates(result.verdicts)]
     if len(result.systems) > 1:
         sections += ["## Ranking", _ranking(result)]
     for system in result.systems.values():
         sections += [f"## {cell(system.name)}", *_system(system, result)]
     sections += ["## Quarantine", _causes(result.causes)]
-    if settings.gates:
-        sections += ["## Gates", _gates(result)]
     for system in result.systems.values():
         sections += _details(system, benchmark)
     return "\n\n".join(section for section in sections if section) + "\n"
@@ -47,7 +50,8 @@ def _setting(result: RunResult) -> str:
     if bootstrap.replicates:
         unit = f"clusters by {code(settings.cluster)}" if settings.cluster else "samples"
         lines.append(
-            f"Intervals: {bootstrap.confidence:.0%}, {bootstrap.replicates} Poisson-bootstrap replicates over {unit}."
+            f"Intervals: {bootstrap.confidence:.0%}, {bootstrap.replicates} Poisson-bootstrap replicates over {unit}"
+            f" ({METHODS['bounded']}; {METHODS['unbounded']} without bounds)."
         )
     return " ".join(lines)
 
@@ -68,6 +72,7 @@ def _system(system: SystemResult, result: RunResult) -> list[str]:
         _coverage(system),
         "### Main metrics",
         _metrics(system, benchmark, benchmark.main_metrics()),
+        *(f"**Warning:** {cell(warning)}." for warning in few_units(result.configuration, system)),
     ]
     if system.slices:
         sections += ["### Slices", _slices(system, benchmark.main_metrics())]
@@ -136,19 +141,19 @@ def _causes(causes: Sequence[CauseCount]) -> str:
     return table(["records", "side", "stage", "cause", "the first"], rows)
 
 
-def _gates(result: RunResult) -> str:
+def _gates(verdicts: Sequence[GateVerdict]) -> str:
     rows = [
         [
-            cell(name),
-            code(metric),
-            number(system.overall.values.get(metric)),
-            number(gate.minimum),
-            number(gate.maximum),
+            f"**{each.verdict}**" if each.blocks else each.verdict,
+            cell(each.system or ""),
+            code(each.gate),
+            each.tier,
+            number(each.value),
+            cell(each.reason),
         ]
-        for name, system in result.systems.items()
-        for metric, gate in result.configuration.settings.gates.items()
+        for each in verdicts
     ]
-    return table(["system", "metric", "value", "minimum", "maximum"], rows)
+    return table(["verdict", "system", "gate", "tier", "value", "reason"], rows)
 
 
 def metric_text(found: SliceResult, name: str) -> str:
@@ -222,4 +227,4 @@ def _code(piece: str) -> str:
 
 def _one_line(text: str) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= MAX_CELL_LENGTH else f"{line[:MAX_CELL_LENGTH]}..."
+    return truncated(line, MAX_CELL_LENGTH)

@@ -13,11 +13,15 @@ import msgspec
 
 from metrics.benchmark import Benchmark, MetricSpec
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.intervals import METHODS
 from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import FRACTION_BITS, Sums
+from metrics.version import VERSION
 from pipelines.config.errors import UsageError, one_line
-from pipelines.config.settings import Configuration, Settings
+from pipelines.config.settings import Configuration
+from pipelines.results.verdict import GateVerdict
 from transforms.finalize import SliceResult
+from transforms.hashes import fingerprint_text
 from transforms.io.published import Layout, Published, find_published
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.quarantine import CauseCount
@@ -28,8 +32,11 @@ from transforms.slice import SliceKey
 SUMMARY = "summary.json"
 SUMS = "sums.json"
 REPORT = "report.md"
-LAYOUT = Layout("evaluation", (REPORT, SUMS, SUMMARY), ("samples", "quarantine"))
+RUN = "run.json"
+LAYOUT = Layout("evaluation", (REPORT, RUN, SUMS, SUMMARY), ("samples", "quarantine"))
 SUMS_FORMAT = 1
+MIN_SAMPLES, MIN_CLUSTERS = 20, 6
+"""Fewer units than these, behind a metric, make its interval rough."""
 
 TRUTH_STATUSES = ("scored", "missing_prediction", "rejected", "duplicate")
 PREDICTION_STATUSES = ("scored", "unmatched", "duplicate", "rejected")
@@ -73,6 +80,7 @@ class RunResult:
     ranking: list[str]
     causes: list[CauseCount]
     warnings: list[str]
+    verdicts: tuple[GateVerdict, ...] = ()
 
     @classmethod
     def of(
@@ -80,7 +88,7 @@ class RunResult:
         configuration: Configuration,
         names: Sequence[str],
         slices: Sequence[SliceResult],
-        tally: Mapping[int, Sums],
+        outcomes: Mapping[int, Sums],
         worst: Mapping[int, Sequence[tuple[float, str, str]]],
         causes: Sequence[CauseCount],
     ) -> RunResult:
@@ -89,19 +97,19 @@ class RunResult:
         by_key = {each.key: each for each in slices}
         systems = {}
         for system, name in enumerate(names):
-            overall = by_key.pop(SliceKey(system, ""), None)
+            overall = by_key.pop(SliceKey(system), None)
             if overall is None:
                 overall = _no_samples(system, benchmark.values(Sums()))
-            labels = sorted(key.label for key in by_key if key.system == system)
+            labelled = {key.label: found for key, found in by_key.items() if key.system == system}
             systems[name] = SystemResult(
                 name,
                 overall,
-                {label: by_key[SliceKey(system, label)] for label in labels},
-                _coverage(overall.coverage, tally.get(GROUND_TRUTH, Sums()), tally.get(system, Sums())),
+                {label: labelled[label] for label in sorted(labelled)},
+                _coverage(overall.coverage, outcomes.get(GROUND_TRUTH, Sums()), outcomes.get(system, Sums())),
                 sorted(worst.get(system, []), key=worst_first(benchmark))[: settings.worst_samples],
             )
         ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
-        warnings = _warnings(configuration, tally.get(GROUND_TRUTH, Sums()))
+        warnings = _warnings(configuration, outcomes.get(GROUND_TRUTH, Sums()))
         return cls(configuration, systems, ranking, sorted(causes, key=_cause_order), warnings)
 
 
@@ -117,6 +125,30 @@ def _warnings(configuration: Configuration, truths: Sums) -> list[str]:
     ]
 
 
+def few_units(configuration: Configuration, system: SystemResult) -> list[str]:
+    """Returns a warning where main metrics rest on too few units for their intervals to be trusted, one for slices."""
+    if not configuration.settings.bootstrap.replicates:
+        return []
+    what, least = ("clusters", MIN_CLUSTERS) if configuration.settings.cluster else ("samples", MIN_SAMPLES)
+    main = configuration.benchmark.main_metrics()
+
+    def few(found: SliceResult) -> list[str]:
+        measured = (metric for metric in main if found.values.get(metric) is not None)
+        return [metric for metric in measured if round(found.units[metric]) < least]
+
+    warnings = []
+    if metrics := few(system.overall):
+        counts = ", ".join(f"{metric} on {round(system.overall.units[metric])}" for metric in metrics)
+        warnings.append(f"the interval of a metric that rests on fewer than {least} {what} is rough: {counts}")
+    slices = sum(bool(few(found)) for found in system.slices.values())
+    if slices:
+        warnings.append(
+            f"in {slices} of {len(system.slices)} slices a main metric rests on fewer than {least} "
+            f"{what}, which makes its interval rough; units in summary.json has the numbers"
+        )
+    return warnings
+
+
 def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[tuple[float, str, str]], tuple[float, str, str]]:
     """Returns the key that sorts (value, sample_id, status) by the main per-sample metric, the worst first."""
     return partial(_order_of, benchmark.main_sample_metric())
@@ -129,7 +161,9 @@ def _order_of(spec: MetricSpec, sample: tuple[float, str, str]) -> tuple[float, 
 
 def _no_samples(system: int, values: dict[str, float | None]) -> SliceResult:
     none = PackedReplicates.of(BootstrapSums(Bootstrap(replicates=0)))
-    return SliceResult(SliceKey(system, ""), {}, values, dict.fromkeys(values), [], Sums(), none)
+    return SliceResult(
+        SliceKey(system), {}, values, dict.fromkeys(values), [], Sums(), none, dict.fromkeys(values, 0.0)
+    )
 
 
 def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
@@ -140,12 +174,12 @@ def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
 def _coverage(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> Coverage:
     """Returns the coverage of a system: what was read of each side, and what became of it."""
     sides: Coverage = {}
-    for side, tally, statuses in [
+    for side, outcomes, statuses in [
         ("ground_truth", truths, TRUTH_STATUSES),
         ("predictions", predictions, PREDICTION_STATUSES),
     ]:
-        side_counts = {status: counted.get(f"{side}.{status}", 0) + round(tally[status]) for status in statuses}
-        sides[side] = {"read": round(tally["read"]), **side_counts}
+        side_counts = {status: counted.get(f"{side}.{status}", 0) + round(outcomes[status]) for status in statuses}
+        sides[side] = {"read": round(outcomes["read"]), **side_counts}
     balanced = all(side["read"] == sum(side.values()) - side["read"] for side in sides.values())
     return {**sides, **_extra(counted), "balanced": balanced}
 
@@ -181,28 +215,48 @@ def summary(result: RunResult) -> dict[str, Any]:
     """Returns the document of summary.json."""
     return {
         "benchmark": result.configuration.benchmark.name,
+        "version": VERSION,
         "config": result.configuration.resolved(),
+        **({"intervals_method": METHODS} if result.configuration.settings.bootstrap.replicates else {}),
         **({"warnings": result.warnings} if result.warnings else {}),
+        "fingerprint": fingerprint(result),
+        **({"gates": msgspec.to_builtins(result.verdicts)} if result.verdicts else {}),
         "ranking": result.ranking,
-        "systems": {name: _system_summary(system) for name, system in result.systems.items()},
+        "systems": {name: _system_summary(result.configuration, system) for name, system in result.systems.items()},
     }
 
 
-def _system_summary(system: SystemResult) -> dict[str, Any]:
+def fingerprint(result: RunResult) -> dict[str, Any]:
+    """Returns what tells whether two runs had the same ground truth: how many samples, and the sum of their hashes."""
+    overall = next(iter(result.systems.values())).overall
+    samples = sum(count for name, count in overall.coverage.items() if name.startswith("ground_truth."))
+    return {"samples": samples, "hash": fingerprint_text(overall.fingerprint)}
+
+
+def _system_summary(configuration: Configuration, system: SystemResult) -> dict[str, Any]:
+    warnings = few_units(configuration, system)
     return {
         "coverage": system.coverage,
         "values": system.overall.values,
         "intervals": system.overall.intervals,
+        "units": _units(system.overall),
         "tables": msgspec.to_builtins(system.overall.tables),
         "slices": {
             label: {
                 "coverage": slice_coverage(found.coverage),
                 "values": found.values,
                 "intervals": found.intervals,
+                "units": _units(found),
             }
             for label, found in system.slices.items()
         },
+        **({"warnings": warnings} if warnings else {}),
     }
+
+
+def _units(found: SliceResult) -> dict[str, int]:
+    """Returns how many units each metric rests on, as whole numbers: some are estimated."""
+    return {metric: round(units) for metric, units in found.units.items()}
 
 
 def sums_document(result: RunResult) -> dict[str, Any]:
@@ -217,6 +271,7 @@ def sums_document(result: RunResult) -> dict[str, Any]:
         "benchmark": result.configuration.benchmark.name,
         "config": result.configuration.resolved(),
         "bootstrap": {"replicates": bootstrap.replicates, "seed": bootstrap.seed},
+        "fingerprint": fingerprint(result),
         "systems": {
             name: {
                 "coverage": system.coverage,
@@ -245,40 +300,3 @@ def unpack_replicates(document: Mapping[str, Any], count: int) -> list[Sums]:
     Raises ValueError where the data do not fit the names.
     """
     return PackedReplicates(tuple(document["names"]), base64.b64decode(document["data"])).unpack(count)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether a run passes: the gates that failed and the sides of which too much was rejected, in words."""
-
-    failures: list[str]
-
-
-def verdict(document: Mapping[str, Any], settings: Settings) -> Verdict:
-    """Judges a summary by the gates and by the fraction of rejected records."""
-    failures = []
-    for name, system in document["systems"].items():
-        for side in ("ground_truth", "predictions"):
-            counts = system["coverage"][side]
-            if counts["rejected"] > settings.max_rejected_fraction * counts["read"]:
-                failures.append(
-                    f"{name}: {counts['rejected']} of {counts['read']} {side.replace('_', '-')} records were rejected,"
-                    f" more than max_rejected_fraction {settings.max_rejected_fraction:g} allows; see quarantine/"
-                )
-        if not system["coverage"]["balanced"]:
-            failures.append(f"{name}: the record counts do not add up: {system['coverage']}")
-        for metric, gate in settings.gates.items():
-            failures += _gate_failures(name, metric, system["values"].get(metric), gate.minimum, gate.maximum)
-    return Verdict(failures)
-
-
-def _gate_failures(
-    system: str, metric: str, value: float | None, minimum: float | None, maximum: float | None
-) -> list[str]:
-    if value is None:
-        return [f"{system}: gate {metric}: the metric was not measured"]
-    if minimum is not None and value < minimum:
-        return [f"{system}: gate {metric}: {value:.6g} is below the minimum {minimum:g}"]
-    if maximum is not None and value > maximum:
-        return [f"{system}: gate {metric}: {value:.6g} is above the maximum {maximum:g}"]
-    return []

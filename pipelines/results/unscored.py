@@ -6,40 +6,25 @@ then, to say what they hold.
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from metrics.common.text import truncated
 from metrics.record_fields import record_fields
 from metrics.registry import benchmark_class, benchmark_names
+from pipelines.config.first_records import RECORDS_LOOKED_AT, FirstRecords
 from pipelines.config.inputs import Inputs
-from pipelines.config.settings import LimitSettings
-from transforms.io.files import Part, SourceFile, open_parquet
-from transforms.io.jsonl import read_lines
-from transforms.io.parquet import RowLimits, read_rows
-from transforms.records import GROUND_TRUTH, InputProblem
-from transforms.score import WITHOUT_FIELDS
+from transforms.records import GROUND_TRUTH
+from transforms.scored_sample import WITHOUT_FIELDS
 
-RECORDS_LOOKED_AT = 1000
-FILES_LOOKED_AT = 100
 NAMES_SHOWN = 8
 MAX_NAME_LENGTH = 40
 ALIKE = 0.8
 """How alike names are, by difflib, of which one is taken for a slip of the other."""
-
-
-@dataclass
-class _Found:
-    """What the first records of a side hold: their fields, in order, and the first sample_id."""
-
-    names: dict[str, None] = field(default_factory=dict)
-    sample_id: str | None = None
-    records: int = 0
 
 
 def why_unscored(document: Mapping[str, Any], inputs: Inputs) -> dict[str, str]:
@@ -82,22 +67,22 @@ def _wrong_side(
             return None
     found = _look(inputs, number)
     fields = record_fields(kind)
-    if not found.records or found.names.keys() & fields.keys():
+    if not found.records or found.fields.keys() & fields.keys():
         return None
-    has = f"they have {_listed(found.names)}" if found.names else "they have a sample_id alone"
+    has = f"they have {_listed(found.fields)}" if found.fields else "they have a sample_id alone"
     return f"{label}: no record has a field that {name} reads, {_listed(fields)}; {has}{_hint(found, fields, name)}"
 
 
-def _hint(found: _Found, fields: Iterable[str], name: str) -> str:
+def _hint(found: FirstRecords, fields: Iterable[str], name: str) -> str:
     """Returns the field that was meant, or the benchmarks whose fields these are."""
-    for each in itertools.islice((each for each in found.names if len(each) <= MAX_NAME_LENGTH), RECORDS_LOOKED_AT):
+    for each in itertools.islice((each for each in found.fields if len(each) <= MAX_NAME_LENGTH), RECORDS_LOOKED_AT):
         for meant in difflib.get_close_matches(each, list(fields), n=1, cutoff=ALIKE):
             return f" (did you mean {meant}?)"
     kinds = {each: benchmark_class(each) for each in benchmark_names() if each != name}
     others = [
         each
         for each, kind in kinds.items()
-        if found.names.keys() & {*record_fields(kind.truth_type), *record_fields(kind.prediction_type)}
+        if found.fields.keys() & {*record_fields(kind.truth_type), *record_fields(kind.prediction_type)}
     ]
     return f" (did you mean the benchmark {' or '.join(others)}?)" if others else ""
 
@@ -121,38 +106,11 @@ def _no_score(system: Mapping[str, Any], number: int, name: str, inputs: Inputs)
     return f"{name}: nothing was scored: {', '.join(counts) or 'no sample has a prediction'}; see quarantine/"
 
 
-def _look(inputs: Inputs, side: int) -> _Found:
-    """Returns what the first records of a side hold, of its first files; of those that cannot be read, nothing."""
-    found = _Found()
-    for file in itertools.islice((file for file in inputs.files if file.side == side), FILES_LOOKED_AT):
-        with contextlib.suppress(InputProblem):
-            if file.format == "parquet":
-                _look_into_parquet(file, inputs.configuration.settings.limits, found)
-            else:
-                _look_into_lines(file, inputs.configuration.settings.limits.record_bytes, found)
-    found.names.pop("sample_id", None)
+def _look(inputs: Inputs, side: int) -> FirstRecords:
+    """Returns what the first records of a side hold, their sample_id aside."""
+    found = inputs.first_records(side)
+    found.fields.pop("sample_id", None)
     return found
-
-
-def _look_into_parquet(file: SourceFile, limits: LimitSettings, found: _Found) -> None:
-    with open_parquet(file) as parquet:
-        found.names.update(dict.fromkeys(parquet.schema.names))
-        found.records += parquet.metadata.num_rows
-        groups = parquet.metadata.num_row_groups
-    if found.sample_id is None:
-        rows = read_rows(Part(file, 0, groups), ["sample_id"], (), RowLimits(limits.record_bytes, limits.depth))
-        found.sample_id = next((str(row.sample_id) for row in rows), None)
-
-
-def _look_into_lines(file: SourceFile, limit: int, found: _Found) -> None:
-    lines = read_lines(Part(file, 0, None), limit)
-    for line in itertools.islice(lines, max(0, RECORDS_LOOKED_AT - found.records)):
-        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            record = msgspec.json.decode(line.text, type=dict[str, msgspec.Raw])
-            found.names.update(dict.fromkeys(record))
-            found.records += 1
-            if found.sample_id is None and "sample_id" in record:
-                found.sample_id = str(msgspec.json.decode(record["sample_id"]))
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -161,6 +119,6 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _name(name: str) -> str:
-    """Returns a name of unknown origin on one line, quoted where it is unusual, and cut where it is long."""
+    """Returns a name of unknown origin on one line, quoted where it is unusual, and truncated where it is long."""
     shown = name if name.isprintable() and name.strip() == name != "" else ascii(name)
-    return shown if len(shown) <= MAX_NAME_LENGTH else f"{shown[:MAX_NAME_LENGTH]}..."
+    return truncated(shown, MAX_NAME_LENGTH)

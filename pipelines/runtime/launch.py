@@ -1,10 +1,9 @@
-"""Runs a pipeline on the runner that the options name, and tells what went wrong in words."""
+"""Runs a pipeline on the runner that the options name, and says what went wrong in one line."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -19,15 +18,12 @@ from apache_beam.options.pipeline_options import (
     StandardOptions,
     WorkerOptions,
 )
-from apache_beam.portability.api import beam_provision_api_pb2
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner, fn_runner
-from apache_beam.runners.portability.portable_runner import JobServiceHandle
-from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 from pipelines.config.errors import UsageError, as_usage_error, one_line
 from pipelines.config.explain import nearest
 from pipelines.runtime import flink
 from pipelines.runtime.worker_processes import lifeline
+from transforms.beam_internals import local_runner, option_names, option_parser, worker_environment
 
 MANY_CORES = 4
 MUCH_INPUT = 64 << 20
@@ -52,19 +48,13 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
 
     Raises UsageError where Beam knows no such option: a mistyped flag would otherwise be ignored.
     """
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    for kind in [PipelineOptions, *_subclasses(PipelineOptions)]:
-        add = vars(kind).get("_add_argparse_args")
-        if add is not None:
-            with contextlib.suppress(argparse.ArgumentError):
-                add.__get__(None, kind)(parser)
+    parser = option_parser()
     try:
         _, unknown = parser.parse_known_args(list(flags))
     except (argparse.ArgumentError, SystemExit) as error:
         raise UsageError(f"{' '.join(flags)}: {error}") from error
     if unknown:
-        known = [option for action in parser._actions for option in action.option_strings]
-        hint = nearest(unknown[0].partition("=")[0], [*known, *OWN_FLAGS])
+        hint = nearest(unknown[0].partition("=")[0], [*option_names(parser), *OWN_FLAGS])
         raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")
     options = PipelineOptions(list(flags))
     _name_runner(options.view_as(StandardOptions))
@@ -94,15 +84,14 @@ def _name_runner(options: StandardOptions) -> None:
 OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--processes", "--quiet", "--help")
 
 
-def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
-    for child in type.__subclasses__(kind):
-        yield child
-        yield from _subclasses(child)
-
-
 def is_local(options: PipelineOptions) -> bool:
     """Tells whether the pipeline runs on this machine, under this command."""
     return options.view_as(StandardOptions).runner in LOCAL_RUNNERS
+
+
+def runner_name(options: PipelineOptions) -> str:
+    """Returns the name of the runner; DirectRunner for a local run, whatever its number of workers."""
+    return str(options.view_as(StandardOptions).runner or "DirectRunner")
 
 
 def path_for_workers(options: PipelineOptions, path: str) -> str:
@@ -174,18 +163,20 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
     if not is_local(options):
         flink.check_addresses(options)
     with _in_words(), _worker_environment(options) as environment:
-        pipeline = _pipeline(options, environment)
+        pipeline = empty_pipeline(options, environment)
         build(pipeline)
         return pipeline.run()
 
 
-def _pipeline(options: PipelineOptions, environment: Any) -> beam.Pipeline:
+def empty_pipeline(options: PipelineOptions, environment: Any = None) -> beam.Pipeline:
     """Returns an empty pipeline; raises UsageError where the runner cannot be had, or options contradict."""
     try:
-        return beam.Pipeline(runner=_runner(options, environment), options=options)
+        # Elsewhere the options name the runner.
+        runner = local_runner(options, environment) if is_local(options) else None
+        return beam.Pipeline(runner=runner, options=options)
     except (ImportError, AttributeError, ValueError) as error:
-        runner = options.view_as(StandardOptions).runner
-        raise UsageError(f"--runner {runner}: {one_line(error)}") from error
+        name = options.view_as(StandardOptions).runner
+        raise UsageError(f"--runner {name}: {one_line(error)}") from error
 
 
 @contextlib.contextmanager
@@ -200,7 +191,7 @@ def _in_words() -> Iterator[None]:
 
 
 def counter(result: beam.runners.runner.PipelineResult, name: str) -> int:
-    """Returns what the counter `name` stands at after a run."""
+    """Returns the value of the counter `name` after a run."""
     found = result.metrics().query(beam.metrics.MetricsFilter().with_name(name))["counters"]
     return sum(each.result or 0 for each in found)
 
@@ -222,22 +213,14 @@ def use_processes(options: PipelineOptions, processes: int | None, input_bytes: 
         direct.direct_num_workers = processes
 
 
-def _runner(options: PipelineOptions, environment: Any = None) -> Any:
-    """Returns Beam's in-process runner for local runs, else None: the options name the runner.
-
-    The DirectRunner of recent Beam first tries to download and start another program; a local run must not depend
-    on that.
-    """
-    if not is_local(options):
-        return None
-    encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
-    info = fn_runner.ExtendedProvisionInfo(beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded))
-    return FnApiRunner(default_environment=environment, provision_info=info)
+def process_count(options: PipelineOptions) -> int:
+    """Returns how many worker processes a local run uses."""
+    return max(1, int(options.view_as(DirectOptions).direct_num_workers))
 
 
 @contextlib.contextmanager
 def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
-    """Gives what starts a worker process of ours where the options ask for processes, else None.
+    """Yields what starts a worker process of ours where the options ask for processes, else None.
 
     The runner would start Beam's worker otherwise, so the option is taken away from it meanwhile.
     """
@@ -248,14 +231,9 @@ def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
     direct.direct_running_mode = None
     try:
         with lifeline() as command_line:
-            yield SubprocessSDKEnvironment.from_command_string(command_line)
+            yield worker_environment(command_line)
     finally:
         direct.direct_running_mode = "multi_processing"
-
-
-def quiet_logging(verbose: bool) -> None:
-    """Keeps the log of Beam and of its libraries off the console, unless a person wants to see it."""
-    logging.basicConfig(level=logging.INFO if verbose else logging.CRITICAL, force=True)
 
 
 def quiet_workers(options: PipelineOptions, verbose: bool) -> None:

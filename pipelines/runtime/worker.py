@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import sys
 
-from apache_beam.runners.worker import sdk_worker_main
-
 from pipelines.runtime.worker_processes import end_with
+from transforms.beam_internals import run_worker
 
 
 def main() -> None:
     """Works until the command has no more to do; the one argument is the folder that it lives as long as."""
     end_with(sys.argv[1])
-    sdk_worker_main.main(sys.argv)
+    run_worker(sys.argv)

@@ -27,7 +27,7 @@ _folders: set[str] = set()
 
 @contextlib.contextmanager
 def lifeline() -> Iterator[str]:
-    """Gives the command line of a worker process that ends with this block, or before it with `cut`."""
+    """Yields the command line of a worker process that ends with this block, or before it with `terminate_workers`."""
     folder = tempfile.mkdtemp(prefix="beamscore-workers-")
     _folders.add(folder)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import bz2
 import gzip
 import json
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
+from pyarrow.parquet.encryption import CryptoFactory, EncryptionConfiguration, KmsClient, KmsConnectionConfig
 
 from transforms.io import zstd
 from transforms.io.files import match_files, split_file
@@ -96,6 +98,84 @@ def _many_row_groups(path: Path) -> None:
     _table({"sample_id": [f"s{number}" for number in range(3000)]}, path, row_group_size=1)
 
 
+def _wide_structs(path: Path) -> None:
+    members = pa.StructArray.from_arrays([pa.array([1, 2])] * 20_000, [f"field {number}" for number in range(20_000)])
+    _table({"sample_id": ["s", "t"], "words": members}, path)
+
+
+def _deep_lists(path: Path) -> None:
+    values: Any = list(range(100_000))
+    kind: Any = pa.int64()
+    for _ in range(40):
+        values, kind = [values], pa.list_(kind)
+    _table({"sample_id": ["s"], "words": pa.array(values, kind)}, path)
+
+
+def _declared(stored: Any, schema: Any, path: Path) -> None:
+    """Writes a table that says of itself that it has the columns of `schema`."""
+    with pq.ParquetWriter(path, stored.schema, store_schema=False) as writer:
+        writer.write_table(stored)
+        writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(schema.serialize().to_pybytes()).decode()})
+
+
+def _long_fixed_lists(path: Path) -> None:
+    # A null takes no room in the file, and that of all its members in memory.
+    schema = pa.schema([("sample_id", pa.string()), ("words", pa.list_(pa.int8(), 300_000_000))])
+    _declared(pa.table({"sample_id": ["s", "t", "u"], "words": pa.nulls(3, pa.list_(pa.int8()))}), schema, path)
+
+
+def _text_views(path: Path) -> None:
+    schema = pa.schema([("sample_id", pa.string()), ("text", pa.string_view())])
+    stored = pa.table({"sample_id": [f"s{i}" for i in range(300)], "text": _repeated("x" * 12_000_000, 300)})
+    _declared(stored, schema, path)
+
+
+def _long_names(path: Path) -> None:
+    names = [f"{number}" + "\u202e\n'\"" * 250_000 for number in range(4)]
+    _table({"sample_id": ["s"], **{name: [1] for name in names}}, path)
+
+
+def _other_codec(code: int) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        # In the metadata of each column chunk, the field before the number of its values.
+        _table({"sample_id": ["s"], "text": ["x"]}, path)
+        content = path.read_bytes()
+        changed = content.replace(b"\x15\x0c\x16\x02", bytes([0x15, 2 * code, 0x16, 2]))
+        if changed.count(bytes([0x15, 2 * code, 0x16, 2])) < 2:
+            raise RuntimeError("the codec is not where it is expected")
+        path.write_bytes(changed)
+
+    return write
+
+
+def _encrypted_footer(path: Path) -> None:
+    _odd_values(path)
+    path.write_bytes(b"PARE" + path.read_bytes()[4:-4] + b"PARE")
+
+
+class _Keys(KmsClient):
+    """Wraps keys by doing nothing."""
+
+    def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> bytes:
+        return base64.b64encode(key_bytes)
+
+    def unwrap_key(self, wrapped_key: bytes, master_key_identifier: str) -> bytes:
+        return base64.b64decode(wrapped_key)
+
+
+def _encrypted(plaintext_footer: bool) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        table = pa.table({"sample_id": ["s"], "text": ["x"]})
+        configuration = EncryptionConfiguration(
+            footer_key="footer", column_keys={"text": ["text"]}, plaintext_footer=plaintext_footer
+        )
+        properties = CryptoFactory(lambda _: _Keys()).file_encryption_properties(KmsConnectionConfig(), configuration)
+        with pq.ParquetWriter(path, table.schema, encryption_properties=properties) as writer:
+            writer.write_table(table)
+
+    return write
+
+
 def _odd_values(path: Path) -> None:
     columns = {"sample_id": ["s", "t"], "text": pa.array([10**18, 2**62], pa.timestamp("ns"))}
     _table({**columns, "base\nline": pa.array([1, 2], pa.decimal128(20, 3)), 'q"': [1, 2]}, path)
@@ -137,6 +217,16 @@ FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "a list of 3 million structs": ("parquet", _many_structs),
     "10,000 columns": ("parquet", _many_columns),
     "3,000 row groups": ("parquet", _many_row_groups),
+    "structs of 20,000 fields": ("parquet", _wide_structs),
+    "lists nested 40 deep": ("parquet", _deep_lists),
+    "nulls of a list of 300 million": ("parquet", _long_fixed_lists),
+    "300 rows, one text of 12 MB, as views": ("parquet", _text_views),
+    "column names of 1 MB": ("parquet", _long_names),
+    "a codec that nobody has built in": ("parquet", _other_codec(3)),
+    "a codec that does not exist": ("parquet", _other_codec(31)),
+    "an encrypted footer, damaged": ("parquet", _encrypted_footer),
+    "an encrypted file": ("parquet", _encrypted(False)),
+    "an encrypted column": ("parquet", _encrypted(True)),
     "odd types and names": ("parquet", _odd_values),
     "dates that Python cannot hold": ("parquet", _odd_dates),
     "a column twice": ("parquet", _twice),
@@ -147,6 +237,7 @@ FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "1 GB of blank lines in .gz": ("jsonl.gz", _members(gzip.compress, b"\n" * (1 << 24), 64)),
     "256 MB of blank lines in .bz2": ("jsonl.bz2", _members(bz2.compress, b" \r\n" * (1 << 22), 21)),
     "a line of 1 GB in .zst": ("jsonl.zst", _members(zstd.compress, b"x" * (1 << 24), 64)),
+    "a line of 256 MB in .bz2": ("jsonl.bz2", _members(bz2.compress, b"x" * (1 << 24), 16)),
     "a line of 1 GB of spaces in .gz": ("jsonl.gz", _members(gzip.compress, b" " * (1 << 24), 64)),
     "100,000 empty members of .gz": ("jsonl.gz", _members(gzip.compress, b"", 100_000)),
     "a record of 16 MB of brackets": ("jsonl", _members(bytes, b"[" * ((16 << 20) - 1) + b"\n", 4)),
@@ -157,8 +248,8 @@ FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
 }
 
 
-def check() -> list[tuple[str, float, int, str]]:
-    """Reads each file in a process of its own; returns its name, processor seconds, peak bytes and a verdict.
+def check(*names: str) -> list[tuple[str, float, int, str]]:
+    """Reads each file, or those of some names, in a process of its own: name, processor seconds, peak bytes, verdict.
 
     The verdict is `ok` and what came of the records where the cost is within the limits and the neighbour in another
     file is as it should be. Making the files takes memory of its own, so that another process does.
@@ -167,6 +258,8 @@ def check() -> list[tuple[str, float, int, str]]:
     with tempfile.TemporaryDirectory(prefix="beamscore-abuse-") as folder:
         (Path(folder) / "z.jsonl").write_text(json.dumps(BASE) + "\n", encoding="utf-8")
         for name, (ending, _) in FILES.items():
+            if names and name not in names:
+                continue
             path = Path(folder) / f"a.{ending}"
             made = _run("write", name, str(path))
             if made.returncode:
@@ -226,13 +319,13 @@ def _seconds() -> float:
 
 
 def main(arguments: list[str]) -> None:
-    """Writes or reads one file, as `check` asks; without arguments, runs it and prints the rows."""
+    """Writes or reads one file, as `check` asks; else runs it, for some names or all, and prints the rows."""
     if arguments[:1] == ["write"]:
         FILES[arguments[1]][1](Path(arguments[2]))
     elif arguments[:1] == ["read"]:
         print(json.dumps(_cost(arguments[1:])))
     else:
-        for name, seconds, peak, verdict in check():
+        for name, seconds, peak, verdict in check(*arguments):
             print(f"{name:40} {seconds:6.2f} s {peak / 1e6:6.0f} MB  {verdict}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from tabulate import tabulate
@@ -11,9 +12,24 @@ from tabulate import tabulate
 from tests.bench import scoring
 from tests.bench.corpus import Corpus, generated
 from tests.bench.formula import formula_rows
+from tests.bench.kernels import header, kernel_rows
 from tests.bench.measure import Cost, cost_of_module
 
 Rows = list[list[str]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says.
+
+    samples: size of the largest corpus. folder: where generated corpora are kept. against: the commit that kernels are
+    compared with. only: prefixes of the names of the kernels that are measured, all by default.
+    """
+
+    samples: int
+    folder: Path
+    against: str | None
+    only: tuple[str, ...]
 
 
 def main() -> None:
@@ -22,13 +38,26 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}")
     parser.add_argument("--samples", type=int, default=100_000, help="size of the largest corpus")
     parser.add_argument("--folder", type=Path, default=Path("out/bench"), help="where generated corpora are kept")
+    parser.add_argument("--against", metavar="COMMIT", help="commit that the section kernels compares with")
+    parser.add_argument("--only", nargs="+", metavar="KERNEL", default=[], help="kernels by the start of their names")
     parsed = parser.parse_args()
+    unknown = sorted(set(parsed.sections) - set(SECTIONS))
+    if unknown:
+        parser.error(f"there is no section {unknown[0]}; there are {', '.join(SECTIONS)}")
+    options = Options(parsed.samples, parsed.folder, parsed.against, tuple(parsed.only))
     for name in parsed.sections or SECTIONS:
-        SECTIONS[name](parsed.samples, parsed.folder)
+        SECTIONS[name](options)
 
 
-def pipeline_section(samples: int, folder: Path) -> None:
+def kernels_section(options: Options) -> None:
+    """What `Benchmark.score` costs on decoded batches, beside decoding and, where one is named, another commit."""
+    title = "Scoring of decoded batches; the floor is decoding the same records to dictionaries and lists"
+    _print(title, header(options.against), list(kernel_rows(options.against, options.only)))
+
+
+def pipeline_section(options: Options) -> None:
     """Beam's floor, the whole evaluation and the scoring alone on the same samples; then how cost grows."""
+    samples, folder = options.samples, options.folder
     corpora = [generated("chart", samples // part, folder) for part in (4, 2, 1)]
     runs = {what: _run(what, corpora[-1]) for what in ("floor", "score", "evaluate")}
     floor, score, whole = (runs[what].microseconds(samples) for what in ("floor", "score", "evaluate"))
@@ -63,10 +92,10 @@ def _run(what: str, corpus: Corpus) -> Cost:
     return cost_of_module("tests.bench.run", what, "chart", str(corpus.ground_truth), str(corpus.predictions))
 
 
-def scoring_section(rows: Callable[[], list[scoring.Row]], title: str) -> Callable[[int, Path], None]:
+def scoring_section(rows: Callable[[], list[scoring.Row]], title: str) -> Callable[[Options], None]:
     """Returns a section that prints what scoring functions cost."""
 
-    def section(samples: int, folder: Path) -> None:
+    def section(options: Options) -> None:
         _print(title, ["", "processor µs"], [[row.what, f"{row.microseconds:.0f}"] for row in rows()])
 
     return section
@@ -86,7 +115,8 @@ def _print(title: str, header: list[str], rows: Rows) -> None:
     )
 
 
-SECTIONS: dict[str, Callable[[int, Path], None]] = {
+SECTIONS: dict[str, Callable[[Options], None]] = {
+    "kernels": kernels_section,
     "pipeline": pipeline_section,
     "chart": scoring_section(scoring.chart_tasks, "Scoring functions of chart, by task"),
     "chemistry": scoring_section(scoring.benchmark_row("chemistry"), "Scoring function of chemistry"),

@@ -18,6 +18,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from metrics.benchmark import Benchmark, Pair
 from metrics.registry import benchmark_class
 from pipelines.cli import main
+from pipelines.cli.messages import use_format
 from pipelines.runtime import launch
 from tests.bench.measure import Cost, cost_of
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records
@@ -100,6 +101,6 @@ def score_in_batches(benchmark: Benchmark[Any, Any, Any], pairs: Sequence[Pair[A
 
 
 if __name__ == "__main__":
-    launch.quiet_logging(False)
+    use_format("text", False)
     cost = {"floor": floor, "evaluate": evaluate, "score": score}[sys.argv[1]](*sys.argv[2:5])
     print(json.dumps(asdict(cost)))

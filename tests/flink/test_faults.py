@@ -103,7 +103,7 @@ def test_an_evaluation_that_is_interrupted_publishes_nothing(
         assert time.monotonic() < deadline
         time.sleep(0.2)
     assert state() == ("CANCELED" if known else "FINISHED")
-    assert [path.name for path in tmp_path.iterdir()] == [".staging"]
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == []
 
 
 def test_an_input_that_cannot_be_read_is_told_in_one_line(cluster: FlinkCluster, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.intervals import percentile_intervals
+from metrics.statistics.intervals import intervals
+from metrics.statistics.measured import measure
 from metrics.statistics.sums import Sums
 from pipelines import evaluate as evaluation
 from pipelines.results.run import unpack_replicates
@@ -64,15 +65,27 @@ def test_a_run_that_is_done(run: Run) -> None:
 
 def test_the_summary_has_its_documented_form(run: Run) -> None:
     summary = run.summary
-    assert list(summary) == ["benchmark", "config", "ranking", "systems"]
+    assert list(summary) == [
+        "benchmark",
+        "version",
+        "config",
+        "intervals_method",
+        "fingerprint",
+        "gates",
+        "ranking",
+        "systems",
+    ]
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
     for system in summary["systems"].values():
-        assert list(system) == ["coverage", "values", "intervals", "tables", "slices"]
+        assert list(system) == ["coverage", "values", "intervals", "units", "tables", "slices", "warnings"]
         assert list(system["slices"]) == ["kind=0", "kind=1", "words=a", "words=b"]
         for part in system["slices"].values():
-            assert list(part) == ["coverage", "values", "intervals"]
+            assert list(part) == ["coverage", "values", "intervals", "units"]
+    assert summary["intervals_method"]["bounded"] == "logit-t"
+    few = "in 1 of 4 slices a main metric rests on fewer than 20 samples, which makes its interval rough; "
+    assert summary["systems"]["beta"]["warnings"] == [few + "`units` in summary.json has the numbers"]
     tables = summary["systems"]["beta"]["tables"]
     assert tables == [{"title": "Counts", "header": ["what", "count"], "rows": [["samples", 40.0], ["equal", 40.0]]}]
 
@@ -97,9 +110,10 @@ def test_figures_finalised_again_from_the_sums_are_those_of_the_summary(run: Run
             *((stored["slices"][label], system["slices"][label]) for label in system["slices"]),
         ]:
             replicates = unpack_replicates(found["replicates"], document["bootstrap"]["replicates"])
-            intervals = percentile_intervals(benchmark.values, replicates, 0.95)
-            assert benchmark.values(Sums(found["sums"])) == expected["values"]
-            assert json.loads(json.dumps(intervals)) == expected["intervals"]
+            measured = measure(benchmark, [Sums(found["sums"]), *replicates])
+            assert measured.values == expected["values"]
+            assert json.loads(json.dumps(intervals(benchmark, measured, 0.95))) == expected["intervals"]
+            assert {metric: round(units) for metric, units in measured.units.items()} == expected["units"]
 
 
 def test_replicates_that_do_not_fit_are_refused(run: Run) -> None:
@@ -266,13 +280,15 @@ def test_clusters_are_drawn_as_one(corpus: Path, tmp_path: Path) -> None:
 
 def test_a_gate_decides_the_exit_code_after_everything_was_written(corpus: Path, tmp_path: Path) -> None:
     gates = ("--set", "gates.exact_match.maximum=0.5", "--set", "gates.similarity.minimum=1")
-    found = evaluate(tmp_path, corpus / "truth.jsonl", corpus / "good.jsonl", "--quiet", *gates)
+    point = ("--set", "gates.exact_match.judge=point", "--set", "gates.similarity.judge=point")
+    found = evaluate(tmp_path, corpus / "truth.jsonl", corpus / "good.jsonl", "--quiet", *gates, *point)
     assert (found.code, found.stdout) == (1, "")
     assert found.stderr == "beamscore: predictions: gate exact_match: 1 is above the maximum 0.5\n"
     assert found.summary["systems"]["predictions"]["values"]["exact_match"] == 1
+    assert [each["verdict"] for each in found.summary["gates"]] == ["fail", "pass"]
     section = found.report.partition("## Gates")[2].partition("\n## ")[0]
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in section.splitlines() if row.startswith("|")]
-    assert rows[2:] == [
-        ["predictions", "`exact_match`", "1.0000", "–", "0.5000"],
-        ["predictions", "`similarity`", "1.0000", "1.0000", "–"],
+    assert [row[:5] for row in rows[2:]] == [
+        ["**fail**", "predictions", "`exact_match`", "blocking", "1.0000"],
+        ["pass", "predictions", "`similarity`", "blocking", "1.0000"],
     ]

@@ -1,1 +1,5 @@
-"""Files on any filesystem of Beam: JSONL and Parquet in, results out."""
+"""Files on any filesystem: read in parts and in bounded memory, written whole or not at all."""
+
+from transforms.io.s3 import share_clients
+
+share_clients()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,13 +30,22 @@ _PLAIN = re.compile(r"\.(?:jsonl|ndjson|json)$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file of one side: GROUND_TRUTH or the number of a system."""
+    """One file of one side: GROUND_TRUTH or the number of a system.
+
+    modified: the time of its last change in seconds since 1970; 0 where the filesystem tells none.
+    """
 
     side: int
     number: int
     path: str
     size: int
     format: Format
+    modified: float = 0.0
+
+    @property
+    def is_plain(self) -> bool:
+        """Tells whether the file is text, not compressed."""
+        return _PLAIN.search(self.path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +82,13 @@ def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
     `what` names the input in errors, as the command line calls it. Raises InputProblem where a glob matches
     nothing, cannot be matched, or matches a file that is neither JSONL nor Parquet.
     """
-    found: dict[str, int] = {}
+    found: dict[str, tuple[int, float]] = {}
     for glob in globs:
-        for path, size in sorted(match_glob(glob, what)):
-            found.setdefault(path, size)
+        for path, size, modified in sorted(_matched(glob, what)):
+            found.setdefault(path, (size, modified))
     return [
-        SourceFile(side, number, path, size, _format(path, what)) for number, (path, size) in enumerate(found.items())
+        SourceFile(side, number, path, size, _format(path, what), modified)
+        for number, (path, (size, modified)) in enumerate(found.items())
     ]
 
 
@@ -86,13 +97,21 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int]]:
 
     Raises InputProblem where there is none, or the glob cannot be matched.
     """
+    return [(path, size) for path, size, _ in _matched(glob, what)]
+
+
+def _matched(glob: str, what: str) -> list[tuple[str, int, float]]:
+    """Returns path, size and time of the last change of each file that matches; see `match_glob`."""
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:
         metadata = FileSystems.match([here + glob])[0].metadata_list
     except (BeamIOError, ValueError, OSError) as error:
         raise InputProblem(f"{what} {glob}: cannot be listed: {_innermost(error)}") from error
-    files = [(entry.path.removeprefix(here), entry.size_in_bytes) for entry in metadata]
+    files = [
+        (entry.path.removeprefix(here), entry.size_in_bytes, float(entry.last_updated_in_seconds or 0.0))
+        for entry in metadata
+    ]
     if not files:
         raise InputProblem(f"{what} {glob}: no file matches; check the path and quote the pattern in the shell")
     return files
@@ -120,7 +139,7 @@ def split_file(file: SourceFile, size: int) -> Iterator[Part]:
     """
     if file.format == "parquet":
         yield from _split_parquet(file, size)
-    elif not _PLAIN.search(file.path):
+    elif not file.is_plain:
         yield Part(file, 0, None)
     else:
         step = size if file.size > BYTES_PER_PART else BYTES_PER_PART
@@ -161,16 +180,27 @@ class OpenParquet(NamedTuple):
 def open_parquet(file: SourceFile) -> Iterator[OpenParquet]:
     """Opens a file on any filesystem of Beam and reads its footer.
 
-    Raises InputProblem where it cannot be opened or is no Parquet.
+    Raises InputProblem where it cannot be opened, is no Parquet, or has encrypted columns.
     """
     with contextlib.ExitStack() as opened:
         try:
             stream = opened.enter_context(FileSystems.open(file.path, compression_type="uncompressed"))
             parquet = opened.enter_context(pq.ParquetFile(stream, pre_buffer=False))
             found = OpenParquet(stream, parquet.metadata, parquet.schema_arrow)
+            _check_footer(found)
         except (OSError, ValueError, BeamIOError) as error:
             raise unreadable(file, error) from error
         yield found
+
+
+def _check_footer(parquet: OpenParquet) -> None:
+    """Raises ValueError where a signature follows the metadata, as it does in a file with encrypted columns.
+
+    The metadata of such a column cannot be asked for: Arrow ends the process.
+    """
+    parquet.stream.seek(-8, io.SEEK_END)
+    if int.from_bytes(parquet.stream.read(4), "little") != parquet.metadata.serialized_size:
+        raise ValueError("its footer is signed, so columns of it are encrypted; write the file without encryption")
 
 
 def unreadable(file: SourceFile, error: BaseException) -> InputProblem:

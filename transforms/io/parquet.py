@@ -7,38 +7,24 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 
-from transforms.collector import no_collection
+from transforms.io.arrow_rows import Row, RowsOfBatch
+from transforms.io.field_map import FIELDS_AS_NAMED, SAMPLE_ID, FieldMap
 from transforms.io.files import OpenParquet, Part, SourceFile, open_parquet, stored_bytes, unreadable
-from transforms.io.json_depth import deeper_than
 from transforms.io.parquet_plan import GroupPlan, plan_group
 from transforms.io.parquet_sizes import row_sizes
 from transforms.io.restriction import Place, Unread
-from transforms.records import Cause, InputProblem
+from transforms.records import InputProblem
 
 NAMES_LISTED = 20
 BYTES_AT_ONCE = 8 << 20
 BYTES_PER_READ = 1 << 20
 MAX_ID_LENGTH_READ = 1 << 16
 RECORD_BYTES = "limits.record_bytes"
-
-
-class Row(msgspec.Struct, frozen=True):
-    """One row: its number in the file from 0, its sample_id, and the record as MessagePack without nulls.
-
-    Where the row makes no record, `error` says why, `cause` in one word, and `payload` is a MessagePack null.
-    """
-
-    number: int
-    sample_id: Any
-    payload: bytes
-    error: str | None = None
-    cause: Cause = "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +38,13 @@ class RowLimits:
 class RowReader:
     """The rows of a part, from a place on.
 
-    columns: the columns that matter; others are not even read. None: all of them.
-    structured: the columns whose value is never plain text: where they hold text, it is JSON. Columns of
-    Parquet's own JSON type are taken as JSON in any case.
+    columns: the fields that matter; other columns are not even read. None: all of them.
+    structured: the fields whose value is never plain text: where they hold text, it is JSON. Columns of
+    Parquet's own JSON type are taken as JSON in any case. fields: where the fields stand.
 
     Memory is bounded, whatever a small file promises to become: see GroupPlan. A row that is larger than the limit is
     given as such before any of it becomes a Python object. Iterating raises InputProblem where the file cannot be read
-    or has no column `sample_id`; `place` is where the reader stands, behind the row that it gave last.
+    or has no column of the sample_id; `place` is where the reader stands, behind the row that it gave last.
     """
 
     def __init__(
@@ -68,10 +54,12 @@ class RowReader:
         structured: Collection[str],
         limits: RowLimits,
         unread: Unread | None = None,
+        fields: FieldMap = FIELDS_AS_NAMED,
     ) -> None:
         self._part = part
-        self._columns = columns
-        self._structured = structured
+        self._fields = fields
+        self._columns = None if columns is None else fields.columns({SAMPLE_ID, *columns})
+        self._rows = RowsOfBatch(structured, limits.depth, fields)
         self._limits = limits
         self._from = unread.start.position if unread else part.first_row
         self._stop = unread.stop.position if unread and unread.stop else None
@@ -83,12 +71,8 @@ class RowReader:
         with open_parquet(self._part.file) as parquet:
             try:
                 schema = parquet.schema
-                check_columns(self._part.file, schema)
-                names = [
-                    name
-                    for name in schema.names
-                    if self._columns is None or name in self._columns or name == "sample_id"
-                ]
+                check_columns(self._part.file, schema, self._fields)
+                names = [name for name in schema.names if self._columns is None or name in self._columns]
                 check_depth(self._part.file, [schema.field(name) for name in names], self._limits.depth)
                 yield from self._of_groups(parquet, names)
             except (OSError, ValueError, pa.ArrowException, BeamIOError) as error:
@@ -118,14 +102,14 @@ class RowReader:
             self._group_first, self._group_bytes = behind, 0
 
     def _of_group(self, parquet: OpenParquet, number: int, names: list[str]) -> Iterator[Row]:
-        plan = plan_group(parquet, number, names, self._limits.record_bytes)
+        plan = plan_group(parquet, number, names, self._limits.record_bytes, self._fields.id_column())
         if plan.stop != 0:
             for first, batch in self._batches(parquet, plan, names):
                 yield from self._of_batch(batch, first)
         if plan.stop is None:
             return
-        for first, batch in self._batches(parquet, plan.ids_alone(), ["sample_id"]):
-            for offset, sample_id in enumerate(_cells(batch.column(0))):
+        for first, batch in self._batches(parquet, plan.ids_alone(), [self._fields.id_column()]):
+            for offset, sample_id in enumerate(self._rows.ids(batch.column(0))):
                 cause, error = plan.refusal(first + offset - self._group_first)
                 yield Row(first + offset, sample_id, b"\xc0", error, cause)
 
@@ -156,18 +140,18 @@ class RowReader:
         for column in batch.columns:
             sizes += row_sizes(column)
         if int(sizes.sum()) <= min(BYTES_AT_ONCE, self._limits.record_bytes):
-            yield from _rows(batch, first, self._structured, self._limits.depth)
+            yield from self._rows.of(batch, first)
             return
         for offset, size in enumerate(sizes.tolist()):
             row = batch.slice(offset, 1)
             if size > self._limits.record_bytes:
                 yield self._too_large(row, first + offset, size)
             else:
-                yield from _rows(row, first + offset, self._structured, self._limits.depth)
+                yield from self._rows.of(row, first + offset)
 
     def _too_large(self, row: Any, number: int, size: int) -> Row:
-        ids = row.column(row.schema.names.index("sample_id"))
-        sample_id = _cells(ids)[0] if int(np.max(row_sizes(ids))) <= MAX_ID_LENGTH_READ else None
+        ids = row.column(row.schema.names.index(self._fields.id_column()))
+        sample_id = self._rows.ids(ids)[0] if int(np.max(row_sizes(ids))) <= MAX_ID_LENGTH_READ else None
         message = f"the record has at least {size} bytes, more than the {self._limits.record_bytes} of {RECORD_BYTES}"
         return Row(number, sample_id, b"\xc0", message, "too_large")
 
@@ -179,11 +163,11 @@ def read_rows(
     return iter(RowReader(part, columns, structured, limits))
 
 
-def check_columns(file: SourceFile, schema: Any) -> None:
-    """Raises InputProblem where the schema has no column `sample_id`, or has one name twice."""
+def check_columns(file: SourceFile, schema: Any, fields: FieldMap = FIELDS_AS_NAMED) -> None:
+    """Raises InputProblem where the schema has no column of the sample_id, or has one name twice."""
     counts = Counter(schema.names)
-    if "sample_id" not in counts:
-        raise InputProblem(f"{file.path}: there is no column sample_id, only {listed(schema.names)}")
+    if fields.id_column() not in counts:
+        raise InputProblem(f"{file.path}: there is no column {fields.id_column()}, only {listed(schema.names)}")
     twice = sorted(name for name, count in counts.items() if count > 1)
     if twice:
         raise InputProblem(f"{file.path}: the column {twice[0]} stands there twice; rename one")
@@ -206,72 +190,3 @@ def check_depth(file: SourceFile, fields: Iterable[Any], limit: int) -> None:
                 raise InputProblem(
                     f"{file.path}: the column {field.name} is nested deeper than the {limit} levels of limits.depth"
                 )
-
-
-def _rows(batch: Any, first: int, structured: Collection[str], depth_limit: int) -> Iterator[Row]:
-    names = batch.schema.names
-    json_columns = [i for i, field in enumerate(batch.schema) if _holds_json(field, structured)]
-    try:
-        with no_collection():
-            values = [column.to_pylist(maps_as_pydicts="lossy") for column in batch.columns]
-    except _NOT_CONVERTED:
-        if batch.num_rows > 1:
-            for offset in range(batch.num_rows):
-                yield from _rows(batch.slice(offset, 1), first + offset, structured, depth_limit)
-        else:
-            yield _undecodable_row(batch, first)
-        return
-    id_column = names.index("sample_id")
-    for offset, cells in enumerate(zip(*values, strict=True)):
-        row = list(cells)
-        try:
-            for column in json_columns:
-                if row[column] is not None:
-                    row[column] = _parsed(names[column], row[column], depth_limit)
-            record = {name: value for name, value in zip(names, row, strict=True) if value is not None}
-            payload = msgspec.msgpack.encode(record)
-        except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            yield Row(first + offset, cells[id_column], b"\xc0", str(error) or type(error).__name__)
-        else:
-            yield Row(first + offset, cells[id_column], payload)
-
-
-_NOT_CONVERTED = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, pa.ArrowException)
-"""What pyarrow raises for a value that Python has no object for: text that is not UTF-8, a date of the year 20000."""
-
-
-def _undecodable_row(batch: Any, number: int) -> Row:
-    """Returns the row of a batch of one in which some value has no Python object: `sample_id` is None if that is it."""
-    cells: dict[str, Any] = {}
-    problems = []
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        try:
-            cells[name] = column.to_pylist(maps_as_pydicts="lossy")[0]
-        except _NOT_CONVERTED as error:
-            problems.append(f"column {name}: {error}")
-    return Row(number, cells.get("sample_id"), b"\xc0", "; ".join(problems))
-
-
-def _cells(column: Any) -> list[Any]:
-    """Returns the values of a column, None where one has no Python object."""
-    try:
-        return list(column.to_pylist())
-    except _NOT_CONVERTED:
-        return [None] if len(column) == 1 else [_cells(column.slice(i, 1))[0] for i in range(len(column))]
-
-
-def _holds_json(field: Any, structured: Collection[str]) -> bool:
-    if isinstance(field.type, pa.JsonType):
-        return True
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return bool(text) and field.name in structured
-
-
-def _parsed(name: str, text: str, depth_limit: int) -> Any:
-    if deeper_than(text.encode(), depth_limit):
-        raise ValueError(f"column {name} is nested deeper than the {depth_limit} levels of limits.depth")
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"column {name} holds no JSON: {error}") from error

@@ -48,8 +48,13 @@ class GroupPlan:
         return "unreadable", f"it stands {behind} rows behind one that is too large to be skipped: {self.problem}"
 
 
-def plan_group(parquet: OpenParquet, number: int, names: list[str], record_bytes: int) -> GroupPlan:
-    """Returns how to read the columns `names` of a row group. Raises ValueError where its pages make no sense."""
+def plan_group(
+    parquet: OpenParquet, number: int, names: list[str], record_bytes: int, id_column: str = "sample_id"
+) -> GroupPlan:
+    """Returns how to read the columns `names` of a row group.
+
+    Raises ValueError where its pages make no sense, or those of the column of the sample_id are too large.
+    """
     group, schema = parquet.metadata.row_group(number), parquet.metadata.schema
     batch_bytes, most_values = 1, 1
     dictionaries = []
@@ -57,12 +62,12 @@ def plan_group(parquet: OpenParquet, number: int, names: list[str], record_bytes
     columns: dict[int, str] = {}
     for leaf in range(group.num_columns):
         path, repetition = schema.column(leaf).path, schema.column(leaf).max_repetition_level
-        if not any(path == name or path.startswith(f"{name}.") for name in names):
+        if not any(_is_in(path, name) for name in names):
             continue
         column = group.column(leaf)
         bounds = chunk_bounds(parquet.stream, column, repetition, LONG_ROW)
         if max(bounds.page_bytes, bounds.dictionary_bytes) > MAX_PAGE_BYTES:
-            return _refused_group(number, group, path, bounds.page_bytes)
+            return _refused_group(number, group, path, bounds.page_bytes, id_column)
         batch_bytes += bounds.row_bytes
         if repetition and bounds.dictionary_bytes * column.num_values > BYTES_PER_BATCH:
             dictionaries.append(path)
@@ -78,8 +83,8 @@ def plan_group(parquet: OpenParquet, number: int, names: list[str], record_bytes
     too_long = min((row for row, count in values.items() if count > allowed), default=None)
     if too_long is None:
         return plan
-    if columns[too_long] == "sample_id":
-        raise ValueError(f"the column sample_id has a row of {values[too_long]} values, more than {allowed}")
+    if _is_in(columns[too_long], id_column):
+        raise ValueError(f"the column {id_column} has a row of {values[too_long]} values, more than {allowed}")
     problem = f"column {columns[too_long]}: the row has {values[too_long]} values, more than {allowed}"
     return replace(
         plan,
@@ -90,9 +95,13 @@ def plan_group(parquet: OpenParquet, number: int, names: list[str], record_bytes
     )
 
 
-def _refused_group(number: int, group: Any, path: str, page_bytes: int) -> GroupPlan:
-    if path == "sample_id":
-        raise ValueError(f"a page of the column sample_id unpacks to {page_bytes} bytes, more than {MAX_PAGE_BYTES}")
+def _is_in(path: str, column: str) -> bool:
+    return path == column or path.startswith(f"{column}.")
+
+
+def _refused_group(number: int, group: Any, path: str, page_bytes: int, id_column: str) -> GroupPlan:
+    if _is_in(path, id_column):
+        raise ValueError(f"a page of the column {id_column} unpacks to {page_bytes} bytes, more than {MAX_PAGE_BYTES}")
     problem = (
         f"column {path}: a page of the row group unpacks to {page_bytes} bytes, more than {MAX_PAGE_BYTES}; "
         "write the file with smaller pages"

@@ -33,6 +33,8 @@ def row_sizes(column: Any) -> Any:
         return 1 + _folded(inner, np.arange(len(column) + 1, dtype=np.int64) * kind.list_size)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
         return _of_list(column)
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return row_sizes(column.cast(pa.large_binary()))
     if _is_text(kind):
         lengths = pc.fill_null(pc.binary_length(column), 0)
         return 1 + lengths.to_numpy(zero_copy_only=False).astype(np.int64)

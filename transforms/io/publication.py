@@ -138,13 +138,18 @@ def settle(output: str, layout: Layout) -> None:
     if manifests:
         found = find_published(output, layout)
         if found:
-            _copy_to_plain_names(output, layout, {name: found.read(name) for name in layout.files})
+            _copy_to_plain_names(output, layout, _documents(found, layout))
             _delete(output, layout, _others(output, layout), found, manifests[-1])
     elif list_folder(posixpath.join(output, layout.hidden)):
         found = find_published(output, layout)
         _delete(output, layout, _others(output, layout), found, "")
         if not found:
             delete_files([posixpath.join(output, name) for name in layout.files])
+
+
+def _documents(found: Published, layout: Layout) -> dict[str, bytes]:
+    """Returns the files of a result by name; one of an earlier version may lack some that are written today."""
+    return {name: found.read(name) for name in layout.files if name in found.files}
 
 
 def _publish_by_manifest(

@@ -10,11 +10,11 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
-from apache_beam.io.aws.clients.s3.messages import S3ClientError
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.io.localfilesystem import LocalFileSystem
 
+from transforms.beam_internals import S3ClientError, list_prefix
 from transforms.records import InputProblem
 
 STORAGE_ERRORS = (OSError, BeamIOError, S3ClientError)
@@ -88,11 +88,17 @@ def list_folder(folder: str) -> dict[str, float]:
     return found
 
 
+def list_tree(folder: str) -> dict[str, tuple[int, float]]:
+    """Returns the files below a folder of an object store, however deep: by path, the size and the last change.
+
+    Of a filesystem that knows folders, only the files right below it.
+    """
+    return {entry.path: (entry.size_in_bytes, entry.last_updated_in_seconds or 0.0) for entry in _below(folder)}
+
+
 def _below(folder: str) -> list[Any]:
     """Returns the metadata of the files below a folder, of those right below it where there are folders."""
-    start = folder.rstrip("/") + "/"
-    # What Beam offers to everybody takes a pattern, in which no character can be quoted.
-    return [entry for entry in FileSystems.get_filesystem(start)._list(start) if entry.path.startswith(start)]
+    return list_prefix(folder.rstrip("/") + "/")
 
 
 def read_bytes(path: str) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from metrics.benchmark import SampleScore
+from metrics.common.text import truncated
 from metrics.formula.cdm.bleu import ORDER, bleu
 from metrics.formula.cdm.scoring import PairScore
 from metrics.formula.formula_pair import FormulaPair
@@ -117,7 +118,7 @@ def _document_details(pairs: Sequence[FormulaPair], scores: Sequence[PairScore])
 
 
 def _shown(text: str | None) -> str | None:
-    return text if text is None or len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}\u2026"
+    return None if text is None else truncated(text, _SHOWN_CHARACTERS)
 
 
 def _details(score: PairScore) -> dict[str, Any]:

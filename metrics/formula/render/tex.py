@@ -129,6 +129,15 @@ def find_file(name: str, folders: str = "") -> Path | None:
     return Path(done.stdout.strip()) if done.stdout.strip() else None
 
 
+def latex_version() -> dict[str, str]:
+    """Returns the first line that `latex --version` prints, under the name `latex`; empty where there is none."""
+    with contextlib.suppress(OSError):
+        done = subprocess.run(["latex", "--version"], env=environment(), capture_output=True, text=True, check=False)
+        if done.returncode == 0 and done.stdout:
+            return {"latex": done.stdout.splitlines()[0]}
+    return {}
+
+
 def require_tex() -> None:
     """Raises MissingTool where a program, a package or the Chinese face is not on this machine, and names it."""
     for program in ("latex", "kpsewhich"):

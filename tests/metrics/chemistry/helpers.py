@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from metrics.chemistry.line import Line, Reading, comparable, read_line
 from metrics.chemistry.matcher import Match, match_molecules
 from metrics.chemistry.molecule import Molecule
@@ -14,7 +12,7 @@ STEPS = 4_000_000
 
 
 def reading(text: str, protocol: ProtocolName = "published") -> Reading:
-    return read_line(text, PROTOCOLS[protocol], itertools.count(), Budget(STEPS))
+    return read_line(text, PROTOCOLS[protocol], Budget(STEPS))
 
 
 def line(text: str, protocol: ProtocolName = "published", beside_chemfig: bool | None = None) -> Line:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 from pathlib import Path
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 
 from metrics.benchmark import Pair, RejectedRecord, SampleScore
 from metrics.chemistry.line import comparable, read_line
+from metrics.chemistry.memo import Memo
 from metrics.chemistry.protocol import PROTOCOLS
 from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
 from metrics.common.budget import Budget
@@ -106,7 +106,7 @@ def test_too_much_work_rejects_what_takes_too_long_to_read_or_the_sample(times: 
 def _steps(text: str) -> int:
     """The steps of reading a line on both sides and comparing the molecules."""
     budget = Budget(10**9)
-    make_benchmark("chemistry").compared(ChemistryTruth(text), ChemistryPrediction(text), budget)  # type: ignore[attr-defined]
+    make_benchmark("chemistry").compared(ChemistryTruth(text), ChemistryPrediction(text), budget, Memo())  # type: ignore[attr-defined]
     return budget.steps
 
 
@@ -160,7 +160,7 @@ def test_hostile_predictions_are_wrong_or_rejected_within_a_million_steps(text: 
 def steps_of(text: str, beside_chemfig: bool) -> int:
     """The work of reading a line and making it comparable."""
     budget, protocol = Budget(10**9), PROTOCOLS["published"]
-    comparable(read_line(text, protocol, itertools.count(), budget), protocol, beside_chemfig, budget)
+    comparable(read_line(text, protocol, budget), protocol, beside_chemfig, budget)
     return budget.steps
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rapidfuzz.distance import Levenshtein
 
-from metrics.chemistry.alignment import aligned, unlikeness
+from metrics.chemistry.alignment import aligned, is_perfect, unlikeness
 from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.line import comparable, read_line
-from metrics.chemistry.matcher import _starts, match_molecules
+from metrics.chemistry.matcher import Starts, match_molecules
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
-from metrics.chemistry.surroundings import Neighbour, surroundings
+from metrics.chemistry.surroundings import Neighbour, surroundings, turn
 from metrics.chemistry.walk import Drawings, Walk
 from metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import damaged, write_chemfig, write_ssml
@@ -218,9 +220,7 @@ def test_big_molecules_take_less_than_a_quarter_of_the_steps(name: str) -> None:
     budget = Budget(STEPS // 4)
     protocol = PROTOCOLS["published"]
     first, second = (
-        comparable(read_line(f"\\chemfig{{{text}}}", protocol, itertools.count(), budget), protocol, True, budget)
-        .regions[0]
-        .molecule
+        comparable(read_line(f"\\chemfig{{{text}}}", protocol, budget), protocol, True, budget).regions[0].molecule
         for text in (fused, turned)
     )
     assert first is not None
@@ -241,7 +241,7 @@ def test_too_much_work_stops_at_the_same_step_every_time() -> None:
     text = "\\chemfig{" + BIG["random"] + "}"
     for _ in range(2):
         with pytest.raises(OutOfBudget, match="max_steps=5000"):
-            read_line(text, PROTOCOLS["published"], itertools.count(), Budget(5000))
+            read_line(text, PROTOCOLS["published"], Budget(5000))
 
 
 def test_four_starts_are_tried_and_no_more() -> None:
@@ -278,11 +278,67 @@ def test_perfect_pairs_that_are_unique_on_both_sides_come_first() -> None:
     # Corners 4 and 5 of the chain look the same, the other atoms are unique: their pairs come first, then the four.
     ends = "Q branch( -[:90] A branch) branch( -[:270] B branch) "
     twins, single = molecule(ends + "-[:0] " * 5 + "E"), molecule(ends + "-[:0] " * 4 + "E")
-    starts = _starts(Drawings(twins, twins, Budget(STEPS))).tolist()
-    pairs = [divmod(start, len(twins.atoms)) for start in starts]
+    pairs = [(image, atom) for atom, image in Starts(Drawings(twins, twins, Budget(STEPS)))]
+    assert len(pairs) == len(twins.atoms) ** 2
     assert pairs[:6] == [(atom, atom) for atom in (0, 1, 2, 3, 6, 7)]
     assert pairs[6:10] == [(4, 4), (4, 5), (5, 4), (5, 5)]
     # Where only one side has two of a kind, their pairs come after the unique ones, too.
     for truth, prediction in ((twins, single), (single, twins)):
-        start = int(_starts(Drawings(truth, prediction, Budget(STEPS)))[4])
-        assert divmod(start, len(truth.atoms)) == ((5, 6) if truth is twins else (6, 5))
+        fifth = list(Starts(Drawings(truth, prediction, Budget(STEPS))))[4]
+        assert fifth == ((6, 5) if truth is twins else (5, 6))
+
+
+@laws
+@given(seeds, seeds)
+def test_starts_come_in_the_order_of_all_costs(seed: int, other: int) -> None:
+    """The costs of all pairs at once are the oracle: perfect and unique, perfect, then by cost."""
+    rng = random.Random(seed)
+    graph = drawing(rng)
+    truth = drawn(write_ssml(graph))
+    changes = random.Random(other)
+    prediction = drawn(write_ssml(damaged(graph, changes.choice(("atom", "bond", "connection", "none")), changes)))
+    if truth is None or prediction is None:
+        return
+    drawings = Drawings(truth, prediction, Budget(STEPS))
+    cost = unlikeness(truth, prediction, drawings.truth_sees, drawings.prediction_sees, Budget(STEPS))
+    perfect = [[bool(cost[t, p] == 0) for p in range(len(prediction.atoms))] for t in range(len(truth.atoms))]
+
+    def rank(pair: tuple[int, int]) -> float:
+        atom, image = pair
+        if not perfect[atom][image]:
+            return float(cost[atom, image]) + 2000.0
+        return 0.0 if sum(perfect[atom]) == 1 and sum(row[image] for row in perfect) == 1 else 1000.0
+
+    pairs = [(t, p) for p in range(len(prediction.atoms)) for t in range(len(truth.atoms))]
+    assert list(Starts(drawings)) == sorted(pairs, key=rank)
+
+
+@laws
+@given(seeds)
+def test_the_costs_of_all_pairs_are_those_of_single_shifts(seed: int) -> None:
+    rng = random.Random(seed)
+    truth, prediction = (drawn(write_ssml(drawing(rng))) for _ in range(2))
+    if truth is None or prediction is None:
+        return
+    truth_sees, prediction_sees = surroundings(truth), surroundings(prediction)
+    cost = unlikeness(truth, prediction, truth_sees, prediction_sees, Budget(STEPS))
+    for t, first in enumerate(truth_sees):
+        for p, second in enumerate(prediction_sees):
+            longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+            least = min(
+                _running_cost([*longer[shift:], *longer[:shift]][: len(shorter)], shorter)
+                for shift in range(max(1, len(longer)))
+            )
+            text = 10.0 * Levenshtein.distance(truth.atoms[t].text, prediction.atoms[p].text)
+            assert cost[t, p] == (text + 30.0 * (len(longer) - len(shorter))) + least
+            if len(first) == len(second):
+                assert is_perfect(first, second) == (least == 0)
+
+
+def _running_cost(shifted: Sequence[Neighbour], facing: Sequence[Neighbour]) -> float:
+    total = 0.0
+    for one, other in zip(shifted, facing, strict=True):
+        total += turn(one.angle, other.angle)
+        total += 10.0 * (one.kind != other.kind)
+        total += 30.0 * abs(one.degree - other.degree)
+    return total

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.ratios import f_measure, mean, ratio
+from metrics.statistics.ratios import f_measure, mean, precision_recall_f1, ratio
 
 SHARES = st.tuples(st.integers(0, 10**9), st.integers(1, 10**9)).map(lambda counts: min(counts) / max(counts))
 
@@ -41,6 +41,29 @@ def test_f_measure_is_symmetric_and_lies_between_its_parts(precision: float, rec
     assert found is not None
     assert found == f_measure(recall, precision)
     assert min(precision, recall) * (1 - 1e-12) <= found <= max(precision, recall) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("right", "predicted", "true", "expected"),
+    [
+        (3, 4, 6, (0.75, 0.5, 0.6)),  # 2 * 0.375 / 1.25
+        (0, 0, 5, (0.0, 0.0, 0.0)),  # nothing was predicted, something was there
+        (0, 5, 0, (0.0, 0.0, 0.0)),  # something was predicted, nothing was there
+        (0, 0, 0, (None, None, None)),
+    ],
+)
+def test_precision_recall_f1(right: int, predicted: int, true: int, expected: tuple[float | None, ...]) -> None:
+    assert precision_recall_f1(right, predicted, true) == pytest.approx(expected)
+
+
+def test_precision_recall_f1_where_one_prediction_finds_several() -> None:
+    # Two of four predictions are right, and find three of five: 2 * 0.5 * 0.6 / 1.1.
+    assert precision_recall_f1(2, 4, 5, found=3) == pytest.approx((0.5, 0.6, 0.6 / 1.1))
+
+
+def test_precision_recall_f1_with_nothing_on_one_side_alone() -> None:
+    assert precision_recall_f1(0, 0, 5, one_sided=None) == (None, 0.0, 0.0)
+    assert precision_recall_f1(0, 5, 0, one_sided=None) == (0.0, None, 0.0)
 
 
 def test_mean() -> None:

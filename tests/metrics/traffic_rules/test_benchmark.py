@@ -242,10 +242,10 @@ def test_long_names_are_cut_in_the_details_of_edges() -> None:
         [{"id": name, "properties": {}, "centerlines": ["r", "m", "l" * 201]}],
         [{"matches": name, "centerlines": ["r", "w"]}, {"matches": name + "y", "centerlines": ["y" * 200]}],
     )
-    shown = "x" * 200 + "..."
+    shown = "x" * 200 + "…"
     assert scored.details["edges"] == {
         "right": [(shown, "r")],
-        "missed": [(shown, "m"), (shown, "l" * 200 + "...")],
+        "missed": [(shown, "m"), (shown, "l" * 200 + "…")],
         "wrong": [(shown, "w"), (shown, "y" * 200)],
     }
     assert scored.statistics["correspondence.right"] == 1

@@ -55,12 +55,12 @@ def test_files_are_numbered_by_side_in_order_of_globs_and_paths(folder: Path) ->
 
 def test_columns_that_are_read_of_parquet(folder: Path) -> None:
     inputs = found(["t.parquet"], {"one": ["late.parquet"]}, ("page",))
-    columns = inputs._side_columns()
+    columns = inputs.columns
     assert columns[GROUND_TRUTH].wanted == frozenset({"text", "words", "page"})
     assert columns[GROUND_TRUTH].structured == {"words"}
     assert columns[0].wanted == frozenset({"text"})
     inputs = found(["t.parquet"], None, whole=True)
-    assert inputs._side_columns()[GROUND_TRUTH].wanted is None
+    assert inputs.columns[GROUND_TRUTH].wanted is None
     assert inputs.systems == ()
 
 
@@ -114,9 +114,9 @@ def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path) -> Non
 
 def test_only_the_beginning_of_a_large_file_is_looked_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "long.jsonl.gz").write_bytes(gzip.compress(b"\n" * 1000 + b'{"sample_id": "a", "page": 1}\n' * 10_000))
-    monkeypatch.setattr("pipelines.config.inputs.BYTES_LOOKED_AT", 1000)
+    monkeypatch.setattr("pipelines.config.first_records.BYTES_LOOKED_AT", 1000)
     assert found(["long.jsonl.gz"], None, ("page",)).warnings == ()
-    monkeypatch.setattr("pipelines.config.inputs.BYTES_LOOKED_AT", 1001)
+    monkeypatch.setattr("pipelines.config.first_records.BYTES_LOOKED_AT", 1001)
     assert found(["long.jsonl.gz"], None, ("pages",)).warnings != ()
 
 

@@ -11,7 +11,8 @@ import yaml
 
 from metrics.registry import benchmark_class
 from pipelines.config.errors import UsageError
-from pipelines.config.settings import BootstrapSettings, Configuration, Gate, Settings, load
+from pipelines.config.gates import Gate
+from pipelines.config.settings import BootstrapSettings, Configuration, Settings, load
 
 ROOT = Path(__file__).parents[3]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
@@ -217,8 +218,8 @@ def test_set_is_checked_as_the_file_is(tmp_path: Path, override: str, message: s
         ),
         ("gates: {1: {minimum: 1}}", "c.yaml: gates: found the key 1; allowed: text"),
         (
-            "gates: {f1: {min: 1}}",
-            "c.yaml: gates.f1.min: unknown key (did you mean minimum?); allowed: minimum, maximum",
+            "gates: {f1: {minimun: 1}}",
+            "c.yaml: gates.f1.minimun: unknown key (did you mean minimum?); allowed: minimum, maximum",
         ),
         ("predictions: {ours: a.jsonl}", "c.yaml: predictions.ours: found 'a.jsonl'; allowed: a list of text"),
         ("predictions: a.jsonl", "c.yaml: predictions: found 'a.jsonl'; allowed: a mapping from "),
@@ -294,7 +295,10 @@ def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_p
         "bootstrap": {"replicates": 200, "confidence": 0.95, "seed": 0},
         "limits": {"record_bytes": 16 << 20, "depth": 200, "slices_per_sample": 1000, "slices": 10_000},
         "gates": {},
+        "inconclusive": "inconclusive",
         "worst_samples": 10,
+        "fields": {},
+        "sample_id_type": "string",
         "protocol": "published",
         "batch": 3,
     }

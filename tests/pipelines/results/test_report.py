@@ -48,7 +48,7 @@ def test_numbers(value: float | str | None, text: str) -> None:
         ("**bold** `code`", "`` **bold** `code` ``"),
         ("a\nb\r\n\tc", "a b c"),
         ("\x1b[31mred\u202eder", "`[31mred der`"),
-        ("x" * 500, "`" + "x" * MAX_CELL_LENGTH + "...`"),
+        ("x" * 500, "`" + "x" * MAX_CELL_LENGTH + "…`"),
         ("", ""),
     ],
 )

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from metrics.benchmark import MetricSpec
 from metrics.statistics.sums import Sums
-from pipelines.config.settings import Gate, Settings, load
-from pipelines.results.run import RunResult, rank, slice_coverage, verdict
+from pipelines.config.settings import load
+from pipelines.results.gates import coverage_failures
+from pipelines.results.run import RunResult, rank, slice_coverage
 
 VALUES = st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
@@ -26,37 +27,17 @@ def document(rejected: int = 0, read: int = 10, balanced: bool = True, **values:
 
 
 @pytest.mark.parametrize(
-    ("value", "gate", "failures"),
-    [
-        (0.5, Gate(), []),
-        (0.5, Gate(minimum=0.5, maximum=0.5), []),
-        (0.5, Gate(minimum=0.6), ["ours: gate f1: 0.5 is below the minimum 0.6"]),
-        (0.5, Gate(maximum=0.4), ["ours: gate f1: 0.5 is above the maximum 0.4"]),
-        (0.0, Gate(minimum=1e-9), ["ours: gate f1: 0 is below the minimum 1e-09"]),
-        (None, Gate(), ["ours: gate f1: the metric was not measured"]),
-    ],
-)
-def test_gates(value: float | None, gate: Gate, failures: list[str]) -> None:
-    assert verdict(document(f1=value), Settings(benchmark="toy", gates={"f1": gate})).failures == failures
-
-
-def test_a_gate_on_a_figure_that_is_not_there_fails() -> None:
-    failures = verdict(document(f1=1.0), Settings(benchmark="toy", gates={"f2": Gate(minimum=0)})).failures
-    assert failures == ["ours: gate f2: the metric was not measured"]
-
-
-@pytest.mark.parametrize(
     ("rejected", "allowed", "passes"), [(0, 0, True), (1, 0, False), (1, 0.1, True), (2, 0.1, False), (10, 1, True)]
 )
 def test_the_fraction_of_rejected_records(rejected: int, allowed: float, passes: bool) -> None:
-    failures = verdict(document(rejected), Settings(benchmark="toy", max_rejected_fraction=allowed)).failures
+    failures = coverage_failures(document(rejected)["systems"], allowed)
     message = f"ours: {rejected} of 10 predictions records were rejected, more than max_rejected_fraction {allowed:g} "
     message += "allows; see quarantine/"
     assert failures == ([] if passes else [message])
 
 
 def test_books_that_do_not_balance_fail() -> None:
-    (failure,) = verdict(document(balanced=False), Settings(benchmark="toy")).failures
+    (failure,) = coverage_failures(document(balanced=False)["systems"], 0)
     assert failure.startswith("ours: the record counts do not add up: ")
 
 
@@ -110,8 +91,8 @@ def test_the_coverage_of_a_slice() -> None:
 @pytest.mark.parametrize(("read", "balanced"), [(3, True), (4, False)])
 def test_the_coverage_of_a_run_adds_what_was_read_paired_and_scored(read: int, balanced: bool) -> None:
     configuration = load("toy", [], {})
-    tally = {-1: Sums(), 0: Sums.of({"read": read, "rejected": 1, "duplicate": 1, "unmatched": 1})}
-    system = RunResult.of(configuration, ["ours"], [], tally, {}, []).systems["ours"]
+    outcomes = {-1: Sums(), 0: Sums.of({"read": read, "rejected": 1, "duplicate": 1, "unmatched": 1})}
+    system = RunResult.of(configuration, ["ours"], [], outcomes, {}, []).systems["ours"]
     assert system.coverage == {
         "ground_truth": {"read": 0, "scored": 0, "missing_prediction": 0, "rejected": 0, "duplicate": 0},
         "predictions": {"read": read, "scored": 0, "unmatched": 1, "duplicate": 1, "rejected": 1},

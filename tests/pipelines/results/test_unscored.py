@@ -67,7 +67,7 @@ def test_the_wrong_benchmark_is_told_from_the_right_one(tmp_path: Path, benchmar
 
 
 def test_of_several_systems_only_the_one_that_is_wrong_is_told(tmp_path: Path) -> None:
-    gates = ("--set", "gates.overall.f1.minimum=0.5")
+    gates = ("--set", "gates.overall.f1.minimum=0.5", "--set", "gates.overall.f1.judge=point")
     found = run(tmp_path, TRUTHS, *gates, good=TRUTHS, none=[], wrong=renamed(TRUTHS, {"rules": "rule"}))
     assert (found.code, found.stderr.splitlines()) == (
         1,

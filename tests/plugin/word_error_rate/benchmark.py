@@ -43,8 +43,11 @@ class WordErrorRate(Benchmark[Transcript, Transcript, Options]):
             bounds=(0.0, None),
             main=1,
             rank=1,
+            denominator="words",
         ),
-        MetricSpec("exact_match", "share of transcripts without an error", main=2, rank=2),
+        MetricSpec(
+            "exact_match", "share of transcripts without an error", main=2, rank=2, denominator="samples", per_sample=1
+        ),
     )
     sample_metrics = (
         MetricSpec("word_error_rate", "word edits / words", higher_is_better=False, bounds=(0.0, None), main=1),

@@ -12,9 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.abuse import readers
 from transforms.io import files
+from transforms.io.arrow_rows import Row
 from transforms.io.files import match_files, split_file
-from transforms.io.parquet import Row, RowLimits, read_rows
+from transforms.io.parquet import RowLimits, read_rows
 from transforms.records import InputProblem
 
 DEPTH = 8
@@ -210,3 +212,21 @@ def test_records_are_those_of_json(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", table)
     expected = [{key: value for key, value in record.items() if value is not None} for record in records]
     assert records_of(path, {"points", "box", "name"}) == json.loads(json.dumps(expected))
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("an encrypted file", "Could not read encrypted metadata, no decryption found in reader"),
+        ("an encrypted column", "its footer is signed, so columns of it are encrypted; write the file without encryp"),
+        ("a codec that nobody has built in", "LZO compression"),
+        ("a codec that does not exist", "cannot be read as parquet: "),
+    ],
+)
+def test_what_cannot_be_unpacked_is_a_problem_of_one_line(tmp_path: Path, name: str, problem: str) -> None:
+    path = tmp_path / "a.parquet"
+    readers.FILES[name][1](path)
+    with pytest.raises(InputProblem, match=problem) as found:
+        list(readers.read(str(path)))
+    assert found.value.message.startswith(f"{path}: cannot be read as parquet: ")
+    assert "\n" not in found.value.message

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.io import parquet, parquet_pages, parquet_plan
+from transforms.io import parquet_pages, parquet_plan
+from transforms.io.arrow_rows import Row, RowsOfBatch
 from transforms.io.files import match_files, open_parquet, split_file
-from transforms.io.parquet import Row, RowLimits, read_rows
+from transforms.io.parquet import RowLimits, read_rows
 from transforms.io.parquet_pages import ChunkBounds, chunk_bounds
 from transforms.io.parquet_plan import plan_group
 from transforms.io.parquet_sizes import row_sizes
@@ -151,13 +152,13 @@ def test_a_row_that_is_too_large_is_put_aside_before_it_becomes_objects(
     texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(3000, np.int32)), pa.array(["x" * 10_000]))
     pq.write_table(pa.table({"sample_id": ["a", "large", "b"], "words": lists(texts, [1, 2998, 1])}), path)
     converted: list[int] = []
-    original = parquet._rows
+    original = RowsOfBatch.of
 
-    def counted(batch: Any, *more: Any) -> Any:
+    def counted(rows: RowsOfBatch, batch: Any, first: int) -> Any:
         converted.append(int(np.sum(row_sizes(batch.column(1)))))
-        return original(batch, *more)
+        return original(rows, batch, first)
 
-    monkeypatch.setattr(parquet, "_rows", counted)
+    monkeypatch.setattr(RowsOfBatch, "of", counted)
     rows = rows_of(path)
     assert [(row.number, row.sample_id, row.cause, row.error is None) for row in rows] == [
         (0, "a", "unreadable", True),

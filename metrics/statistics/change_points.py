@@ -1,0 +1,99 @@
+"""Nights from which on a metric is another one: change points in a series whose standard errors are known.
+
+A night departs from the nights before it by z = (x_t - mean) / sqrt(e_t^2 + var(mean)), where the mean is that of the
+nights since the last change point, at most WINDOW of them, and e the standard errors. It is a change point where it and
+the night after it both depart in the same direction by more than k. Under no change the two z are normal with a known
+correlation rho, as they share the mean, and k solves P(Z1 > k, Z2 > k) = alpha / 2. So each night of each series is a
+false alarm with probability alpha at most; over N series of 365 nights each, alpha = FALSE_ALARMS_A_YEAR / (365 N).
+
+The errors must be independent from night to night and normal. A system that answers the same on every night has none,
+and one that draws its answers anew on the same corpus has less than the standard error of the metric, which contains
+the choice of the corpus: the bound holds for both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy.integrate import trapezoid
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+FloatArray = npt.NDArray[np.float64]
+
+WINDOW = 30
+FALSE_ALARMS_A_YEAR = 0.5
+NIGHTS_A_YEAR = 365
+_STEPS = 100
+"""Correlations are rounded up to a multiple of 1 / _STEPS: the threshold grows with them."""
+
+
+def change_points(values: Sequence[float], errors: Sequence[float], series: int = 8) -> list[int]:
+    """Returns the places [T] in `values` at which a change begins, in order.
+
+    errors: the standard error of each value. series: how many series of this length are tested at once, all of which
+    share the false alarms. A night without an error, or a last night that no other confirms, is no change point.
+    """
+    alpha = FALSE_ALARMS_A_YEAR / (NIGHTS_A_YEAR * max(1, series))
+    found: list[int] = []
+    start, night = 0, 1
+    while night + 1 < len(values):
+        first = max(start, night - WINDOW)
+        mean = math.fsum(values[first:night]) / (night - first)
+        shared = math.fsum(error * error for error in errors[first:night]) / (night - first) ** 2
+        spreads = [math.sqrt(errors[place] ** 2 + shared) for place in (night, night + 1)]
+        if min(errors[night], errors[night + 1]) > 0 and shared > 0:
+            z = [(values[night + place] - mean) / spreads[place] for place in (0, 1)]
+            bound = threshold(shared / (spreads[0] * spreads[1]), alpha)
+            if min(z) > bound or max(z) < -bound:
+                found.append(night)
+                start = night
+                night += 1
+        night += 1
+    return found
+
+
+def threshold(correlation: float, alpha: float) -> float:
+    """Returns k with P(Z1 > k, Z2 > k) = alpha / 2, for standard normals with a correlation in [0, 1]."""
+    return _threshold(min(_STEPS - 1, math.ceil(correlation * _STEPS)), alpha)
+
+
+@lru_cache(maxsize=1024)
+def _threshold(step: int, alpha: float) -> float:
+    return float(brentq(lambda k: both_above(k, step / _STEPS) - alpha / 2, 0.0, 10.0, xtol=1e-6))
+
+
+def both_above(k: float, correlation: float) -> float:
+    """Returns P(Z1 > k, Z2 > k) of normals: the integral of phi(z) Phi((r z - k) / sqrt(1 - r^2)) from k on."""
+    z: FloatArray = np.linspace(k, k + 12.0, 4001)
+    density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    return float(trapezoid(density * ndtr((correlation * z - k) / math.sqrt(1 - correlation**2)), z))
+
+
+def false_alarms(years: int, series: int = 8, seed: int = 0) -> float:
+    """Returns the false alarms in a year of nights over `series` unchanged series, the mean over `years` simulated.
+
+    Each night's values are independent normals of the standard error that is known of it, which differs by night.
+    """
+    rng = np.random.default_rng(seed)
+    count = 0
+    for _ in range(years * series):
+        errors = 0.01 * rng.uniform(0.8, 1.25, NIGHTS_A_YEAR)
+        values = 0.9 + errors * rng.standard_normal(NIGHTS_A_YEAR)
+        count += len(change_points(values.tolist(), errors.tolist(), series))
+    return count / years
+
+
+def detection_rate(shift: float, trials: int, before: int = 30, series: int = 8, seed: int = 0) -> float:
+    """Returns how often a change of `shift` standard errors after `before` nights is found on its first night."""
+    rng = np.random.default_rng(seed)
+    found = 0
+    for _ in range(trials):
+        values = rng.standard_normal(before + 2)
+        values[before:] -= shift
+        found += before in change_points(values.tolist(), [1.0] * len(values), series)
+    return found / trials

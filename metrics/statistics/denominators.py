@@ -1,0 +1,61 @@
+"""How many units a metric rests on: from its denominator and the replicates of it.
+
+A metric is a ratio of sums, and so far as its precision goes a corpus counts as many units as its denominator has
+contributors. Where unit u adds d_u, it counts n = (sum d_u)^2 / sum d_u^2 units, which is their number where all add
+the same (Kish, Survey Sampling, 1965, section 11.7). A weight of the Poisson bootstrap has mean 1 and variance 1, so
+the replicates D_r of the denominator D have mean D and variance sum d_u^2: the mean of (D_r - D)^2 estimates it without
+bias, whether samples or clusters are drawn, and no other sum has to be kept.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.benchmark import MetricSpec
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@lru_cache(maxsize=16384)
+def denominator_columns(spec: MetricSpec, metric: str, names: tuple[str, ...]) -> tuple[int, ...]:
+    """Returns the places in `names` of the statistics that the denominator of a metric adds up.
+
+    One that the denominator names twice is there twice. `task1.confusion[CLASS|*]`, declared for `task1.recall[CLASS]`,
+    is `task1.confusion[pie|...]` for `task1.recall[pie]`, whatever stands after the bar.
+    """
+    placeholder = _PLACEHOLDER.search(spec.name)
+    member, word = "", None
+    if placeholder is not None:
+        member = metric[placeholder.start() + 1 : len(metric) - (len(spec.name) - placeholder.end()) - 1]
+        word = re.compile(rf"\b{placeholder[1]}\b")
+    found: list[int] = []
+    for term in spec.denominator.split(" + "):
+        # The member is put in last: it may hold anything, also what has a meaning in a declaration.
+        parts = [member.join(word.split(part)) if word else part for part in term.split("*")]
+        pattern = re.compile(".*".join(map(re.escape, parts)), re.DOTALL)
+        found += [place for place, name in enumerate(names) if pattern.fullmatch(name)]
+    return tuple(found)
+
+
+def counted_units(denominators: FloatArray, per_sample: int | None, clustered: bool) -> float:
+    """Returns how many units count, from the denominator of the corpus and of its replicates [1 + R].
+
+    Exact where the samples are the units and each that counts adds `per_sample`; else estimated from the replicates,
+    with a relative standard error of sqrt(2 / R), and at most the denominator, as a count cannot rest on more units.
+    0 where the denominator is 0.
+    """
+    total = float(denominators[0])
+    if total <= 0:
+        return 0.0
+    most = total / (per_sample or 1)
+    if per_sample is not None and not clustered:
+        return most
+    spread = float(np.mean((denominators[1:] - total) ** 2)) if len(denominators) > 1 else 0.0
+    return min(most, total * total / spread) if spread else most
+
+
+_PLACEHOLDER = re.compile(r"\[([A-Z_]+)\]")

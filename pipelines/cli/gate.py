@@ -1,0 +1,195 @@
+"""`beamscore gate`: judges the gates of a configuration on a finished run, without scoring again."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from pipelines.cli.common import DONE, FAILED, INCONCLUSIVE, add_command, warn
+from pipelines.cli.console import print_verdicts, tell
+from pipelines.config import settings
+from pipelines.config.errors import UsageError, one_line
+from pipelines.config.gates import BASELINE, gate_target
+from pipelines.config.settings import Configuration
+from pipelines.results.baseline import Baseline, load_baseline
+from pipelines.results.gates import Decision, Judge, coverage_failures, decide, unscored_failures
+from pipelines.results.judged import judged_run
+from pipelines.results.moved import MovedSample, moved_most
+from pipelines.results.stored import StoredRun, scoring_keys
+from pipelines.results.verdict_files import junit, markdown
+from transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
+
+Verdicts = Sequence[Mapping[str, Any]]
+
+
+def add(commands: Any) -> None:
+    """Adds the command."""
+    command = add_command(commands, "gate", run, "judge the gates of a finished run")
+    command.add_argument("run", metavar="RUN", help="the output folder of the run")
+    command.add_argument("--config", metavar="FILE", help="the configuration with the gates (default: the run's own)")
+    command.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="set a key of the config")
+    add_verdicts(command)
+    command.add_argument("--quiet", action="store_true", help="no verdicts on the console")
+
+
+def add_verdicts(command: argparse.ArgumentParser) -> None:
+    """Adds the baseline of gates and the files for their verdicts."""
+    command.add_argument("--baseline", metavar="RUN", help="a run, RUN:SYSTEM, or a file such as blessed.txt")
+    command.add_argument("--junit", metavar="FILE", help="write the verdicts as JUnit XML")
+    command.add_argument("--markdown", metavar="FILE", help="write the verdicts as short Markdown")
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Judges; 1 where a gate fails or is invalid, 4 where one is inconclusive."""
+    remove_verdicts(parsed)
+    found = StoredRun(parsed.run)
+    configuration = _configuration(parsed, found)
+    if not configuration.settings.gates:
+        where = parsed.config or parsed.run
+        raise UsageError(f"{where}: gates: there are none, so nothing would be judged; give --config FILE with gates")
+    baseline = read_baseline(parsed, configuration)
+    if baseline is not None and baseline.run_id and baseline.run_id == found.run_id:
+        raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
+    _check_intervals(found, configuration)
+    judge = Judge(configuration, judged_run(found), found.identity, baseline)
+    verdicts = msgspec.to_builtins(judge.verdicts())
+    failures = _coverage_failures(found, configuration)
+    if not parsed.quiet:
+        print_verdicts(verdicts)
+    decision = decide(verdicts)
+    write_verdicts(parsed, parsed.run, configuration, verdicts, failures, baseline)
+    return conclude(decision, failures)
+
+
+def _configuration(parsed: argparse.Namespace, found: StoredRun) -> Configuration:
+    """Returns the configuration whose gates are judged; raises UsageError where it scores otherwise than the run."""
+    if parsed.config is None:
+        changed = dict(found.summary.config)
+        return settings.check(settings.overridden(changed, parsed.set), parsed.run)
+    configuration = settings.load(parsed.config, parsed.set, {})
+    if configuration.benchmark.name != found.summary.benchmark:
+        raise UsageError(
+            f"{parsed.config}: benchmark: {configuration.benchmark.name}, but {parsed.run} is a run of "
+            f"{found.summary.benchmark}"
+        )
+    resolved = msgspec.json.decode(msgspec.json.encode(configuration.resolved()))
+    ours, theirs = scoring_keys(resolved), scoring_keys(found.summary.config)
+    for key in sorted({*ours, *theirs}):
+        if key in ours and key in theirs and ours[key] != theirs[key]:
+            raise UsageError(
+                f"{parsed.config}: {key}: {ours[key]}, but {parsed.run} was made with {theirs[key]}; evaluate it "
+                f"again, or give --set {key}=..."
+            )
+    return configuration
+
+
+def _check_intervals(found: StoredRun, configuration: Configuration) -> None:
+    """Computes the values of each slice that is judged again, so that a damaged run is told and not judged."""
+    kind = type(configuration.benchmark)
+    for key in configuration.settings.gates:
+        target = gate_target(key, kind)
+        for name in found.summary.systems:
+            if target is not None and found.slice(name, target.label) is not None:
+                found.measured(name, target.label)
+
+
+def _coverage_failures(found: StoredRun, configuration: Configuration) -> list[str]:
+    systems = {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
+    try:
+        failures = coverage_failures(systems, configuration.settings.max_rejected_fraction)
+        return [*unscored_failures(systems), *failures]
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"{found.path}: the coverage in summary.json is not that of a run") from error
+
+
+def read_baseline(parsed: argparse.Namespace, configuration: Configuration) -> Baseline | None:
+    """Returns the baseline that the command line names, and warns of an old one and of one that nothing needs."""
+    if parsed.baseline is None:
+        return None
+    gates = configuration.settings.gates
+    kind = type(configuration.benchmark)
+    targets = [gate_target(key, kind) for key in gates]
+    baseline = load_baseline(parsed.baseline, [target.label for target in targets if target is not None])
+    warn(baseline.warnings)
+    if not any(gate.not_worse_than == BASELINE for gate in gates.values()):
+        warn(["no gate compares with the baseline; give one `not_worse_than: baseline`"])
+    return baseline
+
+
+def remove_verdicts(parsed: argparse.Namespace) -> None:
+    """Removes the files of an earlier run: whoever reads them after this one must not take its verdicts for ours."""
+    for name in ("junit", "markdown"):
+        if path := getattr(parsed, name):
+            with _output(name, path):
+                delete_files([path])
+
+
+def write_verdicts(
+    parsed: argparse.Namespace,
+    path: str,
+    configuration: Configuration,
+    verdicts: Verdicts,
+    failures: Sequence[str],
+    baseline: Baseline | None,
+) -> None:
+    """Writes the files that were asked for; raises UsageError where that cannot be done."""
+    title = f"{configuration.benchmark.name}: {path}"
+    if parsed.junit:
+        with _output("junit", parsed.junit):
+            write_file(parsed.junit, junit(title, verdicts, failures))
+    if parsed.markdown:
+        moved = _moved(path, configuration, verdicts, baseline)
+        if baseline is not None:
+            title += f" against {baseline.path}"
+        with _output("markdown", parsed.markdown):
+            write_file(parsed.markdown, markdown(title, verdicts, failures, moved).encode())
+
+
+@contextlib.contextmanager
+def _output(option: str, path: str) -> Any:
+    try:
+        yield
+    except (*STORAGE_ERRORS, ValueError) as error:
+        raise UsageError(f"--{option} {path}: cannot be written: {one_line(error)}") from error
+
+
+def _moved(
+    path: str, configuration: Configuration, verdicts: Verdicts, baseline: Baseline | None
+) -> dict[int, list[MovedSample]]:
+    """Returns the samples that moved the metric of each bad comparison with the baseline, by its place."""
+    wanted = [
+        place
+        for place, each in enumerate(verdicts)
+        if each["verdict"] in ("fail", "inconclusive") and each["difference"] and each["not_worse_than"] == BASELINE
+    ]
+    if baseline is None or not wanted:
+        return {}
+    ours, theirs = StoredRun(path), StoredRun(baseline.path)
+    found = {}
+    for place in wanted:
+        each = verdicts[place]
+        sums, other = ours.slice_sums(each["system"], each["slice"] or ""), baseline.system_for(each["system"])
+        if sums is not None and other is not None and each["slice"] is None:
+            found[place] = moved_most(
+                configuration.benchmark,
+                each["metric"],
+                sums.all_sums(ours.sums.bootstrap.replicates)[0],
+                (ours.published, each["system"]),
+                (theirs.published, other),
+            )
+    return found
+
+
+def conclude(decision: Decision, failures: Sequence[str]) -> int:
+    """Tells what does not pass, and returns the exit code: a failure outranks what is inconclusive."""
+    warn(decision.warnings)
+    for line in [*failures, *decision.failures, *decision.inconclusive]:
+        tell(line)
+    if failures or decision.failures:
+        return FAILED
+    return INCONCLUSIVE if decision.inconclusive else DONE

@@ -1,0 +1,52 @@
+"""`beamscore history`: all finished runs below a folder, in time."""
+
+from __future__ import annotations
+
+import argparse
+import posixpath
+from typing import Any
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from pipelines.cli.common import DONE, add_command, warn
+from pipelines.config.errors import UsageError, one_line
+from pipelines.results.history import histories
+from pipelines.results.history_index import HISTORY, encode_table, index_runs, load_table
+from pipelines.results.history_report import history_report
+from transforms.io.storage import STORAGE_ERRORS, write_file
+from transforms.records import printable
+
+REPORT = "history.md"
+
+
+def add(commands: Any) -> None:
+    """Adds the command."""
+    command = add_command(commands, "history", run, "tell what changed over the runs below a folder")
+    command.add_argument("folder", metavar="FOLDER", help="the folder with the runs, on any disk or object store")
+    command.add_argument("--output", metavar="DIR", help="where history.parquet and history.md go (default: FOLDER)")
+    command.add_argument("--rebuild", action="store_true", help="read every run again, not only what is new")
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Reads what is new, and writes history.parquet and history.md."""
+    output = parsed.output or parsed.folder
+    known = None if parsed.rebuild else load_table(posixpath.join(output, HISTORY))
+    index = index_runs(parsed.folder, known)
+    warn(index.unreadable)
+    if not len(index.table):
+        raise UsageError(f"{parsed.folder}: no finished run is below this folder; give the folder of --output folders")
+    found = histories(index.table)
+    report = history_report(parsed.folder, found, index.unreadable)
+    try:
+        write_file(posixpath.join(output, HISTORY), encode_table(index.table))
+        write_file(posixpath.join(output, REPORT), report.encode())
+    except (*STORAGE_ERRORS, ValueError) as error:
+        raise UsageError(f"--output {output}: cannot be written: {one_line(error)}; give another --output") from error
+    nights = sum(len(each.nights) for each in found)
+    print(f"{nights} runs, {index.read} of them read now")
+    for each in found:
+        for change in each.changes[-5:]:
+            text = f"{change.metric} of {change.system} changed from {change.before:.4f} to {change.after:.4f}"
+            print(printable(f"{each.benchmark}: {text} with {change.night.run}"))
+    print(f"report: {posixpath.join(output, REPORT)}")
+    return DONE

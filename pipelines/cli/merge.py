@@ -1,0 +1,89 @@
+"""`beamscore merge`: one run of runs over disjoint samples, without scoring again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import posixpath
+from dataclasses import replace
+from typing import Any
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from pipelines.cli import console
+from pipelines.cli.common import DONE, add_command, hand_over, run_and_publish, warn
+from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
+from pipelines.config.errors import UsageError
+from pipelines.merge import MergePlan, build_merge
+from pipelines.results.gates import coverage_failures, decide, unscored_failures
+from pipelines.results.merged import merged_configuration
+from pipelines.results.provenance import Launch
+from pipelines.results.run import LAYOUT, REPORT, SUMMARY
+from pipelines.results.stored import StoredRun
+from pipelines.runtime import launch
+from transforms.io.storage import new_run_id, prepare_output
+
+
+def add(commands: Any) -> None:
+    """Adds the command."""
+    command = add_command(commands, "merge", run, "merge runs over disjoint samples to one")
+    command.add_argument("runs", metavar="RUN", nargs="+", help="the output folders of finished runs")
+    command.add_argument("--output", metavar="RUN", required=True, help="the folder for the merged run")
+    add_verdicts(command)
+    command.add_argument("--quiet", action="store_true", help="no metrics on the console")
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Merges, and judges the gates of the runs on the whole."""
+    remove_verdicts(parsed)
+    if len(parsed.runs) < 2:
+        raise UsageError("give at least two runs to merge")
+    same = [path for path in parsed.runs if os.path.abspath(path) == os.path.abspath(parsed.output)]
+    if same:
+        raise UsageError(f"--output {parsed.output}: this is one of the runs that are merged; give a folder of its own")
+    runs = [StoredRun(launch.path_for_workers(options, path)) for path in parsed.runs]
+    ids: dict[str, str] = {}
+    for found in runs:
+        if found.run_id and ids.setdefault(found.run_id, found.path) != found.path:
+            raise UsageError(f"{found.path}: this is a copy of {ids[found.run_id]}; merge each run once")
+    if len({os.path.abspath(path) for path in parsed.runs}) < len(parsed.runs):
+        raise UsageError("a run is given twice; merge each run once")
+    for found in runs:
+        counted = sum(system.samples for system in found.summary.systems.values())
+        if counted and not found.published.folder("samples"):
+            raise UsageError(f"{found.path}: the rows of the run are not there: samples/ holds no samples-*.parquet")
+    configuration = merged_configuration(runs, parsed.output)
+    baseline = read_baseline(parsed, configuration)
+    prepare_output(parsed.output)
+    sources = tuple(
+        {"path": found.path, "run_id": found.run_id, "inputs": found.provenance.get("inputs")} for found in runs
+    )
+    started = replace(Launch.now(parsed.command_line, launch.runner_name(options)), sources=sources)
+    plan = MergePlan(
+        tuple((found.path, found.run_id) for found in runs),
+        configuration,
+        launch.path_for_workers(options, parsed.output),
+        new_run_id(),
+        started,
+        baseline,
+    )
+    if launch.is_detached(options):
+        hand_over(options, lambda pipeline: build_merge(pipeline, plan, runs), plan.output, plan.run_id, LAYOUT)
+        print(f"the job goes on without this command; its result will be in {plan.output}")
+        return DONE
+    document = json.loads(
+        run_and_publish(
+            options, lambda pipeline: build_merge(pipeline, plan, runs), plan.output, plan.run_id, LAYOUT, SUMMARY
+        )
+    )
+    if not parsed.quiet:
+        console.print_metrics(document, configuration.benchmark.main_metrics(), posixpath.join(plan.output, REPORT))
+    warn(document.get("warnings", []))
+    systems = document["systems"]
+    failures = [
+        *unscored_failures(systems),
+        *coverage_failures(systems, configuration.settings.max_rejected_fraction),
+    ]
+    write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, baseline)
+    return conclude(decide(document.get("gates", [])), failures)

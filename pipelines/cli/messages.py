@@ -1,0 +1,49 @@
+"""What a command says on standard error: lines for a person, or a JSON object a line for a log collector."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import logging
+import sys
+from typing import Any, Literal
+
+Level = Literal["INFO", "WARNING", "ERROR"]
+
+_as_json = False
+
+
+def use_format(name: str, verbose: bool) -> None:
+    """Says how messages are written from now on, `text` or `json`, also those of Beam's log.
+
+    Beam's own are kept off the console, unless a person wants to see them.
+    """
+    global _as_json
+    _as_json = name == "json"
+    logging.basicConfig(level=logging.INFO if verbose else logging.CRITICAL, force=True)
+    if _as_json:
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(_JsonFormatter())
+
+
+def say(level: Level, message: str, **fields: Any) -> None:
+    """Writes one line; the fields stand in JSON alone."""
+    if _as_json:
+        print(_json(level, message, fields), file=sys.stderr, flush=True)
+    else:
+        word = "warning: " if level == "WARNING" else ""
+        print(f"beamscore: {word}{message}", file=sys.stderr, flush=True)
+
+
+def _json(level: str, message: str, fields: dict[str, Any]) -> str:
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+    return json.dumps({"time": now, "level": level, "message": message, **fields}, ensure_ascii=False)
+
+
+class _JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """Returns a record of Python's logging as one line."""
+        fields = {"logger": record.name}
+        if record.exc_info:
+            fields["traceback"] = self.formatException(record.exc_info)
+        return _json(record.levelname, record.getMessage(), fields)

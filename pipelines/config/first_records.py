@@ -1,0 +1,115 @@
+"""The first records of a side: what a run is told of its inputs before it starts, and afterwards where it failed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from transforms.io.files import Part, SourceFile, open_parquet
+from transforms.io.jsonl import Line
+from transforms.io.parquet import RowLimits
+from transforms.io.readers import known_fields, reader_of
+from transforms.read import SideColumns
+from transforms.records import JSON, MSGPACK, EncodedRecord, InputProblem, Origin
+
+RECORDS_LOOKED_AT = 1000
+BYTES_LOOKED_AT = 64 << 20
+FILES_LOOKED_AT = 100
+
+
+@dataclass
+class FirstRecords:
+    """What the first records of a side hold.
+
+    fields: how many of the records have a value in each field, in order of appearance. Of a file that says itself what
+    fields it has, those without a value are there too. records: how many of them are objects. rejected: how many the
+    reader would reject; problem: why the first of these. by_id: the records with a sample_id. stored_bytes: what the
+    records take in their files. whole: whether no record of the side was left out.
+    """
+
+    fields: dict[str, int] = field(default_factory=dict)
+    records: int = 0
+    rejected: int = 0
+    problem: str = ""
+    by_id: dict[str, EncodedRecord] = field(default_factory=dict)
+    stored_bytes: int = 0
+    whole: bool = True
+
+    @property
+    def sample_id(self) -> str | None:
+        """The first sample_id."""
+        return next(iter(self.by_id), None)
+
+
+def look(files: Iterable[SourceFile], columns: SideColumns, limits: RowLimits) -> FirstRecords:
+    """Returns what the first records of some files hold; a file that cannot be read has none."""
+    found = FirstRecords()
+    for number, file in enumerate(files):
+        if number >= FILES_LOOKED_AT or found.records >= RECORDS_LOOKED_AT or found.stored_bytes >= BYTES_LOOKED_AT:
+            found.whole = False
+            break
+        try:
+            look_into(file, columns, limits, found)
+        except InputProblem as problem:
+            found.rejected += 1
+            found.problem = found.problem or problem.message
+    return found
+
+
+def look_into(file: SourceFile, columns: SideColumns, limits: RowLimits, found: FirstRecords) -> None:
+    """Adds the first records of a file; raises InputProblem where it cannot be read."""
+    for name in known_fields(file, columns.fields) or ():
+        found.fields.setdefault(name, 0)
+    reader = reader_of(_beginning(file), columns.wanted, columns.structured, limits, fields=columns.fields)
+    read = 0
+    for item in reader:
+        if item is None:
+            read = reader.place.read
+        elif isinstance(item, Line):
+            _add(found, file, JSON, _mapped(columns, item.text), item.length > limits.record_bytes)
+        else:
+            _add(found, file, MSGPACK, item.payload, item.error is not None)
+        if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or found.stored_bytes + read >= BYTES_LOOKED_AT:
+            read = reader.place.read
+            found.whole = False
+            break
+    else:
+        is_cut = file.format == "jsonl" and reader.place.position >= BYTES_LOOKED_AT
+        found.whole &= not is_cut
+        read = reader.place.read if is_cut else file.size
+    found.stored_bytes += read
+
+
+def _beginning(file: SourceFile) -> Part:
+    if file.format != "parquet":
+        return Part(file, 0, BYTES_LOOKED_AT)
+    with open_parquet(file) as parquet:
+        return Part(file, 0, parquet.metadata.num_row_groups)
+
+
+def _mapped(columns: SideColumns, text: bytes) -> bytes:
+    with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return columns.fields.of_json(text)
+    return text
+
+
+def _add(found: FirstRecords, file: SourceFile, encoding: Any, payload: bytes, is_bad: bool) -> None:
+    encoded = EncodedRecord.of(Origin(file.side, file.number, found.records, 0, file.path), encoding, payload)
+    try:
+        if is_bad:
+            raise ValueError("it is larger than a limit, or holds a value that cannot be read")
+        for name, value in encoded.decode(dict[str, msgspec.Raw]).items():
+            found.fields[name] = found.fields.get(name, 0) + (bytes(value) not in (b"null", b"\xc0"))
+        found.records += 1
+        found.by_id.setdefault(encoded.decode(_Key).sample_id, encoded)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        found.rejected += 1
+        found.problem = found.problem or f"{file.path}: {error}"
+
+
+class _Key(msgspec.Struct):
+    sample_id: str

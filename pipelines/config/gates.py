@@ -1,0 +1,180 @@
+"""The gates of a configuration: what must hold of a run, checked so that none can pass or fail by a slip."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from metrics.benchmark import Benchmark, MetricSpec
+from pipelines.config.errors import UsageError
+from pipelines.config.explain import nearest
+
+SystemName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,100}\Z")]
+Inconclusive = Literal["inconclusive", "pass"]
+BASELINE = "baseline"
+
+AnyBenchmark = type[Benchmark[Any, Any, Any]]
+
+
+class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What must hold of a metric.
+
+    minimum, maximum: bounds of its value. not_worse_than: `baseline`, or the name of another system of the run; the
+    metric may be worse than there by `margin` at most, in the direction of the metric. name: what the gate is called,
+    by default as its key. tier: an advisory gate never changes the exit code. system: the one system that is judged,
+    by default every one. judge: by the whole interval, or by the value alone. inconclusive: what this verdict counts
+    as, by default what the configuration says for all.
+    """
+
+    minimum: float | None = None
+    maximum: float | None = None
+    not_worse_than: SystemName | None = None
+    margin: Annotated[float, Meta(ge=0)] = 0.0
+    name: str | None = None
+    tier: Literal["blocking", "advisory"] = "blocking"
+    system: SystemName | None = None
+    judge: Literal["interval", "point"] = "interval"
+    inconclusive: Inconclusive | None = None
+
+
+GATE_KEYS = tuple(field.encode_name for field in msgspec.structs.fields(Gate))
+_OVERRIDE = re.compile(rf"gates\.(?P<gate>.+?)\.(?P<key>{'|'.join(GATE_KEYS)})\s*=", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class GateTarget:
+    """What a gate looks at: a metric, of all samples or of the slice with this label."""
+
+    metric: str
+    label: str
+
+
+def gate_target(key: str, kind: AnyBenchmark) -> GateTarget | None:
+    """Returns what a key such as `cdm` or `cdm @ source=scan` names; None where no metric of the benchmark is meant."""
+    places = [at for at, character in enumerate(key) if character == "@"]
+    for at in places:
+        metric, label = key[:at].strip(), key[at + 1 :].strip()
+        if kind.spec_of(metric) is not None and label:
+            return GateTarget(metric, label)
+    return GateTarget(key.strip(), "") if kind.spec_of(key.strip()) is not None else None
+
+
+def split_override(override: str) -> tuple[list[str], str] | None:
+    """Returns the keys and the value of `gates.KEY.FIELD=VALUE`; None for the setting of anything else.
+
+    The key of a gate may hold dots, and an equals sign in the label of a slice.
+    """
+    found = _OVERRIDE.match(override)
+    return (["gates", found["gate"], found["key"]], override[found.end() :]) if found else None
+
+
+def check_gates(gates: Mapping[str, Gate], kind: AnyBenchmark, replicates: int, source: str) -> None:
+    """Refuses a gate that could never pass, never fail, or that judges nothing.
+
+    Raises UsageError for a metric that the benchmark does not have, a gate without a bound, a bound that is no finite
+    number or outside of what the metric can be, and one that needs intervals where the run has none.
+    """
+    names: dict[str, str] = {}
+    for key, gate in gates.items():
+        place = f"{source}: gates.{key}"
+        target = gate_target(key, kind)
+        if target is None:
+            metric = key.partition("@")[0].strip()
+            near = nearest(metric, [spec.name for spec in kind.metrics])
+            if kind.spec_of(metric) is not None:
+                raise UsageError(f"{place}: there is no label behind the @; write it as `{metric} @ column=value`")
+            raise UsageError(
+                f"{place}: {kind.name} has no such metric{near or f'; `beamscore benchmarks {kind.name}` lists them'}"
+            )
+        spec = kind.spec_of(target.metric)
+        if spec is not None:
+            _check_bounds(gate, spec, place)
+        _check_rule(gate, place)
+        if gate.judge == "interval" and not replicates:
+            raise UsageError(
+                f"{place}.judge: found interval, but bootstrap.replicates is 0, so that there is none; "
+                "set judge: point, or bootstrap.replicates: 200"
+            )
+        name = gate.name or key
+        if name in names:
+            raise UsageError(f"{place}.name: {name!r} is the name of gates.{names[name]} too; each needs its own")
+        names[name] = key
+
+
+def _check_bounds(gate: Gate, spec: MetricSpec, place: str) -> None:
+    low, high = spec.bounds
+    for name, bound in (("minimum", gate.minimum), ("maximum", gate.maximum), ("margin", gate.margin)):
+        if bound is not None and not math.isfinite(bound):
+            raise UsageError(f"{place}.{name}: found {bound}; allowed: a finite number or null")
+    for name, bound in (("minimum", gate.minimum), ("maximum", gate.maximum)):
+        if bound is not None and ((low is not None and bound < low) or (high is not None and bound > high)):
+            raise UsageError(f"{place}.{name}: found {bound:g}; the metric is always {_range(low, high)}")
+    if low is not None and high is not None and gate.margin >= high - low:
+        raise UsageError(
+            f"{place}.margin: found {gate.margin:g}; the metric is always {_range(low, high)}, so this could never fail"
+        )
+    if gate.minimum is not None and gate.maximum is not None and gate.minimum > gate.maximum:
+        raise UsageError(f"{place}: the minimum {gate.minimum:g} is above the maximum {gate.maximum:g}")
+
+
+def _range(low: float | None, high: float | None) -> str:
+    ends = [f"at least {low:g}" if low is not None else "", f"at most {high:g}" if high is not None else ""]
+    return " and ".join(filter(None, ends))
+
+
+def _check_rule(gate: Gate, place: str) -> None:
+    if gate.minimum is None and gate.maximum is None and gate.not_worse_than is None:
+        raise UsageError(f"{place}: the gate judges nothing; give minimum, maximum or not_worse_than")
+    if gate.margin and gate.not_worse_than is None:
+        raise UsageError(f"{place}.margin: needs not_worse_than, such as `not_worse_than: baseline`")
+    if gate.system is not None and gate.system == gate.not_worse_than:
+        raise UsageError(f"{place}: the system {gate.system} would be compared with itself")
+
+
+def check_targets(
+    gates: Mapping[str, Gate],
+    kind: AnyBenchmark,
+    systems: Sequence[str],
+    slices: Iterable[Sequence[str]],
+) -> None:
+    """Refuses a gate on a slice or a system that the run will not have.
+
+    slices: the columns of each slice of the run. Raises UsageError.
+    """
+    known = [tuple(each) for each in slices]
+    for key, gate in gates.items():
+        for name, system in (("system", gate.system), ("not_worse_than", gate.not_worse_than)):
+            if system is not None and system not in systems and not (name == "not_worse_than" and system == BASELINE):
+                raise UsageError(
+                    f"gates.{key}.{name}: the run has no system {system}{nearest(system, systems)}; "
+                    f"there are {', '.join(systems)}"
+                )
+        if gate.not_worse_than == BASELINE and BASELINE in systems:
+            raise UsageError(
+                f"gates.{key}.not_worse_than: `baseline` is a system of the run and the name of what --baseline gives; "
+                "give the system another name"
+            )
+        target = gate_target(key, kind)
+        if target is not None and target.label and label_columns(target.label) not in known:
+            columns = ",".join(label_columns(target.label))
+            raise UsageError(f"gates.{key}: the run does not slice by {columns}; give --slice {columns}")
+
+
+def label_columns(label: str) -> tuple[str, ...]:
+    """Returns the columns of the label of a slice, such as `first=x,second=y`, in which `\\` quotes a character."""
+    columns, column, in_value = [], "", False
+    for quoted, character in re.findall(r"\\(.)|(.)", label, re.DOTALL):
+        if character == "," and not quoted:
+            columns.append(column)
+            column, in_value = "", False
+        elif character == "=" and not quoted:
+            in_value = True
+        elif not in_value:
+            column += quoted or character
+    return (*columns, column)

@@ -1,0 +1,140 @@
+"""The run that others are compared with: named by its folder, or by a file in which a person has blessed it."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from metrics.benchmark import Benchmark
+from metrics.statistics.measured import Measured, measure
+from pipelines.config.errors import UsageError, one_line
+from pipelines.results.judged import JudgedSlice, measured_samples
+from pipelines.results.stored import Identity, SliceSums, StoredRun
+from transforms.io.storage import STORAGE_ERRORS, read_bytes
+
+MAX_BASELINE_DAYS = 30
+MAX_BLESSED_BYTES = 1 << 20
+_SYSTEM = re.compile(r"(?P<run>.+):(?P<system>[A-Za-z0-9_.-]{1,100})", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A finished run, as far as gates compare with it; it goes to the worker that publishes.
+
+    system: the one that every system is compared with; None: the one of the same name. slices: by system and label,
+    how many samples were measured and the sums of those slices that any gate needs.
+    """
+
+    path: str
+    run_id: str
+    identity: Identity
+    benchmark: Benchmark[Any, Any, Any]
+    clustered: bool
+    replicates: int
+    systems: tuple[str, ...]
+    system: str | None
+    slices: Mapping[tuple[str, str], tuple[int, SliceSums]]
+    warnings: tuple[str, ...] = ()
+
+    def judged(self, system: str, label: str) -> tuple[JudgedSlice, str] | str:
+        """Returns the slice that a system is compared with and what it is called, or why there is none."""
+        name = self.system_for(system)
+        if name is None:
+            return f"the baseline has no system {system}; give --baseline RUN:SYSTEM with one of {self._listed()}"
+        found = self.slices.get((name, label))
+        if found is None:
+            return f"the baseline has no slice {label}"
+        samples, sums = found
+
+        def measured() -> Measured:
+            return measure(self.benchmark, sums.all_sums(self.replicates), self.clustered)
+
+        return JudgedSlice({}, {}, samples, measured), "the baseline"
+
+    def system_for(self, system: str) -> str | None:
+        """Returns the system that one of ours is compared with: the one of the same name, or the only one there is."""
+        if self.system is not None or system in self.systems:
+            return self.system or system
+        return self.systems[0] if len(self.systems) == 1 else None
+
+    def _listed(self) -> str:
+        return ", ".join(self.systems)
+
+
+def find_baseline(given: str) -> tuple[str, str | None]:
+    """Returns the folder of the run that a person means, and the system after a colon, if there is one.
+
+    `given` is a run folder, RUN:SYSTEM, or a text file, such as blessed.txt, whose last line that is neither empty nor
+    a comment (after `#`) is one of these, relative to the folder of the file.
+    """
+    if given.endswith(".txt"):
+        given = _blessed(given)
+    if not os.path.exists(given) and (found := _SYSTEM.fullmatch(given)) is not None:
+        return found["run"], found["system"]
+    return given, None
+
+
+def _blessed(path: str) -> str:
+    try:
+        lines = read_bytes(path)[:MAX_BLESSED_BYTES].decode().splitlines()
+    except (*STORAGE_ERRORS, ValueError) as error:
+        raise UsageError(f"--baseline {path}: cannot be read: {one_line(error)}") from error
+    named = [text for line in lines if (text := re.split(r"(?:^|\s)#", line)[0].strip())]
+    if not named:
+        raise UsageError(f"--baseline {path}: it names no run; write the folder of a finished run as its last line")
+    run = named[-1]
+    return run if "://" in run or os.path.isabs(run) else posixpath.join(posixpath.dirname(path), run)
+
+
+def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
+    """Reads the baseline that --baseline names, of its slices those with `labels`.
+
+    Raises UsageError where there is no such run, or it cannot be read.
+    """
+    path, system = find_baseline(given)
+    run = StoredRun(path)
+    if system is not None and system not in run.summary.systems:
+        raise UsageError(f"--baseline {given}: the run has no system {system}; it has {', '.join(run.summary.systems)}")
+    missing = run.configuration.settings.missing
+    slices: dict[tuple[str, str], tuple[int, SliceSums]] = {}
+    for name in run.summary.systems:
+        for label in dict.fromkeys(labels):
+            found, sums = run.slice(name, label), run.slice_sums(name, label)
+            if found is not None and sums is not None:
+                # Whatever is damaged is told before anything is scored.
+                run.measured(name, label)
+                slices[name, label] = measured_samples(found.coverage.get("ground_truth", {}), missing), sums
+    return Baseline(
+        path,
+        run.run_id,
+        run.identity,
+        run.configuration.benchmark,
+        run.configuration.settings.cluster is not None,
+        run.sums.bootstrap.replicates,
+        tuple(run.summary.systems),
+        system,
+        slices,
+        tuple(_warnings(path, run)),
+    )
+
+
+def _warnings(path: str, run: StoredRun) -> list[str]:
+    warnings = []
+    ended = run.provenance.get("ended")
+    try:
+        age = (time.time() - datetime.fromisoformat(str(ended).replace("Z", "+00:00")).timestamp()) / 86400
+    except ValueError:
+        warnings.append(f"the baseline {path} has no run.json that says when it was made")
+    else:
+        if age > MAX_BASELINE_DAYS:
+            warnings.append(f"the baseline {path} is {age:.0f} days old; bless a newer run where this one is outdated")
+    failed = [str(each.get("gate")) for each in run.summary.gates if each.get("verdict") in ("fail", "invalid")]
+    if failed:
+        warnings.append(f"the baseline {path} did not pass its own gates: {', '.join(failed)}")
+    return warnings

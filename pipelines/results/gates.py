@@ -1,0 +1,290 @@
+"""Judges the gates of a run: pass, fail, inconclusive or invalid, each with its numbers and the reason in words.
+
+A bound is judged on the interval of the metric, a comparison on the interval of the paired difference: pass only where
+the whole of it lies on the good side, fail where it lies on the bad side, inconclusive between. Whatever is missing
+(the metric, the slice, the interval, the baseline) makes a gate invalid: none passes where there is nothing to judge.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from metrics.statistics.measured import spec_of
+from metrics.statistics.paired import PairedDifference, paired_differences
+from pipelines.config.explain import nearest
+from pipelines.config.gates import BASELINE, Gate, GateTarget, gate_target
+from pipelines.config.settings import Configuration
+from pipelines.results.baseline import Baseline
+from pipelines.results.judged import JudgedSlice, JudgedSystems, judged_result
+from pipelines.results.run import RunResult, summary
+from pipelines.results.stored import Identity, incomparable
+from pipelines.results.verdict import GateVerdict, Interval, Word
+
+_WORST_LAST: tuple[Word, ...] = ("pass", "inconclusive", "invalid", "fail")
+ROUNDING = 1e-12
+"""A difference of two floats that lies this little beyond a margin is at the margin."""
+
+
+def judged(result: RunResult, baseline: Baseline | None) -> RunResult:
+    """Returns a result with the verdicts of the gates of its configuration."""
+    identity = Identity.of_document(summary(result))
+    verdicts = Judge(result.configuration, judged_result(result), identity, baseline).verdicts()
+    return replace(result, verdicts=tuple(verdicts))
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Judges the gates of a configuration on the systems of a run, whose identity is compared with the baseline's."""
+
+    configuration: Configuration
+    systems: JudgedSystems
+    identity: Identity
+    baseline: Baseline | None = None
+
+    def verdicts(self) -> list[GateVerdict]:
+        """Returns the verdict of each gate on each system that it judges, in order of the gates."""
+        found: list[GateVerdict] = []
+        kind = type(self.configuration.benchmark)
+        for key, gate in self.configuration.settings.gates.items():
+            target = gate_target(key, kind)
+            if target is None:
+                found.append(self._verdict(key, gate, None, GateTarget(key, ""), [_invalid("there is no such metric")]))
+                continue
+            names = [gate.system] if gate.system else [name for name in self.systems if name != gate.not_worse_than]
+            found += [self._judge(key, gate, target, name) for name in names]
+            if not names:
+                reason = f"the run has no system but {gate.not_worse_than}, with which others are compared"
+                found.append(self._verdict(key, gate, None, target, [_invalid(reason)]))
+        return found
+
+    def _judge(self, key: str, gate: Gate, target: GateTarget, system: str) -> GateVerdict:
+        slices = self.systems.get(system)
+        if slices is None:
+            reason = f"the run has no system {system}{nearest(system, list(self.systems))}"
+            return self._verdict(key, gate, system, target, [_invalid(reason)])
+        found = slices.get(target.label)
+        if found is None:
+            reason = f"the run has no slice {target.label}{nearest(target.label, list(slices))}"
+            return self._verdict(key, gate, system, target, [_invalid(reason)])
+        value = found.values.get(target.metric)
+        if value is None or not math.isfinite(value):
+            return self._verdict(key, gate, system, target, [_invalid("the metric was not measured")])
+        interval = _usable(found.intervals.get(target.metric), value)
+        if not found.samples:
+            checks = [_invalid("no sample was measured")]
+        else:
+            checks = [*_bounds(gate, value, interval)]
+            if gate.not_worse_than is not None:
+                checks.append(self._compare(gate, target, found, system))
+        return self._verdict(key, gate, system, target, checks, value, interval)
+
+    def _compare(self, gate: Gate, target: GateTarget, found: JudgedSlice, system: str) -> _Check:
+        reference = self._reference(gate, target, system)
+        if isinstance(reference, str):
+            return _invalid(reference)
+        other, name = reference
+        ours, theirs = found.measure(), other.measure()
+        confidence = self.configuration.settings.bootstrap.confidence
+        paired = paired_differences(self.configuration.benchmark, theirs, ours, confidence).get(target.metric)
+        if paired is None or paired.baseline is None or not math.isfinite(paired.baseline):
+            return _invalid(f"the metric was not measured in {name}")
+        if not other.samples:
+            return _invalid(f"no sample was measured in {name}")
+        return self._difference(
+            gate, target, paired, name, abs(found.samples - other.samples), min(found.samples, other.samples)
+        )
+
+    def _reference(self, gate: Gate, target: GateTarget, system: str) -> tuple[JudgedSlice, str] | str:
+        """Returns the slice that a system is compared with and what it is called, or why there is none."""
+        if gate.not_worse_than != BASELINE:
+            other = self.systems.get(gate.not_worse_than or "")
+            if other is None:
+                return f"the run has no system {gate.not_worse_than}"
+            slice_ = other.get(target.label)
+            return (slice_, str(gate.not_worse_than)) if slice_ else f"{gate.not_worse_than} has no such slice"
+        if self.baseline is None:
+            return "there is no baseline; give --baseline RUN"
+        reason = incomparable(self.identity, self.baseline.identity)
+        if reason is not None:
+            return f"the baseline {self.baseline.path} cannot be compared with: {reason}"
+        return self.baseline.judged(system, target.label)
+
+    def _difference(
+        self, gate: Gate, target: GateTarget, paired: PairedDifference, name: str, apart: int, samples: int
+    ) -> _Check:
+        """Judges a paired difference; `apart` is how many more of the `samples` one side measured."""
+        spec = spec_of(type(self.configuration.benchmark), target.metric)
+        difference = paired.difference if paired.difference is not None else math.nan
+        interval = _usable(paired.interval, difference)
+        text = f"the difference from {name}, {_signed(difference)}"
+        numbers = (paired.baseline, difference, interval)
+        if gate.judge == "interval":
+            if interval is None:
+                return _Check("invalid", f"{text}, has no interval: {_NO_INTERVAL}", *numbers)
+            text += f" ({_signed(interval[0])} to {_signed(interval[1])})"
+        ends = (difference, difference) if interval is None or gate.judge == "point" else interval
+        worst, best = sorted(spec.goodness(end) for end in ends)
+        word: Word = "inconclusive"
+        if worst >= -gate.margin - ROUNDING:
+            word = "pass"
+        elif best < -gate.margin - ROUNDING:
+            word = "fail"
+        allowed = f"worse by at most {gate.margin:g}" if gate.margin else "not worse"
+        if word == "pass" and apart:
+            low, high = spec.bounds
+            shift = math.inf if low is None or high is None else apart / samples * (high - low)
+            if worst - shift < -gate.margin - ROUNDING:
+                text += f"; one side measured {apart} samples more, which may hide that it is not {allowed}"
+                return _Check("inconclusive", text, *numbers)
+        said = {
+            "pass": f"{text}, shows it {allowed}",
+            "fail": f"{text}, shows it worse than the margin {gate.margin:g} allows",
+            "inconclusive": f"{text}, does not tell whether it is {allowed}",
+        }
+        return _Check(word, said[word], *numbers)
+
+    def _verdict(
+        self,
+        key: str,
+        gate: Gate,
+        system: str | None,
+        target: GateTarget,
+        checks: Sequence[_Check],
+        value: float | None = None,
+        interval: Interval | None = None,
+    ) -> GateVerdict:
+        """Returns the verdict of a gate: the worst of its checks, with the reasons of those that are as bad."""
+        word: Word = max((check.word for check in checks), key=_WORST_LAST.index, default="invalid")
+        compared = next((check for check in checks if check.reference is not None), _invalid(""))
+        allowed = (gate.inconclusive or self.configuration.settings.inconclusive) == "pass"
+        accepted = word == "pass" or (word == "inconclusive" and allowed)
+        return GateVerdict(
+            gate=gate.name or key,
+            tier=gate.tier,
+            system=system,
+            metric=target.metric,
+            slice=target.label or None,
+            judge=gate.judge,
+            verdict=word,
+            blocks=gate.tier == "blocking" and not accepted,
+            reason="; ".join(check.reason for check in checks if check.word == word) or "nothing was judged",
+            value=value,
+            interval=interval,
+            minimum=gate.minimum,
+            maximum=gate.maximum,
+            not_worse_than=gate.not_worse_than,
+            margin=gate.margin if gate.not_worse_than is not None else None,
+            reference=compared.reference,
+            difference=compared.difference,
+            difference_interval=compared.interval,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One bound or comparison of a gate."""
+
+    word: Word
+    reason: str
+    reference: float | None = None
+    difference: float | None = None
+    interval: Interval | None = None
+
+
+_NO_INTERVAL = "fewer than half of the replicates have a value, or there are none"
+
+
+def _invalid(reason: str) -> _Check:
+    return _Check("invalid", reason)
+
+
+def _usable(interval: Sequence[float] | None, value: float) -> Interval | None:
+    """Returns an interval that says something of its value: two finite numbers, the value between them."""
+    if interval is None or len(interval) != 2:
+        return None
+    low, high = interval
+    # A value at a bound may lie a rounding error beyond it.
+    return (low, high) if math.isfinite(low + high) and low - ROUNDING <= value <= high + ROUNDING else None
+
+
+def _bounds(gate: Gate, value: float, interval: Interval | None) -> Iterator[_Check]:
+    if gate.minimum is None and gate.maximum is None:
+        return
+    text = f"{value:.6g}"
+    if gate.judge == "interval":
+        if interval is None:
+            yield _invalid(f"{text} has no interval: {_NO_INTERVAL}")
+            return
+        text += f" ({interval[0]:.6g} to {interval[1]:.6g})"
+    low, high = (value, value) if interval is None or gate.judge == "point" else interval
+    for name, bound, holds, broken in (
+        ("minimum", gate.minimum, low >= (gate.minimum or 0.0), high < (gate.minimum or 0.0)),
+        ("maximum", gate.maximum, high <= (gate.maximum or 0.0), low > (gate.maximum or 0.0)),
+    ):
+        if bound is None:
+            continue
+        if holds:
+            yield _Check("pass", f"{text} is {'at least' if name == 'minimum' else 'at most'} the {name} {bound:g}")
+        elif broken:
+            yield _Check("fail", f"{text} is {'below' if name == 'minimum' else 'above'} the {name} {bound:g}")
+        else:
+            yield _Check("inconclusive", f"{text} does not tell: the interval contains the {name} {bound:g}")
+
+
+def _signed(number: float) -> str:
+    return f"{number + 0.0:+.4g}"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the command tells of a run after it was judged. failures, inconclusive, warnings: a line each."""
+
+    failures: list[str]
+    inconclusive: list[str]
+    warnings: list[str]
+
+
+def decide(verdicts: Sequence[Mapping[str, Any]], skipped: Sequence[str] = ()) -> Decision:
+    """Returns what verdicts, as in summary.json, mean for the command; those on systems in `skipped` are left out."""
+    decision = Decision([], [], [])
+    for each in verdicts:
+        if each["system"] in skipped or each["verdict"] == "pass":
+            continue
+        word, reason = each["verdict"], each["reason"]
+        line = f"gate {each['gate']}: {reason if word == 'fail' else f'{word}: {reason}'}"
+        line = f"{each['system']}: {line}" if each["system"] else line
+        if not each["blocks"]:
+            decision.warnings.append(f"{line} (advisory)" if each["tier"] == "advisory" else line)
+        elif word == "inconclusive":
+            decision.inconclusive.append(line)
+        else:
+            decision.failures.append(line)
+    return decision
+
+
+def unscored_failures(systems: Mapping[str, Any]) -> list[str]:
+    """Returns, a line each, the systems of which nothing was scored: a rate of failures among nothing is 0."""
+    return [
+        f"{name}: nothing was scored: no prediction was paired with a ground truth, and read"
+        for name, system in systems.items()
+        if not system["coverage"]["ground_truth"]["scored"]
+    ]
+
+
+def coverage_failures(systems: Mapping[str, Any], max_rejected_fraction: float) -> list[str]:
+    """Returns, a line each, the sides of which too much was rejected, and the counts that do not add up."""
+    failures = []
+    for name, system in systems.items():
+        for side in ("ground_truth", "predictions"):
+            counts = system["coverage"][side]
+            if counts["rejected"] > max_rejected_fraction * counts["read"]:
+                failures.append(
+                    f"{name}: {counts['rejected']} of {counts['read']} {side.replace('_', '-')} records were rejected,"
+                    f" more than max_rejected_fraction {max_rejected_fraction:g} allows; see quarantine/"
+                )
+        if not system["coverage"]["balanced"]:
+            failures.append(f"{name}: the record counts do not add up: {system['coverage']}")
+    return failures

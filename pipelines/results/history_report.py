@@ -1,0 +1,151 @@
+"""history.md: tonight first, then what has happened over the nights."""
+
+from __future__ import annotations
+
+import posixpath
+import statistics
+from collections.abc import Iterator, Sequence
+
+from metrics.statistics.paired import paired_differences
+from pipelines.config.errors import UsageError
+from pipelines.results.history import History, Night, Point
+from pipelines.results.report import cell, code, number, table
+from pipelines.results.stored import StoredRun
+
+NIGHTS_SHOWN = 30
+WINDOWS = (7, 30)
+
+
+def history_report(folder: str, found: Sequence[History], unreadable: Sequence[str]) -> str:
+    """Returns the report in Markdown. Tonight's difference from last night is that of the stored sums, paired."""
+    sections: list[str] = []
+    for each in found:
+        sections += _sections(folder, each)
+    if unreadable:
+        sections += ["## Not read", "\n".join(f"- {cell(line)}" for line in unreadable)]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _sections(folder: str, history: History) -> Iterator[str]:
+    nights = history.nights
+    tonight = nights[-1]
+    count = f"{len(nights)} run{'s' if len(nights) > 1 else ''}"
+    yield f"# {cell(history.benchmark)}: {count}, {cell(nights[0].started[:10])} to {cell(tonight.started[:10])}"
+    yield "## Tonight"
+    yield f"{cell(tonight.run)}, started {cell(tonight.started)}."
+    if history.breaks and history.breaks[-1].night is tonight:
+        yield f"**Break:** {cell(history.breaks[-1].reason)}. Tonight cannot be compared with the nights before."
+    for system in dict.fromkeys(name for name, _ in tonight.points):
+        yield f"### {cell(system)}"
+        yield _tonight(folder, history, system)
+    if history.gaps:
+        yield "## Missing nights"
+        rows = [[each.count, cell(each.before.run), cell(each.after.run)] for each in history.gaps]
+        yield table(["nights", "after", "before"], rows)
+    yield "## Change points"
+    yield _changes(history)
+    yield "## The longest drift"
+    yield _drift(history)
+    if history.breaks:
+        yield "## Breaks"
+        yield "Scores are not compared across them."
+        rows = [[cell(each.night.started), cell(each.night.run), cell(each.reason)] for each in history.breaks]
+        yield table(["started", "run", "why"], rows)
+    yield "## Nights"
+    yield _nights(history)
+
+
+def _tonight(folder: str, history: History, system: str) -> str:
+    nights = history.comparable()
+    before, tonight = nights[:-1], nights[-1]
+    differences = _differences(folder, before[-1], tonight, system) if before else {}
+    rows = []
+    for metric in history.metrics:
+        point = tonight.points.get((system, metric))
+        if point is None:
+            continue
+        row = [code(metric), _shown(point), differences.get(metric, "–")]
+        for window in WINDOWS:
+            values = [each.points[system, metric].value for each in before[-window:] if (system, metric) in each.points]
+            row.append(f"{point.value - statistics.median(values) + 0.0:+.4f}" if values else "–")
+        rows.append([*row, point.verdict or ""])
+    head = ["metric", "tonight", "against last night", *(f"against the median of {each}" for each in WINDOWS), "gate"]
+    return table(head, rows)
+
+
+def _differences(folder: str, before: Night, tonight: Night, system: str) -> dict[str, str]:
+    """Returns the difference of each metric from last night, with its interval and a word, from the stored sums."""
+    try:
+        runs = [StoredRun(posixpath.join(folder, night.run)) for night in (before, tonight)]
+        measured = [run.measured(system, "") for run in runs]
+        benchmark = runs[1].configuration.benchmark
+        confidence = runs[1].configuration.settings.bootstrap.confidence
+        paired = paired_differences(benchmark, measured[0], measured[1], confidence)
+    except (UsageError, ValueError, KeyError):
+        return {}
+    shown = {}
+    for metric, each in paired.items():
+        if each.difference is None:
+            continue
+        if each.interval is None:
+            shown[metric] = f"{each.difference + 0.0:+.4f}"
+            continue
+        spec = benchmark.spec_of(metric)
+        better = spec is None or spec.higher_is_better
+        low, high = each.interval
+        word = "no difference shown" if low <= 0 <= high else "better" if (low > 0) == better else "**worse**"
+        shown[metric] = f"{each.difference + 0.0:+.4f} ({low + 0.0:+.4f} to {high + 0.0:+.4f}), {word}"
+    return shown
+
+
+def _shown(point: Point) -> str:
+    if point.low is None or point.high is None:
+        return number(point.value)
+    return f"{number(point.value)} ({number(point.low)} to {number(point.high)})"
+
+
+def _changes(history: History) -> str:
+    if not history.changes:
+        return "None."
+    rows = [
+        [
+            cell(each.night.started[:10]),
+            cell(each.night.run),
+            cell(each.system),
+            code(each.metric),
+            number(each.before),
+            number(each.after),
+            f"{each.after - each.before + 0.0:+.4f}",
+        ]
+        for each in reversed(history.changes)
+    ]
+    return table(["from", "run", "system", "metric", "before", "after", "change"], rows)
+
+
+def _drift(history: History) -> str:
+    drift = history.drift
+    if drift is None:
+        return "None: no metric moved in one direction for three nights in a row."
+    first, last = cell(drift.nights[0].run), cell(drift.nights[-1].run)
+    return (
+        f"{code(drift.metric)} of {cell(drift.system)} moved in one direction for {len(drift.nights) - 1} nights in a "
+        f"row, from {number(drift.first)} ({first}) to {number(drift.last)} ({last})."
+    )
+
+
+def _nights(history: History) -> str:
+    shown = history.nights[-NIGHTS_SHOWN:]
+    broken = {id(each.night): each.reason for each in history.breaks}
+    rows: list[list[object]] = []
+    for night in reversed(shown):
+        verdicts = [point.verdict for point in night.points.values() if point.verdict]
+        worst = next((word for word in ("fail", "invalid", "inconclusive", "pass") if word in verdicts), "")
+        for system in dict.fromkeys(name for name, _ in night.points):
+            values = [night.points.get((system, metric)) for metric in history.metrics]
+            numbers = [number(point.value if point else None) for point in values]
+            rows.append([cell(night.started[:16]), cell(night.run), cell(system), *numbers, worst])
+        if id(night) in broken:
+            rows.append(["—— break ——", cell(broken[id(night)]), "", *("" for _ in history.metrics), ""])
+    text = table(["started", "run", "system", *map(code, history.metrics), "gates"], rows)
+    left_out = len(history.nights) - len(shown)
+    return text if left_out <= 0 else f"{text}\n\n{left_out} earlier runs are in history.parquet."

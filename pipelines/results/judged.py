@@ -1,0 +1,79 @@
+"""What gates look at: the slices of a run that is being finalised, or of a finished one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from metrics.statistics.measured import Measured, measure
+from pipelines.config.settings import Configuration
+from pipelines.results.run import RunResult
+from pipelines.results.stored import StoredRun
+from pipelines.results.verdict import Interval
+from transforms.finalize import SliceResult
+
+
+@dataclass(frozen=True)
+class JudgedSlice:
+    """What a gate looks at: one slice of one system. samples: how many were measured."""
+
+    values: Mapping[str, float | None]
+    intervals: Mapping[str, Interval | None]
+    samples: int
+    measure: Callable[[], Measured]
+
+
+JudgedSystems = Mapping[str, Mapping[str, JudgedSlice]]
+"""By system and label; the label of all samples is empty."""
+
+
+def measured_samples(counts: Mapping[str, Any], missing: str) -> int:
+    """Returns how many samples the metrics rest on; a missing prediction is one of them where it counts as wrong."""
+    scored = int(counts.get("scored", 0))
+    return scored + (int(counts.get("missing_prediction", 0)) if missing == "wrong" else 0)
+
+
+def judged_result(result: RunResult) -> JudgedSystems:
+    """Returns the slices of a run that is being finalised."""
+    return {
+        name: {
+            label: _judged(result.configuration, found)
+            for label, found in [("", system.overall), *system.slices.items()]
+        }
+        for name, system in result.systems.items()
+    }
+
+
+def _judged(configuration: Configuration, found: SliceResult) -> JudgedSlice:
+    prefix = "ground_truth."
+    counts = {key.removeprefix(prefix): count for key, count in found.coverage.items() if key.startswith(prefix)}
+    return JudgedSlice(
+        found.values,
+        found.intervals,
+        measured_samples(counts, configuration.settings.missing),
+        lambda: _measure(configuration, found),
+    )
+
+
+def _measure(configuration: Configuration, found: SliceResult) -> Measured:
+    replicates = found.replicates.unpack(configuration.settings.bootstrap.replicates)
+    return measure(configuration.benchmark, [found.sums, *replicates], configuration.settings.cluster is not None)
+
+
+def judged_run(run: StoredRun) -> JudgedSystems:
+    """Returns the slices of a finished run."""
+    missing = run.configuration.settings.missing
+
+    def judged(system: str, label: str) -> JudgedSlice:
+        found = run.slice(system, label)
+        assert found is not None
+        counts = found.coverage.get("ground_truth", {})
+        return JudgedSlice(
+            found.values, found.intervals, measured_samples(counts, missing), lambda: run.measured(system, label)
+        )
+
+    return {
+        name: {label: judged(name, label) for label in ("", *system.slices)}
+        for name, system in run.summary.systems.items()
+    }

@@ -1,0 +1,147 @@
+"""One result of the results of runs over disjoint samples, from their stored sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.sums import FRACTION_BITS
+from pipelines.config import settings
+from pipelines.config.errors import UsageError, one_line
+from pipelines.config.settings import Configuration
+from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult, rank, worst_first
+from pipelines.results.stored import SliceSums, StoredRun, incomparable
+from transforms.combine import SliceTotals
+from transforms.finalize import slice_result
+from transforms.quarantine import CauseCount
+from transforms.slice import SliceKey
+
+Worst = tuple[float, str, str]
+SIDES = {"ground_truth": TRUTH_STATUSES, "predictions": PREDICTION_STATUSES}
+
+
+def merged_configuration(runs: Sequence[StoredRun], output: str) -> Configuration:
+    """Returns the configuration of one evaluation of all inputs of the runs: that of the first, with those of all.
+
+    Raises UsageError where the runs do not fit together: benchmark, version, options, systems, slices.
+    """
+    first = runs[0]
+    for run in runs[1:]:
+        reason = incomparable(first.identity, run.identity, same_samples=False)
+        if reason is not None:
+            raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reason}")
+        if set(run.summary.systems) != set(first.summary.systems):
+            raise UsageError(
+                f"{run.path}: cannot be merged with {first.path}: it has the systems {', '.join(run.summary.systems)}, "
+                f"not {', '.join(first.summary.systems)}"
+            )
+        if run.summary.config.get("slices") != first.summary.config.get("slices"):
+            raise UsageError(f"{run.path}: cannot be merged with {first.path}: it was sliced by other columns")
+    config = dict(first.summary.config)
+    config["ground_truth"] = _all(run.configuration.settings.ground_truth for run in runs)
+    config["predictions"] = {
+        name: _all(run.configuration.settings.predictions.get(name, []) for run in runs)
+        for name in first.summary.systems
+    }
+    return settings.check({**config, "output": output}, first.path)
+
+
+def _all(globs: Any) -> list[str]:
+    return list(dict.fromkeys(glob for each in globs for glob in each))
+
+
+def merged_result(
+    configuration: Configuration,
+    runs: Sequence[StoredRun],
+    worst: Mapping[str, Sequence[Worst]],
+    causes: Sequence[CauseCount],
+) -> RunResult:
+    """Returns the result of one evaluation of all samples of the runs; worst, causes: of all their rows and entries.
+
+    Raises UsageError where stored sums are damaged, or there are more slices than the configuration allows.
+    """
+    benchmark, order = configuration.benchmark, worst_first(configuration.benchmark)
+    systems = {}
+    for number, name in enumerate(runs[0].summary.systems):
+        totals = _totals(runs, name)
+        if len(totals) - 1 > configuration.settings.limits.slices:
+            raise UsageError(
+                f"{name}: together the runs have {len(totals) - 1} slices, more than the "
+                f"{configuration.settings.limits.slices} of limits.slices"
+            )
+        found = {label: _finalised(configuration, number, label, totals[label]) for label in sorted(totals)}
+        overall = found.pop("")
+        systems[name] = SystemResult(
+            name,
+            overall,
+            found,
+            _coverage([run.summary.systems[name].coverage for run in runs]),
+            sorted(worst.get(name, []), key=order)[: configuration.settings.worst_samples],
+        )
+    ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
+    return RunResult(configuration, systems, ranking, _causes(causes), _warnings(runs))
+
+
+def _finalised(configuration: Configuration, number: int, label: str, totals: SliceTotals) -> Any:
+    bootstrap, clustered = configuration.settings.bootstrap, configuration.settings.cluster is not None
+    found = slice_result(configuration.benchmark, bootstrap.confidence, SliceKey(number), totals, clustered)
+    return replace(found, tables=[]) if label else found
+
+
+def _totals(runs: Sequence[StoredRun], system: str) -> dict[str, SliceTotals]:
+    """Returns the sums of each slice of a system over all runs, by label."""
+    totals: dict[str, SliceTotals] = {}
+    for run in runs:
+        bootstrap = Bootstrap(run.sums.bootstrap.replicates, run.sums.bootstrap.seed)
+        for label, stored in run.sums.systems[system].labelled():
+            try:
+                more = SliceTotals(_bootstrap_sums(bootstrap, stored), dict(stored.counts))
+                if not label and run.summary.fingerprint is not None:
+                    more.fingerprint = int(run.summary.fingerprint.hash, 16)
+                totals.setdefault(label, SliceTotals(BootstrapSums(bootstrap))).merge(more)
+            except (ValueError, OverflowError) as error:
+                raise UsageError(
+                    f"{run.path}/sums.json: the sums of {system} are damaged: {one_line(error)}"
+                ) from error
+    return totals
+
+
+def _bootstrap_sums(bootstrap: Bootstrap, stored: SliceSums) -> BootstrapSums:
+    """Returns the sums of a slice as they were before they were written."""
+    rows = [each.units() for each in stored.all_sums(bootstrap.replicates)]
+    names = sorted({name for row in rows for name in row})
+    units = [[row.get(name, 0) for name in names] for row in rows]
+    shape = (len(rows), len(names))
+    wholes = np.array([[unit >> FRACTION_BITS for unit in row] for row in units], dtype=np.int64).reshape(shape)
+    fractions = np.array(
+        [[unit & ((1 << FRACTION_BITS) - 1) for unit in row] for row in units], dtype=np.int64
+    ).reshape(shape)
+    return BootstrapSums.from_arrays(bootstrap, names, wholes, fractions)
+
+
+def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the coverage of all records of the runs: each count is a sum."""
+    merged: dict[str, Any] = {}
+    for side, statuses in SIDES.items():
+        merged[side] = {name: sum(part[side][name] for part in parts) for name in ("read", *statuses)}
+    extra = sorted({name for part in parts for name in part} - {*SIDES, "balanced"})
+    merged |= {name: sum(part.get(name, 0) for part in parts) for name in extra}
+    return {**merged, "balanced": all(part["balanced"] for part in parts)}
+
+
+def _causes(causes: Sequence[CauseCount]) -> list[CauseCount]:
+    def order(cause: CauseCount) -> tuple[int, str, str, str]:
+        example = cause.example
+        return (-cause.count, example.side, example.stage, example.cause) if example else (0, "", "", "")
+
+    return sorted(causes, key=order)
+
+
+def _warnings(runs: Sequence[StoredRun]) -> list[str]:
+    """Returns the warnings that all runs have: a column that one of them has is not missing from all."""
+    first, *others = [run.summary.warnings for run in runs]
+    return [warning for warning in first if all(warning in each for each in others)]

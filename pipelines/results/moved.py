@@ -1,0 +1,132 @@
+"""The samples that moved a metric most between two runs, from the statistics in their rows.
+
+A sample moves a metric by what the metric of the corpus would lose if its statistics were those of the other run. All
+samples are weighed by the gradient of the metric at the sums (the infinitesimal jackknife: Efron, "Nonparametric
+Estimates of Standard Error", Biometrika 68, 1981), and of the first some hundred the effect is computed as it is.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from apache_beam.io.filesystem import BeamIOError
+from apache_beam.io.filesystems import FileSystems
+
+from metrics.statistics.measured import AnyBenchmark
+from metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
+from transforms.io.published import Published
+from transforms.io.storage import STORAGE_ERRORS
+
+MAX_ROWS = 2_000_000
+CANDIDATES = 200
+COLUMNS = ["sample_id", "system", "status", "statistics"]
+
+Statistics = Mapping[str, float]
+
+
+class MovedSample(NamedTuple):
+    """A sample, the change of the metric that it alone makes, and what became of it in either run."""
+
+    sample_id: str
+    effect: float
+    before: str
+    after: str
+
+
+class _Row(NamedTuple):
+    status: str
+    statistics: bytes
+
+
+def moved_most(
+    benchmark: AnyBenchmark,
+    metric: str,
+    sums: Sums,
+    ours: tuple[Published, str],
+    theirs: tuple[Published, str],
+    count: int = 5,
+) -> list[MovedSample]:
+    """Returns the `count` samples that moved a metric of all samples most, between two runs, each with its system.
+
+    sums: of our run. Empty where either run has no rows with statistics, or more than MAX_ROWS.
+    """
+    before = _rows(*theirs)
+    after = _rows(*ours)
+    if before is None or after is None:
+        return []
+    changed = {
+        sample_id: (before.get(sample_id), row)
+        for sample_id, row in after.items()
+        if (other := before.get(sample_id)) is None or other.statistics != row.statistics
+    }
+    value = benchmark.values(sums).get(metric)
+    if value is None or not changed:
+        return []
+    gradient: dict[str, float] = {}
+
+    def slope(name: str) -> float:
+        if name not in gradient:
+            # One more of it, or one less where the metric is not defined so.
+            moved = [benchmark.values(_shifted(sums, name, step)).get(metric) for step in (1, -1)]
+            slopes = (step * (each - value) for step, each in zip((1, -1), moved, strict=True) if each is not None)
+            gradient[name] = next(slopes, 0.0)
+        return gradient[name]
+
+    def weight(pair: tuple[_Row | None, _Row]) -> float:
+        return abs(sum(slope(name) * difference for name, difference in _change(*pair).items()))
+
+    weighed = heapq.nlargest(max(count, CANDIDATES), ((weight(pair), sample_id) for sample_id, pair in changed.items()))
+    exact = []
+    for _, sample_id in weighed:
+        pair = changed[sample_id]
+        change = {name: -to_units(difference) for name, difference in _change(*pair).items()}
+        without = benchmark.values(sums.merge(Sums(change))).get(metric)
+        if without is not None and without != value:
+            first = pair[0].status if pair[0] is not None else "not there"
+            exact.append(MovedSample(sample_id, value - without, first, pair[1].status))
+    return sorted(exact, key=lambda each: (-abs(each.effect), each.sample_id))[:count]
+
+
+def _shifted(sums: Sums, name: str, step: int) -> Sums:
+    return sums.merge(Sums({name: step * UNITS_PER_ONE}))
+
+
+def _change(before: _Row | None, after: _Row) -> dict[str, float]:
+    """Returns what a sample adds now more than before, by the name of the statistic."""
+    now, then = _decoded(after), _decoded(before) if before is not None else {}
+    return {
+        name: difference for name in {**now, **then} if (difference := now.get(name, 0.0) - then.get(name, 0.0)) != 0
+    }
+
+
+def _decoded(row: _Row) -> Statistics:
+    return msgspec.json.decode(row.statistics, type=dict[str, float]) if row.statistics else {}
+
+
+def _rows(result: Published, system: str) -> dict[str, _Row] | None:
+    """Returns the rows of a system by sample; None where they are not there, not whole or too many."""
+    found: dict[str, _Row] = {}
+    paths = result.folder("samples")
+    try:
+        for path in paths:
+            for sample_id, name, status, statistics in _cells(path):
+                if name == system:
+                    found[sample_id] = _Row(status, (statistics or "").encode())
+                    if len(found) > MAX_ROWS:
+                        return None
+    except (*STORAGE_ERRORS, BeamIOError, pa.ArrowException, KeyError, ValueError):
+        return None
+    return found if paths else None
+
+
+def _cells(path: str) -> Iterator[Sequence[str]]:
+    with FileSystems.open(path, compression_type="uncompressed") as stream:
+        for batch in pq.ParquetFile(stream, pre_buffer=False).iter_batches(columns=COLUMNS):
+            if batch.schema.names != COLUMNS:
+                raise KeyError(f"{path}: a column is missing")
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -1,0 +1,286 @@
+"""Finished runs, read back and checked: what `gate`, `history` and `merge` start from."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import msgspec
+
+from metrics.statistics.measured import Measured, measure
+from metrics.statistics.replicates import PackedReplicates
+from metrics.statistics.sums import FRACTION_BITS, Sums
+from metrics.version import VERSION
+from pipelines.config import settings
+from pipelines.config.errors import UsageError, one_line
+from pipelines.config.settings import Configuration
+from pipelines.results.run import RUN, SUMMARY, SUMS, SUMS_FORMAT, open_result
+from transforms.io.published import Published
+from transforms.io.storage import STORAGE_ERRORS
+
+_Document = TypeVar("_Document", bound=msgspec.Struct)
+
+
+class Fingerprint(msgspec.Struct, frozen=True):
+    """Which ground truth a run was made on: how many samples, and an order-free hash of them."""
+
+    samples: int
+    hash: str
+
+
+class StoredSlice(msgspec.Struct, frozen=True):
+    """One slice in summary.json."""
+
+    coverage: dict[str, Any]
+    values: dict[str, float | None]
+    intervals: dict[str, tuple[float, float] | None] = {}
+    units: dict[str, float] = {}
+
+    @property
+    def samples(self) -> int:
+        """How many samples the slice has, whatever became of them."""
+        counts = self.coverage.get("ground_truth", {})
+        statuses = ("scored", "missing_prediction", "rejected")
+        return sum(int(counts.get(status, 0)) for status in statuses) if isinstance(counts, dict) else 0
+
+
+class StoredSystem(StoredSlice, frozen=True, kw_only=True):
+    """One system in summary.json, with its slices by label."""
+
+    slices: dict[str, StoredSlice]
+
+
+class StoredSummary(msgspec.Struct, frozen=True):
+    """summary.json, as far as it is read back."""
+
+    benchmark: str
+    config: dict[str, Any]
+    systems: dict[str, StoredSystem]
+    ranking: list[str]
+    version: str = ""
+    fingerprint: Fingerprint | None = None
+    warnings: list[str] = []
+    gates: list[dict[str, Any]] = []
+
+
+class StoredReplicates(msgspec.Struct, frozen=True):
+    """The replicates of a slice in sums.json; see PackedReplicates."""
+
+    names: tuple[str, ...]
+    data: bytes
+
+
+class SliceSums(msgspec.Struct, frozen=True):
+    """The exact sums of one slice in sums.json, in units of 2**-52, with the counts of its coverage."""
+
+    sums: dict[str, int]
+    counts: dict[str, int]
+    replicates: StoredReplicates
+
+    def all_sums(self, replicates: int) -> list[Sums]:
+        """Returns the sums of the slice, then those of each replicate; raises ValueError where they do not fit."""
+        packed = PackedReplicates(self.replicates.names, self.replicates.data)
+        return [Sums(self.sums), *packed.unpack(replicates)]
+
+
+class SystemSums(SliceSums, frozen=True, kw_only=True):
+    """One system in sums.json."""
+
+    coverage: dict[str, Any]
+    slices: dict[str, SliceSums]
+
+    def labelled(self) -> Iterator[tuple[str, SliceSums]]:
+        """Yields the sums of all samples under the empty label, then those of each slice."""
+        yield "", self
+        yield from self.slices.items()
+
+
+class StoredBootstrap(msgspec.Struct, frozen=True):
+    """How the replicates of sums.json were drawn."""
+
+    replicates: int
+    seed: int
+
+
+class StoredSums(msgspec.Struct, frozen=True):
+    """sums.json."""
+
+    format: int
+    unit_bits: int
+    benchmark: str
+    config: dict[str, Any]
+    bootstrap: StoredBootstrap
+    systems: dict[str, SystemSums]
+
+
+NOT_SCORING = (
+    *("ground_truth", "predictions", "output", "slices", "limits", "worst_samples"),
+    *("gates", "inconclusive", "max_rejected_fraction"),
+)
+"""The keys of a configuration that do not change what a sample scores, nor what the bootstrap draws."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What two runs must have in common for their scores to be comparable."""
+
+    benchmark: str
+    version: str
+    scoring: Mapping[str, Any]
+    fingerprint: Fingerprint | None
+
+    @classmethod
+    def of(cls, summary: StoredSummary) -> Identity:
+        """Returns the identity of a run from its summary."""
+        return cls(summary.benchmark, summary.version, scoring_keys(summary.config), summary.fingerprint)
+
+    @classmethod
+    def of_document(cls, summary: Mapping[str, Any]) -> Identity:
+        """Returns the identity of a run from the document of its summary, as it is about to be written."""
+        config = msgspec.json.decode(msgspec.json.encode(summary["config"]))
+        found = summary.get("fingerprint")
+        fingerprint = None if found is None else msgspec.convert(found, Fingerprint)
+        return cls(summary["benchmark"], summary["version"], scoring_keys(config), fingerprint)
+
+
+def scoring_keys(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the part of a resolved configuration by which samples are scored and replicates are drawn."""
+    return {key: value for key, value in config.items() if key not in NOT_SCORING}
+
+
+def incomparable(ours: Identity, theirs: Identity, same_samples: bool = True) -> str | None:
+    """Returns why the scores of two runs must not be compared, in words; None where they may be.
+
+    same_samples: whether both must have the same ground truth. A run without a fingerprint is never comparable then:
+    nothing would tell.
+    """
+    if ours.benchmark != theirs.benchmark:
+        return f"it is a run of {theirs.benchmark}, not of {ours.benchmark}"
+    if not theirs.version or scoring_version(ours.version) != scoring_version(theirs.version):
+        made = f"beamscore {theirs.version}" if theirs.version else "an earlier version of beamscore"
+        return f"it was made by {made}, which may score otherwise than {ours.version}; evaluate it again"
+    for key in sorted({*ours.scoring, *theirs.scoring}):
+        here, there = ours.scoring.get(key), theirs.scoring.get(key)
+        if here != there:
+            return f"it was made with {key}: {_value(there)}, not {_value(here)}"
+    if not same_samples:
+        return None
+    if ours.fingerprint is None or theirs.fingerprint is None:
+        return "the ground truth of a run has no fingerprint, so nothing tells whether both have the same"
+    if ours.fingerprint != theirs.fingerprint:
+        return (
+            f"its ground truth differs ({theirs.fingerprint.samples} samples, hash {theirs.fingerprint.hash[:8]}, not "
+            f"{ours.fingerprint.samples}, {ours.fingerprint.hash[:8]}); evaluate it again on the same samples"
+        )
+    return None
+
+
+def _value(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def scoring_version(version: str) -> str:
+    """Returns the part of a version that changes when a score may change: the major and the minor number."""
+    found = re.match(r"\d+\.\d+", version)
+    return found.group() if found else version
+
+
+class StoredRun:
+    """A finished run in a folder, read once; sums.json, which is large, when it is needed.
+
+    Raises UsageError, in one line, where the folder holds no run that this version can read.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.published: Published = open_result(path)
+        self.summary = self._read(SUMMARY, StoredSummary)
+        missing = [name for name in self.summary.ranking if name not in self.summary.systems]
+        if not self.summary.systems or missing:
+            raise self._problem(SUMMARY, "it names no system" if not missing else f"the system {missing[0]} is missing")
+
+    @property
+    def identity(self) -> Identity:
+        """What the run must have in common with another to be compared."""
+        return Identity.of(self.summary)
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run; empty where it is not known."""
+        return self.published.run_id or str(self.provenance.get("run_id", ""))
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """The content of run.json; empty where the run has none, as one of an earlier version."""
+        if RUN not in self.published.files:
+            return {}
+        try:
+            return msgspec.json.decode(self._bytes(RUN), type=dict[str, Any])
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise self._problem(RUN, one_line(error)) from error
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """The configuration of the run, checked."""
+        return settings.check(dict(self.summary.config), posixpath.join(self.path, SUMMARY))
+
+    @cached_property
+    def sums(self) -> StoredSums:
+        """The exact sums of the run, checked against its summary."""
+        sums = self._read(SUMS, StoredSums)
+        if (sums.format, sums.unit_bits) != (SUMS_FORMAT, FRACTION_BITS):
+            raise self._problem(SUMS, f"its format is {sums.format}, and beamscore {VERSION} reads {SUMS_FORMAT}")
+        same = sums.benchmark == self.summary.benchmark and sums.config == self.summary.config
+        labels = {name: set(system.slices) for name, system in self.summary.systems.items()}
+        if not same or {name: set(system.slices) for name, system in sums.systems.items()} != labels:
+            raise self._problem(SUMS, "it belongs to another run than summary.json")
+        return sums
+
+    def slice(self, system: str, label: str) -> StoredSlice | None:
+        """Returns a slice of the summary, of all samples where the label is empty; None where there is none."""
+        found = self.summary.systems.get(system)
+        return found if found is None or not label else found.slices.get(label)
+
+    def slice_sums(self, system: str, label: str) -> SliceSums | None:
+        """Returns the sums of a slice; None where there is none."""
+        found = self.sums.systems.get(system)
+        return found if found is None or not label else found.slices.get(label)
+
+    def measured(self, system: str, label: str) -> Measured:
+        """Returns the metrics of a slice that is there, with their replicates, computed again from its sums.
+
+        Raises UsageError where they are not those of the summary, or the replicates are damaged.
+        """
+        sums, found = self.slice_sums(system, label), self.slice(system, label)
+        if sums is None or found is None:
+            raise self._problem(SUMS, f"there is no slice {label!r} of {system}")
+        try:
+            all_sums = sums.all_sums(self.sums.bootstrap.replicates)
+        except ValueError as error:
+            raise self._problem(SUMS, one_line(error)) from error
+        measured = measure(self.configuration.benchmark, all_sums, self.configuration.settings.cluster is not None)
+        if measured.values != found.values:
+            raise self._problem(SUMS, "its sums do not give the values of summary.json")
+        return measured
+
+    def _read(self, name: str, kind: type[_Document]) -> _Document:
+        try:
+            return msgspec.json.decode(self._bytes(name), type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise self._problem(name, one_line(error)) from error
+
+    def _bytes(self, name: str) -> bytes:
+        if name not in self.published.files:
+            raise self._problem(name, "there is no such file")
+        try:
+            return self.published.read(name)
+        except STORAGE_ERRORS as error:
+            raise self._problem(name, one_line(error)) from error
+
+    def _problem(self, name: str, reason: str) -> UsageError:
+        return UsageError(f"{posixpath.join(self.path, name)}: no finished run can be read here: {reason}")

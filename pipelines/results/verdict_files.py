@@ -1,0 +1,87 @@
+"""The verdicts of gates for other programs: JUnit XML for CI, and short Markdown for a pull request or chat."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pipelines.results.moved import MovedSample
+from pipelines.results.report import cell, code, number, table
+from transforms.records import printable
+
+Verdict = Mapping[str, Any]
+
+
+def junit(title: str, verdicts: Sequence[Verdict], others: Sequence[str] = ()) -> bytes:
+    """Returns a JUnit report: a test case for each verdict, and one for each line in `others`, which all fail.
+
+    A gate that fails or is inconclusive is a failure, an invalid one an error; one that changes no exit code, as it is
+    advisory or inconclusive ones pass, is skipped with its reason.
+    """
+    suite = ET.Element("testsuite", name=printable(title))
+    counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    for each in verdicts:
+        case = ET.SubElement(suite, "testcase", classname=printable(each["system"] or title), name=_name(each))
+        counts["tests"] += 1
+        if each["verdict"] == "pass":
+            ET.SubElement(case, "system-out").text = printable(each["reason"])
+            continue
+        kind = "skipped" if not each["blocks"] else "error" if each["verdict"] == "invalid" else "failure"
+        counts["errors" if kind == "error" else "skipped" if kind == "skipped" else "failures"] += 1
+        told = ET.SubElement(case, kind, message=printable(f"{each['verdict']}: {each['reason']}"))
+        if kind != "skipped":
+            told.set("type", each["verdict"])
+    for line in others:
+        counts["tests"] += 1
+        counts["failures"] += 1
+        case = ET.SubElement(suite, "testcase", classname=printable(title), name="run")
+        ET.SubElement(case, "failure", message=printable(line), type="fail")
+    for name, count in counts.items():
+        suite.set(name, str(count))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _name(verdict: Verdict) -> str:
+    return printable(str(verdict["gate"]))
+
+
+def markdown(
+    title: str,
+    verdicts: Sequence[Verdict],
+    others: Sequence[str] = (),
+    moved: Mapping[int, Sequence[MovedSample]] | None = None,
+) -> str:
+    """Returns the verdicts as short Markdown, the bad ones first.
+
+    others: lines that fail the run beside its gates. moved: by the place of a verdict in `verdicts`, the samples that
+    moved its metric most.
+    """
+    bad = [each for each in verdicts if each["blocks"]]
+    words = [word for word in ("fail", "invalid", "inconclusive") if any(each["verdict"] == word for each in bad)]
+    word = "fail" if others else words[0] if words else "pass"
+    passed = sum(each["verdict"] == "pass" for each in verdicts)
+    sections = [f"**{word.upper()}** {cell(title)}: {passed} of {len(verdicts)} gates pass"]
+    if others:
+        sections.append("\n".join(f"- {cell(line)}" for line in others))
+    order = sorted(verdicts, key=lambda each: (not each["blocks"], each["verdict"] == "pass"))
+    rows = [
+        [each["verdict"], cell(each["system"] or ""), code(each["gate"]), number(each["value"]), cell(each["reason"])]
+        for each in order
+    ]
+    sections.append(table(["verdict", "system", "gate", "value", "reason"], rows))
+    for place, samples in (moved or {}).items():
+        verdict = verdicts[place]
+        if samples:
+            sections.append(f"Samples that moved {code(verdict['gate'])} of {cell(verdict['system'] or '')} most:")
+            sections.append(_moved(samples))
+    return "\n\n".join(sections) + "\n"
+
+
+def _moved(samples: Sequence[MovedSample]) -> str:
+    rows = [[cell(each.sample_id), f"{each.effect:+.3g}", each.before, each.after] for each in samples]
+    return table(["sample_id", "moved it by", "before", "now"], rows)

@@ -1,0 +1,70 @@
+"""Which statistics a denominator adds up, and how many units it tells of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metrics.benchmark import MetricSpec
+from metrics.statistics.bootstrap import Bootstrap
+from metrics.statistics.denominators import counted_units, denominator_columns
+
+NAMES = ("all", "cell[a|a]", "cell[a|b]", "cell[b|a]", "cell[b*|a]", "cell[x + y|a]", "part[a]", "party[a]")
+
+
+def columns(denominator: str, name: str = "metric", metric: str = "metric") -> list[str]:
+    spec = MetricSpec(name, "", denominator=denominator)
+    return [NAMES[place] for place in denominator_columns(spec, metric, NAMES)]
+
+
+@pytest.mark.parametrize(
+    ("denominator", "expected"),
+    [
+        ("all", ["all"]),
+        ("all + part[a]", ["all", "part[a]"]),
+        ("all + all", ["all", "all"]),
+        ("part*", ["part[a]", "party[a]"]),
+        ("cell[*|b]", ["cell[a|b]"]),
+        ("", []),
+        ("nothing", []),
+    ],
+)
+def test_names_and_patterns(denominator: str, expected: list[str]) -> None:
+    assert columns(denominator) == expected
+
+
+@pytest.mark.parametrize(
+    ("member", "expected"),
+    [
+        ("a", ["cell[a|a]", "cell[a|b]", "part[a]"]),
+        ("b", ["cell[b|a]"]),
+        ("b*", ["cell[b*|a]"]),  # what is special in a declaration is not so in a member
+        ("x + y", ["cell[x + y|a]"]),
+        ("CLASS", []),
+    ],
+)
+def test_a_member_of_a_family_takes_the_place_of_the_placeholder(member: str, expected: list[str]) -> None:
+    assert columns("cell[CLASS|*] + part[CLASS]", "recall[CLASS]", f"recall[{member}]") == expected
+
+
+def test_one_for_each_sample_is_counted_exactly() -> None:
+    replicates = np.array([40.0, 35, 50, 41])
+    assert counted_units(replicates, 1, clustered=False) == 40
+    assert counted_units(replicates, 2, clustered=False) == 20
+
+
+def test_by_hand() -> None:
+    # D = 12, (8 - 12)^2 = (16 - 12)^2 = 16 on average: 144 / 16 = 9.
+    assert counted_units(np.array([12.0, 8, 16]), None, clustered=True) == 9
+    assert counted_units(np.array([12.0, 12, 12]), None, clustered=True) == 12  # no spread: at most the count
+    assert counted_units(np.array([12.0, 11, 13]), None, clustered=True) == 12
+    assert counted_units(np.array([0.0, 0, 0]), None, clustered=True) == 0
+    assert counted_units(np.array([12.0]), None, clustered=False) == 12
+
+
+def test_clusters_count_as_clusters() -> None:
+    bootstrap = Bootstrap(replicates=2000, seed=1)
+    sizes = np.array([1, 1, 2, 4, 8, 8] * 5)
+    weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(len(sizes))])
+    # (sum d)^2 / sum d^2 = 120^2 / (5 * 150); the estimate of 2,000 replicates is good to sqrt(2 / 2000) = 3 %.
+    assert counted_units(weights @ sizes, None, clustered=True) == pytest.approx(120**2 / 750, rel=0.1)

@@ -1,0 +1,90 @@
+"""Differences of two systems over the same samples."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.measured import Measured, measure
+from metrics.statistics.paired import paired_differences, paired_interval
+from tests.toy import Options, ToyBenchmark
+
+TOY = ToyBenchmark(Options())
+UNITS = {"exact_match": 30.0, "similarity": 20.0}
+
+
+def measured(value: float | None, replicates: list[float], units: float = 30) -> Measured:
+    return Measured({"exact_match": value}, {"exact_match": np.array(replicates)}, {"exact_match": units})
+
+
+def system(right: list[bool]) -> Measured:
+    bootstrap = Bootstrap(50)
+    sums = BootstrapSums(bootstrap)
+    for number, equal in enumerate(right):
+        sums.add(bootstrap.unit_hash(str(number)), {"samples": 1, "equal": int(equal), "similarity": equal / 2})
+    return measure(TOY, sums.all_sums())
+
+
+def test_by_hand() -> None:
+    baseline, candidate = measured(0.5, [0.4, 0.5, 0.6], 40), measured(0.6, [0.6, 0.6, 0.6], 30)
+    found = paired_differences(TOY, baseline, candidate, 0.95)["exact_match"]
+    # Differences 0.2, 0.1, 0: their standard deviation is sqrt(0.02 / 3) = 0.0816497, t(29) = 2.045230.
+    assert found.difference == pytest.approx(0.1)
+    assert found.error == pytest.approx(math.sqrt(0.02 / 3))
+    assert found.interval == pytest.approx((0.1 - 0.166992, 0.1 + 0.166992), abs=1e-6)
+    assert found.units == 30
+    # A chance of 80 % takes another t(29) = 0.854192 standard errors.
+    assert found.detectable == pytest.approx((2.045230 + 0.854192) * math.sqrt(0.02 / 3), abs=1e-6)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=40))
+def test_a_system_does_not_differ_from_itself(right: list[bool]) -> None:
+    for found in paired_differences(TOY, system(right), system(right), 0.95).values():
+        assert (found.difference, found.error, found.interval, found.detectable) == (0, 0, (0, 0), None)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
+def test_swapping_sides_negates(pairs: list[tuple[bool, bool]]) -> None:
+    one, other = system([each for each, _ in pairs]), system([each for _, each in pairs])
+    there, back = paired_differences(TOY, one, other, 0.95), paired_differences(TOY, other, one, 0.95)
+    for name, found in there.items():
+        assert found.difference == -(back[name].difference or 0)
+        assert (found.error, found.units, found.detectable) == (
+            back[name].error,
+            back[name].units,
+            back[name].detectable,
+        )
+        assert found.interval == tuple(-end for end in reversed(back[name].interval or ()))
+
+
+def test_a_metric_that_one_side_lacks_has_no_difference() -> None:
+    found = paired_differences(TOY, measured(None, [math.nan]), measured(0.6, [0.6]), 0.95)["exact_match"]
+    assert (found.baseline, found.candidate, found.difference, found.interval) == (None, 0.6, None, None)
+    few = paired_differences(TOY, measured(0.5, [0.5, math.nan, math.nan]), measured(0.6, [0.6] * 3), 0.95)
+    assert few["exact_match"].difference == pytest.approx(0.1)
+    assert few["exact_match"].interval is None
+    one_sided = paired_differences(TOY, Measured({}, {}, {}), measured(0.6, [0.6]), 0.95)
+    assert one_sided["exact_match"].baseline is None
+
+
+def test_intervals_without_spread() -> None:
+    assert paired_interval(0.0, 0.0, 30, 0.95, (0, 1)) == (0, 0)
+    # All units change alike: as far as Wilson's interval of 10 of 10, 0.722467, and not beyond the bounds.
+    assert paired_interval(1.0, 0.0, 10, 0.95, (0, 1)) == pytest.approx((0.722467, 1), abs=1e-6)
+    assert paired_interval(-0.5, 0.0, 10, 0.95, (0, 1)) == pytest.approx((-0.777533, -0.222467), abs=1e-6)
+    assert paired_interval(3.0, 0.0, 10, 0.95, (None, None)) is None
+
+
+def test_one_unit_says_nothing() -> None:
+    assert paired_interval(0.25, 0.1, 1, 0.95, (0, 1)) == (-1, 1)
+    assert paired_interval(0.25, 0.1, 1, 0.95, (0, None)) is None
+
+
+def test_other_numbers_of_replicates_do_not_pair() -> None:
+    with pytest.raises(ValueError):
+        paired_differences(TOY, measured(0.5, [0.5, 0.5]), measured(0.5, [0.5, 0.5, 0.5]), 0.95)

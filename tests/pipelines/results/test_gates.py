@@ -1,0 +1,270 @@
+"""The verdicts of gates: the four words by hand, and every way to pass by accident, none of which passes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.intervals import intervals
+from metrics.statistics.measured import measure
+from metrics.statistics.replicates import PackedReplicates
+from pipelines.config import settings
+from pipelines.config.gates import Gate
+from pipelines.config.settings import Configuration
+from pipelines.results.baseline import Baseline
+from pipelines.results.gates import Judge, decide
+from pipelines.results.judged import JudgedSlice
+from pipelines.results.stored import Fingerprint, Identity, SliceSums, StoredReplicates
+from pipelines.results.verdict import GateVerdict
+
+REPLICATES = 200
+SAMPLES = 400
+SAME = Fingerprint(SAMPLES, "ab" * 16)
+
+
+def configuration(gates: Mapping[str, Gate], **more: Any) -> Configuration:
+    checked = settings.check({"benchmark": "toy", **more}, "test")
+    return replace(checked, settings=msgspec.structs.replace(checked.settings, gates=dict(gates)))
+
+
+def summed(right: int, samples: int = SAMPLES) -> BootstrapSums:
+    """Sums of `samples` samples, of which the first `right` are right."""
+    bootstrap = Bootstrap(REPLICATES)
+    sums = BootstrapSums(bootstrap)
+    for number in range(samples):
+        equal = int(number < right)
+        sums.add(bootstrap.unit_hash(f"s{number}"), {"samples": 1, "equal": equal, "similarity": equal})
+    return sums
+
+
+def judged(right: int, samples: int = SAMPLES) -> JudgedSlice:
+    benchmark = configuration({}).benchmark
+    measured = measure(benchmark, summed(right, samples).all_sums())
+    return JudgedSlice(measured.values, intervals(benchmark, measured, 0.95), samples, lambda: measured)
+
+
+def identity(**changes: Any) -> Identity:
+    known = Identity("toy", "0.2.0", {"missing": "wrong", "bootstrap": {"replicates": REPLICATES, "seed": 0}}, SAME)
+    return replace(known, **changes)
+
+
+def baseline(right: int, samples: int = SAMPLES, systems: tuple[str, ...] = ("ours",), **changes: Any) -> Baseline:
+    sums = summed(right, samples)
+    packed = PackedReplicates.of(sums)
+    stored = SliceSums(sums.sums().units(), {}, StoredReplicates(packed.names, packed.data))
+    slices = {(name, ""): (samples, stored) for name in systems}
+    benchmark = configuration({}).benchmark
+    return Baseline("last", "id", identity(**changes), benchmark, False, REPLICATES, systems, None, slices)
+
+
+def judge(gates: Mapping[str, Gate], systems: Mapping[str, Mapping[str, JudgedSlice]], against: Baseline | None = None,
+          **more: Any) -> list[GateVerdict]:  # fmt: skip
+    return Judge(configuration(gates, **more), systems, identity(), against).verdicts()
+
+
+def verdict(gate: Gate, found: JudgedSlice, against: Baseline | None = None, **more: Any) -> GateVerdict:
+    (one,) = judge({"exact_match": gate}, {"ours": {"": found}}, against, **more)
+    return one
+
+
+POINT: Any = {"judge": "point"}
+
+
+@pytest.mark.parametrize(
+    ("gate", "word", "reason"),
+    [
+        (Gate(0.7), "pass", "0.8 (LOW to HIGH) is at least the minimum 0.7"),
+        (Gate(0.9), "fail", "0.8 (LOW to HIGH) is below the minimum 0.9"),
+        (Gate(0.82), "inconclusive", "0.8 (LOW to HIGH) does not tell: the interval contains the minimum 0.82"),
+        (Gate(None, 0.9), "pass", "0.8 (LOW to HIGH) is at most the maximum 0.9"),
+        (Gate(None, 0.7), "fail", "0.8 (LOW to HIGH) is above the maximum 0.7"),
+        (Gate(None, 0.8), "inconclusive", "0.8 (LOW to HIGH) does not tell: the interval contains the maximum 0.8"),
+        (Gate(0.7, 0.75), "fail", "0.8 (LOW to HIGH) is above the maximum 0.75"),
+        (Gate(0.8, **POINT), "pass", "0.8 is at least the minimum 0.8"),
+        (Gate(0.81, **POINT), "fail", "0.8 is below the minimum 0.81"),
+        (Gate(None, 0.79, **POINT), "fail", "0.8 is above the maximum 0.79"),
+    ],
+)
+def test_a_bound_is_judged_on_the_whole_interval_or_on_the_value(gate: Gate, word: str, reason: str) -> None:
+    """320 of 400 samples are right: the interval is some 0.8 +- 0.04."""
+    slice_ = judged(320)
+    low, high = slice_.intervals["exact_match"] or (0.0, 0.0)
+    assert 0.755 < low < 0.77
+    assert 0.83 < high < 0.845
+    found = verdict(gate, slice_)
+    assert (found.verdict, found.value, found.interval) == (word, 0.8, (low, high))
+    assert found.reason == reason.replace("LOW", f"{low:.6g}").replace("HIGH", f"{high:.6g}")
+
+
+@pytest.mark.parametrize(
+    ("ours", "gate", "word"),
+    [
+        (320, Gate(not_worse_than="baseline"), "pass"),
+        (380, Gate(not_worse_than="baseline"), "pass"),
+        (260, Gate(not_worse_than="baseline", margin=0.05), "fail"),
+        (317, Gate(not_worse_than="baseline"), "inconclusive"),
+        (317, Gate(not_worse_than="baseline", margin=0.05), "pass"),
+        (319, Gate(not_worse_than="baseline", **POINT), "fail"),
+        (318, Gate(not_worse_than="baseline", margin=0.005, **POINT), "pass"),
+    ],
+)
+def test_a_comparison_is_judged_on_the_interval_of_the_paired_difference(ours: int, gate: Gate, word: str) -> None:
+    found = verdict(gate, judged(ours), baseline(320))
+    assert (found.verdict, found.reference) == (word, 0.8)
+    assert found.difference == pytest.approx((ours - 320) / SAMPLES)
+
+
+def test_the_direction_is_that_of_the_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = type(configuration({}).benchmark)
+    lower = tuple(replace(spec, higher_is_better=False) for spec in kind.metrics)
+    monkeypatch.setattr(kind, "metrics", lower)
+    from metrics.statistics import measured
+
+    measured.spec_of.cache_clear()
+    try:
+        gate = Gate(not_worse_than="baseline", margin=0.01)
+        assert verdict(gate, judged(380), baseline(320)).verdict == "fail"
+        assert verdict(gate, judged(260), baseline(320)).verdict == "pass"
+    finally:
+        monkeypatch.undo()
+        measured.spec_of.cache_clear()
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.floats(0, 0.5))
+def test_a_wider_margin_never_makes_a_verdict_worse_and_a_run_is_never_worse_than_itself(
+    ours: int, theirs: int, margin: float
+) -> None:
+    words = ["fail", "inconclusive", "pass"]
+    found, against = judged(ours, 20), baseline(theirs, 20)
+    strict = verdict(Gate(not_worse_than="baseline", margin=margin), found, against).verdict
+    loose = verdict(Gate(not_worse_than="baseline", margin=margin + 0.3), found, against).verdict
+    assert words.index(strict) <= words.index(loose)
+    assert verdict(Gate(not_worse_than="baseline"), found, baseline(ours, 20)).verdict == "pass"
+
+
+def test_another_system_of_the_run_can_be_the_reference_and_its_own_bad_night_fails_nobody() -> None:
+    gate = Gate(0.5, not_worse_than="last", margin=0.02)
+    found = judge({"exact_match": gate}, {"ours": {"": judged(320)}, "last": {"": judged(10)}})
+    assert [(each.system, each.verdict) for each in found] == [("ours", "pass")]
+
+
+def test_a_gate_can_name_the_system_that_it_judges() -> None:
+    systems = {"ours": {"": judged(320)}, "last": {"": judged(10)}}
+    found = judge({"exact_match": Gate(0.5, system="ours")}, systems)
+    assert [(each.system, each.verdict) for each in found] == [("ours", "pass")]
+    assert [each.verdict for each in judge({"exact_match": Gate(0.5)}, systems)] == ["pass", "fail"]
+
+
+# Every way to pass by accident.
+
+LOOSE = Gate(0.0)
+NOT_WORSE = Gate(not_worse_than="baseline", margin=0.99)
+GOOD = judged(SAMPLES)
+
+
+def changed(**values: Any) -> JudgedSlice:
+    return replace(GOOD, **values)
+
+
+INTERVALS = GOOD.intervals
+ACCIDENTS: dict[str, tuple[dict[str, Gate], dict[str, dict[str, JudgedSlice]], Baseline | None]] = {
+    "the metric is missing": ({"exact_match": LOOSE}, {"ours": {"": changed(values={})}}, None),
+    "the metric is null": ({"exact_match": LOOSE}, {"ours": {"": changed(values={"exact_match": None})}}, None),
+    "the metric is NaN": ({"exact_match": LOOSE}, {"ours": {"": changed(values={"exact_match": float("nan")})}}, None),
+    "the metric is infinite": ({"exact_match": LOOSE}, {"ours": {"": changed(values={"exact_match": float("inf")})}},
+                               None),
+    "there is no interval": ({"exact_match": LOOSE}, {"ours": {"": changed(intervals={})}}, None),
+    "the interval is null": ({"exact_match": LOOSE}, {"ours": {"": changed(intervals={"exact_match": None})}}, None),
+    "the interval is NaN": ({"exact_match": LOOSE},
+                            {"ours": {"": changed(intervals={"exact_match": (float("nan"),) * 2})}}, None),
+    "the interval is that of another value": ({"exact_match": LOOSE},
+                                              {"ours": {"": changed(intervals={"exact_match": (0.1, 0.2)})}}, None),
+    "the interval is upside down": ({"exact_match": LOOSE},
+                                    {"ours": {"": changed(intervals={"exact_match": (1.0, 0.9)})}}, None),
+    "no sample was measured": ({"exact_match": LOOSE}, {"ours": {"": changed(samples=0)}}, None),
+    "the slice is missing": ({"exact_match @ kind=1": LOOSE}, {"ours": {"": GOOD}}, None),
+    "the system is missing": ({"exact_match": Gate(0.0, system="new")}, {"ours": {"": GOOD}}, None),
+    "no system is left to judge": ({"exact_match": Gate(not_worse_than="ours")}, {"ours": {"": GOOD}}, None),
+    "there is no system at all": ({"exact_match": LOOSE}, {}, None),
+    "the metric is unknown": ({"exact_mach": LOOSE}, {"ours": {"": GOOD}}, None),
+    "there is no baseline": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}}, None),
+    "the baseline is of another benchmark": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                             baseline(1, benchmark="chart")),
+    "the baseline has other options": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                       baseline(1, scoring={**identity().scoring, "protocol": "released"})),
+    "the baseline has another seed": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                      baseline(1, scoring={**identity().scoring, "bootstrap": {"seed": 1}})),
+    "the baseline is of another version": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                           baseline(1, version="0.3.0")),
+    "the baseline is of no version": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}}, baseline(1, version="")),
+    "the corpora differ": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                           baseline(1, fingerprint=Fingerprint(SAMPLES, "cd" * 16))),
+    "the corpora differ in size": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                   baseline(1, fingerprint=Fingerprint(7, "ab" * 16))),
+    "the baseline has no fingerprint": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                        baseline(1, fingerprint=None)),
+    "the baseline has other systems": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                       baseline(1, systems=("a", "b"))),
+    "the baseline lacks the slice": ({"exact_match @ kind=1": NOT_WORSE}, {"ours": {"kind=1": GOOD}}, baseline(1)),
+    "the baseline measured nothing": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}}, baseline(0, 0)),
+    "the baseline measured a tenth": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}}, baseline(40, 40)),
+    "tonight measured a tenth": ({"exact_match": NOT_WORSE}, {"ours": {"": judged(40, 40)}}, baseline(SAMPLES)),
+    "the reference lacks the slice": ({"exact_match @ kind=1": Gate(not_worse_than="last", margin=0.9)},
+                                      {"ours": {"kind=1": GOOD}, "last": {"": GOOD}}, None),
+    "the reference measured nothing": ({"exact_match": Gate(not_worse_than="last", margin=0.9)},
+                                       {"ours": {"": GOOD}, "last": {"": judged(0, 0)}}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("accident", sorted(ACCIDENTS))
+def test_no_gate_passes_by_accident(accident: str) -> None:
+    gates, systems, against = ACCIDENTS[accident]
+    found = judge(gates, systems, against)
+    assert found, "a gate without a verdict would pass in silence"
+    assert {each.verdict for each in found} <= {"invalid", "inconclusive"}
+    assert all(each.blocks and each.reason for each in found)
+    decision = decide(msgspec.to_builtins(found))
+    assert decision.failures or decision.inconclusive
+
+
+@pytest.mark.parametrize("accident", sorted(ACCIDENTS))
+def test_what_could_not_be_judged_by_its_value_either(accident: str) -> None:
+    """But for what concerns the interval, `judge: point` is no way around it."""
+    gates, systems, against = ACCIDENTS[accident]
+    point = {key: msgspec.structs.replace(gate, judge="point") for key, gate in gates.items()}
+    found = judge(point, systems, against)
+    assert found
+    assert ("interval" in accident) == all(each.verdict == "pass" for each in found)
+
+
+def test_the_same_gates_pass_where_nothing_is_wrong() -> None:
+    """The check of the check: the accidents differ from this by the one thing that they name."""
+    assert verdict(LOOSE, GOOD).verdict == "pass"
+    assert verdict(NOT_WORSE, GOOD, baseline(1)).verdict == "pass"
+    assert verdict(NOT_WORSE, GOOD, baseline(1, version="0.2.7")).verdict == "pass"
+
+
+def test_only_a_blocking_gate_decides_and_inconclusive_ones_may_pass() -> None:
+    gates = {
+        "exact_match": Gate(0.9),
+        "similarity": Gate(0.9, tier="advisory"),
+    }
+    found = msgspec.to_builtins(judge(gates, {"ours": {"": judged(320)}}))
+    decision = decide(found)
+    assert [line.partition(": 0")[0] for line in decision.failures] == ["ours: gate exact_match"]
+    assert [line.rpartition(" ")[2] for line in decision.warnings] == ["(advisory)"]
+    unsure = {"ours": {"": judged(320)}}
+    assert decide(msgspec.to_builtins(judge({"exact_match": Gate(0.81)}, unsure))).inconclusive
+    for gate, policy in [(Gate(0.81, inconclusive="pass"), "inconclusive"), (Gate(0.81), "pass")]:
+        decision = decide(msgspec.to_builtins(judge({"exact_match": gate}, unsure, inconclusive=policy)))
+        assert not decision.failures + decision.inconclusive
+        assert decision.warnings
+    bad = decide(msgspec.to_builtins(judge({"exact_match": Gate(0.9)}, unsure, inconclusive="pass")))
+    assert bad.failures

@@ -1,0 +1,153 @@
+"""What a series of nights tells, by hand, on tables of made-up runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pipelines.results.history import History, histories
+from pipelines.results.history_index import SCHEMA, encode_table, read_table
+from pipelines.results.history_report import history_report
+
+FIRST = datetime(2026, 1, 1, 2, tzinfo=timezone.utc)
+ERROR = 0.01
+
+
+def row(day: float, value: float | None, **changes: Any) -> dict[str, Any]:
+    started = (FIRST + timedelta(days=day)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    known = {
+        "run": f"night-{day:05.1f}",
+        "stamp": "s",
+        "run_id": f"id{day}",
+        "started": started,
+        "benchmark": "toy",
+        "version": "0.2.0",
+        "scoring": "a",
+        "ground_truth": "9:ab",
+        "system": "ours",
+        "slice": "",
+        "metric": "exact_match",
+        "value": value,
+        "low": 0.0,
+        "high": 1.0,
+        "error": ERROR,
+        "units": 9.0,
+        "samples": 9,
+        "verdict": None,
+    }
+    return {**known, **changes}
+
+
+def history(rows: Sequence[dict[str, Any]]) -> History:
+    (found,) = histories(pa.Table.from_pylist(list(rows), SCHEMA))
+    return found
+
+
+def test_a_change_that_persists_is_told_with_its_night() -> None:
+    found = history([row(day, 0.9 if day < 10 else 0.8) for day in range(15)])
+    (change,) = found.changes
+    assert (change.night.run, change.metric, change.after) == ("night-010.0", "exact_match", 0.8)
+    assert change.before == pytest.approx(0.9)
+    assert (found.breaks, found.gaps, found.drift) == ((), (), None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"ground_truth": "9:cd"}, "the ground truth changed"),
+        ({"ground_truth": None}, "the ground truth is not known"),
+        ({"version": "0.3.0"}, "beamscore 0.2.0 became 0.3.0"),
+        ({"version": "0.2.9"}, None),
+        ({"scoring": "b"}, "the options of scoring changed"),
+        ({"scoring": "b", "ground_truth": "1:cd"}, "the ground truth changed; the options of scoring changed"),
+    ],
+)
+def test_a_break_parts_what_cannot_be_compared(changes: dict[str, Any], reason: str | None) -> None:
+    """The value falls with the break: that is no change of the system."""
+    found = history([*(row(day, 0.9) for day in range(5)), row(5, 0.5, **changes), row(6, 0.5, **changes)])
+    if reason is None:
+        assert (found.breaks, [change.night.run for change in found.changes]) == ((), ["night-005.0"])
+    else:
+        told = {each.night.run: each.reason for each in found.breaks}
+        assert told["night-005.0"] == reason
+        assert found.changes == ()
+        assert len(found.comparable()) <= 2
+
+
+@pytest.mark.parametrize(
+    ("days", "gaps"),
+    [
+        ([0, 1, 2, 3], []),
+        ([0, 1, 2, 4], [("night-002.0", "night-004.0", 1)]),
+        ([0, 1, 2, 3, 6.1, 7.1], [("night-003.0", "night-006.1", 2)]),
+        ([0, 7, 14, 28], [("night-014.0", "night-028.0", 1)]),
+        ([0, 0.01, 0.02, 0.3], []),  # not nightly
+        ([0, 5], []),  # nothing tells what is usual
+    ],
+)
+def test_missing_nights_are_told(days: list[float], gaps: list[tuple[str, str, int]]) -> None:
+    found = history([row(day, 0.9) for day in days])
+    assert [(gap.before.run, gap.after.run, gap.count) for gap in found.gaps] == gaps
+
+
+@pytest.mark.parametrize(
+    ("values", "drift"),
+    [
+        ([0.5, 0.6, 0.7], None),
+        ([0.5, 0.6, 0.7, 0.8], (0.5, 0.8, 4)),
+        ([0.5, 0.6, 0.7, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3], (0.8, 0.3, 6)),
+        ([0.5, 0.6, 0.6, 0.7, 0.8, 0.9], (0.6, 0.9, 4)),
+        ([0.9, 0.8, 0.7, 0.6], (0.9, 0.6, 4)),
+    ],
+)
+def test_the_longest_drift(values: list[float], drift: tuple[float, float, int] | None) -> None:
+    found = history([row(day, value) for day, value in enumerate(values)]).drift
+    assert (found and (found.first, found.last, len(found.nights))) == drift
+
+
+def test_a_metric_that_was_not_measured_one_night_is_left_out_of_that_night() -> None:
+    found = history([row(day, None if day == 3 else 0.9) for day in range(6)])
+    assert [len(night.points) for night in found.nights] == [1, 1, 1, 0, 1, 1]
+    assert found.changes == ()
+
+
+def test_benchmarks_and_systems_have_histories_of_their_own() -> None:
+    rows = [row(0, 0.9), row(1, 0.9, benchmark="other", metric="x"), row(2, 0.8, system="theirs"), row(2, 0.9)]
+    found = histories(pa.Table.from_pylist(rows, SCHEMA))
+    assert [(each.benchmark, each.metrics, len(each.nights)) for each in found] == [
+        ("other", ("x",), 1),
+        ("toy", ("exact_match",), 2),
+    ]
+
+
+def test_the_report_shows_tonight_first() -> None:
+    rows = [row(day, 0.9 if day < 10 else 0.8) for day in [*range(12), 13]]
+    rows.append(row(14, 0.8, ground_truth="9:cd", system="<b>|"))
+    text = history_report("nowhere", [history(rows)], ["x: this is no run"])
+    assert text.startswith("# toy: 14 runs, 2026-01-01 to 2026-01-15\n\n## Tonight\n\n")
+    assert "**Break:** the ground truth changed. Tonight cannot be compared" in text
+    for part in ("## Missing nights", "| night-010.0 |", "—— break ——", "## Not read", "- `x: this is no run`"):
+        assert part in text
+    assert "<b>|" not in text.replace("`b>`", "")
+
+
+def test_medians_are_of_the_nights_before() -> None:
+    values = [0.1, 0.2, *[0.5] * 7, 0.8]
+    text = history_report("nowhere", [history([row(day, value) for day, value in enumerate(values)])], [])
+    (line,) = [line for line in text.splitlines() if line.startswith("| `exact_match` | 0.8000")]
+    # 0.8 - median(0.5 x 7) and 0.8 - median of all nine before.
+    assert [cell.strip() for cell in line.strip("|").split("|")][3:5] == ["+0.3000", "+0.3000"]
+
+
+def test_a_table_of_another_form_is_made_anew() -> None:
+    table = pa.Table.from_pylist([row(0, 0.9)], SCHEMA)
+    again = read_table(encode_table(table))
+    assert again is not None
+    assert again.equals(table)
+    assert read_table(encode_table(table.drop_columns(["error"]))) is None
+    assert read_table(encode_table(table.replace_schema_metadata({"beamscore_history": "0"}))) is None
+    assert read_table(b"no parquet") is None

@@ -1,0 +1,1 @@
+"""Whole commands against servers of object stores on this machine: `make test-stores`."""

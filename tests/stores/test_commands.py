@@ -1,0 +1,237 @@
+"""The commands with inputs and outputs on an object store."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests import toy
+from tests.runs import command, evaluate, write_lines
+from tests.stores.servers import Store
+from transforms.io import zstd
+
+pytestmark = pytest.mark.stores
+
+SAMPLES = [toy.sample(index, 0) for index in range(40)]
+TRUTHS = [truth for truth, _ in SAMPLES]
+PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
+FEW = ("--set", "bootstrap.replicates=20", "--slice", "kind")
+WHOLE = [
+    ".evaluation/00000001-ID-ID.json",
+    ".evaluation/ID-ID/report.md",
+    ".evaluation/ID-ID/summary.json",
+    ".evaluation/ID-ID/sums.json",
+    "report.md",
+    "samples/samples-ID.parquet",
+    "summary.json",
+    "sums.json",
+]
+
+
+def lines(records: list[Any]) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+def parquet(records: list[Any]) -> bytes:
+    content = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(records), content)
+    return content.getvalue()
+
+
+def fill(store: Store) -> None:
+    """Puts both sides of two systems into the store, in three formats."""
+    store.put("in/truth-0.jsonl", lines(TRUTHS[:10]))
+    store.put("in/truth-1.jsonl.zst", zstd.compress(lines(TRUTHS[10:20])))
+    store.put("in/truth-2.parquet", parquet(TRUTHS[20:]))
+    store.put("in/ours.jsonl.zst", zstd.compress(lines(PREDICTIONS)))
+    store.put("in/theirs.parquet", parquet([{**each, "text": "x"} for each in PREDICTIONS]))
+
+
+def run(store: Store, output: str, *more: str) -> tuple[int, str]:
+    flags = [f"ours={store.base}/in/ours.*", f"theirs={store.base}/in/theirs.parquet"]
+    code, _, stderr = command(
+        *("evaluate", "toy", "--ground-truth", f"{store.base}/in/truth-*", "--output", output),
+        *(flag for each in flags for flag in ("--predictions", each)),
+        *(*FEW, *store.flags, *more),
+    )
+    return code, stderr
+
+
+def below(store: Store, folder: str) -> list[str]:
+    """The keys below a folder, with what differs from run to run cut out."""
+    start = f"{folder}/" if folder else ""
+    names = [key.removeprefix(start) for key in store.files() if key.startswith(start) and not key.startswith("in/")]
+    return sorted(re.sub(r"[0-9a-f]{12}", "ID", name) for name in names)
+
+
+def without_paths(document: bytes) -> Any:
+    found = json.loads(document)
+    del found["config"]["ground_truth"], found["config"]["predictions"]
+    return found
+
+
+@pytest.mark.parametrize("folder", ["runs/nightly", ""])
+def test_an_evaluation_is_the_one_of_a_disk(store: Store, folder: str, tmp_path: Any) -> None:
+    fill(store)
+    output = f"{store.base}/{folder}".rstrip("/")
+    assert run(store, output) == (0, "")
+    assert below(store, folder) == WHOLE, "and nothing else is left over"
+    write_lines(tmp_path / "t.jsonl", TRUTHS)
+    write_lines(tmp_path / "ours.jsonl", PREDICTIONS)
+    write_lines(tmp_path / "theirs.jsonl", [{**each, "text": "x"} for each in PREDICTIONS])
+    sides = {name: tmp_path / f"{name}.jsonl" for name in ("ours", "theirs")}
+    local = evaluate(tmp_path / "out", tmp_path / "t.jsonl", sides, *FEW)
+    for name, content in local.bytes().items():
+        found = store.files()[f"{folder}/{name}".lstrip("/")]
+        assert without_paths(found) == without_paths(content)
+
+
+def test_a_repeat_takes_the_place_of_the_result(store: Store) -> None:
+    fill(store)
+    output = f"{store.base}/out"
+    assert run(store, output) == (0, "")
+    store.put("out/samples/notes.txt", b"mine")
+    assert run(store, output, "--set", "missing=exclude") == (0, "")
+    second = [name.replace("00000001", "00000002") for name in WHOLE]
+    assert below(store, "out") == sorted([*second, "samples/notes.txt"])
+    assert json.loads(store.files()["out/summary.json"])["config"]["missing"] == "exclude"
+
+
+def test_a_run_of_a_hundred_files_makes_a_few_requests_a_file(store: Store) -> None:
+    for number in range(50):
+        store.put(f"in/truth-{number:02}.jsonl", lines(TRUTHS[number % 40 : number % 40 + 1]))
+        store.put(f"in/ours-{number:02}.jsonl", lines(PREDICTIONS[number % 30 : number % 30 + 1]))
+    store.requests.seen.clear()
+    code, _, stderr = command(
+        *("evaluate", "toy", "--ground-truth", f"{store.base}/in/truth-*", "--output", f"{store.base}/out"),
+        *("--predictions", f"{store.base}/in/ours-*", *FEW, *store.flags),
+    )
+    assert (code, stderr) == (0, "")
+    count = len(store.requests.seen)
+    assert count <= 2 * 100 + 100, "each file is looked up and read; the rest does not depend on their number"
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
+def test_split_and_select_write_below_the_bucket_itself(store: Store, ending: str) -> None:
+    fill(store)
+    flags = ("--ground-truth", f"{store.base}/in/truth-*", "--output", f"{store.base}/split.{ending}")
+    assert command("split", "toy", *flags, *store.flags) == (0, f"{store.base}/split.{ending}\n", "")
+    assert run(store, f"{store.base}/out") == (0, "")
+    more = (f"{store.base}/out", "--output", f"{store.base}/hard.{ending}")
+    assert command("select", *more, *store.flags) == (0, f"{store.base}/hard.{ending}\n", "")
+    found = store.files()
+    assert [key for key in sorted(found) if not key.startswith(("in/", "out/"))] == [
+        f"hard.{ending}",
+        f"split.{ending}",
+    ]
+    if ending == "jsonl":
+        assert [json.loads(line)["sample_id"] for line in found["split.jsonl"].splitlines()] == sorted(
+            truth["sample_id"] for truth in TRUTHS
+        )
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
+def test_an_output_without_records_is_written_too(store: Store, ending: str) -> None:
+    fill(store)
+    assert run(store, f"{store.base}/out") == (0, "")
+    flags = (f"{store.base}/out", "--below", "-1", "--output", f"{store.base}/hard.{ending}", *store.flags)
+    assert command("select", *flags) == (0, f"{store.base}/hard.{ending}\n", "")
+    content = store.files()[f"hard.{ending}"]
+    assert content == b"" if ending == "jsonl" else content
+
+
+def test_a_conversion_lists_what_it_rejected_beside_its_output(store: Store) -> None:
+    store.put("raw/lines.txt", b"line_1.png\tWater is \\chemfig{H-O-H}\nnothing\n")
+    output = f"{store.base}/lines.jsonl"
+    code, stdout, stderr = command(
+        "convert", "chemistry", "--input", f"lines={store.base}/raw/*.txt", "--output", output, *store.flags
+    )
+    assert (code, stdout) == (1, f"{output}\n")
+    assert stderr.endswith(f"{output}.rejected.jsonl says which and why\n")
+    assert sorted(store.files()) == ["lines.jsonl", "lines.jsonl.rejected.jsonl", "raw/lines.txt"]
+
+
+def test_a_failure_midway_leaves_the_earlier_result_and_nothing_else(store: Store) -> None:
+    fill(store)
+    output = f"{store.base}/out"
+    assert run(store, output) == (0, "")
+    before = {key: content for key, content in store.files().items() if key.startswith("out/")}
+    store.put("in/truth-9.parquet", b"PAR1 and no more")
+    code, stderr = run(store, output)
+    assert (code, stderr.count("\n")) == (2, 1)
+    assert f"{store.base}/in/truth-9.parquet: cannot be read as parquet" in stderr
+    assert {key: content for key, content in store.files().items() if key.startswith("out/")} == before
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_an_upload_that_is_refused_leaves_a_whole_result(store: Store, number: int) -> None:
+    fill(store)
+    output = f"{store.base}/out"
+    assert run(store, output) == (0, "")
+    before = {key: content for key, content in store.files().items() if key.startswith("out/")}
+    uploads = 0
+
+    def refuse(method: str, path: str) -> bool:
+        nonlocal uploads
+        uploads += method == "PUT" and "/.staging/" not in path and ".probe" not in path
+        return method == "PUT" and uploads == number and "/.staging/" not in path
+
+    store.requests.refuse = refuse
+    code, stderr = run(store, output, "--set", "missing=exclude")
+    store.requests.refuse = lambda method, path: False
+    found = {key: content for key, content in store.files().items() if key.startswith("out/")}
+    assert (code, stderr.count("\n")) == ((2, 1) if uploads >= number else (0, 0))
+    if code:
+        assert f"--output {output}: cannot be written: " in stderr
+        assert found == before
+    else:
+        assert json.loads(found["out/summary.json"])["config"]["missing"] == "exclude"
+    assert run(store, output, "--set", "missing=exclude") == (0, "")
+    assert len(below(store, "out")) == len(WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("", "no file matches"), ("/in/nothing-*", "no file matches"), ("/in", "no file matches")],
+)
+def test_what_is_not_there_is_said_at_once(store: Store, path: str, said: str) -> None:
+    fill(store)
+    code, _, stderr = command(
+        *("evaluate", "toy", "--ground-truth", f"{store.base}{path}", "--predictions", f"{store.base}/in/ours.*"),
+        *("--output", f"{store.base}/out", *store.flags),
+    )
+    assert (code, stderr.count("\n")) == (2, 1)
+    assert said in stderr or "cannot be listed" in stderr
+    assert len(store.requests.seen) < 30
+
+
+def test_a_bucket_that_is_not_there_is_a_problem_of_one_line(store: Store) -> None:
+    fill(store)
+    code, stderr = run(store, f"{store.base}-of-nobody/out")
+    assert (code, stderr.count("\n")) == (2, 1)
+    assert f"--output {store.base}-of-nobody/out: cannot be written: " in stderr
+
+
+def test_a_large_object_is_uploaded_in_parts_of_which_none_is_left_behind(store: Store) -> None:
+    texts = [{"sample_id": f"s{index}", "text": "x" * 4_000_000} for index in range(4)]
+    store.put("in/long.jsonl", lines(texts))
+    flags = ("--ground-truth", f"{store.base}/in/long.jsonl", "--output", f"{store.base}/split.jsonl", *store.flags)
+    assert command("split", "toy", *flags)[0] == 0
+    written = [json.loads(line) for line in store.files()["split.jsonl"].splitlines()]
+    assert [{key: record[key] for key in ("sample_id", "text")} for record in written] == texts
+    refused = []
+
+    def refuse(method: str, path: str) -> bool:
+        refused.append(method == "PUT" and ".part" in path)
+        return sum(refused) == 3 and refused[-1]
+
+    store.requests.refuse = refuse
+    code, _, stderr = command("split", "toy", *flags)
+    assert (code, stderr.count("\n")) == (2, 1)
+    assert store.uploads() in (0, None)

@@ -1,0 +1,82 @@
+"""The files for schedulers in configs/: what they start is understood, and they are valid where they go."""
+
+from __future__ import annotations
+
+import configparser
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from pipelines.cli import common
+from tests.test_cluster_docs import understood
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+UNITS = CONFIGS / "systemd"
+SAME_WHEN_REPEATED = {common.FAILED, common.WRONG_USAGE, 4}
+"""The exit codes after which another try would end alike: a gate failed, wrong usage, a gate is inconclusive."""
+
+
+def unit(name: str) -> configparser.ConfigParser:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment, method-assign]
+    parser.read(UNITS / name, encoding="utf-8")
+    return parser
+
+
+def command_in(shell: str) -> str:
+    """Returns the call of beamscore in the command of a shell."""
+    return "beamscore " + shell.partition("beamscore ")[2]
+
+
+def test_the_service_runs_an_evaluation_of_the_day() -> None:
+    started = unit("beamscore-nightly.service")["Service"]["ExecStart"]
+    shell, option, script = shlex.split(started.replace("%%", "%").replace("$$", "$"))
+    assert (shell, option) == ("/bin/sh", "-c")
+    understood(command_in(script))
+
+
+def test_the_service_tries_again_only_what_may_pass() -> None:
+    service = unit("beamscore-nightly.service")["Service"]
+    assert service["Restart"] == "on-failure"
+    assert set(map(int, service["RestartPreventExitStatus"].split())) == SAME_WHEN_REPEATED
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze here")
+def test_the_units_are_valid() -> None:
+    verified = subprocess.run(
+        ["systemd-analyze", "verify", *UNITS.iterdir()], capture_output=True, text=True, check=False
+    )
+    assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
+
+
+def kubernetes(path: str) -> Any:
+    return yaml.safe_load((CONFIGS / path).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", ["kubernetes/nightly.yaml", "flink/job.yaml"])
+@pytest.mark.parametrize("version", ["1.29", "1.33"])
+def test_jobs_follow_the_schema_of_kubernetes(path: str, version: str) -> None:
+    kubernetes_validate.validate(kubernetes(path), version, strict=True)
+
+
+def test_the_schema_refuses_a_misspelled_key() -> None:
+    job = kubernetes("kubernetes/nightly.yaml")
+    job["spec"]["concurencyPolicy"] = job["spec"].pop("concurrencyPolicy")
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(job, "1.33", strict=True)
+
+
+def test_the_cron_job_runs_the_command_and_repeats_no_failed_gate() -> None:
+    job = kubernetes("kubernetes/nightly.yaml")["spec"]["jobTemplate"]["spec"]
+    (container,) = job["template"]["spec"]["containers"]
+    understood(command_in(container["args"][0]))
+    (rule,) = job["podFailurePolicy"]["rules"]
+    assert rule["onExitCodes"]["containerName"] == container["name"]
+    assert set(rule["onExitCodes"]["values"]) == SAME_WHEN_REPEATED
+    assert job["template"]["spec"]["restartPolicy"] == "Never", "the policy needs this"

@@ -1,0 +1,40 @@
+"""The reader of a part of a file, by the format of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
+from transforms.io.files import Part, SourceFile, open_parquet
+from transforms.io.jsonl import LineReader
+from transforms.io.parquet import RowLimits, RowReader, check_columns
+from transforms.io.restriction import Unread
+
+Reader = LineReader | RowReader
+
+
+def reader_of(
+    part: Part,
+    columns: Collection[str] | None,
+    structured: Collection[str],
+    limits: RowLimits,
+    unread: Unread | None = None,
+    fields: FieldMap = FIELDS_AS_NAMED,
+) -> Reader:
+    """Returns the reader of a part; what it is told is as RowReader says."""
+    if part.file.format == "parquet":
+        return RowReader(part, columns, structured, limits, unread, fields)
+    return LineReader(part, limits.record_bytes, unread)
+
+
+def known_fields(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str] | None:
+    """Returns the fields that a file says its records have; None where only they tell.
+
+    Raises InputProblem where the file cannot be read, or lacks the column of the sample_id.
+    """
+    if file.format == "parquet":
+        with open_parquet(file) as parquet:
+            schema = parquet.schema
+        check_columns(file, schema, fields)
+        return fields.present(schema.names)
+    return None
