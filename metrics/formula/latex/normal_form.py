@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from metrics.formula.latex import commands
 from metrics.formula.latex.cursor import Unparsable
 from metrics.formula.latex.parser import normal_tokens
-from metrics.formula.latex.tokens import BLANK, clean_formula, is_table, plain_text, split, without_comment
+from metrics.formula.latex.tokens import BLANK, clean_formula, group_end, is_table, plain_text, split, without_comment
 
 _ONE_ARGUMENT = commands.MARKS | commands.INVISIBLE
 _TWO_ARGUMENTS = frozenset(commands.FRACTIONS.values()) | commands.STACKS
@@ -80,20 +80,15 @@ def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}"))
 
     Raises Unbalanced where the token at `opening` does not open, or nothing closes it.
     """
-    depth = 0
-    for index in range(opening, len(tokens)):
-        token = tokens[index]
-        if token == pair[0]:
-            depth += 1
-        elif token == pair[1]:
-            depth -= 1
-        if not depth:
-            break
-    else:
-        raise Unbalanced(f"nothing closes {tokens[opening]} at token {opening}" if depth else "an argument is missing")
-    if index == opening:
+    end = group_end(tokens, opening, pair)
+    if end is None:
+        missing = opening >= len(tokens)
+        raise Unbalanced(
+            "an argument is missing" if missing else f"nothing closes {tokens[opening]} at token {opening}"
+        )
+    if end == opening:
         raise Unbalanced(f"an argument is missing at token {opening}")
-    return index
+    return end
 
 
 def _table_tokens(text: str) -> list[str]:

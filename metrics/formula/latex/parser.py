@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from metrics.formula.latex import commands
 from metrics.formula.latex.array_printer import alignments, array
 from metrics.formula.latex.cursor import END_OF_INPUT, TokenCursor, Unparsable
-from metrics.formula.latex.tokens import BLANK, split
+from metrics.formula.latex.tokens import BLANK, group_end, split
 from metrics.formula.latex.vocabulary import COMMANDS
 
 DEEPEST = 120
@@ -321,15 +321,6 @@ def _printed_scripts(lower: list[str] | None, upper: list[str] | None) -> list[s
 
 def _grouped(tokens: list[str]) -> list[str]:
     """The tokens in braces; one group alone keeps its own."""
-    if len(tokens) > 1 and tokens[0] == "{" and _closing(tokens) == len(tokens) - 1:
+    if len(tokens) > 1 and tokens[0] == "{" and group_end(tokens, 0) == len(tokens) - 1:
         return tokens
     return ["{", *tokens, "}"]
-
-
-def _closing(tokens: list[str]) -> int:
-    depth = 0
-    for index, token in enumerate(tokens):
-        depth += (token == "{") - (token == "}")
-        if not depth:
-            return index
-    return -1
