@@ -27,7 +27,6 @@ from metrics.formula.cdm.totals import RANGES, range_label, sample_score
 from metrics.formula.draw import draw_pairs
 from metrics.formula.formula_pair import FormulaPair
 from metrics.formula.latex.token_markup import Marked
-from metrics.formula.latex.work import START_STEPS
 from metrics.formula.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
 from metrics.formula.render.tex import latex_version
@@ -37,7 +36,7 @@ from metrics.statistics.ratios import ratio
 from metrics.statistics.sums import Sums
 from metrics.table import Table
 
-GROUP = 400
+GROUP = 1500
 """Formulas that are typeset together; the batch of documents that has more is scored in parts."""
 
 SamplePair = Pair[FormulaTruth, FormulaPrediction]
@@ -56,41 +55,45 @@ class _Read:
 class _Budgets(Allowance):
     """Charges each sample of a batch for the processes of TeX that its formulas need; one may belong to many.
 
-    Which of its formulas need one shows in an order that depends on the batch. So each side may spend half of what the
-    sample has left after reading, and the verdict does not depend on that order.
+    Which of its formulas need one shows in an order that depends on the batch. So the ground truth may spend half of
+    what the sample has left after reading, and the prediction what the ground truth leaves, and the verdict does not
+    depend on that order: what is spent only grows, and a ground truth within its half is typeset to the end.
     """
 
     def __init__(self, samples: Sequence[_Read | RejectedRecord]) -> None:
         self._users: dict[Marked, list[tuple[int, Side]]] = {}
-        self._left: dict[tuple[int, Side], int] = {}
+        self._truth_left: dict[int, int] = {}
+        self._left: dict[int, int] = {}
         for number, sample in enumerate(samples):
             if isinstance(sample, _Read):
+                self._left[number] = sample.budget.left
+                self._truth_left[number] = sample.budget.left // 2
                 for side, formulas in zip(_SIDES, _formulas(sample), strict=True):
-                    self._left[number, side] = sample.budget.left // 2
                     for formula in formulas:
                         self._users.setdefault(formula, []).append((number, side))
 
     def wanted(self, formula: Marked) -> bool:
-        return any(self._within(number, side) for number, side in self._users[formula])
+        return any(
+            self._truth_left[number] >= 0 and (side == "ground_truth" or self._left[number] >= 0)
+            for number, side in self._users[formula]
+        )
 
-    def alone(self, formula: Marked) -> bool:
-        for user in self._users[formula]:
-            self._left[user] -= START_STEPS
-        return self.wanted(formula)
-
-    def _within(self, number: int, side: Side) -> bool:
-        return self._left[number, side] >= 0 and self._left[number, "ground_truth"] >= 0
+    def charge(self, formula: Marked, steps: int) -> None:
+        for number, side in self._users[formula]:
+            self._left[number] -= steps
+            if side == "ground_truth":
+                self._truth_left[number] -= steps
 
     def rejection(self, number: int, max_steps: int) -> RejectedRecord | None:
         """Returns why a sample of the batch is not scored once all is typeset; None where it is."""
-        for side in _SIDES:
-            if self._left[number, side] < 0:
-                return OutOfBudget(
-                    side,
-                    "so many formulas have to be typeset alone, because of errors or of their size, that scoring takes "
-                    f"more work than max_steps={max_steps} allows: raise max_steps, or leave the sample out",
-                )
-        return None
+        side: Side = "ground_truth" if self._truth_left[number] < 0 else "prediction"
+        if self._truth_left[number] >= 0 and self._left[number] >= 0:
+            return None
+        return OutOfBudget(
+            side,
+            "so many formulas have to be typeset alone, because of errors or of their size, that scoring takes more "
+            f"work than max_steps={max_steps} allows: raise max_steps, or leave the sample out",
+        )
 
 
 _SIDES: tuple[Side, ...] = ("ground_truth", "prediction")
@@ -114,7 +117,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     options_type = FormulaOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
-    batch_size = 96
+    batch_size = 512
     timed = ("tex",)
 
     def __init__(self, options: FormulaOptions) -> None:

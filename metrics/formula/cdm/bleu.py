@@ -26,8 +26,12 @@ class BleuCounts:
 
 def bleu_counts(truth: Sequence[str], prediction: Sequence[str]) -> BleuCounts:
     """Returns the counts of one sample; an n-gram matches as often as both sides have it."""
+    orders = range(1, ORDER + 1)
+    if truth == prediction:
+        grams = tuple(max(len(truth) - order + 1, 0) for order in orders)
+        return BleuCounts(grams, grams, len(prediction), len(truth))
     matches, totals = [], []
-    for order in range(1, ORDER + 1):
+    for order in orders:
         wanted, given = _grams(truth, order), _grams(prediction, order)
         matches.append(sum(min(count, wanted[gram]) for gram, count in given.items() if gram in wanted))
         totals.append(max(len(prediction) - order + 1, 0))

@@ -44,11 +44,15 @@ def match(truth: Boxes, prediction: Boxes) -> Matches:
     """
     if not len(truth) or not len(prediction):
         return Matches((), len(truth), len(prediction))
+    if truth is prediction:
+        # Each token with itself costs nothing, and any other assignment does, for its order at least.
+        true = np.flatnonzero(consistent(_centres(truth), _centres(truth))).tolist()
+        return Matches(tuple((index, index) for index in true), len(truth), len(prediction))
     token_cost = _token_cost(truth.tokens, prediction.tokens)
     rows, columns = linear_sum_assignment(_cost(truth, prediction, token_cost))
     kept = consistent(_centres(truth)[rows], _centres(prediction)[columns])
     true = kept & (token_cost[rows, columns] < 1)
-    pairs = tuple((int(row), int(column)) for row, column in zip(rows[true], columns[true], strict=True))
+    pairs = tuple(zip(rows[true].tolist(), columns[true].tolist(), strict=True))
     return Matches(pairs, len(truth), len(prediction))
 
 

@@ -18,6 +18,7 @@ ROUNDS = 5
 SAMPLE = 2
 RESIDUAL = 20.0
 TRIALS = 50
+FIRST_TRIALS = 8
 SEED = 42
 _TINY = 1e-10
 _EPSILON = float(np.spacing(1.0))
@@ -29,7 +30,7 @@ def consistent(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDAr
     Up to 5 rounds, each on the matches that no round before has kept; two or fewer matches are all kept.
     """
     count = len(source)
-    if count <= SAMPLE:
+    if count <= SAMPLE or _equal_and_apart(source, target):
         return np.ones(count, dtype=bool)
     kept = np.zeros(count, dtype=bool)
     for _ in range(ROUNDS):
@@ -43,23 +44,34 @@ def consistent(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDAr
     return kept
 
 
+def _equal_and_apart(source: NDArray[np.float64], target: NDArray[np.float64]) -> bool:
+    """Whether both sides are the same and the first sample has two points: its model moves nothing, so all agree."""
+    first, second = _samples(len(source))[0]
+    return bool((source[first] != source[second]).any()) and np.array_equal(source, target)
+
+
 def _largest_agreement(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.bool_]:
     """The matches within 20 pixels of the model that most agree with, [N]; of equals, the least squared residual."""
-    residuals = _residuals(source, target, _samples(len(source)))
-    agreeing = residuals < RESIDUAL
-    counts = agreeing.sum(axis=1)
-    squares = (residuals**2).sum(axis=1)
-    best, limit = -1, float(TRIALS)
-    for trial in range(TRIALS):
-        if trial >= limit:
+    count = len(source)
+    samples = _samples(count)
+    found: NDArray[np.bool_] = np.zeros(count, dtype=bool)
+    most, least, limit = -1, 0.0, float(TRIALS)
+    # The first trials are mostly enough; the residuals of the others are not computed before they are needed.
+    for start, end in ((0, FIRST_TRIALS), (FIRST_TRIALS, TRIALS)):
+        if start >= limit:
             break
-        better = best < 0 or counts[trial] > counts[best]
-        if better or (counts[trial] == counts[best] and squares[trial] < squares[best]):
-            best = trial
-            limit = min(limit, _trials_needed(int(counts[best]), len(source)))
-            if squares[best] <= 0:
+        residuals = _residuals(source, target, samples[start:end])
+        agreeing = residuals < RESIDUAL
+        counts = agreeing.sum(axis=1).tolist()
+        squares = (residuals**2).sum(axis=1).tolist()
+        for trial in range(end - start):
+            if start + trial >= limit:
                 break
-    found: NDArray[np.bool_] = agreeing[best]
+            if counts[trial] > most or (counts[trial] == most and squares[trial] < least):
+                found, most, least = agreeing[trial], counts[trial], squares[trial]
+                limit = min(limit, _trials_needed(most, count))
+                if least <= 0:
+                    return found
     return found
 
 
@@ -78,6 +90,7 @@ def _residuals(
     return distances
 
 
+@lru_cache(maxsize=4096)
 def _trials_needed(agreeing: int, count: int) -> float:
     """How many trials find a sample without an outlier for certain, to the precision of floats."""
     if not agreeing:

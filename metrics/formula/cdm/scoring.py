@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rapidfuzz.distance import Levenshtein
@@ -15,9 +15,11 @@ from metrics.formula.latex.token_markup import Marked, marked
 from metrics.formula.latex.tokens import BLANK, plain_text, split
 from metrics.formula.latex.work import matching_steps, reading_steps
 from metrics.formula.records import FormulaOptions
-from metrics.formula.render.boxes import Boxes, token_boxes
+from metrics.formula.render.boxes import Boxes, all_token_boxes
 from metrics.formula.render.raster import column_edit_distance, draw_image, drawing_steps, mean_squared_error
 from metrics.formula.render.typeset import UNLIMITED, Allowance, Failure, Typeset, Typesetter
+
+_CELLS_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,21 +124,45 @@ def render(
     unique = list(dict.fromkeys(readings))
     sources = [reading.marked for reading in unique if reading.marked is not None]
     results = typesetter.typeset_within(allowance, sources)
+    boxes = _boxes(results)
     return {
-        reading: _rendering(reading, results)
+        reading: _rendering(reading, results, boxes)
         for reading in unique
         if reading.marked is None or reading.marked in results
     }
 
 
-def _rendering(reading: Reading, results: dict[Marked, Typeset | Failure]) -> Rendering:
+def _boxes(results: Mapping[Marked, Typeset | Failure]) -> dict[Marked, Boxes]:
+    """The boxes of what could be typeset, some formulas at a time: the arrays take ten times the memory of the ink."""
+    typesets = {formula: result for formula, result in results.items() if isinstance(result, Typeset)}
+    boxes: dict[Marked, Boxes] = {}
+    part: list[Marked] = []
+    size = 0
+    for formula, typeset in typesets.items():
+        part.append(formula)
+        size += sum(len(page.cells) for page in typeset.pages)
+        if size > _CELLS_AT_ONCE:
+            boxes.update(_boxes_of(part, typesets))
+            part, size = [], 0
+    boxes.update(_boxes_of(part, typesets))
+    return boxes
+
+
+def _boxes_of(formulas: Sequence[Marked], typesets: Mapping[Marked, Typeset]) -> Iterable[tuple[Marked, Boxes]]:
+    found = all_token_boxes([typesets[formula] for formula in formulas], [formula.labels for formula in formulas])
+    return zip(formulas, found, strict=True)
+
+
+def _rendering(
+    reading: Reading, results: Mapping[Marked, Typeset | Failure], boxes: Mapping[Marked, Boxes]
+) -> Rendering:
     if reading.marked is None:
         return Rendering(None, problem=reading.problem)
     result = results[reading.marked]
     if isinstance(result, Failure):
         return Rendering(None, problem=result.reason)
-    boxes = token_boxes(result, reading.marked.labels)
-    return Rendering(boxes, result) if len(boxes) else Rendering(None, problem="it leaves no ink")
+    own = boxes[reading.marked]
+    return Rendering(own, result) if len(own) else Rendering(None, problem="it leaves no ink")
 
 
 def drawing_cost(truth: Reading | None, prediction: Reading | None, renderings: dict[Reading, Rendering]) -> int:

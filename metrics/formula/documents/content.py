@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from metrics.common.brackets import brace_ends
+
 _COMMAND = re.compile(r"\\(?:[A-Za-z@]+|.)", re.DOTALL)
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BLANKS = re.compile(r"\s+")
 _ARGUMENT = re.compile(r"\*?\s*(?=\{)")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([A-Za-z]+\*?)\s*\}")
@@ -55,21 +56,21 @@ def without_labels(formula: str) -> str:
     `\\IEEEeqnarraymulticol{..}{..}{..}` the last argument stays, and so does the blank of a control space at the end.
     """
     parts: list[str] = []
-    closing: dict[int, int] | None = None
+    ends: dict[int, int] | None = None
     keep_from = position = 0
     end = len(formula)
     while command := _COMMAND.search(formula, position):
         name, position = command.group(), command.end()
         if name in _WITH_ARGUMENT:
-            closing = _closing_braces(formula) if closing is None else closing
+            ends = brace_ends(formula) if ends is None else ends
             opening = _ARGUMENT.match(formula, position)
-            after = position if opening is None else closing.get(opening.end(), opening.end() - 1) + 1
+            after = position if opening is None else ends.get(opening.end(), opening.end())
             position = after
         elif name == _COLUMNS_THEN_CONTENT:
-            closing = _closing_braces(formula) if closing is None else closing
+            ends = brace_ends(formula) if ends is None else ends
             for _argument in range(2):
                 opening = _ARGUMENT.match(formula, position)
-                position = position if opening is None else closing.get(opening.end(), opening.end() - 1) + 1
+                position = position if opening is None else ends.get(opening.end(), opening.end())
         elif name in _TO_THE_END:
             end = command.start()
             break
@@ -123,18 +124,6 @@ def _spaced(formula: str) -> str:
     stripped = _BLANKS.sub(" ", formula).strip()
     backslashes = len(stripped) - len(stripped.rstrip("\\"))
     return f"{stripped} " if backslashes % 2 else stripped
-
-
-def _closing_braces(formula: str) -> dict[int, int]:
-    """Where the brace stands that closes each opening one."""
-    closing: dict[int, int] = {}
-    open_braces: list[int] = []
-    for brace in _BRACE.finditer(formula):
-        if brace.group() == "{":
-            open_braces.append(brace.start())
-        elif brace.group() == "}" and open_braces:
-            closing[open_braces.pop()] = brace.start()
-    return closing
 
 
 def _opened(formula: str, kind: str) -> tuple[str, str, str, str]:

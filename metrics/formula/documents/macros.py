@@ -180,7 +180,7 @@ class _Expander:
         surroundings = Surroundings(self._scopes.macros, self._expanded_body)
         definition = read_definition(self._reader, token.text, surroundings)
         if definition is None:
-            self._reader.give_up()
+            self._reader.backtrack()
             for unread in (*prefixes, token):
                 self._write(unread)
             return
@@ -197,7 +197,7 @@ class _Expander:
         if following is not None and following.text in DEFINERS and following.text not in self._scopes.macros:
             self._define(following, prefixes)
         else:
-            self._reader.give_up()
+            self._reader.backtrack()
             self._write(token)
 
     def _call(self, token: Token, macro: Macro) -> None:
@@ -226,7 +226,7 @@ class _Expander:
         taken = read_star(self._reader, macro)
         arguments = read_arguments(self._reader, taken, token.origin, call)
         if arguments is None:
-            self._reader.give_up()
+            self._reader.backtrack()
             return None
         self._reader.charge(taken.size(arguments))
         return taken.replaced(arguments, token.origin, call)
@@ -261,7 +261,7 @@ class _Expander:
             if group is not None:
                 return group
         if following is None or following.text in ("{", "}"):
-            self._reader.give_up()
+            self._reader.backtrack()
             return []
         return [following]
 

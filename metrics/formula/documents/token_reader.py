@@ -45,7 +45,7 @@ def is_command(text: str) -> bool:
 class TokenReader:
     """Reads the tokens of a text, and those that were put in front of it.
 
-    `begin` starts an attempt to read a construct; `give_up` takes back what `read` and its kin have read since.
+    `begin` starts an attempt to read a construct; `backtrack` takes back what `read` and its kin have read since.
     Each token that is read costs two steps of the budget.
     """
 
@@ -62,7 +62,7 @@ class TokenReader:
         """Starts an attempt to read a construct."""
         self._attempt = []
 
-    def give_up(self) -> None:
+    def backtrack(self) -> None:
         """Takes back all that was read since `begin`."""
         self._front.extend(reversed(self._attempt))
         self._attempt = []

@@ -27,24 +27,22 @@ class TokenCursor:
     """The tokens of a formula and a place in them; `in_text` says whether a blank counts there."""
 
     def __init__(self, tokens: list[str]) -> None:
-        self._tokens = tokens
+        self._tokens = [*tokens, END_OF_INPUT]
         self._at = 0
         self.in_text = False
 
     def peek(self) -> str:
         """The next token, white space skipped outside of text; empty at the end."""
-        tokens = self._tokens
-        while self._at < len(tokens):
-            token = tokens[self._at]
-            if token != BLANK or self.in_text:
-                return token
+        token = self._tokens[self._at]
+        while token == BLANK and not self.in_text:
             self._at += 1
-        return END_OF_INPUT
+            token = self._tokens[self._at]
+        return token
 
     def take(self) -> str:
         """Reads the next token."""
         token = self.peek()
-        self._at += 1
+        self._at += token != END_OF_INPUT
         return token
 
     def expect(self, wanted: str) -> None:

@@ -13,13 +13,23 @@ from dataclasses import dataclass
 from metrics.formula.latex import commands
 from metrics.formula.latex.cursor import Unparsable
 from metrics.formula.latex.parser import normal_tokens
-from metrics.formula.latex.tokens import BLANK, clean_formula, is_table, plain_text, split, without_comment
+from metrics.formula.latex.tokens import BLANK, clean_formula, group_end, is_table, plain_text, split, without_comment
 
 _ONE_ARGUMENT = commands.MARKS | commands.INVISIBLE
 _TWO_ARGUMENTS = frozenset(commands.FRACTIONS.values()) | commands.STACKS
 _DIMENSIONS = {"\\hspace": 1, "\\vspace": 1, "\\rule": 2, "\\specialrule": 3}
 _TABLE_RULES = frozenset({"\\cmidrule", "\\cline"})
 _ENVIRONMENT = frozenset({"\\begin", "\\end"})
+_JOINING = frozenset(
+    commands.SIZED
+    | {"\\left", "\\right", "\\middle", "\\string", ""}
+    | _ENVIRONMENT
+    | _DIMENSIONS.keys()
+    | _TABLE_RULES
+    | commands.COLOURS.keys()
+)
+_RESPELLED = commands.SPELLED | commands.DOTS | commands.DROPPED | {"--", "---", "*", "\\operatorname*"}
+_BRACED = _ONE_ARGUMENT | _TWO_ARGUMENTS | commands.OPTIONAL_THEN_ONE
 _PLAIN_LENGTH = re.compile(r"[-+.0-9a-z]+")
 
 
@@ -70,20 +80,15 @@ def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}"))
 
     Raises Unbalanced where the token at `opening` does not open, or nothing closes it.
     """
-    depth = 0
-    for index in range(opening, len(tokens)):
-        token = tokens[index]
-        if token == pair[0]:
-            depth += 1
-        elif token == pair[1]:
-            depth -= 1
-        if not depth:
-            break
-    else:
-        raise Unbalanced(f"nothing closes {tokens[opening]} at token {opening}" if depth else "an argument is missing")
-    if index == opening:
+    end = group_end(tokens, opening, pair)
+    if end is None:
+        missing = opening >= len(tokens)
+        raise Unbalanced(
+            "an argument is missing" if missing else f"nothing closes {tokens[opening]} at token {opening}"
+        )
+    if end == opening:
         raise Unbalanced(f"an argument is missing at token {opening}")
-    return index
+    return end
 
 
 def _table_tokens(text: str) -> list[str]:
@@ -110,10 +115,16 @@ def _rewritten(tokens: list[str]) -> list[str]:
 
 def _joined(tokens: list[str], table: bool) -> list[str]:
     """Makes one token of what is one thing: an environment's name, a length, a sized delimiter."""
+    if _JOINING.isdisjoint(tokens):
+        return _joined_columns(tokens)
     result: list[str] = []
     at = 0
     while at < len(tokens):
         token = tokens[at]
+        if token not in _JOINING:
+            result.append(token)
+            at += 1
+            continue
         end = at
         if token in commands.SIZED or token in {"\\left", "\\right", "\\middle", "\\string"}:
             end = min(at + 1, len(tokens) - 1)
@@ -185,6 +196,8 @@ def _joined_rule(tokens: list[str], at: int) -> tuple[int, str]:
 
 def _joined_columns(tokens: list[str]) -> list[str]:
     """Makes one token of the plain column letters after each \\begin{array}."""
+    if "\\begin{array}" not in tokens:
+        return tokens
     result: list[str] = []
     at = 0
     while at < len(tokens):
@@ -201,6 +214,8 @@ def _joined_columns(tokens: list[str]) -> list[str]:
 
 def _with_one_spelling(tokens: list[str]) -> list[str]:
     """Writes dots, dashes and operator names out, and drops what only gets in the way."""
+    if _RESPELLED.isdisjoint(tokens):
+        return tokens
     result: list[str] = []
     for token in tokens:
         if token in commands.SPELLED:
@@ -219,6 +234,8 @@ def _with_one_spelling(tokens: list[str]) -> list[str]:
 
 def _with_braces(tokens: list[str]) -> list[str]:
     """Puts braces round the arguments of commands that stand without."""
+    if _BRACED.isdisjoint(tokens):
+        return tokens
     result = list(tokens)
     at = 0
     while at < len(result):

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from metrics.formula.latex import commands
 from metrics.formula.latex.array_printer import alignments, array
 from metrics.formula.latex.cursor import END_OF_INPUT, TokenCursor, Unparsable
-from metrics.formula.latex.tokens import BLANK, split
+from metrics.formula.latex.tokens import BLANK, group_end, split
 from metrics.formula.latex.vocabulary import COMMANDS
 
 DEEPEST = 120
 """Groups and commands within each other; Python's own stack is not much deeper."""
 
 _ENDS = frozenset({"}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
+_NOT_PLAIN = frozenset({BLANK, "\\", "{", "}", "&", "^", "_", "'"})
+_SCRIPTS = frozenset({"^", "_", "'", "\\limits", "\\nolimits", "\\displaylimits"})
 
 
 @dataclass(slots=True)
@@ -60,7 +62,15 @@ class _Reader(TokenCursor):
         numerator: list[str] = []
         while True:
             token = self.peek()
-            if token in _ENDS or token in (END_OF_INPUT, closing):
+            if token == closing:
+                break
+            if len(token) == 1 and token not in _NOT_PLAIN and self._depth < DEEPEST:
+                self._at += 1
+                tokens.append(token)
+                if not self.in_text and self.peek() in _SCRIPTS:
+                    tokens += self._scripts()
+                continue
+            if token in _ENDS or token == END_OF_INPUT:
                 break
             if token in commands.INFIXES:
                 if infix is not None:
@@ -311,15 +321,6 @@ def _printed_scripts(lower: list[str] | None, upper: list[str] | None) -> list[s
 
 def _grouped(tokens: list[str]) -> list[str]:
     """The tokens in braces; one group alone keeps its own."""
-    if len(tokens) > 1 and tokens[0] == "{" and _closing(tokens) == len(tokens) - 1:
+    if len(tokens) > 1 and tokens[0] == "{" and group_end(tokens, 0) == len(tokens) - 1:
         return tokens
     return ["{", *tokens, "}"]
-
-
-def _closing(tokens: list[str]) -> int:
-    depth = 0
-    for index, token in enumerate(tokens):
-        depth += (token == "{") - (token == "}")
-        if not depth:
-            return index
-    return -1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from metrics.formula.latex import commands
 from metrics.formula.latex.normal_form import NormalForm, Unbalanced, closing
@@ -20,10 +21,25 @@ SWALLOWING_MARK = "\x03"
 DEEPEST = 150
 
 _WITHOUT_BOX = re.compile(r"\{|\}|\\begin\{.*?\}|\\end\{.*?\}|\^|_|\\.*rule.*|\\.*line.*|\[[-.0-9]+[epm][xtm]\]")
+_SCRIPTS = frozenset({"^", "_"})
 _SPANS = frozenset({"\\multicolumn", "\\multirow"})
 _CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _CHINESE_PUNCTUATION = str.maketrans({"，": ",", "：": ":", "；": ";"})
 _TWO_ARGUMENTS = frozenset({"\\frac", "\\binom"})
+_TAKING_ARGUMENTS = (
+    commands.PHANTOMS
+    | commands.MARKS
+    | _TWO_ARGUMENTS
+    | commands.STACKS
+    | commands.OPTIONAL_THEN_ONE
+    | commands.INVISIBLE
+)
+
+
+@lru_cache(maxsize=4096)
+def _is_ordinary(token: str) -> bool:
+    """Whether a token leaves ink of its own and takes no arguments."""
+    return not (token in _TAKING_ARGUMENTS or token in _SPANS or token in commands.INKLESS or _WITHOUT_BOX.match(token))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +100,18 @@ class _Writer:
 
     def write(self, start: int, end: int, braced: bool = False) -> None:
         """Writes the tokens from `start` to before `end`; `braced` puts each marked token in braces."""
+        tokens, pieces, labels = self._tokens, self.pieces, self.labels
+        simple = not braced and not self._swallowing and self._depth < DEEPEST
         at = start
         while at < end:
-            at = self._token(at, braced)
+            token = tokens[at]
+            scripted = at + 1 < len(tokens) and tokens[at + 1] in _SCRIPTS
+            if simple and _is_ordinary(token) and not scripted and not (at > 1 and tokens[at - 1] == "_"):
+                pieces += (f"{MARK}{{{len(labels)}}}", _typeset(token), UNMARK)
+                labels.append(token)
+                at += 1
+            else:
+                at = self._token(at, braced)
 
     def _token(self, at: int, braced: bool) -> int:
         """Writes the token at `at` with the arguments it needs, and returns the index after them."""
@@ -99,6 +124,8 @@ class _Writer:
 
     def _any_token(self, at: int, braced: bool) -> int:
         token = self._tokens[at]
+        if _is_ordinary(token):
+            return self._ordinary(at, braced)
         if token in commands.PHANTOMS:
             return self._copy(at, 1)
         if token in commands.MARKS:
@@ -113,10 +140,8 @@ class _Writer:
             return self._invisible(at)
         if token in _SPANS:
             return self._span(at)
-        if token in commands.INKLESS or _WITHOUT_BOX.match(token):
-            self.pieces.append(self._typeset(token))
-            return at + 1
-        return self._ordinary(at, braced)
+        self.pieces.append(_typeset(token))
+        return at + 1
 
     def _group(self, at: int) -> int:
         """The index after the group that starts at `at`."""
@@ -217,18 +242,19 @@ class _Writer:
         braced = braced or (at > 1 and self._tokens[at - 1] == "_")
         self.pieces += ["{"] if braced else []
         if self._swallowing and token.count("{") != token.count("}"):
-            self.pieces.append(f"{SWALLOWING_MARK}{{{len(self.labels)}}}{{{self._typeset(token)}}}")
+            self.pieces.append(f"{SWALLOWING_MARK}{{{len(self.labels)}}}{{{_typeset(token)}}}")
             self.labels.append(token)
             end = at + 1
         else:
             self._open(token)
-            self.pieces.append(self._typeset(token))
+            self.pieces.append(_typeset(token))
             end = self._close(at + 1)
         self.pieces += ["}"] if braced else []
         return end
 
-    def _typeset(self, token: str) -> str:
-        """How a token is written for TeX: a character beyond ASCII as text, hexadecimal notation undone."""
-        if len(token) == 1 and not token.isascii():
-            return f"\\text{{{token.translate(_CHINESE_PUNCTUATION)}}}"
-        return token.replace("^^", "^ ^") if "^^" in token else token
+
+def _typeset(token: str) -> str:
+    """How a token is written for TeX: a character beyond ASCII as text, hexadecimal notation undone."""
+    if len(token) == 1 and not token.isascii():
+        return f"\\text{{{token.translate(_CHINESE_PUNCTUATION)}}}"
+    return token.replace("^^", "^ ^") if "^^" in token else token

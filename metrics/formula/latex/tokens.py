@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 BLANK = " "
 
@@ -58,3 +59,20 @@ def clean_formula(text: str) -> str:
 def split(text: str) -> list[str]:
     """Returns the LaTeX tokens of a text: commands, single characters, and runs of white space as one blank."""
     return [BLANK if token.isspace() else token for token in _TOKEN.findall(text)]
+
+
+def group_end(tokens: Sequence[str], opening: int, pair: tuple[str, str] = ("{", "}")) -> int | None:
+    """Returns the index of the token that closes the one at `opening`; None where nothing does.
+
+    A token that is neither of the pair closes itself.
+
+    >>> group_end(["{", "a", "{", "}", "}"], 0)
+    4
+    """
+    depth = 0
+    for index in range(opening, len(tokens)):
+        token = tokens[index]
+        depth += (token == pair[0]) - (token == pair[1])
+        if not depth:
+            return index
+    return None

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from metrics.formula.latex.commands import ACCENTS, SWITCHES, TEXTS, words
 
 PAGE_STEPS = 300
 """The steps of an empty formula: its page, its paragraph, its place in the log."""
-START_STEPS = 20_000
+START_STEPS = 15_000
 """The steps of a process of TeX of its own."""
 MARK_STEPS = 8
 _STEPS_OF_COLUMNS = 1
@@ -55,6 +56,7 @@ _WIDE = words(
 )
 _TALL = words(r"\left \right \middle \sqrt \root \brace \brack \choose \binom \dbinom \tbinom")
 """Commands whose own ink is as wide or as tall as what stands beside it: TeX puts it together of many pieces."""
+_GROWING = _WIDE | _TALL
 _STACKING = re.compile(
     r"\\\\|\\(?:cr|over|atop|above|choose|brace|brack|[a-z]*frac|[a-z]*binom|[a-z]+set|stackrel|of)(?![a-z])"
 )
@@ -67,19 +69,22 @@ _STEPS_OF_HEIGHT = 2
 _LENGTH = re.compile(r"([\d.,]+)\s*(?:true\s*)?(pt|pc|in|bp|cm|mm|dd|cc|sp|em|ex|mu)")
 _POINTS = {"pc": 12, "in": 73, "cm": 29, "mm": 3, "em": 25, "ex": 12, "dd": 2, "cc": 13, "bp": 2}
 
+_COMMAND = r"\\begin\s*\{\s*(?:array|tabular)\s*\}|\\multicolumn\s*\{[^{}]*\}|\\[a-zA-Z]+|\\.|\*\s*\{[^{}]*\}(?=\s*\{)"
 _PART = re.compile(
-    r"\\begin\s*\{\s*(?:array|tabular)\s*\}|\\multicolumn\s*\{[^{}]*\}|"
-    r"\x01\{\d*\}|\x02|\\[a-zA-Z]+|\\.|\*\s*\{[^{}]*\}(?=\s*\{)|\s+|.",
+    rf"[\s\x02]*(\x01\{{\d*\}}(?: [^\\{{}}\[\]*\s\x01-\x06] \x02)?|{_COMMAND}|.)",
     re.DOTALL,
 )
+"""A mark, alone or with the one character that it marks, a command or a character, behind blanks and ends of marks."""
+_SMALLEST_PART = re.compile(rf"\x01\{{\d*\}}|{_COMMAND}|\s+|.", re.DOTALL)
 _REPEATED_COLUMN = re.compile(r"\*\s*\{\s*(\d{1,2})\s*\}")
 _MAX_REPEATS = 99
 _MAX_TIMES = 10**9
 """Counting ends here: it is beyond all limits."""
-_STEPS_OF_TOKEN = 10
+_CHARACTER_STEPS = 2
+_STEPS_OF_TOKEN = 6
 _DEEPEST = 150
 """Deeper groups are not read: marks.DEEPEST."""
-_STEPS_OF_PAIR = 1500
+_STEPS_OF_PAIR = 600
 
 
 @dataclass(slots=True)
@@ -102,12 +107,26 @@ class _Level:
 def typesetting_steps(source: str) -> int:
     """Returns the steps of typesetting LaTeX with marks; Python's share, which reads what TeX wrote, is included."""
     parts = _PART.findall(source)
-    growing = _growing(source, len(parts))
+    growing = _growing(source) if any(map(_GROWING.__contains__, parts)) else {}
     steps = PAGE_STEPS
     levels = [_Level(1)]
+    level, times = levels[0], 1
     for part in parts:
-        level = levels[-1]
-        times = min(level.times * level.argument_times if level.arguments else level.times, _MAX_TIMES)
+        if part[0] == "\x01":
+            steps += MARK_STEPS * times
+            if part[-1] != "\x02":
+                continue
+            if level.in_columns:
+                level.columns[0] += times
+            else:
+                steps += _STEPS.get(part[-3], _CHARACTER_STEPS) * times
+            continue
+        plain = _plain_steps(part)
+        if plain is not None and not level.in_columns:
+            steps += times * plain
+            continue
+        if part == "\x02" or part.isspace():
+            continue
         if part == "{":
             columns = level.columns if level.in_columns else [0]
             levels.append(_Level(times, columns=columns, in_columns=level.in_columns or level.columns_await))
@@ -132,17 +151,32 @@ def typesetting_steps(source: str) -> int:
         elif part in _TIMES:
             _argument_awaited(level, *_TIMES[part])
             steps += times * (_STEPS.get(part, COMMAND_STEPS) + growing.get(part, 0))
-        elif part[0] == "\x01":
-            steps += MARK_STEPS * times
-        elif not part.isspace() and part != "\x02":
-            if level.in_columns:
-                level.columns[0] += times
-            elif part.startswith(("\\begin", "\\multicolumn")):
-                level.columns_await = part.endswith("}")
-                steps += times * _STEPS["\\begin"]
-            else:
-                steps += times * (_STEPS.get(part, COMMAND_STEPS if part[0] == "\\" else 2) + growing.get(part, 0))
+        elif level.in_columns:
+            level.columns[0] += times
+            continue
+        elif part.startswith(("\\begin", "\\multicolumn")):
+            level.columns_await = part.endswith("}")
+            steps += times * _STEPS["\\begin"]
+            continue
+        else:
+            steps += times * (_own_steps(part) + growing.get(part, 0))
+            continue
+        level = levels[-1]
+        times = min(level.times * level.argument_times if level.arguments else level.times, _MAX_TIMES)
     return steps
+
+
+@lru_cache(maxsize=4096)
+def _plain_steps(part: str) -> int | None:
+    """The steps of a part that changes neither level nor arguments, nor grows with its surroundings; None of others."""
+    plain = part not in _GROWING and part not in _TIMES and part not in {"{", "}", "[", "]", "\x02"}
+    if not plain or part.isspace() or part.startswith(("\\begin", "\\multicolumn")) or (part[0] == "*" and part[1:]):
+        return None
+    return _own_steps(part)
+
+
+def _own_steps(part: str) -> int:
+    return _STEPS.get(part, COMMAND_STEPS if part[0] == "\\" else _CHARACTER_STEPS)
 
 
 def reading_steps(tokens: Sequence[str]) -> int:
@@ -164,8 +198,9 @@ def matching_steps(truth: int, prediction: int) -> int:
     return _STEPS_OF_PAIR + 30 * least + pairs // 20 + pairs * least // 1000
 
 
-def _growing(source: str, parts: int) -> dict[str, int]:
+def _growing(source: str) -> dict[str, int]:
     """The steps of each command that grows with its surroundings, from how wide and how tall those may be."""
+    parts = len(_SMALLEST_PART.findall(source))
     lengths = _lengths(source)
     width = min(_LONGEST, _WIDTH_OF_PART * parts + lengths) * _STEPS_OF_WIDTH
     height = min(_LONGEST, _HEIGHT_OF_LINE * (1 + len(_STACKING.findall(source))) + lengths) * _STEPS_OF_HEIGHT

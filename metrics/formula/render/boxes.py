@@ -6,6 +6,7 @@ its ink covers wholly, or touches where it covers none, and the image is cropped
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,9 @@ PADDING = 8
 """Pixels left round the ink when the image is cropped to it."""
 MARGIN = 1
 """Pixels by which a token's box is larger than its ink on each side."""
+
+_MARK, _LEFT, _RIGHT, _BOTTOM = (Ink._fields.index(name) for name in ("mark", "left", "right", "bottom"))
+_NO_INK = np.zeros((0, len(Ink._fields)), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,40 +44,62 @@ class Boxes:
         return len(self.tokens)
 
 
-def visible(typeset: Typeset) -> list[Ink]:
-    """Returns the ink of the first page that has any on the paper, cut at the paper's right edge."""
+def visible(typeset: Typeset) -> NDArray[np.int64]:
+    """Returns the ink of the first page that has any on the paper, [N, 8] as of Page, cut at the paper's right edge."""
     edge = typeset.width - typeset.margin
     for page in typeset.pages:
-        inks = [
-            ink if ink.right <= edge else ink._replace(right=edge)
-            for ink in page.inks
-            if ink.left < edge and ink.right > -typeset.margin
-        ]
-        if inks:
-            return inks
-    return []
+        table = page.table
+        on_paper = (table[:, _LEFT] < edge) & (table[:, _RIGHT] > -typeset.margin)
+        if on_paper.any():
+            table = table[on_paper]
+            np.minimum(table[:, _RIGHT], edge, out=table[:, _RIGHT])
+            return table
+    return _NO_INK
 
 
-def token_boxes(typeset: Typeset, labels: tuple[str, ...]) -> Boxes:
+def token_boxes(typeset: Typeset, labels: Sequence[str]) -> Boxes:
     """Returns the boxes of the tokens; `labels` are the tokens by mark. Without ink, no boxes and size (0, 0)."""
-    inks = visible(typeset)
-    if not inks:
-        return Boxes((), np.zeros((0, 4)), (0.0, 0.0))
-    table = np.array([ink[:5] for ink in inks], dtype=np.int64)
-    table[:, 1:4:2] += typeset.margin
-    table[:, 2:5:2] += typeset.fall
-    extents: NDArray[np.float64] = table[:, 1:] * np.float64(PIXELS_PER_UNIT)
+    return all_token_boxes([typeset], [labels])[0]
+
+
+def all_token_boxes(typesets: Sequence[Typeset], labels: Sequence[Sequence[str]]) -> list[Boxes]:
+    """Returns the boxes of several formulas, as `token_boxes` does of one, with one pass over all of their ink."""
+    tables = [visible(typeset) for typeset in typesets]
+    results = [Boxes((), np.zeros((0, 4)), (0.0, 0.0))] * len(tables)
+    inked = [number for number, table in enumerate(tables) if len(table)]
+    if not inked:
+        return results
+    table = np.concatenate([tables[number] for number in inked])
+    counts = np.array([len(tables[number]) for number in inked])
+    starts = np.cumsum(counts) - counts
+    owner = np.repeat(np.arange(len(inked)), counts)
+    places = np.array([(typesets[number].margin, typesets[number].fall) for number in inked])
+    extents: NDArray[np.float64] = (table[:, _LEFT : _BOTTOM + 1] + np.tile(places, 2)[owner]) * PIXELS_PER_UNIT
     touched, covered = _pixels(extents)
-    origin = touched[:, :2].min(axis=0)
-    width, height = touched[:, 2:].max(axis=0) - origin + 2 * PADDING
-    owned = (table[:, 0] != NO_MARK) & (table[:, 0] < len(labels))
-    marks, place = np.unique(table[owned, 0], return_inverse=True)
-    boxes = np.empty((len(marks), 4))
-    boxes[:, :2], boxes[:, 2:] = np.inf, -np.inf
-    np.minimum.at(boxes[:, :2], place, covered[owned, :2])
-    np.maximum.at(boxes[:, 2:], place, covered[owned, 2:])
-    boxes += np.tile(PADDING - origin, 2) + np.array([-MARGIN, -MARGIN, MARGIN, MARGIN])
-    return Boxes(tuple(labels[mark] for mark in marks), boxes, (float(width), float(height)), tuple(marks.tolist()))
+    origins = np.minimum.reduceat(touched[:, :2], starts)
+    sizes = np.maximum.reduceat(touched[:, 2:], starts) - origins + 2 * PADDING
+    marks = table[:, _MARK]
+    limits = np.array([len(labels[number]) for number in inked])
+    owned = np.flatnonzero((marks != NO_MARK) & (marks < limits[owner]))
+    # The marks of one formula after those of another: a key is a formula and a mark.
+    step = int(limits.max()) + 1
+    keys = owner[owned] * step + marks[owned]
+    order = np.argsort(keys, kind="stable")
+    owned, keys = owned[order], keys[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    keys = keys[first]
+    boxes = np.empty((len(keys), 4))
+    if len(keys):
+        boxes[:, :2] = np.minimum.reduceat(covered[owned, :2], first)
+        boxes[:, 2:] = np.maximum.reduceat(covered[owned, 2:], first)
+        boxes += (np.tile(PADDING - origins, 2) + np.array([-MARGIN, -MARGIN, MARGIN, MARGIN]))[keys // step]
+    edges = np.searchsorted(keys, np.arange(len(inked) + 1) * step).tolist()
+    for place, number in enumerate(inked):
+        start, end = edges[place], edges[place + 1]
+        own = (keys[start:end] - place * step).tolist()
+        tokens = tuple(labels[number][mark] for mark in own)
+        results[number] = Boxes(tokens, boxes[start:end], tuple(sizes[place].tolist()), tuple(own))
+    return results
 
 
 def _pixels(extents: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

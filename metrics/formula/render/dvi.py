@@ -7,9 +7,14 @@ metrics.formula.latex.token_markup are read from \\special; a page cut off by th
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 POINTS_PER_INCH = 72.27
 UNITS_PER_POINT = 65536
@@ -28,7 +33,7 @@ class UnreadableOutput(Exception):
 
 
 class Ink(NamedTuple):
-    """A glyph or a rule: the box in scaled points (y down), the mark it stands under, its font (-1: a rule)."""
+    """A glyph or a rule: the mark it stands under, its box in scaled points (y down), its font (-1: a rule)."""
 
     mark: int
     left: int
@@ -44,13 +49,29 @@ class Ink(NamedTuple):
 class Page:
     """One page: TeX's \\count0 and its ink in the order of the file.
 
-    marks: the marks that were opened on it; balanced: whether each was closed there, and no other.
+    cells: the fields of each Ink, one after another. marks: the marks that were opened on it. balanced: whether each
+    was closed there, and no other, and no ink comes after the mark of a second display.
     """
 
     number: int
-    inks: tuple[Ink, ...]
+    cells: array[int] = field(default_factory=lambda: array("q"))
     marks: frozenset[int] = frozenset()
     balanced: bool = True
+
+    @classmethod
+    def of(cls, number: int, inks: Iterable[Ink]) -> Page:
+        """Returns a page with this ink."""
+        return cls(number, array("q", chain.from_iterable(inks)))
+
+    @property
+    def table(self) -> NDArray[np.int64]:
+        """The ink, [N, 8], in the order of the fields of Ink; read-only."""
+        return np.frombuffer(bytes(self.cells), dtype=np.int64).reshape(-1, len(Ink._fields))
+
+    @property
+    def inks(self) -> tuple[Ink, ...]:
+        """The ink, piece by piece."""
+        return tuple(map(Ink._make, self.table.tolist()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +188,12 @@ class _Reader:
         One loop over local variables, since it runs for every byte; tests come in the order of how often they hold.
         """
         data, at = self._data, self._at
-        inks: list[Ink] = []
-        add = inks.append
+        cells = array("q")
+        add = cells.extend
         signed = int.from_bytes
         opened: set[int] = set()
         marks: list[int] = []
+        ends: list[int] = []
         mark = NO_MARK
         balanced = True
         h = v = w = x = y = z = 0
@@ -189,7 +211,7 @@ class _Reader:
                 size = glyphs.get(character)
                 if size:
                     width, height, depth, overhang = size
-                    add(Ink(mark, h, v - height, h + width + overhang, v + depth, v, font, character))
+                    add((mark, h, v - height, h + width + overhang, v + depth, v, font, character))
                     if code != 133:
                         h += width
             elif code == 239:
@@ -205,6 +227,8 @@ class _Reader:
                     mark = NO_MARK
                 elif text == b"." and marks:
                     mark = marks.pop()
+                elif text == b";":
+                    ends.append(len(cells))
                 else:
                     balanced = False
             elif code == 147:
@@ -215,7 +239,7 @@ class _Reader:
                 stack.append((h, v, w, x, y, z))
             elif code == 142:
                 h, v, w, x, y, z = stack.pop()
-                if len(inks) > MAX_INKS:
+                if len(cells) > MAX_INKS * len(Ink._fields):
                     raise UnreadableOutput(f"a page has more than {MAX_INKS} pieces of ink")
             elif 171 <= code <= 234:
                 font = code - 171
@@ -245,12 +269,13 @@ class _Reader:
                 width = signed(data[at + 4 : at + 8], "big", signed=True)
                 at += 8
                 if height > 0 and width > 0:
-                    add(Ink(mark, h, v - height, h + width, v, v, _RULE, 0))
+                    add((mark, h, v - height, h + width, v, v, _RULE, 0))
                 if code == 132:
                     h += width
             elif code == 140:
                 self._at = at
-                return Page(number, tuple(inks), frozenset(opened), balanced and not marks)
+                balanced = balanced and not marks and (not ends or ends[0] == len(cells))
+                return Page(number, cells, frozenset(opened), balanced)
             elif 235 <= code <= 238:
                 length = code - 234
                 font = signed(data[at : at + length], "big")

@@ -36,7 +36,7 @@ def draw_image(typeset: Typeset, find_font: FindFont, dpi: int = DPI) -> Image.I
 
     `find_font` gives the file of a font's outlines by its name; a glyph without one is drawn as its box.
     """
-    inks = visible(typeset)
+    inks = _pieces(typeset)
     scale = dpi / POINTS_PER_INCH / UNITS_PER_POINT
     left = min((ink.left for ink in inks), default=0)
     top = min((ink.top for ink in inks), default=0)
@@ -45,6 +45,10 @@ def draw_image(typeset: Typeset, find_font: FindFont, dpi: int = DPI) -> Image.I
     for ink in inks:
         _draw(canvas, ink._replace(left=ink.left - left, right=ink.right - left), top, typeset.fonts, find_font, scale)
     return image
+
+
+def _pieces(typeset: Typeset) -> list[Ink]:
+    return list(map(Ink._make, visible(typeset).tolist()))
 
 
 def _size(inks: Sequence[Ink], scale: float) -> tuple[int, int]:
@@ -65,7 +69,7 @@ def drawing_steps(typesets: Sequence[Typeset], dpi: int = DPI) -> int:
     scale = dpi / POINTS_PER_INCH / UNITS_PER_POINT
     steps = width = height = 0
     for typeset in typesets:
-        inks = visible(typeset)
+        inks = _pieces(typeset)
         own_width, own_height = _size(inks, scale)
         width, height = max(width, own_width), max(height, own_height)
         for ink in inks:

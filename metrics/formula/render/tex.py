@@ -23,6 +23,7 @@ INSTALL = (
 _FONTS = ("cmr10 cmbsy8 cmex8 cmmib7 msam10 eufm10 eurm10 lasy10 tcrm1000 gkaiu4e", "TFMFONTS", ".tfm")
 _INPUTS = ("c70gkai.fd UTF8.chr ts1cmr.fd ueur.fd umsa.fd ulasy.fd", "TEXINPUTS", "")
 
+MAX_NAMES = 30_000
 MEMORY_KILOBYTES = 1 << 20
 FILE_BLOCKS = 1 << 17
 WALL_CLOCK_FACTOR = 12
@@ -65,6 +66,8 @@ def environment() -> dict[str, str]:
         "MKTEXMF": "0",
         # TeX touches most of 40 MB of tables at once: with large pages it starts in less time.
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+        # Room for as many names beyond LaTeX's own; TeX writes to all of it as it starts.
+        "hash_extra": str(MAX_NAMES),
     }
 
 

@@ -27,17 +27,23 @@ import re
 import shutil
 import tempfile
 import time
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from metrics.benchmark import MissingTool
 from metrics.formula.latex.sanitize import allowed
 from metrics.formula.latex.token_markup import MARK, SWALLOWING_MARK, Marked
+from metrics.formula.latex.work import START_STEPS
 from metrics.formula.render.dvi import (
+    NO_MARK,
     POINTS_PER_INCH,
     UNITS_PER_POINT,
     Font,
+    Ink,
     Metrics,
     Page,
     UnreadableOutput,
@@ -59,18 +65,21 @@ from metrics.formula.render.tex import (
 PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
 """(most marked tokens, paper, width in mm when it lies on its side)."""
 PRINTED_SHARE = 0.98
-MAX_FORMULAS_PER_RUN = 256
+MAX_FORMULAS_PER_RUN = 1000
 """Formulas in one run of TeX: what is lost when one breaks it is bounded."""
-MAX_STEPS_PER_RUN = 500_000
-"""The counted work of the formulas in one run, about half a second; a formula with more than a fifth goes alone."""
-SECONDS_OF_OTHERS = 2
-"""Processor time of a run beyond that of one formula; the counted work of all takes a quarter of it."""
+MAX_STEPS_PER_RUN = 600_000
+"""The counted work of the formulas in one run, at most about half a second."""
+SECONDS_OF_RUN = 2
+"""Processor time of a run of several formulas: one second for them all, and one for a formula that has no end."""
+MAX_STEPS_IN_RUN = 100_000
+"""A formula with more counted work is typeset alone."""
+STEPS_OF_SECOND = 250_000
+"""A formula may take a second of processor time and one more for so many steps, four times what they take at most."""
+STEPS_OF_STALLED_SECOND = 1_000_000
 MARKS_OF_A_FORMULA = 10_000
 """The marks of formula n in a batch are counted from n times this, which is more than the marks of any formula."""
 
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
-_MARKED = re.compile(MARK + r"\{(\d+)\}")
-_ENVIRONMENT_NAME = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)")
+_MARKED = re.compile(rf"([{MARK}{SWALLOWING_MARK}])\{{(\d+)\}}")
 
 _PREAMBLE = r"""\documentclass[12pt]{article}
 \usepackage[landscape]{geometry}
@@ -96,12 +105,21 @@ _PREAMBLE = r"""\documentclass[12pt]{article}
 \edef\formula@ship{\expandafter\noexpand\csname tex_shipout:D\endcsname}
 \def\formula@stop{\batchmode\read-1to\formula@nothing}
 \newcount\formula@displays
-\everydisplay\expandafter{\the\everydisplay\global\advance\formula@displays by 1\relax}
+\everydisplay\expandafter{\the\everydisplay\global\advance\formula@displays by 1\relax\formula@again}
+\let\formula@again\relax
 \def\formula@check#1{%
   \ifnum\currentgrouplevel=#1\relax\else\formula@stop\fi
   \ifnum\currentiflevel=1 \else\formula@stop\fi
   \ifvmode\else\formula@stop\fi}
+\let\formula@outside\relax
+\def\formula@some{ and more}
+\let\formula@none\@empty
+\def\formula@close{%
+  \ifnum\currentgrouplevel>\numexpr\formula@level+1\relax
+    \ifnum\currentgrouptype=14 \endgroup\expandafter\expandafter\expandafter\formula@close\fi
+  \fi}
 \def\formula@reset{%
+  \global\let\formula@between\formula@none
   \global\formula@displays=0
   \global\let\glb@currsize\@empty
   \global\@lastruleclass=0
@@ -122,15 +140,24 @@ _PREAMBLE = r"""\documentclass[12pt]{article}
   \formula@reset
   \global\count0=#1\relax
   \setbox\formula@box\vbox\bgroup
-  \formula@width{#2}}
-\outer\def^^05{\par
+  \let\formula@outside\@undefined
+  \formula@width{#2}%
+  \begingroup\begingroup\begingroup\begingroup}
+\outer\def^^05{%
+  \global\let\formula@rest\formula@some
+  \ifhmode\ifnum\lastnodetype=-1 \global\let\formula@rest\formula@between\fi\fi
+  \par
+  \formula@close
   \formula@check{\numexpr\formula@level+1\relax}%
+  \ifx\formula@outside\@undefined\else\formula@stop\fi
   \egroup\formula@ship\box\formula@box
-  \immediate\write-1{=formula \the\count0 \space ends with \number\formula@displays}}
+  \immediate\write-1{=formula \the\count0 \space ends with \number\formula@displays\formula@rest}}
 \outer\def^^06#1{%
   \formula@check{\formula@level}%
   \immediate\write-1{=formula #1\space begins}}
-\def\formula@start{\formula@level\currentgrouplevel\relax}
+\def\formula@start{\formula@level\currentgrouplevel\relax
+  \def\formula@again{\ifnum\formula@displays>1
+    \ifdim\predisplaysize=-\maxdimen\else\global\let\formula@between\formula@some\fi^^01{;}\fi}}
 \def\formula@width#1{\hsize=#1mm\relax\textwidth\hsize\linewidth\hsize\columnwidth\hsize}
 \def\formula@origin{\hoffset-\oddsidemargin
   \voffset-\dimexpr\topmargin+\headheight+\headsep+\topskip\relax}
@@ -172,9 +199,8 @@ class Allowance:
         """Whether a formula is still to be typeset."""
         return True
 
-    def alone(self, formula: Marked) -> bool:
-        """Whether a formula that needs a process of its own is still to be typeset; asked once for each."""
-        return True
+    def charge(self, formula: Marked, steps: int) -> None:
+        """Takes note of work that shows on the way: a process for one formula, or one that it stalls."""
 
 
 UNLIMITED = Allowance()
@@ -252,20 +278,36 @@ class Typesetter:
         results: dict[Marked, Typeset | Failure] = {}
         waiting: list[Marked] = []
         for formula in dict.fromkeys(formulas):
-            if _promising(formula):
+            if formula.steps <= MAX_STEPS_IN_RUN:
                 waiting.append(formula)
-            elif allowance.alone(formula):
-                results[formula] = self._alone(formula)
+            elif allowance.wanted(formula):
+                results[formula] = self._charged(formula, allowance)
         while waiting := [formula for formula in waiting if allowance.wanted(formula)]:
             run = _first_run(waiting)
             done, doubtful = self._batch(run)
             results |= done
             for formula, failure in doubtful.items():
-                if allowance.alone(formula):
-                    results[formula] = failure or self._alone(formula)
+                if failure:
+                    allowance.charge(formula, self._steps_of_failure(formula))
+                if allowance.wanted(formula):
+                    results[formula] = failure or self._charged(formula, allowance)
             handled = {*done, *doubtful}
             waiting = [formula for formula in waiting if formula not in handled]
         return results
+
+    def _charged(self, formula: Marked, allowance: Allowance) -> Typeset | Failure:
+        """Typesets one formula in a process of its own, and charges what that costs."""
+        result = self._alone(formula)
+        stalled = isinstance(result, Failure) and result == self._too_slow(formula)
+        allowance.charge(formula, self._steps_of_failure(formula) if stalled else START_STEPS)
+        return result
+
+    def _limit(self, formula: Marked) -> int:
+        """The seconds of processor time that a formula may take."""
+        return min(self._seconds, 1 + formula.steps // STEPS_OF_SECOND)
+
+    def _steps_of_failure(self, formula: Marked) -> int:
+        return max(self._limit(formula), SECONDS_OF_RUN) * STEPS_OF_STALLED_SECOND
 
     def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset], dict[Marked, Failure | None]]:
         """Typesets formulas in one run; returns those whose pages count, and those that are to be typeset alone.
@@ -280,7 +322,7 @@ class Typesetter:
         end = f"\x06{{{len(formulas)}}}\n\\end{{document}}\n"
         source = f"\\begin{{document}}\\csname formula@start\\endcsname\n{body}\n{end}"
         fonts: dict[int, Font] = {}
-        run = self._run(source, fonts, self._seconds + SECONDS_OF_OTHERS)
+        run = self._run(source, fonts, SECONDS_OF_RUN)
         clean, reached = finished(run.log, len(formulas))
         done: dict[Marked, Typeset] = {}
         for page in run.pages:
@@ -291,11 +333,13 @@ class Typesetter:
             formula: None for number, formula in enumerate(formulas) if number <= reached and formula not in done
         }
         if run.ended and formulas[begun] not in done:
-            doubtful[formulas[begun]] = self._too_slow() if run.spent >= self._seconds else None
+            culprit = formulas[begun]
+            doubtful[culprit] = self._too_slow(culprit) if run.spent >= self._limit(culprit) else None
         return done, doubtful if done or doubtful else {formulas[0]: None}
 
-    def _too_slow(self) -> Failure:
-        return Failure(f"TeX takes more than {self._seconds} seconds, or more memory than it may")
+    def _too_slow(self, formula: Marked) -> Failure:
+        limit = self._limit(formula)
+        return Failure(f"TeX takes more than {limit} second{'s' * (limit > 1)}, or more memory than it may")
 
     def _alone(self, formula: Marked) -> Typeset | Failure:
         """Typesets one formula as a document of its own."""
@@ -306,9 +350,9 @@ class Typesetter:
             f"{_display(formula)}\n\\end{{document}}\n"
         )
         fonts: dict[int, Font] = {}
-        run = self._run(source, fonts, self._seconds)
+        run = self._run(source, fonts, self._limit(formula))
         if not run.pages and run.ended:
-            return self._too_slow()
+            return self._too_slow(formula)
         if not run.pages:
             return Failure("TeX gives no page for it")
         return Typeset(run.pages, fonts, *_on_paper(formula))
@@ -372,7 +416,7 @@ def _display(formula: Marked, number: int = 0) -> str:
     """The formula as a display; its marks are those of formula `number` of a batch."""
     source = allowed(formula.source)
     if number:
-        source = _MARKED.sub(lambda found: f"{MARK}{{{number * MARKS_OF_A_FORMULA + int(found[1])}}}", source)
+        source = _MARKED.sub(lambda found: f"{found[1]}{{{number * MARKS_OF_A_FORMULA + int(found[2])}}}", source)
     body = f"\\begin{{displaymath}}\n{source}\n\\end{{displaymath}}"
     return f"\\begin{{CJK}}{{UTF8}}{{gkai}}{body}\\end{{CJK}}" if formula.chinese else body
 
@@ -384,29 +428,10 @@ def _own_page(page: Page, formula: Marked) -> Page | None:
         return None
     if not first:
         return page
-    return replace(page, inks=tuple(ink if ink.mark < 0 else ink._replace(mark=ink.mark - first) for ink in page.inks))
-
-
-def _promising(formula: Marked) -> bool:
-    """Whether to try a formula in a batch: its work is small, and it is likely to leave no error.
-
-    This decides only what is tried first. It counts braces and environments as TeX would; a brace in a comment or in
-    what TeX drops may mislead it.
-    """
-    if formula.steps * 5 > MAX_STEPS_PER_RUN or SWALLOWING_MARK in formula.source:
-        return False
-    depth = 0
-    for brace in _BRACE.findall(formula.source):
-        depth += (brace == "{") - (brace == "}")
-        if depth < 0:
-            return False
-    names: list[str] = []
-    for word, name in _ENVIRONMENT_NAME.findall(formula.source):
-        if word == "begin":
-            names.append(name)
-        elif not names or names.pop() != name:
-            return False
-    return not depth and not names
+    cells = array("q", page.cells)
+    marks = np.frombuffer(cells, dtype=np.int64)[:: len(Ink._fields)]
+    marks[marks != NO_MARK] -= first
+    return replace(page, cells=cells)
 
 
 def _first_run(waiting: Sequence[Marked]) -> Sequence[Marked]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metrics.benchmark import Benchmark, Pair
+from metrics.benchmark import Benchmark, Pair, RejectedRecord
 from metrics.formula.latex.normal_form import Unbalanced, normal_form
 from metrics.formula.latex.token_markup import Marked, marked
 from metrics.formula.records import FormulaPrediction, FormulaTruth
@@ -55,13 +55,76 @@ def test_what_is_left_open_is_not_closed_by_the_next_formula(benchmark_: Formula
 
 
 @pytest.mark.parametrize("text", OPEN)
-def test_tex_itself_lets_nothing_run_on(typesetter: Typesetter, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even where every formula is tried in the batch, unread and unchecked."""
-    monkeypatch.setattr(module, "_promising", lambda formula: True)
+def test_tex_itself_lets_nothing_run_on(typesetter: Typesetter, text: str) -> None:
+    """Even where formulas come unread and unchecked."""
     formulas = [Marked(f"\x01{{0}}{part}\x02", ("x",)) for part in ("a", text, "y }", "b", r"\end{array}")]
     together = typesetter.typeset(formulas)
     assert list(map(shown, together)) == [shown(typesetter.typeset([formula])[0]) for formula in formulas]
     assert list(map(shown, together)) == list(map(shown, typesetter.typeset(formulas[::-1])))[::-1]
+
+
+REPAIRED = (
+    r"a \undefinedcommand b",
+    r"a & b",
+    r"a } b",
+    r"\left( a",
+    r"a \right)",
+    r"{ a",
+    r"\begin{cases} a & b \\ c",
+    r"\begin{aligned} a &= b",
+    r"\begin{pmatrix} a & \text{if } b \\ c",
+    r"\begin{cases} a \\ b \end{cases} a \\ b \end{cases}",
+    r"a \end{array}",
+    r"\hspace { b } c",
+    r"\left. a \right",
+    r"\text{面积} \undefinedcommand",
+    r"\begin{array}{c} \text{面积}",
+)
+
+
+def test_errors_that_tex_repairs_where_they_are_take_no_process_of_their_own(typesetter: Typesetter) -> None:
+    formulas = [marked(normal_form(text)) for text in REPAIRED]
+    formulas = [formula for text in formulas for formula in (text, marked(normal_form("x + y")))]
+    for order in (1, -1):
+        runs = typesetter.runs
+        results = typesetter.typeset(formulas[::order])[::order]
+        assert typesetter.runs == runs + 1
+        assert list(map(shown, results)) == [shown(typesetter._alone(formula)) for formula in formulas]
+
+
+TORN = (
+    r"a \frac",
+    r"{ \left( \frac",
+    r"\begin{array}{ 3 } a \end{array}",
+    r"a \end{array} b",
+    r"\begin{tabular}{c} a $ \frac & b $ \end{tabular}",
+    r"\begin{cases} a \end{cases} b \end{cases} c",
+)
+
+
+def test_other_errors_get_in_a_batch_what_they_get_alone(typesetter: Typesetter) -> None:
+    formulas = [Marked(f"\x01{{0}}x\x02 {text}", ("x", "y"), steps=500) for text in TORN]
+    formulas += [Marked(f"\x01{{0}} {text} \x02 \x01{{1}} y \x02", ("x", "y"), steps=500) for text in TORN]
+    results = typesetter.typeset(formulas)
+    assert list(map(shown, results)) == [shown(typesetter._alone(formula)) for formula in formulas]
+
+
+STALLED = (
+    r"\begin{tabular}{|l|r|c|} \hline a n d & 2 9 & $ \sum _ { i = 1 & } ^ { n } w $ \\ \hline o & 8 0 & "
+    r"$ \sqrt { \beta } $ \\ \hline \end{tabular}"
+)
+
+
+def test_a_document_of_formulas_that_stall_tex_ends_it_twice_at_most(benchmark_: Formula) -> None:
+    neighbour = Pair("1", FormulaTruth("x"), FormulaPrediction("x + y"))
+    document = "".join(rf"\[ {STALLED} + {number} \]" for number in range(20))
+    pair = Pair("2", FormulaTruth(document=r"\[ x \]"), FormulaPrediction(document=document))
+    runs = benchmark_._typesetter.runs  # type: ignore[attr-defined]
+    (rejected, beside) = benchmark_.score([pair, neighbour])
+    assert benchmark_._typesetter.runs - runs <= 4  # type: ignore[attr-defined]
+    assert isinstance(rejected, RejectedRecord)
+    assert rejected.side == "prediction"
+    assert told(beside) == told(benchmark_.score([neighbour])[0])
 
 
 ENDLESS = Marked(r"\loop\iftrue\repeat", ())
@@ -83,7 +146,7 @@ def test_a_formula_that_takes_too_long_is_paid_for_once(
         assert typesetter.runs == runs
         alone = Typesetter._alone(typesetter, ENDLESS)
     assert isinstance(alone, Failure)
-    assert "takes more than 1 seconds" in alone.reason
+    assert "takes more than 1 second," in alone.reason
     assert results[before] == alone
     assert [isinstance(result, Typeset) for result in results] == [formula != ENDLESS for formula in formulas]
 
@@ -96,7 +159,7 @@ def test_a_formula_that_is_ended_for_what_others_spent_gets_its_own_limit(monkey
         done = run(self, source, fonts, seconds)
         if self.runs > 1:
             return done
-        return replace(done, pages=(), log="=formula 0 begins\n", begun=1, ended=True, spent=1.99)
+        return replace(done, pages=(), log="=formula 0 begins\n", begun=1, ended=True, spent=0.99)
 
     monkeypatch.setattr(Typesetter, "_run", ended)
     with Typesetter(seconds=2) as typesetter:

@@ -8,7 +8,7 @@ from metrics.formula.latex.token_markup import Marked, marked
 from metrics.formula.latex.vocabulary import COMMANDS
 from metrics.formula.render.boxes import MARGIN, PADDING, PIXELS_PER_UNIT, token_boxes
 from metrics.formula.render.dvi import Ink, Page
-from metrics.formula.render.typeset import Allowance, Failure, Typeset, Typesetter
+from metrics.formula.render.typeset import UNLIMITED, Failure, Typeset, Typesetter
 
 PIXEL = 1 / PIXELS_PER_UNIT
 
@@ -20,7 +20,7 @@ def ink(mark: int, left: float, top: float, right: float, bottom: float) -> Ink:
 
 
 def typeset(*inks: Ink, width: float = 1000) -> Typeset:
-    return Typeset((Page(0, inks),), {}, margin=0, fall=0, width=round(width * PIXEL))
+    return Typeset((Page.of(0, inks),), {}, margin=0, fall=0, width=round(width * PIXEL))
 
 
 def tokens_of(text: str, typesetter: Typesetter) -> tuple[str, ...]:
@@ -153,22 +153,20 @@ def shape(result: Typeset | Failure | None) -> list[tuple[int, int, int]] | None
 
 BLANKS_COUNT = {"llap", "rlap", "underbar"}
 """Commands whose argument is text, where the blank after a mark is printed."""
+NUMBER_AWAITED = {"raisebox", "skew"}
+"""Commands that are not read as mathematics: TeX misses the number before a mark, and finds none without one."""
 
 
-class BatchOnly(Allowance):
-    def alone(self, formula: Marked) -> bool:
-        return False
-
-
-def test_marks_do_not_change_what_a_command_prints(typesetter: Typesetter) -> None:
+def test_marks_do_not_change_what_a_command_prints(typesetter: Typesetter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Typesetter, "_charged", lambda *_: Failure("only what a batch accepts is compared"))
     formulas = []
-    for command in sorted(COMMANDS - BLANKS_COUNT):
+    for command in sorted(COMMANDS - BLANKS_COUNT - NUMBER_AWAITED):
         try:
             form = normal_form(rf"x \{command}{{a}}{{b}}^{{2}} y")
             formulas.append((command, marked(form), Marked(" ".join(form.tokens), ())))
         except Unbalanced:
             continue
-    results = typesetter.typeset_within(BatchOnly(), [side for _, *sides in formulas for side in sides])
+    results = typesetter.typeset_within(UNLIMITED, [side for _, *sides in formulas for side in sides])
     moved, compared = [], 0
     for command, own, bare in formulas:
         left, right = shape(results.get(own)), shape(results.get(bare))
