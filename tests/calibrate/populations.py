@@ -24,8 +24,9 @@ class Case:
     """A metric on a population.
 
     benchmark, metric: as they are called. hard: what makes the case hard; empty where nothing does. rare: whether the
-    metric is one of a rare class. draw: from (generator, units, gain) to the statistics of each unit by name; gain makes
-    a system better. value: the metric from sums by name. clusters: samples in a cluster; 0: samples are the units.
+    metric is one of a rare class. draw: from (generator, difficulties, gain) to the statistics of each sample by name;
+    gain makes a system better. value: the metric from sums by name. clusters: samples in a cluster; 0: samples are the
+    units.
     """
 
     benchmark: str
@@ -51,7 +52,9 @@ def f_measure(precision: FloatArray, recall: FloatArray) -> FloatArray:
     """Returns the harmonic mean as metrics.statistics.ratios does."""
     none = np.isnan(precision) & np.isnan(recall)
     precision, recall = np.nan_to_num(precision), np.nan_to_num(recall)
-    found = np.divide(2 * precision * recall, precision + recall, out=np.zeros(none.shape), where=precision * recall > 0)
+    found = np.divide(
+        2 * precision * recall, precision + recall, out=np.zeros(none.shape), where=precision * recall > 0
+    )
     return np.where(none, np.nan, found)
 
 
