@@ -9,6 +9,8 @@ from typing import Any
 import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
+from apache_beam.transforms.window import GlobalWindows
+from apache_beam.utils.windowed_value import WindowedValue
 
 from metrics.common.errors import explain
 from metrics.description import Description
@@ -17,17 +19,18 @@ from metrics.statistics.sums import Sums
 from metrics.table import Table
 from pipelines.config.inputs import Inputs
 from pipelines.results.report import cell, data_table
-from transforms.combine import SumStatistics
+from transforms.combine import SliceTotals, SumStatistics
 from transforms.io.published import Layout
 from transforms.io.staging import StagedFolder
 from transforms.pair import PairBySample, PairedSample
 from transforms.publish import Publish, WriteQuarantine, encode_json
 from transforms.quarantine import CauseCount, CountCauses
 from transforms.records import ColumnsReader, quarantined
-from transforms.slice import CheckSliceCount, Contribution, SliceKey
-from transforms.slice_labels import check_slice_count, slice_labels
+from transforms.slice import BYTES_HELD, CheckSliceCount, PartialSums, SliceKey
+from transforms.slice_labels import ALL_SAMPLES, Slicing
 
 DOCUMENT, REPORT = "description.json", "description.md"
+NO_REPLICATES = Bootstrap(replicates=0)
 LAYOUT = Layout("description", (REPORT, DOCUMENT), ("quarantine",))
 
 
@@ -37,13 +40,15 @@ def build_description(
     """Wires the pipeline: read, take each sample once, count by slice, write."""
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
-    counted = paired.samples | "Describe" >> beam.ParDo(DescribeSamples(description, inputs)).with_outputs(
-        "quarantine", "distinct", main="counts"
+    counted = paired.batches | "Describe" >> (
+        beam.ParDo(DescribeSamples(description, inputs))
+        .with_output_types(tuple[SliceKey, SliceTotals])
+        .with_outputs("quarantine", "distinct", main="counts")
     )
     most = inputs.configuration.settings.limits.slices
     sums = (
         counted.counts
-        | "Combine" >> beam.CombinePerKey(SumStatistics(Bootstrap(replicates=0)))
+        | "Combine" >> beam.CombinePerKey(SumStatistics(NO_REPLICATES))
         | "SliceCount" >> CheckSliceCount(inputs.more_columns, most)
     )
     distinct = (
@@ -52,7 +57,7 @@ def build_description(
         | "Names" >> beam.Map(lambda entry: (entry[0], entry[1]))
         | "CountDistinct" >> beam.combiners.Count.PerElement()
     )
-    entries = (read.quarantine, paired.quarantine, counted.quarantine) | beam.Flatten() | beam.Values()
+    entries = (read.quarantine, paired.quarantine, counted.quarantine) | "AllQuarantined" >> beam.Flatten()
     parts = {
         "sums": sums | "Plain" >> beam.MapTuple(lambda key, totals: (key, totals.sums.sums())),
         "distinct": distinct,
@@ -64,42 +69,57 @@ def build_description(
 
 
 class DescribeSamples(beam.DoFn):
-    """Turns a sample into counts for each of its slices, and into the keys of its distinct counts."""
+    """Adds the counts of samples up for each slice, and yields the keys of their distinct counts."""
 
     def __init__(self, description: Description[Any], inputs: Inputs) -> None:
+        configuration = inputs.configuration
         self._description = description
-        self._columns = inputs.more_columns
-        self._slices = inputs.configuration.slice_indexes()
-        self._slices_per_sample = inputs.configuration.settings.limits.slices_per_sample
+        self._most = configuration.settings.limits.slices
+        self._slicing = Slicing(
+            inputs.more_columns, configuration.slice_indexes(), configuration.settings.limits.slices_per_sample
+        )
 
     def setup(self) -> None:
         """Makes the type that the columns are decoded into."""
-        self._reader = ColumnsReader(self._columns)
+        self._reader = ColumnsReader(self._slicing.columns)
+        self._sums = PartialSums(self._slicing.columns, NO_REPLICATES, self._most)
 
-    def process(self, sample: PairedSample) -> Iterator[tuple[str, Contribution] | TaggedOutput]:
-        """Yields one contribution for each slice."""
+    def start_bundle(self) -> None:
+        """Forgets what a bundle that failed has left."""
+        for _ in self._sums.take():
+            pass
+
+    def process(self, samples: list[PairedSample]) -> Iterator[tuple[SliceKey, SliceTotals] | TaggedOutput]:
+        """Adds a batch; yields the keys of its distinct counts, and the sums where they have become large."""
+        for sample in samples:
+            yield from self._describe(sample)
+        yield from self._sums.take(BYTES_HELD)
+
+    def finish_bundle(self) -> Iterator[WindowedValue]:
+        """Yields the sums of each slice."""
+        for totals in self._sums.take():
+            yield GlobalWindows.windowed_value(totals)
+
+    def _describe(self, sample: PairedSample) -> Iterator[TaggedOutput]:
         try:
             truth = sample.truth.decode(self._description.truth_type)
-            columns = self._reader.read(sample.truth)
-            check_slice_count(self._columns, self._slices, columns, self._slices_per_sample)
+            slices = self._slicing.of(self._reader.read(sample.truth))
             statistics: dict[str, float] = {"samples": 1, **self._description.statistics(truth)}
             keys = self._description.distinct_keys(truth)
         except Exception as error:  # noqa: BLE001 - whatever a record does to a description must not end the run
             entry = quarantined(sample.truth, "ground_truth", sample.sample_id, "score", "invalid", explain(error))
-            yield TaggedOutput("quarantine", (sample.truth.origin.side, entry))
+            yield TaggedOutput("quarantine", entry)
             return
-        for label in ["", *slice_labels(self._columns, self._slices, columns)]:
-            key = SliceKey(0, label).encode()
-            yield key, Contribution(0, statistics, {})
-            for name, value in keys.items():
-                yield TaggedOutput("distinct", (key, name, value))
+        self._sums.add(0, slices, "", statistics, {})
+        for name, value in keys.items():
+            for each in (ALL_SAMPLES, *slices):
+                yield TaggedOutput("distinct", (each.label, name, value))
 
 
 def make_description(description: Description[Any], slices: list[str], parts: dict[str, list[Any]]) -> dict[str, bytes]:
     """Returns description.json and description.md."""
-    by_label = {SliceKey.decode(key).label: sums for key, sums in parts["sums"]}
-    for (key, name), count in parts["distinct"]:
-        label = SliceKey.decode(key).label
+    by_label = {key.label: sums for key, sums in parts["sums"]}
+    for (label, name), count in parts["distinct"]:
         by_label[label] = by_label.get(label, Sums()).merge(Sums.of({name: count}))
     overall = by_label.pop("", Sums())
     sliced = {label: by_label[label] for label in sorted(by_label)}

@@ -1,8 +1,12 @@
-"""The evaluation: read, pair, score, slice, combine, write."""
+"""The evaluation: read, pair, score, slice, combine, finalise, publish.
+
+Records travel in blocks, samples in batches; see docs/architecture.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,11 +24,16 @@ from transforms.combine import MergeSums, SumStatistics
 from transforms.finalize import ComputeValues
 from transforms.io.staging import StagedFolder
 from transforms.io.storage import prepare_output
-from transforms.pair import PairBySample
+from transforms.pair import PairBySample, samples_per_batch
 from transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
 from transforms.quarantine import CountCauses
-from transforms.score import ScoredSample, ScoreSamples, ScoringPlan
+from transforms.score import ScoreSamples, ScoringPlan
+from transforms.scored_sample import ScoredSample
 from transforms.slice import CheckSliceCount, SliceSamples
+from transforms.slice_labels import Slicing
+
+Worst = tuple[float, str, str]
+"""The main per-sample metric of a sample, its sample_id and its status."""
 
 
 @dataclass(frozen=True)
@@ -59,38 +68,32 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     """Wires the pipeline of one evaluation."""
     settings, benchmark = plan.configuration.settings, plan.configuration.benchmark
     bootstrap = Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed)
-    columns = plan.configuration.columns()
-    slices = plan.configuration.slice_indexes()
     limits = settings.limits
-    scoring = ScoringPlan(
-        benchmark, settings.missing, plan.systems, columns, settings.cluster, slices, limits.slices_per_sample
-    )
+    slicing = Slicing(plan.configuration.columns(), plan.configuration.slice_indexes(), limits.slices_per_sample)
+    scoring = ScoringPlan(benchmark, settings.missing, plan.systems, settings.cluster, slicing)
 
     read = plan.inputs.read(pipeline)
-    paired = read.records | "Pair" >> PairBySample(plan.systems)
-    scored = paired.samples | "Score" >> ScoreSamples(scoring)
+    paired = read.records | "Pair" >> PairBySample(plan.systems, samples_per_batch(benchmark.batch_size))
+    scored = paired.batches | "Score" >> ScoreSamples(scoring)
     totals = (
         scored.samples
-        | "Slice" >> SliceSamples(columns, slices, bootstrap, limits.slices)
+        | "Slice" >> SliceSamples(slicing.columns, bootstrap, limits.slices)
         | "Combine" >> beam.CombinePerKey(SumStatistics(bootstrap))
-        | "SliceCount" >> CheckSliceCount(columns, limits.slices)
+        | "SliceCount" >> CheckSliceCount(slicing.columns, limits.slices)
         | "Values" >> ComputeValues(benchmark, settings.bootstrap.confidence, settings.cluster is not None)
     )
-    entries = (
-        (read.quarantine, paired.quarantine, scored.quarantine)
-        | "AllQuarantined" >> beam.Flatten()
-        | "Entries" >> beam.Values()
-    )
+    quarantined = (read.quarantine, paired.quarantine, scored.quarantine) | "AllQuarantined" >> beam.Flatten()
     parts = {
         "slices": totals,
-        "tally": (read.tally, paired.tally)
-        | "AllTallies" >> beam.Flatten()
-        | "Tally" >> beam.CombinePerKey(MergeSums()),
+        "outcomes": (read.outcomes, paired.outcomes)
+        | "AllOutcomes" >> beam.Flatten()
+        | "Outcomes" >> beam.CombinePerKey(MergeSums()),
         "worst": _worst(scored.samples, benchmark, settings.worst_samples),
-        "causes": entries | "Causes" >> CountCauses(),
+        "causes": quarantined | "Causes" >> CountCauses(),
         "samples_files": scored.samples
-        | "WriteSamples" >> WriteSamples(_staged(plan, "samples"), plan.systems, benchmark.sample_metric_names()),
-        "quarantine_files": entries | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
+        | "WriteSamples"
+        >> WriteSamples(_staged(plan, "samples"), plan.systems, benchmark.sample_metric_names(), slicing.columns),
+        "quarantine_files": quarantined | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }
     make = partial(make_result, plan.configuration, plan.systems, plan.run_id)
     _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
@@ -102,16 +105,26 @@ def _staged(plan: EvaluationPlan, folder: str) -> StagedFolder:
 
 def _worst(samples: beam.PCollection, benchmark: Benchmark[Any, Any, Any], count: int) -> beam.PCollection:
     """Returns pairs (system, the `count` samples that are worst by the main per-sample metric, ties by sample_id)."""
+    order, most = worst_first(benchmark), max(1, count)
     return (
         samples
-        | "Lowest" >> beam.FlatMap(_main_metric, benchmark.main_sample_metric().name)
-        | "Worst" >> beam.combiners.Top.PerKey(max(1, count), key=worst_first(benchmark), reverse=True)
+        | "WorstOfBatch" >> beam.FlatMap(_worst_of_batch, benchmark.main_sample_metric().name, order, most)
+        | "Worst" >> beam.combiners.Top.PerKey(most, key=order, reverse=True)
     )
 
 
-def _main_metric(sample: ScoredSample, column: str) -> list[tuple[int, tuple[float, str, str]]]:
-    value = sample.figures.get(column)
-    return [] if value is None else [(sample.system, (value, sample.sample_id, sample.status))]
+def _worst_of_batch(
+    samples: Sequence[ScoredSample], metric: str, order: Callable[[Worst], Any], most: int
+) -> Iterator[tuple[int, Worst]]:
+    """Yields the worst samples of each system in a batch."""
+    measured: dict[int, list[Worst]] = {}
+    for sample in samples:
+        value = sample.metrics.get(metric)
+        if value is not None:
+            measured.setdefault(sample.system, []).append((value, sample.sample_id, sample.status))
+    for system, found in measured.items():
+        for worst in heapq.nsmallest(most, found, key=order):
+            yield system, worst
 
 
 def make_result(
@@ -122,7 +135,7 @@ def make_result(
     A run without any sample gets a file of no rows too, so that whoever reads the samples finds their columns.
     """
     result = RunResult.of(
-        configuration, systems, parts["slices"], dict(parts["tally"]), dict(parts["worst"]), parts["causes"]
+        configuration, systems, parts["slices"], dict(parts["outcomes"]), dict(parts["worst"]), parts["causes"]
     )
     files = {
         SUMS: encode_json(sums_document(result)),
@@ -130,5 +143,7 @@ def make_result(
         SUMMARY: encode_json(summary(result)),
     }
     if not parts["samples_files"]:
-        files[f"samples/samples-{run_id}.parquet"] = no_samples(configuration.benchmark.sample_metric_names())
+        files[f"samples/samples-{run_id}.parquet"] = no_samples(
+            configuration.benchmark.sample_metric_names(), configuration.columns()
+        )
     return files

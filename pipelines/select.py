@@ -19,6 +19,7 @@ from transforms.io.record_files import WriteRecords, encoded
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.pair import PairBySample, PairedSample
 from transforms.records import EncodedRecord, InputProblem
+from transforms.sample_schema import SLICE_PREFIX
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def build_selection(pipeline: beam.Pipeline, inputs: Inputs, selection: Selectio
     )
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
-    samples = paired.samples | "Key" >> beam.Map(_keyed).with_output_types(tuple[str, PairedSample])
+    samples = paired.batches | "Key" >> beam.FlatMap(_keyed).with_output_types(tuple[str, PairedSample])
     _ = (
         {"rows": rows, "samples": samples}
         | "Join" >> beam.CoGroupByKey()
@@ -76,13 +77,21 @@ def _below(table: Any, selection: Selection) -> Iterator[tuple[str, dict[str, An
     columns = {name: table.column(name).to_pylist() for name in table.column_names}
     for index, value in enumerate(columns[selection.column]):
         if value is not None and value < selection.threshold and columns["system"][index] == selection.system:
-            row = {name: columns[name][index] for name in columns}
+            row = {name: columns[name][index] for name in columns if not _is_left_out(name)}
             row["details"] = json.loads(row["details"])
             yield row["sample_id"], row
 
 
-def _keyed(sample: PairedSample) -> tuple[str, PairedSample]:
-    return sample.sample_id, sample
+_LEFT_OUT = frozenset(["prediction_status", "unit", "statistics", "coverage", "truth_hash", "prediction_hash"])
+
+
+def _is_left_out(column: str) -> bool:
+    """Tells whether a column of the rows says nothing that the records do not say."""
+    return column in _LEFT_OUT or column.startswith(SLICE_PREFIX)
+
+
+def _keyed(samples: list[PairedSample]) -> list[tuple[str, PairedSample]]:
+    return [(sample.sample_id, sample) for sample in samples]
 
 
 def _joined(group: tuple[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -46,7 +46,7 @@ def build_split(
     """Wires the pipeline: read, take each sample once, draw, write; what cannot be split goes to `rejected`."""
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
-    decoded = paired.samples | "Decode" >> beam.ParDo(DecodeRecords(plan)).with_outputs("quarantine", main="records")
+    decoded = paired.batches | "Decode" >> beam.ParDo(DecodeRecords(plan)).with_outputs("quarantine", main="records")
     if isinstance(plan.rule, PublishedSplit):
         chosen = (
             decoded.records
@@ -66,29 +66,32 @@ def build_split(
         split = split | "CheckGroups" >> beam.Map(_check_groups, plan.group, beam.pvalue.AsDict(known))
     _ = split | "Encode" >> beam.Map(encoded) | "Write" >> write
     entries = (read.quarantine, paired.quarantine, decoded.quarantine) | "AllQuarantined" >> beam.Flatten()
-    _ = entries | "Entries" >> beam.Values() | "Lines" >> beam.Map(_rejected_line) | "WriteRejected" >> rejected
+    _ = entries | "Lines" >> beam.Map(_rejected_line) | "WriteRejected" >> rejected
 
 
 class DecodeRecords(beam.DoFn):
-    """Decodes whole records, and puts aside those that cannot be."""
+    """Decodes whole records, and quarantines those that cannot be."""
 
     def __init__(self, plan: SplitPlan) -> None:
         self._column = plan.column
 
-    def process(self, sample: PairedSample) -> Iterator[dict[str, Any] | TaggedOutput]:
-        """Yields the record; raises InputProblem where it has the column that is to be written."""
+    def process(self, samples: list[PairedSample]) -> Iterator[dict[str, Any] | TaggedOutput]:
+        """Yields the records; raises InputProblem where one has the column that is to be written."""
+        for sample in samples:
+            yield self._decoded(sample)
+
+    def _decoded(self, sample: PairedSample) -> dict[str, Any] | TaggedOutput:
         truth = sample.truth
         try:
             record: dict[str, Any] = truth.decode(dict)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             entry = quarantined(truth, "ground_truth", sample.sample_id, "read", "unreadable", explain(error))
-            yield TaggedOutput("quarantine", (truth.origin.side, entry))
-            return
+            return TaggedOutput("quarantine", entry)
         if record.get(self._column) is not None:
             raise InputProblem(
                 f"{truth.origin.place}: there is a column {self._column} already; give another name with --column"
             )
-        yield record
+        return record
 
 
 def _rejected_line(entry: Quarantined) -> tuple[str, bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import apache_beam as beam
@@ -10,34 +10,35 @@ import apache_beam as beam
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.sums import Sums
 from transforms.blas import one_blas_thread
-from transforms.slice import Contribution
 
 
 @dataclass(slots=True)
 class SliceTotals:
-    """The sums of a slice with their replicates, and the counts of its coverage."""
+    """The sums of a slice with their replicates, the counts of its coverage, and the sum of fingerprints."""
 
     sums: BootstrapSums
     coverage: dict[str, int] = field(default_factory=dict)
+    fingerprint: int = 0
 
-    def add(self, contribution: Contribution) -> None:
-        """Adds one sample."""
-        if contribution.statistics:
-            self.sums.add(contribution.unit_hash, contribution.statistics)
-        self._count(contribution.coverage)
+    def add(self, unit_hash: int, statistics: Mapping[str, float], coverage: Mapping[str, int]) -> None:
+        """Adds one sample: its bootstrap unit, its statistics, none where it was not scored, and its counts."""
+        if statistics:
+            self.sums.add(unit_hash, statistics)
+        self._count(coverage)
 
     def merge(self, other: SliceTotals) -> None:
         """Adds all samples of `other`, which stays as it is."""
         self.sums.merge(other.sums)
         self._count(other.coverage)
+        self.fingerprint += other.fingerprint
 
-    def _count(self, coverage: dict[str, int]) -> None:
+    def _count(self, coverage: Mapping[str, int]) -> None:
         for name, count in coverage.items():
             self.coverage[name] = self.coverage.get(name, 0) + count
 
 
 class SumStatistics(beam.CombineFn):
-    """Contributions to SliceTotals. Associative and commutative to the last bit, as its sums are integers."""
+    """Adds up SliceTotals. Associative and commutative to the last bit, as its sums are integers."""
 
     def __init__(self, bootstrap: Bootstrap) -> None:
         self._bootstrap = bootstrap
@@ -50,9 +51,9 @@ class SumStatistics(beam.CombineFn):
         """Returns the totals of no samples."""
         return SliceTotals(BootstrapSums(self._bootstrap))
 
-    def add_input(self, totals: SliceTotals, contribution: Contribution) -> SliceTotals:
-        """Adds one sample."""
-        totals.add(contribution)
+    def add_input(self, totals: SliceTotals, more: SliceTotals) -> SliceTotals:
+        """Adds the totals of one bundle."""
+        totals.merge(more)
         return totals
 
     def merge_accumulators(self, accumulators: Iterable[SliceTotals]) -> SliceTotals:
@@ -68,20 +69,20 @@ class SumStatistics(beam.CombineFn):
 
 
 class MergeSums(beam.CombineFn):
-    """Sums to Sums, for the tallies of the readers."""
+    """Adds up Sums, for the outcomes of records."""
 
     def create_accumulator(self) -> Sums:
         """Returns zero."""
         return Sums()
 
     def add_input(self, sums: Sums, more: Sums) -> Sums:
-        """Adds one tally."""
+        """Adds the counts of one bundle."""
         return sums.merge(more)
 
     def merge_accumulators(self, accumulators: Iterable[Sums]) -> Sums:
-        """Adds up partial tallies."""
+        """Adds up partial counts."""
         return Sums.merged(accumulators)
 
     def extract_output(self, sums: Sums) -> Sums:
-        """Returns the tallies."""
+        """Returns the counts."""
         return sums

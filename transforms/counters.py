@@ -5,12 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from apache_beam.metrics import Metrics
+
+from metrics.scoring import Status
+from metrics.statistics.sums import Sums
+from transforms.records import GROUND_TRUTH, Cause
 
 NAMESPACE = "beamscore"
 
@@ -89,3 +94,52 @@ class Progress:
 
 
 PROGRESS = Progress()
+
+
+class Outcomes:
+    """What became of the records of a bundle, each counted once; Beam's counters and the progress follow from it."""
+
+    def __init__(self) -> None:
+        self._counts: dict[int, Counter[str]] = {}
+
+    def add(self, side: int, outcome: str, count: int = 1) -> None:
+        """Counts records of a side that were `read`, or are `rejected`, `duplicate` or `unmatched`."""
+        if not count:
+            return
+        self._counts.setdefault(side, Counter())[outcome] += count
+        if outcome in _RECORD_COUNTERS:
+            _RECORD_COUNTERS[outcome].inc(count)
+        if outcome == "read":
+            PROGRESS.records_read += count
+            PROGRESS.truths_read += count if side == GROUND_TRUTH else 0
+            PROGRESS.note()
+
+    def take(self) -> Iterator[tuple[int, Sums]]:
+        """Yields the counts of each side, and starts anew."""
+        counts, self._counts = self._counts, {}
+        for side, outcomes in counts.items():
+            yield side, Sums.of(outcomes)
+
+
+_RECORD_COUNTERS = {
+    "read": Observed.read,
+    "rejected": Observed.rejected,
+    "duplicate": Observed.duplicate,
+    "unmatched": Observed.unmatched,
+}
+_SAMPLE_COUNTERS: dict[Status, Any] = {
+    "scored": Observed.scored,
+    "missing_prediction": Observed.missing,
+    "rejected": Observed.samples_rejected,
+}
+
+
+def count_samples(statuses: Iterable[Status], quarantined: Iterable[Cause]) -> None:
+    """Counts what became of the samples of a batch, and of the records that scoring quarantined."""
+    counts = Counter(statuses)
+    for status, count in counts.items():
+        _SAMPLE_COUNTERS[status].inc(count)
+    for cause, count in Counter(quarantined).items():
+        (Observed.unmatched if cause == "unmatched" else Observed.rejected).inc(count)
+    PROGRESS.samples_scored += counts.total() - counts["rejected"]
+    PROGRESS.note()

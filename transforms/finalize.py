@@ -21,8 +21,9 @@ from transforms.slice import SliceKey
 class SliceResult:
     """All that the result says of one slice of one system.
 
-    replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice.
-    units: by metric, how many samples, or clusters where clusters are drawn, count for it.
+    replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
+    many samples, or clusters where clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
+    samples; of the slice of all samples of the first system alone.
     """
 
     key: SliceKey
@@ -33,10 +34,11 @@ class SliceResult:
     sums: Sums
     replicates: PackedReplicates
     units: dict[str, float]
+    fingerprint: int = 0
 
 
 class ComputeValues(beam.PTransform):
-    """Input: pairs (encoded SliceKey, SliceTotals). Output: SliceResult."""
+    """Input: pairs (SliceKey, SliceTotals). Output: SliceResult."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any], confidence: float, clustered: bool = False) -> None:
         super().__init__()
@@ -48,27 +50,27 @@ class ComputeValues(beam.PTransform):
         """Computes slice by slice."""
         return totals | "Finalise" >> beam.Map(self._finalise)
 
-    def _finalise(self, totals: tuple[str, SliceTotals]) -> SliceResult:
+    def _finalise(self, totals: tuple[SliceKey, SliceTotals]) -> SliceResult:
         return slice_result(self._benchmark, self._confidence, *totals, self._clustered)
 
 
 def slice_result(
-    benchmark: Benchmark[Any, Any, Any], confidence: float, key: str, totals: SliceTotals, clustered: bool = False
+    benchmark: Benchmark[Any, Any, Any], confidence: float, key: SliceKey, totals: SliceTotals, clustered: bool = False
 ) -> SliceResult:
     """Returns the result of one slice; tables are made for the slice of all samples alone.
 
     clustered: whether the bootstrap drew clusters of samples.
     """
-    slice_key = SliceKey.decode(key)
     sums, *replicates = totals.sums.all_sums()
     measured = measure(benchmark, [sums, *replicates], clustered)
     return SliceResult(
-        slice_key,
+        key,
         totals.coverage,
         measured.values,
         intervals(benchmark, measured, confidence) if replicates else {},
-        benchmark.tables(sums) if not slice_key.label else [],
+        benchmark.tables(sums) if not key.label else [],
         sums,
         PackedReplicates.of(totals.sums),
         measured.units,
+        totals.fingerprint,
     )

@@ -7,11 +7,22 @@ from collections.abc import Iterable, Iterator, Sequence
 import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
+from apache_beam.transforms.window import GlobalWindows
+from apache_beam.utils.windowed_value import WindowedValue
 
-from metrics.statistics.sums import Sums
-from transforms.counters import Observed
+from transforms.blocks import unpack
+from transforms.counters import Outcomes
+from transforms.io.external_sort import sorted_on_disk
 from transforms.read import side_name
-from transforms.records import GROUND_TRUTH, EncodedRecord, Origin, Quarantined, quarantined
+from transforms.records import GROUND_TRUTH, Cause, EncodedRecord, Quarantined, quarantined
+
+SAMPLES_PER_BATCH = 256
+BYTES_PER_BATCH = 8 << 20
+
+
+def samples_per_batch(wanted: int) -> int:
+    """Returns the size of the batches for a benchmark that likes to score `wanted` pairs at once: a multiple of it."""
+    return wanted * max(1, SAMPLES_PER_BATCH // wanted)
 
 
 class PairedSample(msgspec.Struct, frozen=True):
@@ -21,75 +32,107 @@ class PairedSample(msgspec.Struct, frozen=True):
     truth: EncodedRecord
     predictions: tuple[EncodedRecord | None, ...]
 
+    @property
+    def size(self) -> int:
+        """The bytes of its records before they were compressed."""
+        return self.truth.size + sum(each.size for each in self.predictions if each is not None)
+
 
 class PairBySample(beam.PTransform):
-    """Groups encoded records by sample_id.
+    """Pairs the records of each bucket.
 
     Of several records of one side with the same sample_id, the first by (file, position) counts, whatever the order
-    in which they arrive; the others go to the quarantine. So does a prediction whose sample has no ground truth.
+    in which they arrive; the others are quarantined. So is a prediction whose sample has no ground truth.
 
-    Input: pairs (sample_id, encoded record). Output, by tag: `samples`, PairedSample; `quarantine`, pairs (side,
-    Quarantined); `tally`, pairs (side, Sums) that count duplicates and unmatched predictions.
+    batch: how many samples are passed on together; fewer where they would have more than BYTES_PER_BATCH.
+
+    Input: pairs (bucket, block). Output, by tag: `batches`, lists of PairedSample; `quarantine`, Quarantined;
+    `outcomes`, pairs (side, Sums) that count duplicates and unmatched predictions.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], batch: int = SAMPLES_PER_BATCH) -> None:
         super().__init__()
-        self._names = list(names)
+        self._pair = DeduplicateAndPair(list(names), batch)
 
-    def expand(self, records: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
-        """Groups, then picks."""
+    def expand(self, blocks: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
+        """Groups by bucket, then pairs within."""
         return (
-            records
-            | "BySample" >> beam.GroupByKey()
-            | "Pick" >> beam.ParDo(DeduplicateAndPair(self._names)).with_outputs("quarantine", "tally", main="samples")
+            blocks
+            | "ByBucket" >> beam.GroupByKey()
+            | "Pick" >> beam.ParDo(self._pair).with_outputs("quarantine", "outcomes", main="batches")
         )
 
 
 class DeduplicateAndPair(beam.DoFn):
-    """Makes a sample of the records that share a sample_id; see PairBySample."""
+    """Makes samples of the records of a bucket; see PairBySample.
 
-    def __init__(self, names: list[str]) -> None:
+    A bucket is sorted by sample_id, side and place, on disk where it is large: memory stays bounded however many
+    records it has, of one sample or of many.
+    """
+
+    def __init__(self, names: list[str], batch: int = SAMPLES_PER_BATCH) -> None:
         self._names = names
+        self._batch = batch
 
-    def process(self, group: tuple[str, Iterable[bytes]]) -> Iterator[PairedSample | TaggedOutput]:
-        """Yields the sample, then what is left over; a group is never held in memory as a whole."""
-        sample_id, frames = group
+    def start_bundle(self) -> None:
+        """Starts with no samples."""
+        self._outcomes = Outcomes()
+        self._samples: list[PairedSample] = []
+        self._size = 0
+
+    def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[list[PairedSample] | TaggedOutput]:
+        """Yields the samples of a bucket, a batch at a time, and what is left over."""
+        records = (record for block in group[1] for record in unpack(block))
+        with sorted_on_disk(records) as ordered:
+            yield from self._pair(ordered)
+
+    def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
+        """Yields the samples that are left, and what was counted."""
+        if self._samples:
+            yield GlobalWindows.windowed_value(self._taken())
+        for outcome in self._outcomes.take():
+            yield TaggedOutput("outcomes", GlobalWindows.windowed_value(outcome))
+
+    def _pair(self, ordered: Iterable[tuple[bytes, bytes]]) -> Iterator[list[PairedSample] | TaggedOutput]:
+        """Yields the samples of records that are ordered by sample_id, side (the ground truth first) and place."""
+        current: bytes | None = None
         first: dict[int, EncodedRecord] = {}
-        count = 0
-        for frame in frames:
-            count += 1
-            encoded = EncodedRecord.from_bytes(frame)
-            side = encoded.origin.side
-            if side not in first or encoded.origin < first[side].origin:
-                first[side] = encoded
-        if count > len(first):
-            kept = {encoded.origin for encoded in first.values()}
-            for frame in frames:
-                encoded = EncodedRecord.from_bytes(frame)
-                if encoded.origin not in kept:
-                    yield from self._duplicate(sample_id, encoded, first[encoded.origin.side].origin)
-        truth = first.pop(GROUND_TRUTH, None)
-        if truth is not None:
-            yield PairedSample(sample_id, truth, tuple(first.get(system) for system in range(len(self._names))))
+        for key, encoded in ordered:
+            if key != current:
+                if current is not None:
+                    yield from self._sample(current.decode(), first)
+                current, first = key, {}
+            record = EncodedRecord.from_bytes(encoded)
+            kept = first.setdefault(record.origin.side, record)
+            if kept is not record:
+                message = f"the sample_id stands at {kept.origin.place} already; that record counts, this one does not"
+                yield self._quarantined(record, key.decode(), "duplicate", message)
+        if current is not None:
+            yield from self._sample(current.decode(), first)
+
+    def _sample(self, sample_id: str, records: dict[int, EncodedRecord]) -> Iterator[list[PairedSample] | TaggedOutput]:
+        """Holds the sample of the first records of each side, and yields a batch when there are enough."""
+        truth = records.get(GROUND_TRUTH)
+        if truth is None:
+            message = "no readable ground-truth record has this sample_id; check the ids of both sides"
+            for record in records.values():
+                yield self._quarantined(record, sample_id, "unmatched", message)
             return
-        for encoded in first.values():
-            yield from self._unmatched(sample_id, encoded)
+        sample = PairedSample(sample_id, truth, tuple([records.get(system) for system in range(len(self._names))]))
+        size = sample.size
+        if self._samples and self._size + size > BYTES_PER_BATCH:
+            yield self._taken()
+        self._samples.append(sample)
+        self._size += size
+        if len(self._samples) >= self._batch:
+            yield self._taken()
 
-    def _duplicate(self, sample_id: str, encoded: EncodedRecord, kept: Origin) -> Iterator[TaggedOutput]:
-        side = side_name(encoded.origin.side, self._names)
-        message = f"the sample_id stands at {kept.place} already; that record counts, this one does not"
-        entry = quarantined(encoded, side, sample_id, "pair", "duplicate", message)
-        Observed.duplicate.inc()
-        yield from _aside(encoded.origin.side, entry)
+    def _taken(self) -> list[PairedSample]:
+        samples, self._samples, self._size = self._samples, [], 0
+        return samples
 
-    def _unmatched(self, sample_id: str, encoded: EncodedRecord) -> Iterator[TaggedOutput]:
-        side = side_name(encoded.origin.side, self._names)
-        message = "no readable ground-truth record has this sample_id; check the ids of both sides"
-        entry = quarantined(encoded, side, sample_id, "pair", "unmatched", message)
-        Observed.unmatched.inc()
-        yield from _aside(encoded.origin.side, entry)
-
-
-def _aside(side: int, entry: Quarantined) -> Iterator[TaggedOutput]:
-    yield TaggedOutput("quarantine", (side, entry))
-    yield TaggedOutput("tally", (side, Sums.of({entry.cause: 1})))
+    def _quarantined(self, record: EncodedRecord, sample_id: str, cause: Cause, message: str) -> TaggedOutput:
+        side = record.origin.side
+        self._outcomes.add(side, cause)
+        entry: Quarantined = quarantined(record, side_name(side, self._names), sample_id, "pair", cause, message)
+        return TaggedOutput("quarantine", entry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import apache_beam as beam
@@ -17,58 +17,80 @@ from transforms.io.publication import publish
 from transforms.io.published import Layout, TakenOver
 from transforms.io.staging import StageBundles, StagedFolder
 from transforms.records import Quarantined
-from transforms.sample_schema import sample_schema
-from transforms.score import ScoredSample
+from transforms.sample_schema import SLICE_PREFIX, sample_schema
+from transforms.scored_sample import ScoredSample, sample_table
 
-ROWS_PER_TABLE = 2048
+ROWS_PER_TABLE = 4096
+BYTES_PER_TABLE = 16 << 20
 
 
-def no_samples(figures: Sequence[str]) -> bytes:
+def no_samples(metrics: Sequence[str], slice_columns: Sequence[str]) -> bytes:
     """Returns a Parquet file of samples without rows."""
     sink = pa.BufferOutputStream()
-    pq.write_table(sample_schema(figures).empty_table(), sink)
+    pq.write_table(sample_schema(metrics, slice_columns).empty_table(), sink)
     content: bytes = sink.getvalue().to_pybytes()
     return content
 
 
 class WriteSamples(beam.PTransform):
-    """Writes ScoredSample as Parquet to the staged folder; returns the names of the files."""
+    """Writes lists of ScoredSample as Parquet to the staged folder; returns the names of the files.
 
-    def __init__(self, folder: StagedFolder, names: Sequence[str], figures: Sequence[str]) -> None:
+    names: of the systems. metrics: the per-sample metrics. slice_columns: the columns that the run slices by.
+    """
+
+    def __init__(
+        self, folder: StagedFolder, names: Sequence[str], metrics: Sequence[str], slice_columns: Sequence[str]
+    ) -> None:
         super().__init__()
         self._folder = folder
-        self._names = tuple(names)
-        self._figures = tuple(figures)
+        self._tables = SampleTables(tuple(names), tuple(metrics), tuple(slice_columns))
 
     def expand(self, samples: beam.PCollection) -> beam.PCollection:
         """Gathers rows into tables, and tables into files."""
-        writer = partial(_table_writer, self._figures)
         return (
             samples
-            | "Tables" >> beam.ParDo(RowsToTables(self._names, self._figures))
-            | "WriteParquet" >> beam.ParDo(StageBundles(self._folder, ".parquet", writer)).with_output_types(str)
+            | "Tables" >> beam.ParDo(RowsToTables(self._tables))
+            | "WriteParquet"
+            >> beam.ParDo(StageBundles(self._folder, ".parquet", self._tables.writer)).with_output_types(str)
         )
 
 
-def _table_writer(figures: tuple[str, ...], stream: BinaryIO) -> Any:
-    return pq.ParquetWriter(stream, sample_schema(figures), compression="zstd")
+@dataclass(frozen=True)
+class SampleTables:
+    """Makes Arrow tables of scored samples; see WriteSamples and sample_schema."""
+
+    names: tuple[str, ...]
+    metrics: tuple[str, ...]
+    slice_columns: tuple[str, ...]
+
+    def writer(self, stream: BinaryIO) -> Any:
+        """Returns what writes tables to a Parquet file."""
+        repeated = ["system", "status", "prediction_status", "coverage"]
+        repeated += [f"{SLICE_PREFIX}{name}" for name in self.slice_columns]
+        schema = sample_schema(self.metrics, self.slice_columns)
+        return pq.ParquetWriter(stream, schema, compression="zstd", use_dictionary=repeated)
+
+    def table(self, rows: Sequence[ScoredSample]) -> Any:
+        """Returns the table of some samples."""
+        return sample_table(rows, self.names, self.metrics, self.slice_columns)
 
 
 class RowsToTables(beam.DoFn):
-    """Turns rows of a bundle into Arrow tables, column by column."""
+    """Turns the rows of a bundle into Arrow tables of at most ROWS_PER_TABLE and a batch, or BYTES_PER_TABLE."""
 
-    def __init__(self, names: tuple[str, ...], figures: tuple[str, ...]) -> None:
-        self._names = names
-        self._figures = figures
+    def __init__(self, tables: SampleTables) -> None:
+        self._tables = tables
 
     def start_bundle(self) -> None:
         """Starts with no rows."""
         self._rows: list[ScoredSample] = []
+        self._bytes = 0
 
-    def process(self, sample: ScoredSample) -> Iterator[Any]:
-        """Keeps a row, and yields a table when enough have come together."""
-        self._rows.append(sample)
-        if len(self._rows) >= ROWS_PER_TABLE:
+    def process(self, samples: list[ScoredSample]) -> Iterator[Any]:
+        """Keeps rows, and yields a table when enough have come together."""
+        self._rows += samples
+        self._bytes += sum(len(sample.details) for sample in samples)
+        if len(self._rows) >= ROWS_PER_TABLE or self._bytes >= BYTES_PER_TABLE:
             yield self._table()
 
     def finish_bundle(self) -> Iterator[WindowedValue]:
@@ -77,16 +99,8 @@ class RowsToTables(beam.DoFn):
             yield GlobalWindows.windowed_value(self._table())
 
     def _table(self) -> Any:
-        rows, self._rows = self._rows, []
-        columns: list[Any] = [
-            [row.sample_id for row in rows],
-            [self._names[row.system] for row in rows],
-            [row.status for row in rows],
-        ]
-        columns += [[row.figures.get(name) for row in rows] for name in self._figures]
-        columns.append([row.details.decode() for row in rows])
-        schema = sample_schema(self._figures)
-        return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)
+        rows, self._rows, self._bytes = self._rows, [], 0
+        return self._tables.table(rows)
 
 
 class WriteQuarantine(beam.PTransform):

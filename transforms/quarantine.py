@@ -34,14 +34,14 @@ class CountCauses(beam.PTransform):
         """Counts by cause."""
         return (
             entries
-            | "ByCause" >> beam.Map(_keyed).with_output_types(tuple[str, CauseCount])
+            | "ByCause" >> beam.Map(_keyed).with_output_types(tuple[tuple[str, str, str], CauseCount])
             | "Count" >> beam.CombinePerKey(_merge_all)
             | "Counts" >> beam.Values()
         )
 
 
-def _keyed(entry: Quarantined) -> tuple[str, CauseCount]:
-    return f"{entry.side}\n{entry.stage}\n{entry.cause}", CauseCount(1, entry)
+def _keyed(entry: Quarantined) -> tuple[tuple[str, str, str], CauseCount]:
+    return (entry.side, entry.stage, entry.cause), CauseCount(1, entry)
 
 
 def _merge_all(counts: Iterable[CauseCount]) -> CauseCount:

@@ -1,4 +1,4 @@
-"""Reads both sides into `(sample_id, encoded record)`, in parallel, and puts aside what cannot be read."""
+"""Reads both sides into blocks of encoded records, in parallel, and quarantines what cannot be read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import Any
 import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
+from apache_beam.transforms.window import GlobalWindows
+from apache_beam.utils.windowed_value import WindowedValue
 
 from metrics.common.errors import explain
-from metrics.statistics.sums import Sums
-from transforms.counters import PROGRESS, Observed
+from transforms.blocks import HeldRecords, bucket_count
+from transforms.counters import Outcomes
 from transforms.io import json_depth as depth
 from transforms.io import restriction
 from transforms.io.files import Part, SourceFile, part_size, split_file
@@ -50,7 +52,7 @@ class SideColumns:
 
     wanted: the columns that matter; of a Parquet file no others are read. None: all of them.
     structured: those whose values are never plain text, so that a Parquet file may hold them as JSON.
-    counted: those of which the tally tells, under the name that `presence` gives, whether any record has a value.
+    counted: those of which the outcomes tell, under the name of `presence`, whether any record has a value.
     """
 
     wanted: frozenset[str] | None
@@ -59,7 +61,7 @@ class SideColumns:
 
 
 def presence(column: str) -> str:
-    """Returns the name in the tally that stands for parts of files in which a record has a value in `column`."""
+    """Returns the name among the outcomes of one bundle in which a record has a value in `column`."""
     return f"column {column}"
 
 
@@ -70,10 +72,10 @@ class _KeyOnly(msgspec.Struct):
 class ReadRecords(beam.PTransform):
     """Reads files of either side.
 
-    Input: nothing (a pipeline). Output, by tag: `records`, pairs (sample_id, encoded record); `quarantine`, pairs
-    (side, Quarantined); `tally`, pairs (side, Sums) that count what was read and what was rejected.
+    Input: nothing (a pipeline). Output, by tag: `records`, pairs (bucket, block), see transforms.blocks; `quarantine`,
+    Quarantined; `outcomes`, pairs (side, Sums) that count what was read and what was rejected.
 
-    bundle_bytes: a bundle that has given as much defers the rest; None: it reads on to the end.
+    bundle_bytes: a bundle that has read as much defers the rest; None: it reads on to the end.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class ReadRecords(beam.PTransform):
     ) -> None:
         super().__init__()
         self._files = list(files)
-        self._read = ReadPart(list(names), columns, limits, bundle_bytes)
+        self._read = ReadPart(list(names), columns, limits, bundle_bytes, bucket_count(files))
 
     def expand(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Splits the files, spreads the parts over the workers, reads them."""
@@ -101,8 +103,8 @@ class ReadRecords(beam.PTransform):
             | "Spread" >> beam.Reshuffle()
             | "ReadParts"
             >> beam.ParDo(self._read)
-            .with_output_types(tuple[str, bytes])
-            .with_outputs("quarantine", "tally", main="records")
+            .with_output_types(tuple[int, bytes])
+            .with_outputs("quarantine", "outcomes", main="records")
         )
 
 
@@ -116,44 +118,47 @@ def side_name(side: int, names: Sequence[str]) -> str:
     return "ground_truth" if side == GROUND_TRUTH else names[side]
 
 
-@dataclass(slots=True)
-class _Count:
-    absent: set[str]
-    read: int = 0
-    rejected: int = 0
-
-
 class ReadPart(beam.DoFn):
-    """Reads one part of a file; see ReadRecords for what it gives."""
+    """Reads one part of a file; see ReadRecords for what it yields.
+
+    Records are held until their blocks are large enough, across the parts of a bundle, which may be small files.
+    """
 
     def __init__(
-        self, names: list[str], columns: dict[int, SideColumns], limits: Limits, bundle_bytes: int | None = None
+        self,
+        names: list[str],
+        columns: dict[int, SideColumns],
+        limits: Limits,
+        bundle_bytes: int | None = None,
+        buckets: int = 1,
     ) -> None:
         self._names = names
         self._columns = columns
         self._limits = limits
         self._bundle_bytes = bundle_bytes
+        self._buckets = buckets
 
     def start_bundle(self) -> None:
-        """Starts with nothing given."""
+        """Starts with nothing read."""
         self._given_bytes = 0
+        self._held = HeldRecords(self._buckets)
+        self._outcomes = Outcomes()
+        self._absent = {side: set(columns.counted) for side, columns in self._columns.items()}
         self._column_readers: dict[tuple[str, ...], ColumnsReader] = {}
 
-    def process(self, part: Part, tracker: Any = UNREAD) -> Iterator[tuple[str, bytes] | TaggedOutput]:
-        """Yields the records of `part`, what was rejected of it, and a tally, until the bundle has given enough."""
+    def process(self, part: Part, tracker: Any = UNREAD) -> Iterator[tuple[int, bytes] | TaggedOutput]:
+        """Yields the blocks of `part` that are large enough, and what was rejected, until the bundle has enough."""
         if self._is_full():
             tracker.defer_remainder()
             return
         unread = tracker.current_restriction()
-        side = part.file.side
-        count = _Count(absent=set(self._columns[side].counted))
         found = restriction.KEPT_READERS.take(unread) or restriction.BlockReader(self._blocks(part, unread))
         name, reached = uuid.uuid4().hex, unread.start
         for block in found:
             if not tracker.try_claim(restriction.Claim(block.place, name)):
                 found.put_back(block)
                 break
-            yield from self._give(side, block.records, count)
+            yield from self._hold(part.file.side, block.records)
             reached = block.place
             if self._is_full():
                 tracker.defer_remainder()
@@ -164,39 +169,46 @@ class ReadPart(beam.DoFn):
             restriction.KEPT_READERS.keep(replace(unread, start=reached, reader=name), found)
         else:
             found.close()
-        Observed.read.inc(count.read)
-        Observed.rejected.inc(count.rejected)
-        present = {presence(name): 1.0 for name in self._columns[side].counted if name not in count.absent}
-        yield TaggedOutput("tally", (side, Sums.of({"read": count.read, "rejected": count.rejected, **present})))
+
+    def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
+        """Yields the blocks that are left, and what was counted."""
+        for block in self._held.flush():
+            yield GlobalWindows.windowed_value(block)
+        for outcome in self._outcomes.take():
+            yield TaggedOutput("outcomes", GlobalWindows.windowed_value(outcome))
 
     def _is_full(self) -> bool:
         return self._bundle_bytes is not None and self._given_bytes >= self._bundle_bytes
 
-    def _give(
-        self, side: int, found: Iterable[tuple[str, bytes] | Quarantined], count: _Count
-    ) -> Iterator[tuple[str, bytes] | TaggedOutput]:
-        for record in found:
-            count.read += 1
-            PROGRESS.records_read += 1
-            PROGRESS.note()
+    def _hold(
+        self, side: int, records: Iterable[tuple[str, EncodedRecord] | Quarantined]
+    ) -> Iterator[tuple[int, bytes] | TaggedOutput]:
+        absent = self._absent[side]
+        read = rejected = 0
+        for record in records:
+            read += 1
             if isinstance(record, Quarantined):
-                count.rejected += 1
-                yield TaggedOutput("quarantine", (side, record))
-            else:
-                PROGRESS.truths_read += side == GROUND_TRUTH
-                self._given_bytes += len(record[1])
-                if count.absent:
-                    self._look_for(count.absent, record[1])
-                yield record
+                rejected += 1
+                yield TaggedOutput("quarantine", record)
+                continue
+            if absent:
+                self._look_for(side, absent, record[1])
+            encoded = record[1].to_bytes()
+            self._given_bytes += len(encoded)
+            yield from self._held.add(record[0], encoded)
+        self._outcomes.add(side, "read", read)
+        self._outcomes.add(side, "rejected", rejected)
 
-    def _look_for(self, absent: set[str], frame: bytes) -> None:
+    def _look_for(self, side: int, absent: set[str], record: EncodedRecord) -> None:
         """Removes from `absent` the columns in which a record has a value."""
         names = tuple(sorted(absent))
         if names not in self._column_readers:
             self._column_readers[names] = ColumnsReader(names)
         with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            values = self._column_readers[names].read(EncodedRecord.from_bytes(frame))
-            absent.difference_update(name for name, value in zip(names, values, strict=True) if value is not None)
+            for name, value in zip(names, self._column_readers[names].read(record), strict=True):
+                if value is not None:
+                    absent.remove(name)
+                    self._outcomes.add(side, presence(name))
 
     def _blocks(self, part: Part, unread: restriction.Unread) -> Generator[restriction.Block, None, None]:
         """Yields what becomes of the records of a part, block by block; a block without records tells of progress."""
@@ -207,7 +219,7 @@ class ReadPart(beam.DoFn):
             reader = RowReader(part, columns.wanted, columns.structured, limits, unread)
         else:
             reader = LineReader(part, self._limits.record_bytes, unread)
-        records: list[tuple[str, bytes] | Quarantined] = []
+        records: list[tuple[str, EncodedRecord] | Quarantined] = []
         size = 0
         for found in reader:
             if isinstance(found, Line):
@@ -222,9 +234,9 @@ class ReadPart(beam.DoFn):
         if records:
             yield restriction.Block(records, reader.place)
 
-    def _line(self, file: SourceFile, line: Line) -> tuple[str, bytes] | Quarantined:
+    def _line(self, file: SourceFile, line: Line) -> tuple[str, EncodedRecord] | Quarantined:
         origin = Origin(file.side, file.number, line.position, line.line, file.path)
-        encoded = EncodedRecord(origin, JSON, line.text)
+        encoded = EncodedRecord.of(origin, JSON, line.text)
         if line.length > self._limits.record_bytes:
             return self._too_large(encoded, line.length)
         if depth.deeper_than(line.text, self._limits.depth):
@@ -237,10 +249,9 @@ class ReadPart(beam.DoFn):
             return self._rejected(encoded, "unreadable", _about_json(line.text, error))
         return self._keyed(encoded, sample_id)
 
-    def _row(self, file: SourceFile, row: Row) -> tuple[str, bytes] | Quarantined:
-        encoded = EncodedRecord(
-            Origin(file.side, file.number, row.number, row.number + 1, file.path), MSGPACK, row.payload
-        )
+    def _row(self, file: SourceFile, row: Row) -> tuple[str, EncodedRecord] | Quarantined:
+        origin = Origin(file.side, file.number, row.number, row.number + 1, file.path)
+        encoded = EncodedRecord.of(origin, MSGPACK, row.payload)
         if row.error is not None:
             sample_id = row.sample_id if isinstance(row.sample_id, str) else None
             return self._rejected(encoded, row.cause, row.error, sample_id)
@@ -251,11 +262,11 @@ class ReadPart(beam.DoFn):
             return self._too_large(encoded, len(row.payload))
         return self._keyed(encoded, row.sample_id)
 
-    def _keyed(self, encoded: EncodedRecord, sample_id: str) -> tuple[str, bytes] | Quarantined:
+    def _keyed(self, encoded: EncodedRecord, sample_id: str) -> tuple[str, EncodedRecord] | Quarantined:
         if not 0 < len(sample_id) <= MAX_SAMPLE_ID_LENGTH:
             message = f"sample_id must have 1 to {MAX_SAMPLE_ID_LENGTH} characters, not {len(sample_id)}"
             return self._rejected(encoded, "no_sample_id", message)
-        return sample_id, encoded.to_bytes()
+        return sample_id, encoded
 
     def _too_large(self, encoded: EncodedRecord, size: int) -> Quarantined:
         limit = self._limits.record_bytes

@@ -1,14 +1,13 @@
 """What travels between the stages: encoded records, quarantined records, errors.
 
-A record travels as `(sample_id, bytes)`. The bytes hold where the record comes from and its text, undecoded:
-it is decoded once, where it is scored.
+A record travels encoded: bytes that hold where the record comes from and its text, undecoded. It is decoded once, where
+it is scored.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -23,12 +22,12 @@ Encoding = Literal[0, 1]
 JSON: Encoding = 0
 MSGPACK: Encoding = 1
 
-_HEADER = struct.Struct("<BiIQQH")
+_HEADER = struct.Struct(">IIQQQBH")
+"""Side + 1, file and position come first, the highest byte first: bytes of records compare as their origins do."""
+
 _T = TypeVar("_T")
 
 COMPRESSED_FROM = 1 << 16
-_COMPRESSED = 2
-
 TEXT_KEPT = 2000
 """How many characters of a bad record the quarantine keeps."""
 
@@ -65,46 +64,57 @@ class Origin(msgspec.Struct, frozen=True, order=True):
 
 
 class EncodedRecord(msgspec.Struct, frozen=True):
-    """One record with its origin; `payload` is the record's text in `encoding`."""
+    """One record with its origin.
+
+    encoding: that of the record's text. stored: the text, compressed where it is long: a small file can hold thousands
+    of long records that are nearly the same. size: the bytes of the text before that.
+    """
 
     origin: Origin
     encoding: Encoding
-    payload: bytes
-
-    def to_bytes(self) -> bytes:
-        """Returns the frame as bytes, which order as nothing in particular; a long payload is compressed.
-
-        A small file can hold thousands of long records that are nearly the same; what a runner holds of them is small.
-        """
-        origin, encoding, payload = self.origin, int(self.encoding), self.payload
-        if len(payload) >= COMPRESSED_FROM:
-            encoding, payload = encoding | _COMPRESSED, zstd.compress(payload, level=1)
-        path = origin.path.encode("utf-8", "surrogateescape")
-        header = _HEADER.pack(encoding, origin.side, origin.file, origin.position, origin.line, len(path))
-        return header + path + payload
+    stored: bytes
+    size: int
 
     @classmethod
-    def from_bytes(cls, frame: bytes) -> EncodedRecord:
+    def of(cls, origin: Origin, encoding: Encoding, payload: bytes) -> EncodedRecord:
+        """Returns the record with the text `payload`."""
+        size = len(payload)
+        return cls(origin, encoding, payload if size < COMPRESSED_FROM else zstd.compress(payload, level=1), size)
+
+    @property
+    def payload(self) -> bytes:
+        """The record's text."""
+        return self.stored if self.size < COMPRESSED_FROM else zstd.decompress(self.stored)
+
+    def to_bytes(self) -> bytes:
+        """Returns the record as bytes; those of two records compare as their origins do."""
+        side, file, position, line, name = (
+            self.origin.side, self.origin.file, self.origin.position, self.origin.line, self.origin.path,
+        )  # fmt: skip
+        path = name.encode("utf-8", "surrogateescape")
+        return _HEADER.pack(side + 1, file, position, line, self.size, self.encoding, len(path)) + path + self.stored
+
+    @classmethod
+    def from_bytes(cls, encoded: bytes) -> EncodedRecord:
         """Returns the record that `to_bytes` encoded."""
-        encoding, side, file, position, line, length = _HEADER.unpack_from(frame)
-        start = _HEADER.size
-        path = frame[start : start + length].decode("utf-8", "surrogateescape")
-        payload = frame[start + length :]
-        if encoding & _COMPRESSED:
-            encoding, payload = encoding ^ _COMPRESSED, zstd.decompress(payload)
-        return cls(Origin(side, file, position, line, path), encoding, payload)
+        side, file, position, line, size, encoding, length = _HEADER.unpack_from(encoded)
+        start = _HEADER.size + length
+        path = encoded[_HEADER.size : start].decode("utf-8", "surrogateescape")
+        return cls(Origin(side - 1, file, position, line, path), encoding, encoded[start:], size)
 
     def decode(self, kind: type[_T]) -> _T:
-        """Returns the payload as a record of type `kind`.
+        """Returns the record as one of type `kind`.
 
         Raises msgspec.ValidationError or msgspec.DecodeError where it is none, RecursionError where it is too deep.
         """
         decode = msgspec.msgpack.decode if self.encoding == MSGPACK else msgspec.json.decode
-        with no_collection() if len(self.payload) >= COMPRESSED_FROM else nullcontext():
+        if self.size < COMPRESSED_FROM:
+            return decode(self.stored, type=kind)
+        with no_collection():
             return decode(self.payload, type=kind)
 
     def text(self) -> str:
-        """Returns the beginning of the payload as JSON text, for a person."""
+        """Returns the beginning of the record as JSON text, for a person."""
         payload = self.payload
         if self.encoding == MSGPACK:
             with no_collection():

@@ -1,99 +1,165 @@
-"""From a scored sample to what it adds to the corpus and to each slice that it belongs to."""
+"""From scored samples to the sums of the corpus and of each slice, added up for a bundle."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
+import msgspec
+from apache_beam.coders import registry
+from apache_beam.transforms.window import GlobalWindows
+from apache_beam.utils.windowed_value import WindowedValue
 
-from metrics.statistics.bootstrap import Bootstrap
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from transforms.blas import one_blas_thread
+from transforms.combine import SliceTotals
+from transforms.hashes import sample_fingerprint
 from transforms.records import InputProblem
-from transforms.score import ScoredSample
-from transforms.slice_labels import slice_labels
+from transforms.scored_sample import ScoredSample
+from transforms.slice_labels import ALL_SAMPLES, Slice
 
 MAX_SLICES = 10_000
-
-
-class Contribution(NamedTuple):
-    """What one sample adds: its bootstrap unit, the statistics, and the counts of the coverage."""
-
-    unit_hash: int
-    statistics: dict[str, float]
-    coverage: dict[str, int]
+BYTES_HELD = 64 << 20
 
 
 class SliceKey(NamedTuple):
-    """A system, and a slice of the samples; the empty label stands for all samples."""
+    """A system, and a slice of the samples."""
 
     system: int
-    label: str
+    slice: Slice = ALL_SAMPLES
 
-    def encode(self) -> str:
-        """Returns the key as text, the form in which it is shuffled."""
-        return f"{self.system}:{self.label}"
-
-    @classmethod
-    def decode(cls, text: str) -> SliceKey:
-        """Returns the key that `encode` gave the text for."""
-        system, _, label = text.partition(":")
-        return cls(int(system), label)
+    @property
+    def label(self) -> str:
+        """The label of the slice; that of all samples is empty."""
+        return self.slice.label
 
 
-class SliceSamples(beam.PTransform):
-    """Fans scored samples out to the corpus and to their slices.
+class SliceKeyCoder(beam.coders.Coder):
+    """Writes a SliceKey as MessagePack: equal keys have equal bytes."""
 
-    slices: the columns of each slice in the order of `columns`, as indexes into a sample's `columns`.
-    most: how many slices a run may have; more raise InputProblem, here or in `CheckSliceCount`.
+    def encode(self, value: SliceKey) -> bytes:
+        """Returns the bytes of a key."""
+        return msgspec.msgpack.encode(value)
 
-    Input: ScoredSample. Output: pairs (encoded SliceKey, Contribution).
+    def decode(self, encoded: bytes) -> SliceKey:
+        """Returns the key of these bytes."""
+        return msgspec.msgpack.decode(encoded, type=SliceKey)
+
+    def is_deterministic(self) -> bool:
+        """Tells that keys can be grouped by their bytes."""
+        return True
+
+    def to_type_hint(self) -> type[SliceKey]:
+        """Returns what it writes."""
+        return SliceKey
+
+
+registry.register_coder(SliceKey, SliceKeyCoder)
+
+
+class PartialSums:
+    """The totals of each slice that a bundle has seen.
+
+    columns: the columns that the run slices by. most: how many slices a run may have; more raise InputProblem, here or
+    in CheckSliceCount.
     """
 
-    def __init__(
-        self, columns: Sequence[str], slices: Sequence[Sequence[int]], bootstrap: Bootstrap, most: int = MAX_SLICES
-    ) -> None:
-        super().__init__()
-        self._columns = tuple(columns)
-        self._slices = tuple(tuple(each) for each in slices)
-        self._bootstrap = bootstrap
-        self._most = most
-
-    def expand(self, samples: beam.PCollection) -> beam.PCollection:
-        """Yields one contribution for each slice of each sample."""
-        fan_out = FanOut(self._columns, self._slices, self._bootstrap, self._most)
-        return samples | "FanOut" >> beam.ParDo(fan_out).with_output_types(tuple[str, Contribution])
-
-
-class FanOut(beam.DoFn):
-    """Yields one contribution for each slice of each sample; see SliceSamples."""
-
-    def __init__(
-        self, columns: Sequence[str], slices: Sequence[Sequence[int]], bootstrap: Bootstrap, most: int
-    ) -> None:
+    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int) -> None:
         self._columns = columns
-        self._slices = slices
         self._bootstrap = bootstrap
         self._most = most
-        self._seen: set[str] = set()
+        self._seen: set[Slice] = set()
+        self._totals: dict[SliceKey, SliceTotals] = {}
 
-    def process(self, sample: ScoredSample) -> Iterator[tuple[str, Contribution]]:
-        """Yields the contributions of a sample."""
-        contribution = Contribution(self._bootstrap.unit_hash(sample.unit), sample.statistics, sample.coverage)
-        yield SliceKey(sample.system, "").encode(), contribution
-        for label in slice_labels(self._columns, self._slices, sample.columns):
-            if label not in self._seen:
-                self._see(label)
-            yield SliceKey(sample.system, label).encode(), contribution
+    def add(
+        self,
+        system: int,
+        slices: Sequence[Slice],
+        unit: str,
+        statistics: Mapping[str, float],
+        coverage: Mapping[str, int],
+    ) -> None:
+        """Adds a sample to all samples of its system, and to its slices."""
+        unit_hash = self._bootstrap.unit_hash(unit)
+        self.of(system).add(unit_hash, statistics, coverage)
+        for each in slices:
+            self.of(system, each).add(unit_hash, statistics, coverage)
 
-    def _see(self, label: str) -> None:
-        """Counts the labels that this worker has seen, so that too many end the run before they fill its memory."""
-        self._seen.add(label)
-        if len(self._seen) > self._most:
+    def of(self, system: int, each: Slice = ALL_SAMPLES) -> SliceTotals:
+        """Returns the totals of a slice, to be added to."""
+        key = SliceKey(system, each)
+        totals = self._totals.get(key)
+        if totals is None:
+            self._see(each)
+            totals = self._totals[key] = SliceTotals(BootstrapSums(self._bootstrap))
+        return totals
+
+    def take(self, limit: int = 0) -> Iterator[tuple[SliceKey, SliceTotals]]:
+        """Yields the totals where they take more than `limit` bytes, and starts anew."""
+        if limit and sum(totals.sums.size for totals in self._totals.values()) <= limit:
+            return
+        totals, self._totals = self._totals, {}
+        yield from totals.items()
+
+    def _see(self, each: Slice) -> None:
+        """Counts the slices that this worker has seen, so that too many end the run before they fill its memory."""
+        self._seen.add(each)
+        # All samples are one of them.
+        if len(self._seen) > self._most + 1:
             raise too_many_slices(self._columns, self._most)
 
 
+class SliceSamples(beam.PTransform):
+    """Adds scored samples up for all samples and for each slice.
+
+    Input: lists of ScoredSample. Output: pairs (SliceKey, SliceTotals), one for each slice and bundle, or more where
+    they would take more than BYTES_HELD.
+    """
+
+    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int = MAX_SLICES) -> None:
+        super().__init__()
+        self._sum = SumSlices(tuple(columns), bootstrap, most)
+
+    def expand(self, samples: beam.PCollection) -> beam.PCollection:
+        """Adds up bundle by bundle."""
+        return samples | "SumSlices" >> beam.ParDo(self._sum).with_output_types(tuple[SliceKey, SliceTotals])
+
+
+class SumSlices(beam.DoFn):
+    """Adds up the samples of a bundle; see SliceSamples."""
+
+    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int) -> None:
+        self._columns = columns
+        self._bootstrap = bootstrap
+        self._most = most
+
+    def setup(self) -> None:
+        """Prepares the worker."""
+        one_blas_thread()
+        self._sums = PartialSums(self._columns, self._bootstrap, self._most)
+
+    def start_bundle(self) -> None:
+        """Forgets what a bundle that failed has left."""
+        for _ in self._sums.take():
+            pass
+
+    def process(self, samples: list[ScoredSample]) -> Iterator[tuple[SliceKey, SliceTotals]]:
+        """Adds a batch, and yields the totals where they have become large."""
+        for sample in samples:
+            self._sums.add(sample.system, sample.slices, sample.unit, sample.statistics or {}, sample.coverage)
+            if sample.system == 0:
+                self._sums.of(0).fingerprint += sample_fingerprint(sample.sample_id, sample.truth_hash)
+        yield from self._sums.take(BYTES_HELD)
+
+    def finish_bundle(self) -> Iterator[WindowedValue]:
+        """Yields the totals."""
+        for totals in self._sums.take():
+            yield GlobalWindows.windowed_value(totals)
+
+
 class CheckSliceCount(beam.PTransform):
-    """Passes on pairs (encoded SliceKey, anything), one for each slice, once it is known that they are not too many.
+    """Passes on pairs (SliceKey, anything), one for each slice, once it is known that they are not too many.
 
     Raises InputProblem where one system has more than `most` slices.
     """
@@ -107,7 +173,7 @@ class CheckSliceCount(beam.PTransform):
         """Counts, checks, and then lets all through."""
         counts = (
             totals
-            | "Systems" >> beam.Map(_system_of_slice)
+            | "Systems" >> beam.Map(_system_of_slice).with_output_types(int)
             | "Count" >> beam.combiners.Count.PerElement()
             | "Check" >> beam.Map(self._checked)
         )
@@ -120,8 +186,8 @@ class CheckSliceCount(beam.PTransform):
         return counted[1]
 
 
-def _system_of_slice(item: tuple[str, Any]) -> int:
-    return SliceKey.decode(item[0]).system
+def _system_of_slice(item: tuple[SliceKey, Any]) -> int:
+    return item[0].system
 
 
 def _pass_on(item: Any, checked: Sequence[int]) -> Any:

@@ -1,4 +1,4 @@
-"""The labels of the slices that a sample belongs to.
+"""The slices that a sample belongs to, and their labels.
 
 A slice is named by a label: `column=value`, or `first=x,second=y` where columns are crossed. So that no two slices
 share a label, a comma or a backslash that belongs to a column or a value has a backslash before it, and so has an
@@ -12,12 +12,54 @@ import itertools
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import msgspec
 
 MAX_LABEL_LENGTH = 200
 MAX_SLICES_PER_SAMPLE = 1_000
+
+
+class Slice(NamedTuple):
+    """A slice of the samples: those that have these values, as text, in these columns; without columns, all samples."""
+
+    columns: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The name of the slice; that of all samples is empty."""
+        return ",".join(
+            f"{_escaped(column, ',=')}={_escaped(value, ',')}"
+            for column, value in zip(self.columns, self.values, strict=True)
+        )
+
+
+ALL_SAMPLES = Slice()
+
+
+@dataclass(frozen=True, slots=True)
+class Slicing:
+    """How a run slices.
+
+    columns: the columns that any slice needs. slices: the columns of each slice, as indexes into `columns`. most: how
+    many slices a sample may belong to.
+    """
+
+    columns: tuple[str, ...] = ()
+    slices: tuple[tuple[int, ...], ...] = ()
+    most: int = MAX_SLICES_PER_SAMPLE
+
+    def of(self, values: Sequence[Any]) -> tuple[Slice, ...]:
+        """Returns the slices of a sample with these values of the columns, each once, without that of all samples.
+
+        Raises ValueError where there are too many.
+        """
+        if not self.slices:
+            return ()
+        check_slice_count(self.columns, self.slices, values, self.most)
+        return slices_of(self.columns, self.slices, values)
 
 
 def slice_count(slices: Sequence[Sequence[int]], values: Sequence[Any]) -> int:
@@ -42,24 +84,27 @@ def check_slice_count(
         )
 
 
-def slice_labels(columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any] | None) -> list[str]:
-    """Returns the labels of the slices that a sample with these column values belongs to, each once.
+def slices_of(
+    columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any] | None
+) -> tuple[Slice, ...]:
+    """Returns the slices that a sample with these column values belongs to, each once.
 
-    A slice of one column is labelled `column=value`, a crossed one `first=x,second=y`; see above for commas and
-    backslashes in them. A list puts the sample
-    into the slice of each of its members, an empty list into none; a column that is absent or null has the value
-    `null`. No values at all (a ground truth that could not be read): no slices.
+    A list puts the sample into the slice of each of its members, an empty list into none; a column that is absent or
+    null has the value `null`. No values at all (a ground truth that could not be read): no slices.
     """
     if values is None:
-        return []
-    labels: dict[str, None] = {}
+        return ()
+    found: dict[Slice, None] = {}
     for slice_columns in slices:
-        choices = [
-            [f"{_escaped(columns[column], ',=')}={_escaped(value, ',')}" for value in _members(values[column])]
-            for column in slice_columns
-        ]
-        labels.update(dict.fromkeys(",".join(parts) for parts in itertools.product(*choices)))
-    return list(labels)
+        names = tuple(columns[column] for column in slice_columns)
+        members = [_members(values[column]) for column in slice_columns]
+        found.update(dict.fromkeys(Slice(names, each) for each in itertools.product(*members)))
+    return tuple(found)
+
+
+def slice_labels(columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any] | None) -> list[str]:
+    """Returns the labels of `slices_of`."""
+    return [each.label for each in slices_of(columns, slices, values)]
 
 
 def _escaped(text: str, special: str) -> str:

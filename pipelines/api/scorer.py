@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,8 +19,15 @@ from metrics.statistics.intervals import intervals
 from metrics.statistics.measured import measure
 from pipelines.api.records import json_records
 from pipelines.api.workers import score_in_processes
-from transforms.sample_schema import sample_schema
-from transforms.slice_labels import MAX_SLICES_PER_SAMPLE, check_slice_count, cluster_unit, slice_labels
+from transforms.scored_sample import (
+    DecodedSample,
+    ScoredSample,
+    hash_of,
+    sample_table,
+    status_counts,
+    unreadable_truth,
+)
+from transforms.slice_labels import Slicing, cluster_unit
 
 SYSTEM = "predictions"
 
@@ -78,6 +85,11 @@ class Plan:
     confidence: float = 0.95
     processes: int = 1
 
+    def slicing(self) -> Slicing:
+        """Returns how to slice."""
+        columns = tuple(dict.fromkeys(column for each in self.slices for column in each))
+        return Slicing(columns, tuple(tuple(columns.index(column) for column in each) for each in self.slices))
+
 
 class Totals:
     """What has been scored so far: sums with replicates for each slice, counts, and a row for each sample."""
@@ -87,18 +99,19 @@ class Totals:
         self.sums: dict[str, BootstrapSums] = {}
         self.samples: Counter[str] = Counter()
         self.coverage: Counter[str] = Counter()
-        self.rows: list[tuple[str, str, Mapping[str, float | None], bytes]] = []
+        self.rows: list[ScoredSample] = []
         self.rejected: list[Rejected] = []
         self.ids: set[str] = set()
 
-    def add(self, labels: Sequence[str], unit: str, outcome: Outcome) -> None:
-        """Adds an outcome to all samples and to the slices `labels`."""
-        unit_hash = self.bootstrap.unit_hash(unit)
-        for label in ("", *labels):
+    def add(self, sample: ScoredSample) -> None:
+        """Adds a sample to all samples and to its slices."""
+        self.rows.append(sample)
+        unit_hash = self.bootstrap.unit_hash(sample.unit)
+        for label in ("", *(each.label for each in sample.slices)):
             self.samples[label] += 1
             sums = self.sums.setdefault(label, BootstrapSums(self.bootstrap))
-            if outcome.score is not None and outcome.score.statistics:
-                sums.add(unit_hash, outcome.score.statistics)
+            if sample.statistics:
+                sums.add(unit_hash, sample.statistics)
 
     def merge(self, other: Totals) -> None:
         """Adds what `other` has scored; raises ValueError where both scored a sample of the same id."""
@@ -112,14 +125,6 @@ class Totals:
         self.rows += other.rows
         self.rejected += other.rejected
         self.ids |= other.ids
-
-
-@dataclass(frozen=True)
-class _Job:
-    pair: Pair[Any, Any]
-    labels: Sequence[str]
-    unit: str
-    has_prediction: bool
 
 
 class _Key(msgspec.Struct):
@@ -136,17 +141,17 @@ def score_records(plan: Plan, totals: Totals, truths: Any, predictions: Any) -> 
         "ground_truth": _by_id(totals, "ground_truth", json_records(truths, _structured(kind.truth_type))),
         "predictions": _by_id(totals, "predictions", json_records(predictions, _structured(kind.prediction_type))),
     }
-    jobs = list(_jobs(plan, totals, read["ground_truth"], read["predictions"]))
+    samples = list(_decoded(plan, totals, read["ground_truth"], read["predictions"]))
     for sample_id in (each for each in read["predictions"] if each not in read["ground_truth"]):
         totals.coverage["predictions.unmatched"] += 1
         totals.rejected.append(Rejected("predictions", sample_id, "no ground-truth record has this sample_id"))
-    pairs = [job.pair for job in jobs]
+    pairs = [sample.pair for sample in samples]
     if plan.processes > 1:
         outcomes = score_in_processes(plan.benchmark, pairs, plan.missing, plan.processes)
     else:
         outcomes = score_pairs(plan.benchmark, pairs, plan.missing)
-    for job, outcome in zip(jobs, outcomes, strict=True):
-        _settle(totals, job, outcome)
+    for sample, outcome in zip(samples, outcomes, strict=True):
+        _settle(totals, sample, outcome)
 
 
 def _structured(kind: type[msgspec.Struct]) -> frozenset[str]:
@@ -172,18 +177,19 @@ def _by_id(totals: Totals, side: Side, records: Iterator[bytes]) -> dict[str, by
     return found
 
 
-def _jobs(plan: Plan, totals: Totals, truths: Mapping[str, bytes], predictions: Mapping[str, bytes]) -> Iterator[_Job]:
-    """Yields the pairs that can be decoded, and counts the others."""
-    columns = tuple(dict.fromkeys(column for each in plan.slices for column in each))
-    indexes = [[columns.index(column) for column in each] for each in plan.slices]
+def _decoded(
+    plan: Plan, totals: Totals, truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
+) -> Iterator[DecodedSample]:
+    """Yields the samples that can be decoded, and counts the others."""
+    slicing = plan.slicing()
     for sample_id, record in truths.items():
         totals.ids.add(sample_id)
         prediction = predictions.get(sample_id)
         try:
             truth = msgspec.json.decode(record, type=plan.benchmark.truth_type)
-            cells = msgspec.json.decode(record) if columns or plan.cluster else {}
-            values = [cells.get(column) for column in columns]
-            check_slice_count(columns, indexes, values, MAX_SLICES_PER_SAMPLE)
+            cells = msgspec.json.decode(record) if slicing.columns or plan.cluster else {}
+            values = tuple(cells.get(column) for column in slicing.columns)
+            slices = slicing.of(values)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             _reject_truth(totals, sample_id, explain(error), prediction is not None)
             continue
@@ -194,8 +200,8 @@ def _jobs(plan: Plan, totals: Totals, truths: Mapping[str, bytes], predictions: 
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 totals.rejected.append(Rejected("predictions", sample_id, explain(error)))
         unit = cluster_unit(cells.get(plan.cluster), sample_id) if plan.cluster else sample_id
-        labels = slice_labels(columns, indexes, values)
-        yield _Job(Pair(sample_id, truth, decoded), labels, unit, prediction is not None)
+        pair = Pair(sample_id, truth, decoded)
+        yield DecodedSample(pair, 0, unit, slices, values, hash_of(truth), prediction is not None)
 
 
 def _reject_truth(totals: Totals, sample_id: str, message: str, has_prediction: bool) -> None:
@@ -203,40 +209,33 @@ def _reject_truth(totals: Totals, sample_id: str, message: str, has_prediction: 
     totals.rejected.append(Rejected("ground_truth", sample_id, message))
     if has_prediction:
         totals.coverage["predictions.unmatched"] += 1
-    totals.samples[""] += 1
-    totals.rows.append((sample_id, "rejected", {}, b"null"))
+    totals.add(unreadable_truth(sample_id, 0, has_prediction))
 
 
-def _settle(totals: Totals, job: _Job, outcome: Outcome) -> None:
-    sample_id, score = job.pair.sample_id, outcome.score
-    totals.coverage[f"ground_truth.{outcome.status}"] += 1
-    status = prediction_status(outcome, job.has_prediction, job.pair.prediction is not None)
-    if status is not None:
-        totals.coverage[f"predictions.{status}"] += 1
+def _settle(totals: Totals, sample: DecodedSample, outcome: Outcome) -> None:
+    sample_id, score = sample.pair.sample_id, outcome.score
+    status = prediction_status(outcome, sample.has_prediction, sample.has_decoded_prediction)
+    totals.coverage.update(status_counts(outcome.status, status))
     if outcome.prediction_rejected is not None:
         totals.rejected.append(Rejected("predictions", sample_id, outcome.prediction_rejected.message))
     if outcome.rejected is not None:
         side: Side = "predictions" if outcome.rejected.side == "prediction" else "ground_truth"
         totals.rejected.append(Rejected(side, sample_id, outcome.rejected.message))
-    totals.add(job.labels, job.unit, outcome)
-    for name, count in (score.coverage if score else {}).items():
-        totals.coverage[name] += count
-    details = msgspec.json.encode(score.details) if score else b"null"
-    totals.rows.append((sample_id, outcome.status, score.metrics if score else {}, details))
+    totals.coverage.update(score.coverage if score else {})
+    totals.add(sample.scored(outcome, status))
 
 
 def result_of(plan: Plan, totals: Totals) -> Result:
     """Returns the result of what has been scored."""
     slices = {label: _slice(plan, totals, label) for label in sorted(totals.sums) if label}
     overall = _slice(plan, totals, "")
-    names = plan.benchmark.sample_metric_names()
     return Result(
         plan.benchmark.name,
         overall.values,
         overall.intervals,
         slices,
         _coverage(totals.coverage),
-        _table(totals, names),
+        sample_table(totals.rows, [SYSTEM], plan.benchmark.sample_metric_names(), plan.slicing().columns),
         list(totals.rejected),
         _sums(totals, "").sums().units(),
     )
@@ -262,13 +261,3 @@ def _coverage(counts: Mapping[str, int]) -> dict[str, Any]:
         else:
             sides[name] = counts[name]
     return sides
-
-
-def _table(totals: Totals, metrics: Sequence[str]) -> pa.Table:
-    rows = totals.rows
-    columns: list[list[Any]] = [[row[0] for row in rows], [SYSTEM] * len(rows), [row[1] for row in rows]]
-    columns += [[row[2].get(name) for row in rows] for name in metrics]
-    columns.append([row[3].decode() for row in rows])
-    schema = sample_schema(metrics)
-    arrays = [pa.array(column, each.type) for column, each in zip(columns, schema, strict=True)]
-    return pa.table(arrays, schema=schema)

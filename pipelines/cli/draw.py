@@ -27,6 +27,7 @@ from pipelines.config import settings
 from pipelines.config.errors import UsageError
 from pipelines.config.inputs import Inputs, find_inputs
 from pipelines.runtime import launch
+from transforms.blocks import only_sample
 from transforms.io.storage import delete_files, new_run_id, prepare_output, rename_files, write_file
 from transforms.pair import PairBySample, PairedSample
 from transforms.records import InputProblem
@@ -67,9 +68,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 def _build(pipeline: beam.Pipeline, inputs: Inputs, sample_id: str, output: str) -> None:
     _ = (
         inputs.read(pipeline).records
-        | "One" >> beam.Filter(lambda record: record[0] == sample_id)
+        | "One" >> beam.FlatMap(only_sample, sample_id).with_output_types(tuple[int, bytes])
         | "Pair" >> PairBySample(inputs.systems)
-    ).samples | "Draw" >> beam.ParDo(DrawSample(inputs, output))
+    ).batches | "Draw" >> beam.ParDo(DrawSample(inputs, output))
 
 
 class DrawSample(beam.DoFn):
@@ -87,8 +88,9 @@ class DrawSample(beam.DoFn):
         """Removes what `setup` made."""
         self._benchmark.teardown()
 
-    def process(self, sample: PairedSample) -> None:
-        """Writes the picture of a sample."""
+    def process(self, samples: list[PairedSample]) -> None:
+        """Writes the picture of the one sample there is."""
+        (sample,) = samples
         frame = sample.predictions[0]
         try:
             truth = sample.truth.decode(self._benchmark.truth_type)

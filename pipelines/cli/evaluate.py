@@ -32,6 +32,7 @@ from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from pipelines.results.run import LAYOUT, REPORT, SUMMARY, verdict
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
+from pipelines.runtime.memory import free_bytes, memory_warnings
 from transforms.io.storage import new_run_id
 
 
@@ -66,6 +67,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     local = launch.is_local(options)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if local:
+        warn(memory_warnings(plan.inputs.files, free_bytes()))
         check_tools(configuration)
     if launch.is_detached(options):
         return _leave(options, plan)

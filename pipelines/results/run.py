@@ -19,6 +19,7 @@ from metrics.statistics.sums import FRACTION_BITS, Sums
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration, Settings
 from transforms.finalize import SliceResult
+from transforms.hashes import fingerprint_text
 from transforms.io.published import Layout, Published, find_published
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.quarantine import CauseCount
@@ -83,7 +84,7 @@ class RunResult:
         configuration: Configuration,
         names: Sequence[str],
         slices: Sequence[SliceResult],
-        tally: Mapping[int, Sums],
+        outcomes: Mapping[int, Sums],
         worst: Mapping[int, Sequence[tuple[float, str, str]]],
         causes: Sequence[CauseCount],
     ) -> RunResult:
@@ -92,19 +93,19 @@ class RunResult:
         by_key = {each.key: each for each in slices}
         systems = {}
         for system, name in enumerate(names):
-            overall = by_key.pop(SliceKey(system, ""), None)
+            overall = by_key.pop(SliceKey(system), None)
             if overall is None:
                 overall = _no_samples(system, benchmark.values(Sums()))
-            labels = sorted(key.label for key in by_key if key.system == system)
+            labelled = {key.label: found for key, found in by_key.items() if key.system == system}
             systems[name] = SystemResult(
                 name,
                 overall,
-                {label: by_key[SliceKey(system, label)] for label in labels},
-                _coverage(overall.coverage, tally.get(GROUND_TRUTH, Sums()), tally.get(system, Sums())),
+                {label: labelled[label] for label in sorted(labelled)},
+                _coverage(overall.coverage, outcomes.get(GROUND_TRUTH, Sums()), outcomes.get(system, Sums())),
                 sorted(worst.get(system, []), key=worst_first(benchmark))[: settings.worst_samples],
             )
         ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
-        warnings = _warnings(configuration, tally.get(GROUND_TRUTH, Sums()))
+        warnings = _warnings(configuration, outcomes.get(GROUND_TRUTH, Sums()))
         return cls(configuration, systems, ranking, sorted(causes, key=_cause_order), warnings)
 
 
@@ -157,7 +158,7 @@ def _order_of(spec: MetricSpec, sample: tuple[float, str, str]) -> tuple[float, 
 def _no_samples(system: int, values: dict[str, float | None]) -> SliceResult:
     none = PackedReplicates.of(BootstrapSums(Bootstrap(replicates=0)))
     return SliceResult(
-        SliceKey(system, ""), {}, values, dict.fromkeys(values), [], Sums(), none, dict.fromkeys(values, 0.0)
+        SliceKey(system), {}, values, dict.fromkeys(values), [], Sums(), none, dict.fromkeys(values, 0.0)
     )
 
 
@@ -169,12 +170,12 @@ def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
 def _coverage(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> Coverage:
     """Returns the coverage of a system: what was read of each side, and what became of it."""
     sides: Coverage = {}
-    for side, tally, statuses in [
+    for side, outcomes, statuses in [
         ("ground_truth", truths, TRUTH_STATUSES),
         ("predictions", predictions, PREDICTION_STATUSES),
     ]:
-        side_counts = {status: counted.get(f"{side}.{status}", 0) + round(tally[status]) for status in statuses}
-        sides[side] = {"read": round(tally["read"]), **side_counts}
+        side_counts = {status: counted.get(f"{side}.{status}", 0) + round(outcomes[status]) for status in statuses}
+        sides[side] = {"read": round(outcomes["read"]), **side_counts}
     balanced = all(side["read"] == sum(side.values()) - side["read"] for side in sides.values())
     return {**sides, **_extra(counted), "balanced": balanced}
 
@@ -213,9 +214,17 @@ def summary(result: RunResult) -> dict[str, Any]:
         "config": result.configuration.resolved(),
         **({"intervals_method": METHODS} if result.configuration.settings.bootstrap.replicates else {}),
         **({"warnings": result.warnings} if result.warnings else {}),
+        "fingerprint": fingerprint(result),
         "ranking": result.ranking,
         "systems": {name: _system_summary(result.configuration, system) for name, system in result.systems.items()},
     }
+
+
+def fingerprint(result: RunResult) -> dict[str, Any]:
+    """Returns what tells whether two runs had the same ground truth: how many samples, and the sum of their hashes."""
+    overall = next(iter(result.systems.values())).overall
+    samples = sum(count for name, count in overall.coverage.items() if name.startswith("ground_truth."))
+    return {"samples": samples, "hash": fingerprint_text(overall.fingerprint)}
 
 
 def _system_summary(configuration: Configuration, system: SystemResult) -> dict[str, Any]:
@@ -256,6 +265,7 @@ def sums_document(result: RunResult) -> dict[str, Any]:
         "benchmark": result.configuration.benchmark.name,
         "config": result.configuration.resolved(),
         "bootstrap": {"replicates": bootstrap.replicates, "seed": bootstrap.seed},
+        "fingerprint": fingerprint(result),
         "systems": {
             name: {
                 "coverage": system.coverage,

@@ -23,7 +23,7 @@ from transforms.io.files import Part, SourceFile, open_parquet
 from transforms.io.jsonl import read_lines
 from transforms.io.parquet import RowLimits, read_rows
 from transforms.records import GROUND_TRUTH, InputProblem
-from transforms.score import WITHOUT_FIELDS
+from transforms.scored_sample import WITHOUT_FIELDS
 
 RECORDS_LOOKED_AT = 1000
 FILES_LOOKED_AT = 100

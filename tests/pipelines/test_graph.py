@@ -26,17 +26,18 @@ from metrics.registry import benchmark_names
 from pipelines.runtime import dataflow_template
 from tests.memory_files import ObjectStore
 from tests.pipelines.runtime.test_dataflow_template import IMAGE, JOB
+from transforms.slice import SliceKeyCoder
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ("metrics", "transforms", "pipelines")
 
 STEPS = """
-AllQuarantined AllTallies Causes Causes/ByCause Causes/Count Causes/Counts Combine Combine/Combine Combine/GroupByKey
-Entries Entries/Values Lowest Pair Pair/BySample Pair/Pick Publish Publish/Publish Publish/Start Read Read/Each
-Read/Files Read/ReadParts Read/Split Read/Spread Score Score/Score Slice Slice/FanOut SliceCount SliceCount/Check
-SliceCount/Count SliceCount/Pass SliceCount/Systems Tally Tally/Combine Tally/GroupByKey Values Values/Finalise Worst
-Worst/CombinePerKey(TopCombineFn) WriteQuarantine WriteQuarantine/Lines WriteQuarantine/WriteLines WriteSamples
-WriteSamples/Tables WriteSamples/WriteParquet
+AllOutcomes AllQuarantined Causes Causes/ByCause Causes/Count Causes/Counts Combine Combine/Combine Combine/GroupByKey
+Outcomes Outcomes/Combine Outcomes/GroupByKey Pair Pair/ByBucket Pair/Pick Publish Publish/Publish Publish/Start Read
+Read/Each Read/Files Read/ReadParts Read/Split Read/Spread Score Score/Score Slice Slice/SumSlices SliceCount
+SliceCount/Check SliceCount/Count SliceCount/Pass SliceCount/Systems Values Values/Finalise Worst
+Worst/CombinePerKey(TopCombineFn) WorstOfBatch WriteQuarantine WriteQuarantine/Lines WriteQuarantine/WriteLines
+WriteSamples WriteSamples/Tables WriteSamples/WriteParquet
 """
 """The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""
 
@@ -145,9 +146,19 @@ def test_keys_are_coded_one_way(submitted: list[Any]) -> None:
             coder = context.coders.get_by_id(graph.components.pcollections[source].coder_id)
             groups[step.unique_name] = coder.key_coder()
     assert {name for name, coder in groups.items() if not coder.is_deterministic()} == set()
-    assert {"Pair/BySample", "Combine/GroupByKey", "Tally/GroupByKey"} <= set(groups)
-    assert isinstance(groups["Pair/BySample"], coders.StrUtf8Coder)
-    assert isinstance(groups["Combine/GroupByKey"], coders.StrUtf8Coder)
+    assert {"Pair/ByBucket", "Combine/GroupByKey", "Outcomes/GroupByKey"} <= set(groups)
+    assert isinstance(groups["Pair/ByBucket"], coders.VarIntCoder)
+    assert isinstance(groups["Combine/GroupByKey"], SliceKeyCoder)
+
+
+def test_blocks_are_coded_as_bytes(submitted: list[Any]) -> None:
+    """Coding them as anything else would cost more than reading them."""
+    graph = graph_of(submitted)
+    context = PipelineContext(graph.components)
+    (step,) = [each for each in graph.components.transforms.values() if each.unique_name == "Pair/ByBucket"]
+    (source,) = step.inputs.values()
+    coder = context.coders.get_by_id(graph.components.pcollections[source].coder_id)
+    assert isinstance(coder.value_coder(), coders.BytesCoder)
 
 
 def test_workers_run_the_image_and_install_nothing(submitted: list[Any]) -> None:

@@ -65,7 +65,8 @@ def test_a_run_that_is_done(run: Run) -> None:
 
 def test_the_summary_has_its_documented_form(run: Run) -> None:
     summary = run.summary
-    assert list(summary) == ["benchmark", "config", "intervals_method", "ranking", "systems"]
+    assert list(summary) == ["benchmark", "config", "intervals_method", "fingerprint", "ranking", "systems"]
+    assert summary["fingerprint"]["samples"] == 40
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
@@ -130,8 +131,16 @@ def test_rows_of_samples_have_the_declared_schema(run: Run) -> None:
                     ("sample_id", pa.string()),
                     ("system", pa.string()),
                     ("status", pa.string()),
+                    ("prediction_status", pa.string()),
+                    ("unit", pa.string()),
+                    ("slice.kind", pa.string()),
+                    ("slice.words", pa.string()),
                     ("exact_match", pa.float64()),
                     ("similarity", pa.float64()),
+                    ("statistics", pa.string()),
+                    ("coverage", pa.string()),
+                    ("truth_hash", pa.string()),
+                    ("prediction_hash", pa.string()),
                     ("details", pa.string()),
                 ]
             )

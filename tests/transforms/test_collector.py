@@ -40,7 +40,7 @@ def test_one_that_was_off_stays_off() -> None:
 
 
 def test_a_record_of_many_lists_is_decoded_without_collections() -> None:
-    record = EncodedRecord(ORIGIN, JSON, b'{"lists": [' + b"[]," * 100_000 + b"[]]}")
+    record = EncodedRecord.of(ORIGIN, JSON, b'{"lists": [' + b"[]," * 100_000 + b"[]]}")
     phases: list[str] = []
 
     def note(phase: str, _: dict[str, int]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from typing import NamedTuple
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,9 +12,24 @@ from hypothesis import strategies as st
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.sums import Sums
 from transforms.combine import MergeSums, SliceTotals, SumStatistics
-from transforms.slice import Contribution
 
 BOOTSTRAP = Bootstrap(4, seed=2)
+
+
+class Contribution(NamedTuple):
+    unit_hash: int
+    statistics: dict[str, float]
+    coverage: dict[str, int]
+
+
+def totals_of(*contributions: Contribution) -> SliceTotals:
+    """Adds samples up as a bundle does."""
+    totals = SliceTotals(BootstrapSums(BOOTSTRAP))
+    for contribution in contributions:
+        totals.add(*contribution)
+        totals.fingerprint += contribution.unit_hash
+    return totals
+
 
 CONTRIBUTIONS = st.lists(
     st.builds(
@@ -26,17 +42,20 @@ CONTRIBUTIONS = st.lists(
 )
 
 
-def plain(contributions: list[Contribution]) -> tuple[bytes, dict[str, int]]:
+Plain = tuple[bytes, dict[str, int], int]
+
+
+def plain(contributions: list[Contribution]) -> Plain:
     sums, coverage = BootstrapSums(BOOTSTRAP), dict[str, int]()
     for unit_hash, statistics, counts in contributions:
         sums.add(unit_hash, statistics)
         for name, count in counts.items():
             coverage[name] = coverage.get(name, 0) + count
-    return sums.to_bytes(), coverage
+    return sums.to_bytes(), coverage, sum(each.unit_hash for each in contributions)
 
 
-def as_plain(totals: SliceTotals) -> tuple[bytes, dict[str, int]]:
-    return totals.sums.to_bytes(), totals.coverage
+def as_plain(totals: SliceTotals) -> Plain:
+    return totals.sums.to_bytes(), totals.coverage, totals.fingerprint
 
 
 @settings(max_examples=60)
@@ -46,9 +65,10 @@ def test_any_shards_orders_and_merge_trees_give_the_same(contributions: list[Con
     combiner = SumStatistics(BOOTSTRAP)
     rng.shuffle(contributions)
     shards = [combiner.create_accumulator() for _ in range(rng.randint(1, 5))]
-    for contribution in contributions:
-        index = rng.randrange(len(shards))
-        shards[index] = combiner.add_input(shards[index], contribution)
+    while contributions:
+        index, count = rng.randrange(len(shards)), rng.randint(1, len(contributions))
+        shards[index] = combiner.add_input(shards[index], totals_of(*contributions[:count]))
+        del contributions[:count]
     while len(shards) > 1:
         rng.shuffle(shards)
         count = rng.randint(1, len(shards))
@@ -65,16 +85,18 @@ def test_merging_nothing_is_zero() -> None:
 
 def test_merging_leaves_the_parts_as_they_are() -> None:
     combiner = SumStatistics(BOOTSTRAP)
-    parts = [combiner.add_input(combiner.create_accumulator(), Contribution(i, {"a": 1.5}, {"n": i})) for i in (1, 2)]
+    parts = [
+        combiner.add_input(combiner.create_accumulator(), totals_of(Contribution(i, {"a": 1.5}, {"n": i})))
+        for i in (1, 2)
+    ]
     before = pickle.dumps(parts)
     merged = combiner.merge_accumulators(parts)
-    combiner.add_input(merged, Contribution(3, {"a": 1}, {"n": 1}))
+    combiner.add_input(merged, totals_of(Contribution(3, {"a": 1}, {"n": 1})))
     assert pickle.dumps(parts) == before
 
 
 def test_a_sample_without_statistics_counts_in_the_coverage_alone() -> None:
-    combiner = SumStatistics(BOOTSTRAP)
-    totals = combiner.add_input(combiner.create_accumulator(), Contribution(1, {}, {"ground_truth.rejected": 1}))
+    totals = totals_of(Contribution(1, {}, {"ground_truth.rejected": 1}))
     assert totals.sums.sums() == Sums()
     assert totals.coverage == {"ground_truth.rejected": 1}
 

@@ -8,6 +8,7 @@ from tests.toy import Options, ToyBenchmark
 from transforms.combine import SliceTotals
 from transforms.finalize import slice_result
 from transforms.slice import SliceKey
+from transforms.slice_labels import Slice
 
 TOY = ToyBenchmark(Options())
 
@@ -16,13 +17,14 @@ def totals(replicates: int) -> SliceTotals:
     sums = BootstrapSums(Bootstrap(replicates, seed=0))
     for index in range(40):
         sums.add(index * 2**57, {"samples": 1, "equal": index % 2, "similarity": index / 64})
-    return SliceTotals(sums, {"ground_truth.scored": 40})
+    return SliceTotals(sums, {"ground_truth.scored": 40}, fingerprint=5)
 
 
 def test_figures_of_all_samples() -> None:
-    found = slice_result(TOY, 0.9, SliceKey(2, "").encode(), totals(100))
-    assert found.key == SliceKey(2, "")
+    found = slice_result(TOY, 0.9, SliceKey(2), totals(100))
+    assert found.key == SliceKey(2)
     assert found.coverage == {"ground_truth.scored": 40}
+    assert found.fingerprint == 5
     assert found.values == {"exact_match": 20 / 40, "similarity": 780 / 64 / 40}  # 0 + 1 + ... + 39 = 780
     assert found.sums == totals(0).sums.sums()
     assert found.replicates.unpack(100) == totals(100).sums.all_sums()[1:]
@@ -33,18 +35,18 @@ def test_figures_of_all_samples() -> None:
 
 
 def test_tables_are_made_for_all_samples_alone() -> None:
-    assert slice_result(TOY, 0.9, SliceKey(2, "kind=1").encode(), totals(3)).tables == []
+    assert slice_result(TOY, 0.9, SliceKey(2, Slice(("kind",), ("1",))), totals(3)).tables == []
 
 
 def test_without_replicates_there_are_no_intervals() -> None:
-    found = slice_result(TOY, 0.9, SliceKey(0, "").encode(), totals(0))
+    found = slice_result(TOY, 0.9, SliceKey(0), totals(0))
     assert found.intervals == {}
     assert found.replicates.unpack(0) == []
 
 
 def test_a_slice_without_scores_has_no_figures() -> None:
     empty = SliceTotals(BootstrapSums(Bootstrap(3)), {"ground_truth.rejected": 2})
-    found = slice_result(TOY, 0.9, SliceKey(0, "").encode(), empty)
+    found = slice_result(TOY, 0.9, SliceKey(0), empty)
     assert found.values == {"exact_match": None, "similarity": None}
     assert found.intervals == {"exact_match": None, "similarity": None}
     assert found.replicates.unpack(3) == [Sums()] * 3

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
+import numpy as np
 import pyarrow as pa
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
@@ -17,10 +18,10 @@ from transforms.io.claim import Claim, Process
 from transforms.io.publication import own_output
 from transforms.io.published import Layout, find_published
 from transforms.io.staging import StageBundles, StagedFolder, mark_abandoned
-from transforms.publish import LineWriter, Publish, RowsToTables, encode_json
+from transforms.publish import LineWriter, Publish, RowsToTables, SampleTables, encode_json
 from transforms.records import InputProblem
 from transforms.sample_schema import sample_schema
-from transforms.score import ScoredSample
+from transforms.scored_sample import ScoredSample
 
 LAYOUT = Layout("evaluation", ("first.json", "last.json"), ("samples",))
 
@@ -66,41 +67,78 @@ def test_a_bundle_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> 
 
 def rows(count: int) -> list[ScoredSample]:
     return [
-        ScoredSample(f"s{i}", i % 2, "scored", "u", (), {}, {"score": i / 2, "other": None}, b'{"i":%d}' % i, {})
+        ScoredSample(
+            f"s{i}",
+            i % 2,
+            "scored",
+            "rejected" if i % 2 else None,
+            f"u{i}",
+            {"ground_truth.scored": 1},
+            slice_values=("web", {"b": i, "a": None}, None),
+            statistics={"n": i, "share": 0.1},
+            metrics={"score": i / 2, "other": None},
+            truth_hash=f"{i:032x}",
+            details=b'{"i":%d}' % i,
+        )
         for i in range(count)
     ]
 
 
-def tables_of(samples: list[ScoredSample]) -> list[Any]:
-    do_fn = RowsToTables(("ours", "theirs"), ("score", "other", "absent"))
+TABLES = SampleTables(("ours", "theirs"), ("score", "other", "absent"), ("source", "dict", "none"))
+
+
+def tables_of(samples: list[ScoredSample], batch: int = 1) -> list[Any]:
+    do_fn = RowsToTables(TABLES)
     do_fn.start_bundle()
-    tables = [table for sample in samples for table in do_fn.process(sample)]
+    batches = [samples[start : start + batch] for start in range(0, len(samples), batch)]
+    tables = [table for each in batches for table in do_fn.process(each)]
     return tables + [each.value for each in do_fn.finish_bundle()]
 
 
 def test_rows_of_samples_become_columns() -> None:
     (table,) = tables_of(rows(3))
-    assert table.schema == sample_schema(["score", "other", "absent"])
+    assert table.schema == sample_schema(["score", "other", "absent"], ["source", "dict", "none"])
+    text, number = pa.string(), pa.float64()
     assert table.schema == pa.schema(
         [
-            ("sample_id", pa.string()),
-            ("system", pa.string()),
-            ("status", pa.string()),
-            ("score", pa.float64()),
-            ("other", pa.float64()),
-            ("absent", pa.float64()),
-            ("details", pa.string()),
+            *((name, text) for name in ("sample_id", "system", "status", "prediction_status", "unit")),
+            *((name, text) for name in ("slice.source", "slice.dict", "slice.none")),
+            *((name, number) for name in ("score", "other", "absent")),
+            *((name, text) for name in ("statistics", "coverage", "truth_hash", "prediction_hash", "details")),
         ]
     )
     assert table.to_pylist()[1] == {
         "sample_id": "s1",
         "system": "theirs",
         "status": "scored",
+        "prediction_status": "rejected",
+        "unit": "u1",
+        "slice.source": '"web"',
+        "slice.dict": '{"a":null,"b":1}',
+        "slice.none": None,
         "score": 0.5,
         "other": None,
         "absent": None,
+        "statistics": '{"n":1,"share":0.1}',
+        "coverage": '{"ground_truth.scored":1}',
+        "truth_hash": "0" * 31 + "1",
+        "prediction_hash": None,
         "details": '{"i":1}',
     }
+
+
+def test_a_sample_that_was_not_scored_has_no_statistics() -> None:
+    (table,) = tables_of([ScoredSample("s", 0, "rejected", None, "s", {"ground_truth.rejected": 1})])
+    (row,) = table.to_pylist()
+    assert (row["statistics"], row["details"], row["slice.source"], row["truth_hash"]) == (None, "null", None, None)
+
+
+def test_statistics_of_any_kind_of_number_are_exact() -> None:
+    numbers: dict[str, Any] = {"a": np.int64(7), "b": np.float64(0.1), "c": np.float32(0.5), "d": 2**32, "e": 1 / 3}
+    (table,) = tables_of([ScoredSample("s", 0, "scored", None, "s", {}, statistics=numbers)])
+    found = json.loads(table.to_pylist()[0]["statistics"])
+    assert found == {"a": 7, "b": 0.1, "c": 0.5, "d": 2**32, "e": 1 / 3}
+    assert [type(value) for value in found.values()] == [int, float, float, int, float]
 
 
 def test_tables_are_cut_and_no_row_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,6 +147,9 @@ def test_tables_are_cut_and_no_row_is_lost(monkeypatch: pytest.MonkeyPatch) -> N
         tables = tables_of(rows(count))
         assert [table.num_rows for table in tables] == [4] * (count // 4) + [count % 4] * bool(count % 4)
         assert [each["sample_id"] for table in tables for each in table.to_pylist()] == [f"s{i}" for i in range(count)]
+    assert [table.num_rows for table in tables_of(rows(8), batch=3)] == [6, 2]
+    monkeypatch.setattr(write, "BYTES_PER_TABLE", 16)
+    assert [table.num_rows for table in tables_of(rows(5))] == [3, 2], "the details of three rows have 21 bytes"
 
 
 def test_json_documents_are_for_people_and_programs() -> None:

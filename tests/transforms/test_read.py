@@ -6,10 +6,10 @@ import bz2
 import gzip
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apache_beam as beam
 import msgspec
@@ -20,12 +20,15 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
 from apache_beam.testing.util import assert_that, equal_to
+from apache_beam.utils.windowed_value import WindowedValue
 from hypothesis import given as for_any
 from hypothesis import strategies as st
 
+import transforms.blocks
 from metrics.statistics.sums import Sums
 from tests.runs import write_lines
 from tests.transforms.counted import counted_reads
+from transforms.blocks import unpack
 from transforms.combine import MergeSums
 from transforms.io import files, jsonl, zstd
 from transforms.io import restriction as blocks
@@ -41,9 +44,37 @@ COLUMNS = {
 LIMITS = Limits(record_bytes=2500, depth=6)
 
 
-def bundles_of(parts: list[Part], bundle_bytes: int | None = None) -> Iterator[list[Any]]:
+Record = tuple[str, EncodedRecord]
+Outcome = tuple[int, Sums]
+
+
+class Bundle(NamedTuple):
+    """What a bundle gives."""
+
+    records: list[Record]
+    quarantine: list[Quarantined]
+    outcomes: list[Outcome]
+    blocks: list[tuple[int, bytes]]
+
+
+def bundle_of(outputs: Iterable[Any]) -> Bundle:
+    found = Bundle([], [], [], [])
+    for output in outputs:
+        tag = output.tag if isinstance(output, TaggedOutput) else None
+        value = output.value if isinstance(output, TaggedOutput) else output
+        value = value.value if isinstance(value, WindowedValue) else value
+        if tag is None:
+            found.blocks.append(value)
+            found.records.extend((key.decode(), EncodedRecord.from_bytes(record)) for key, record in unpack(value[1]))
+        else:
+            assert tag in ("quarantine", "outcomes")
+            getattr(found, tag).append(value)
+    return found
+
+
+def bundles_of(parts: list[Part], bundle_bytes: int | None = None, buckets: int = 1) -> Iterator[Bundle]:
     """Yields what each bundle gives when a runner that knows no more than to defer reads the parts."""
-    do_fn = ReadPart(["ours"], COLUMNS, LIMITS, bundle_bytes)
+    do_fn = ReadPart(["ours"], COLUMNS, LIMITS, bundle_bytes, buckets)
     waiting = [(part, UnreadOfPart().initial_restriction(part)) for part in parts]
     while waiting:
         taken, waiting = waiting, []
@@ -56,27 +87,21 @@ def bundles_of(parts: list[Part], bundle_bytes: int | None = None) -> Iterator[l
             deferred = tracker.deferred_status()
             if deferred is not None:
                 waiting.append((part, deferred[0]))
-        yield given
+        yield bundle_of([*given, *do_fn.finish_bundle()])
 
 
 def read(path: Path, side: int = 0) -> tuple[dict[str, EncodedRecord], list[Quarantined], Sums]:
-    """Returns the records by sample_id, the quarantine and the tally of one file."""
+    """Returns the records by sample_id, the quarantine and the outcomes of one file."""
     records: dict[str, EncodedRecord] = {}
     quarantine: list[Quarantined] = []
-    tally = Sums()
+    counted = Sums()
     for file in match_files(side, [str(path)], "--predictions"):
         for given in bundles_of(list(split_file(file, files.part_size([file])))):
-            for output in given:
-                if not isinstance(output, TaggedOutput):
-                    records[output[0]] = EncodedRecord.from_bytes(output[1])
-                elif output.tag == "tally":
-                    assert output.value[0] == side
-                    tally = tally.merge(output.value[1])
-                else:
-                    assert output.tag == "quarantine"
-                    assert output.value[0] == side
-                    quarantine.append(output.value[1])
-    return records, quarantine, tally
+            records.update(given.records)
+            quarantine += given.quarantine
+            assert {each for each, _ in given.outcomes} <= {side}
+            counted = Sums.merged([counted, *(counts for _, counts in given.outcomes)])
+    return records, quarantine, counted
 
 
 GOOD = b'{"sample_id": "good", "text": "t"}'
@@ -125,9 +150,9 @@ def test_a_bad_line_is_put_aside_and_its_neighbours_are_read(tmp_path: Path, wha
     line, cause, message = BAD[what]
     path = tmp_path / "a.jsonl"
     path.write_bytes(GOOD.replace(b"good", b"first") + b"\n" + line + b"\n" + GOOD + b"\n")
-    records, quarantine, tally = read(path)
+    records, quarantine, outcomes = read(path)
     assert list(records) == ["first", "good"]
-    assert tally == Sums.of({"read": 3, "rejected": 1})
+    assert outcomes == Sums.of({"read": 3, "rejected": 1})
     (entry,) = quarantine
     assert (entry.side, entry.sample_id, entry.source, entry.stage) == ("ours", None, str(path), "read")
     assert (entry.position, entry.line) == (len(GOOD) + 2, 2)  # `first` has one letter more than `good`
@@ -165,10 +190,10 @@ def test_records_of_exactly_the_largest_size_and_depth_are_read(tmp_path: Path) 
     path = tmp_path / "a.jsonl"
     for end in (b"\n", b"\r\n"):
         path.write_bytes(large + end + deep + end + large.replace(b"large", b"larGe"))
-        records, quarantine, tally = read(path)
+        records, quarantine, outcomes = read(path)
         assert list(records) == ["large", "deep", "larGe"]
         assert quarantine == []
-        assert tally == Sums.of({"read": 3})
+        assert outcomes == Sums.of({"read": 3})
 
 
 def test_bad_rows_of_parquet_are_put_aside(tmp_path: Path) -> None:
@@ -176,9 +201,9 @@ def test_bad_rows_of_parquet_are_put_aside(tmp_path: Path) -> None:
     ids = [None, "", "broken", "deep", "large", "good", "x" * 1025]
     rules = ["[]", "[]", "[", "[" * 7 + "]" * 7, json.dumps(["x" * 2500]), '["fine"]', None]
     pq.write_table(pa.table({"sample_id": ids, "rules": rules, "unwanted": ["y" * 3000] * 7}), path)
-    records, quarantine, tally = read(path)
+    records, quarantine, outcomes = read(path)
     assert records["good"].decode(dict[str, Any]) == {"sample_id": "good", "rules": ["fine"]}
-    assert tally == Sums.of({"read": 7, "rejected": 6})
+    assert outcomes == Sums.of({"read": 7, "rejected": 6})
     assert [(entry.position, entry.line, entry.sample_id, entry.cause, entry.error) for entry in quarantine] == [
         (0, 1, None, "no_sample_id", "sample_id must be a string, not null"),
         (1, 2, None, "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
@@ -203,6 +228,10 @@ def test_sides_have_names() -> None:
     assert side_name(1, ["a", "b"]) == "b"
 
 
+def sides_and_ids(bucket: int, block: bytes) -> list[tuple[int, str]]:
+    return [(EncodedRecord.from_bytes(record).origin.side, key.decode()) for key, record in unpack(block)]
+
+
 def test_the_transform_reads_all_files_of_all_sides_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "BYTES_PER_PART", 40)
     for name, ids in [("t1", "abc"), ("t2", "d"), ("p", "abdx")]:
@@ -212,16 +241,18 @@ def test_the_transform_reads_all_files_of_all_sides_once(tmp_path: Path, monkeyp
     given = match_files(GROUND_TRUTH, [f"{tmp_path}/t*.jsonl"], "") + match_files(0, [f"{tmp_path}/p.jsonl"], "")
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         outputs = pipeline | ReadRecords(given, ["ours"], COLUMNS, LIMITS)
-        sides = outputs.records | beam.MapTuple(
-            lambda sample_id, frame: (EncodedRecord.from_bytes(frame).origin.side, sample_id)
+        sides = outputs.records | beam.FlatMapTuple(sides_and_ids)
+        causes = outputs.quarantine | beam.Map(lambda entry: (entry.side, entry.cause))
+        outcomes = (
+            outputs.outcomes | beam.CombinePerKey(MergeSums()) | beam.MapTuple(lambda side, sums: (side, sums.units()))
         )
-        causes = outputs.quarantine | beam.MapTuple(lambda side, entry: (side, entry.cause))
-        tally = outputs.tally | beam.CombinePerKey(MergeSums()) | beam.MapTuple(lambda side, sums: (side, sums.units()))
         expected = [*((-1, each) for each in "abcd"), *((0, each) for each in "abdx")]
         assert_that(sides, equal_to(expected), label="records")
-        assert_that(causes, equal_to([(-1, "unreadable"), (-1, "unreadable"), (0, "unreadable")]), label="quarantine")
+        assert_that(
+            causes, equal_to([*[("ground_truth", "unreadable")] * 2, ("ours", "unreadable")]), label="quarantine"
+        )
         counts = [(-1, Sums.of({"read": 6, "rejected": 2}).units()), (0, Sums.of({"read": 5, "rejected": 1}).units())]
-        assert_that(tally, equal_to(counts), label="tally")
+        assert_that(outcomes, equal_to(counts), label="outcomes")
 
 
 @for_any(
@@ -245,15 +276,16 @@ def test_bundles_that_defer_the_rest_give_every_record_once(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(blocks, "RECORDS_PER_BLOCK", per_block)
         bundles = list(bundles_of(parts, per_bundle))
-    found = [output for given in bundles for output in given if not isinstance(output, TaggedOutput)]
+    found = [record for given in bundles for record in given.records]
     assert sorted(int(sample_id) for sample_id, _ in found) == list(range(len(records)))
-    assert {int(sample_id): EncodedRecord.from_bytes(frame).origin.line for sample_id, frame in found} == {
+    assert {int(sample_id): record.origin.line for sample_id, record in found} == {
         number: number + 1 for number in range(len(records))
     }
     for given in bundles:
-        sizes_given = [len(output[1]) for output in given if not isinstance(output, TaggedOutput)]
+        in_order = sorted(given.records, key=lambda record: record[1].origin)
+        sizes_given = [len(record.to_bytes()) for _, record in in_order]
         assert sum(sizes_given[: -per_block or None]) < per_bundle, "no more than a block beyond the limit"
-    read = [output.value[1]["read"] for given in bundles for output in given if isinstance(output, TaggedOutput)]
+    read = [counts["read"] for given in bundles for _, counts in given.outcomes]
     assert sum(read) == len(records)
 
 
@@ -264,9 +296,10 @@ def test_the_runner_reads_on_what_bundles_deferred(tmp_path: Path, monkeypatch: 
     given = match_files(GROUND_TRUTH, [f"{tmp_path}/t.jsonl.gz"], "")
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         outputs = pipeline | ReadRecords(given, ["ours"], COLUMNS, LIMITS, bundle_bytes=200)
-        assert_that(outputs.records | beam.Keys(), equal_to(ids), label="records")
-        tally = outputs.tally | beam.MapTuple(lambda _, sums: sums["read"]) | beam.CombineGlobally(sum)
-        assert_that(tally, equal_to([100.0]), label="tally")
+        found = outputs.records | beam.FlatMapTuple(sides_and_ids) | beam.Values()
+        assert_that(found, equal_to(ids), label="records")
+        outcomes = outputs.outcomes | beam.MapTuple(lambda _, sums: sums["read"]) | beam.CombineGlobally(sum)
+        assert_that(outcomes, equal_to([100.0]), label="outcomes")
 
 
 def distinct(count: int) -> list[dict[str, str]]:
@@ -302,7 +335,7 @@ def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
         before = sum(sizes)
         bundles = list(bundles_of([part], 50_000))
     assert len(bundles) >= 30
-    given = [output[0] for bundle in bundles for output in bundle if not isinstance(output, TaggedOutput)]
+    given = [sample_id for bundle in bundles for sample_id, _ in bundle.records]
     assert given == [str(number) for number in range(1600)]
     blocks.KEPT_READERS.close()
     # Not kept, each bundle starts within a member, one of twenty: it reads half of one more, and ahead.
@@ -311,7 +344,10 @@ def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
-def test_size_and_progress_tell_the_bytes_that_are_read_and_left(tmp_path: Path, ending: str) -> None:
+def test_size_and_progress_tell_the_bytes_that_are_read_and_left(
+    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transforms.blocks, "BYTES_PER_BLOCK", 1)
     path = stored(tmp_path / f"a.{ending}", distinct(400), 4)
     (file,) = match_files(0, [str(path)], "--predictions")
     (part,) = split_file(file, 1 << 30)
@@ -343,9 +379,9 @@ def test_size_and_progress_tell_the_bytes_that_are_read_and_left(tmp_path: Path,
     left = list(do_fn.process(part, RestrictionTrackerView(again)))
     again.check_done()
     assert again.current_progress().remaining_work == 0
-    ids = [output[0] for output in [*first, *left] if not isinstance(output, TaggedOutput)]
+    ids = [sample_id for sample_id, _ in bundle_of([*first, *left]).records]
     assert ids == [str(number) for number in range(400)]
-    assert 200 <= len(first) - 1 <= 200 + blocks.RECORDS_PER_BLOCK, "the block that is being given is given"
+    assert 200 <= len(first) <= 200 + blocks.RECORDS_PER_BLOCK, "the block that is being given is given"
 
 
 def test_a_part_that_was_not_read_to_its_end_is_not_done() -> None:
@@ -398,7 +434,7 @@ def test_readers_are_kept_once_and_the_oldest_is_closed() -> None:
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
-def test_the_tally_tells_which_columns_have_a_value(tmp_path: Path, ending: str) -> None:
+def test_the_outcomes_tell_which_columns_have_a_value(tmp_path: Path, ending: str) -> None:
     records: list[Any] = [{"sample_id": "a", "text": "t", "page": None, 'k"\n': None}] * 40
     path = stored(tmp_path / f"a.{ending}", [*records, {**records[0], 'k"\n': "late"}], 1)
     columns = {GROUND_TRUTH: SideColumns(None, frozenset(), ("page", "text", 'k"\n', "never"))}
@@ -407,9 +443,9 @@ def test_the_tally_tells_which_columns_have_a_value(tmp_path: Path, ending: str)
     (part,) = split_file(file, 1 << 30)
     do_fn.start_bundle()
     tracker = ThreadsafeRestrictionTracker(UnreadTracker(UnreadOfPart().initial_restriction(part)))
-    *_, tally = do_fn.process(part, RestrictionTrackerView(tracker))
-    assert isinstance(tally, TaggedOutput)
-    assert tally.value == (-1, Sums.of({"read": 41, "rejected": 0, presence("text"): 1, presence('k"\n'): 1}))
+    given = [*do_fn.process(part, RestrictionTrackerView(tracker)), *do_fn.finish_bundle()]
+    (outcome,) = bundle_of(given).outcomes
+    assert outcome == (-1, Sums.of({"read": 41, "rejected": 0, presence("text"): 1, presence('k"\n'): 1}))
 
 
 def test_a_row_of_exactly_the_largest_size_is_read(tmp_path: Path) -> None:

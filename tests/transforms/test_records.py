@@ -32,13 +32,13 @@ ORIGINS = st.builds(
 
 @given(ORIGINS, st.sampled_from([JSON, MSGPACK]), st.binary(max_size=50))
 def test_a_frame_holds_everything(origin: Origin, encoding: int, payload: bytes) -> None:
-    encoded = EncodedRecord(origin, MSGPACK if encoding else JSON, payload)
+    encoded = EncodedRecord.of(origin, MSGPACK if encoding else JSON, payload)
     assert EncodedRecord.from_bytes(encoded.to_bytes()) == encoded
 
 
 def test_a_path_that_is_not_utf8_survives() -> None:
     origin = Origin(0, 0, 0, 1, b"/data/\xff.jsonl".decode("utf-8", "surrogateescape"))
-    assert EncodedRecord.from_bytes(EncodedRecord(origin, JSON, b"{}").to_bytes()).origin == origin
+    assert EncodedRecord.from_bytes(EncodedRecord.of(origin, JSON, b"{}").to_bytes()).origin == origin
 
 
 def test_records_are_ordered_by_file_then_by_position() -> None:
@@ -57,8 +57,8 @@ def test_both_encodings_decode_to_the_same_record() -> None:
     record = {"text": "é", "n": [1, None]}
     origin = Origin(0, 0, 0, 1, "a")
     for encoded in [
-        EncodedRecord(origin, JSON, msgspec.json.encode(record)),
-        EncodedRecord(origin, MSGPACK, msgspec.msgpack.encode(record)),
+        EncodedRecord.of(origin, JSON, msgspec.json.encode(record)),
+        EncodedRecord.of(origin, MSGPACK, msgspec.msgpack.encode(record)),
     ]:
         assert encoded.decode(dict) == record
         assert encoded.text() == '{"text":"é","n":[1,null]}'
@@ -66,7 +66,7 @@ def test_both_encodings_decode_to_the_same_record() -> None:
 
 @given(st.binary(max_size=40))
 def test_bytes_of_any_kind_make_a_readable_quarantine_entry(payload: bytes) -> None:
-    encoded = EncodedRecord(Origin(0, 0, 12, 3, "a.jsonl"), JSON, payload)
+    encoded = EncodedRecord.of(Origin(0, 0, 12, 3, "a.jsonl"), JSON, payload)
     entry = quarantined(encoded, "ours", None, "read", "unreadable", "why")
     line = entry.to_bytes()
     assert b"\n" not in line
@@ -86,7 +86,7 @@ def test_bytes_of_any_kind_make_a_readable_quarantine_entry(payload: bytes) -> N
 def test_an_entry_of_an_odd_path_can_be_written() -> None:
     origin = Origin(0, 0, 0, 1, b"/data/\xff.jsonl".decode("utf-8", "surrogateescape"))
     entry = quarantined(
-        EncodedRecord(origin, JSON, b"{}"), "ours", "a", "pair", "duplicate", f"stands at {origin.place}"
+        EncodedRecord.of(origin, JSON, b"{}"), "ours", "a", "pair", "duplicate", f"stands at {origin.place}"
     )
     written = msgspec.json.decode(entry.to_bytes())
     assert written["source"] == r"/data/\udcff.jsonl"

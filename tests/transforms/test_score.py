@@ -11,14 +11,16 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from apache_beam.pvalue import TaggedOutput
-from apache_beam.utils.windowed_value import WindowedValue
 
 from metrics.benchmark import MissingTool, Pair, RejectedRecord, SampleScore
 from metrics.scoring import Missing
 from tests.toy import Options, Prediction, ToyBenchmark, Truth
+from transforms.hashes import record_hash
 from transforms.pair import PairedSample
 from transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
-from transforms.score import ScoreBatch, ScoredSample, ScoringPlan
+from transforms.score import ScoreBatch, ScoringPlan
+from transforms.scored_sample import ScoredSample
+from transforms.slice_labels import Slice, Slicing
 
 REJECTED_TRUTH = "the ground truth of this sample was rejected"
 
@@ -73,7 +75,7 @@ def frame(side: int, sample_id: str, record: Any) -> EncodedRecord | None:
     if isinstance(record, str):
         record = {"text": record}
     content = record if isinstance(record, bytes) else json.dumps({"sample_id": sample_id, **record}).encode()
-    return EncodedRecord(Origin(side, 0, 5, 2, f"{side}.jsonl"), JSON, content)
+    return EncodedRecord.of(Origin(side, 0, 5, 2, f"{side}.jsonl"), JSON, content)
 
 
 def score(
@@ -84,23 +86,24 @@ def score(
     names: tuple[str, ...] = ("ours",),
     benchmark: ToyBenchmark | None = None,
 ) -> tuple[list[ScoredSample], list[Quarantined]]:
-    do_fn = ScoreBatch(ScoringPlan(benchmark or RecordingBenchmark(Options()), missing, names, columns, cluster))
+    slicing = Slicing(columns, tuple((index,) for index in range(len(columns))))
+    return score_batch(
+        ScoringPlan(benchmark or RecordingBenchmark(Options()), missing, names, cluster, slicing), samples
+    )
+
+
+def score_batch(plan: ScoringPlan, samples: Sequence[PairedSample]) -> tuple[list[ScoredSample], list[Quarantined]]:
+    """Scores a batch; returns its rows and its quarantine."""
+    do_fn = ScoreBatch(plan)
     do_fn.setup()
-    do_fn.start_bundle()
-    outputs: list[Any] = [output for each in samples for output in do_fn.process(each)]
-    outputs += do_fn.finish_bundle()
+    scored, *rest = do_fn.process(list(samples))
     do_fn.teardown()
-    scored, quarantine = [], []
-    for output in outputs:
-        tag = output.tag if isinstance(output, TaggedOutput) else None
-        value = output.value if isinstance(output, TaggedOutput) else output
-        value = value.value if isinstance(value, WindowedValue) else value
-        if tag is None:
-            assert isinstance(value, ScoredSample)
-            scored.append(value)
-        else:
-            assert tag == "quarantine"
-            quarantine.append(value[1])
+    assert isinstance(scored, list)
+    quarantine = []
+    for output in rest:
+        assert isinstance(output, TaggedOutput)
+        assert output.tag == "quarantine"
+        quarantine.append(output.value)
     return scored, quarantine
 
 
@@ -128,12 +131,16 @@ def test_a_scored_sample() -> None:
         "b",
         0,
         "scored",
+        "scored",
         "b",
+        {"ground_truth.scored": 1, "predictions.scored": 1},
+        (),
         (),
         {"samples": 1, "equal": 0, "similarity": 0.5},
         {"exact_match": 0, "similarity": 0.5},
+        record_hash({"text": "four", "words": None}),
+        record_hash({"text": "six"}),
         b'{"read":"six"}',
-        {"ground_truth.scored": 1, "predictions.scored": 1},
     )
     assert quarantine == []
 
@@ -148,7 +155,7 @@ def test_a_missing_prediction_is_wrong() -> None:
 
 def test_a_missing_prediction_can_be_left_out() -> None:
     found, quarantine = one("four", None, "exclude")
-    assert (found.status, found.statistics, found.figures, found.details) == ("missing_prediction", {}, {}, b"null")
+    assert (found.status, found.statistics, found.metrics, found.details) == ("missing_prediction", None, {}, b"null")
     assert found.coverage == {"ground_truth.missing_prediction": 1}
     assert quarantine == []
 
@@ -166,7 +173,7 @@ PREDICTION_PROBLEMS = [
 def test_a_rejected_prediction_is_as_good_as_none(prediction: Any, message: str, missing: Missing) -> None:
     found, quarantine = one("four", prediction, missing)
     without, _ = one("four", None, missing)
-    assert (found.status, found.statistics, found.figures) == (without.status, without.statistics, without.figures)
+    assert (found.status, found.statistics, found.metrics) == (without.status, without.statistics, without.metrics)
     assert found.coverage == {"ground_truth.missing_prediction": 1, "predictions.rejected": 1}
     assert places(quarantine) == [("ours", "invalid", "0.jsonl", message)]
 
@@ -182,7 +189,7 @@ def test_a_rejected_prediction_is_as_good_as_none(prediction: Any, message: str,
 )
 def test_a_rejected_truth_takes_its_sample_out(truth: Any, message: str, prediction: str | None) -> None:
     found, quarantine = one(truth, prediction)
-    assert (found.status, found.statistics, found.figures, found.details) == ("rejected", {}, {}, b"null")
+    assert (found.status, found.statistics, found.metrics, found.details) == ("rejected", None, {}, b"null")
     expected = [("ground_truth", "invalid", "-1.jsonl", message)]
     if prediction is None:
         assert found.coverage == {"ground_truth.rejected": 1}
@@ -208,7 +215,7 @@ SAMPLE_PROBLEMS = [
 @pytest.mark.parametrize(("prediction", "message"), SAMPLE_PROBLEMS)
 def test_a_sample_that_cannot_be_scored_takes_both_records_out(prediction: str, message: str) -> None:
     found, quarantine = one("four", prediction)
-    assert (found.status, found.statistics) == ("rejected", {})
+    assert (found.status, found.statistics) == ("rejected", None)
     assert found.coverage == {"ground_truth.rejected": 1, "predictions.rejected": 1}
     assert places(quarantine) == [
         ("ground_truth", "failed", "-1.jsonl", message),
@@ -221,14 +228,10 @@ def test_a_prediction_and_then_its_truth_are_rejected() -> None:
         def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
             raise RejectedRecord("ground_truth" if prediction is None else "prediction", "no")
 
-    do_fn = ScoreBatch(ScoringPlan(Stubborn(Options()), "wrong", ("ours",), (), None))
-    do_fn.setup()
-    do_fn.start_bundle()
-    list(do_fn.process(sample("a", "x", "y")))
-    outputs = [each.value if isinstance(each, TaggedOutput) else each for each in do_fn.finish_bundle()]
-    values = [each.value for each in outputs]
-    assert [value[1].side for value in values[:2]] == ["ours", "ground_truth"]
-    assert values[2].coverage == {"ground_truth.rejected": 1, "predictions.rejected": 1}
+    (found,), quarantine = score([sample("a", "x", "y")], benchmark=Stubborn(Options()))
+    assert [entry.side for entry in quarantine] == ["ours", "ground_truth"]
+    assert found.coverage == {"ground_truth.rejected": 1, "predictions.rejected": 1}
+    assert found.prediction_status == "rejected"
 
 
 def test_a_rejected_truth_counts_for_each_system() -> None:
@@ -275,15 +278,9 @@ def test_a_batch_that_fails_is_scored_again_one_by_one() -> None:
     assert RecordingBenchmark.batches == [["a", "b", "c"], ["a"], ["b"], ["c"], ["d"]]
 
 
-def test_bundles_share_no_batch() -> None:
-    do_fn = ScoreBatch(ScoringPlan(RecordingBenchmark(Options()), "wrong", ("ours",), (), None))
-    do_fn.setup()
-    for bundle in ("ab", "cdef"):
-        do_fn.start_bundle()
-        for sample_id in bundle:
-            list(do_fn.process(sample(sample_id, "x", "x")))
-        list(do_fn.finish_bundle())
-    assert RecordingBenchmark.batches == [["a", "b"], ["c", "d", "e"], ["f"]]
+def test_a_batch_without_samples_is_no_work() -> None:
+    assert score([]) == ([], [])
+    assert RecordingBenchmark.batches == []
 
 
 def test_the_benchmark_is_set_up_and_torn_down() -> None:
@@ -297,19 +294,20 @@ def test_a_missing_tool_is_a_problem_of_the_input() -> None:
             raise MissingTool("pdflatex is not installed; install texlive")
 
     with pytest.raises(InputProblem) as problem:
-        ScoreBatch(ScoringPlan(Toolless(Options()), "wrong", ("ours",), (), None)).setup()
+        ScoreBatch(ScoringPlan(Toolless(Options()), "wrong", ("ours",))).setup()
     assert problem.value.message == "pdflatex is not installed; install texlive"
 
 
 def test_columns_to_slice_by_are_taken_as_they_are() -> None:
     truth = {"text": "x", "tags": ["a", 1, None], "source": "web", "unused": 1}
     scored, _ = score([sample("a", truth, "x"), sample("b", "x", "x")], columns=("tags", "source", "text"))
-    assert [each.columns for each in scored] == [(["a", 1, None], "web", "x"), (None, None, "x")]
+    assert [each.slice_values for each in scored] == [(["a", 1, None], "web", "x"), (None, None, "x")]
 
 
 def test_a_truth_that_cannot_be_read_belongs_to_no_slice() -> None:
     (found,), _ = score([sample("a", {"text": 1, "source": "web"}, "x")], columns=("source",))
-    assert found.columns is None
+    assert found.slice_values is None
+    assert found.slices == ()
 
 
 def test_the_unit_of_the_bootstrap_is_the_sample_or_its_cluster() -> None:
@@ -329,10 +327,10 @@ def test_the_unit_of_the_bootstrap_is_the_sample_or_its_cluster() -> None:
         '{"a":2,"b":1}',
         "true",
     ]
-    assert [each.columns for each in scored] == [("x",)] * len(values)
+    assert [each.slice_values for each in scored] == [("x",)] * len(values)
     # A cluster that is also sliced by is one column, not two.
     scored, _ = score(samples, cluster="page", columns=("page",))
-    assert [each.columns for each in scored[:2]] == [("d1",), (1,)]
+    assert [each.slice_values for each in scored[:2]] == [("d1",), (1,)]
 
 
 def test_samples_without_a_cluster_are_clusters_of_their_own() -> None:
@@ -342,21 +340,42 @@ def test_samples_without_a_cluster_are_clusters_of_their_own() -> None:
 
 
 def test_a_truth_of_too_many_slices_is_rejected_with_the_columns() -> None:
-    plan = ScoringPlan(RecordingBenchmark(Options()), "wrong", ("ours",), ("tags", "kinds"), None, ((0, 1),), 6)
-    do_fn = ScoreBatch(plan)
-    do_fn.setup()
-    do_fn.start_bundle()
+    plan = ScoringPlan(
+        RecordingBenchmark(Options()), "wrong", ("ours",), slicing=Slicing(("tags", "kinds"), ((0, 1),), 6)
+    )
     tags = ["x", "y", "z"]
     good = sample("a", {"text": "x", "tags": tags, "kinds": [1, 2]}, "x")
     bad = sample("b", {"text": "x", "tags": tags, "kinds": [1, 2, 3]}, "x")
-    found = [*do_fn.process(good), *do_fn.process(bad)]
-    entries = [output.value[1] for output in found if isinstance(output, TaggedOutput)]
+    scored, entries = score_batch(plan, [good, bad])
     assert [(entry.side, entry.sample_id, entry.cause) for entry in entries] == [
         ("ground_truth", "b", "invalid"),
         ("ours", "b", "unmatched"),
     ]
     assert entries[0].error.startswith("the columns tags (3), kinds (3) put the sample into 9 slices, more than the 6")
-    assert [each.status for each in found if isinstance(each, ScoredSample)] == ["rejected"]
+    assert {each.sample_id: (each.status, len(each.slices)) for each in scored} == {
+        "a": ("scored", 6),
+        "b": ("rejected", 0),
+    }
+
+
+def test_slices_have_the_columns_and_values_of_the_ground_truth() -> None:
+    truth = {"text": "x", "tags": ["a", 1], "source": None}
+    (found,), _ = score([sample("a", truth, "x")], columns=("tags", "source"))
+    assert found.slices == (Slice(("tags",), ("a",)), Slice(("tags",), ("1",)), Slice(("source",), ("null",)))
+
+
+def test_records_have_hashes_as_long_as_they_can_be_decoded() -> None:
+    """The hash is that of the typed record: unknown columns and the order of keys are nothing to it."""
+    texts = [b'{"sample_id": "a", "text": "x", "words": ["y"], "z": 1}', b'{"words":["y"], "text":"x"}']
+    scored, _ = score([sample(str(number), text, "p") for number, text in enumerate(texts)])
+    assert {each.truth_hash for each in scored} == {record_hash({"text": "x", "words": ["y"]})}
+    assert {each.prediction_hash for each in scored} == {record_hash({"text": "p"})}
+    for prediction, there in [(None, False), ({"text": 7}, False), ("prediction is bad", True), ("score fails", True)]:
+        (found,), _ = score([sample("a", "x", prediction)])
+        assert found.truth_hash == record_hash({"text": "x", "words": None})
+        assert (found.prediction_hash is not None) == there
+    (found,), _ = score([sample("a", {"text": 1}, "x")])
+    assert (found.truth_hash, found.prediction_hash) == (None, None)
 
 
 # What a benchmark may give for a sample.
@@ -376,7 +395,7 @@ def settled(value: Any) -> Any:
     benchmark = MetricBenchmark(Options())
     benchmark.value = value
     scored, quarantine = score([sample("a", "x", "x")], benchmark=benchmark)
-    return scored[0].figures["similarity"] if scored[0].status == "scored" else quarantine[0].error
+    return scored[0].metrics["similarity"] if scored[0].status == "scored" else quarantine[0].error
 
 
 @pytest.mark.parametrize(

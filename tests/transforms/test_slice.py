@@ -12,11 +12,21 @@ from apache_beam.testing.util import assert_that, equal_to
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.bootstrap import Bootstrap
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from transforms import slice as slicing
+from transforms.combine import SliceTotals
+from transforms.hashes import sample_fingerprint
 from transforms.records import InputProblem
-from transforms.score import ScoredSample
-from transforms.slice import CheckSliceCount, FanOut, SliceKey
-from transforms.slice_labels import MAX_LABEL_LENGTH, check_slice_count, slice_labels, value_text
+from transforms.scored_sample import ScoredSample
+from transforms.slice import CheckSliceCount, SliceKey, SliceKeyCoder, SumSlices
+from transforms.slice_labels import (
+    ALL_SAMPLES,
+    MAX_LABEL_LENGTH,
+    Slice,
+    check_slice_count,
+    slice_labels,
+    value_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -104,52 +114,119 @@ def test_long_values_are_cut_and_stay_apart() -> None:
     assert value_text("\ud800" * 300) != value_text("\ud801" * 300)
 
 
-@given(st.integers(0, 1000), st.text())
-def test_keys_survive_encoding(system: int, label: str) -> None:
-    key = SliceKey(system, label)
-    assert SliceKey.decode(key.encode()) == key
+KEYS = st.builds(
+    lambda system, cells: SliceKey(system, Slice(*zip(*cells, strict=True)) if cells else ALL_SAMPLES),
+    st.integers(0, 1000),
+    st.lists(st.tuples(st.text(), st.text()), max_size=3),
+)
 
 
-def test_a_sample_contributes_once_to_the_corpus_and_to_each_slice() -> None:
+@given(KEYS, KEYS)
+def test_keys_survive_coding_and_equal_ones_have_equal_bytes(first: SliceKey, second: SliceKey) -> None:
+    coder = SliceKeyCoder()
+    assert coder.decode(coder.encode(first)) == first
+    assert type(coder.decode(coder.encode(first)).slice) is Slice
+    assert (coder.encode(first) == coder.encode(second)) == (first == second)
+
+
+def sample_of(
+    sample_id: str, slices: tuple[Slice, ...] = (), system: int = 0, statistics: dict[str, float] | None = None
+) -> ScoredSample:
+    coverage = {"ground_truth.scored" if statistics else "ground_truth.rejected": 1}
+    return ScoredSample(sample_id, system, "scored", None, sample_id, coverage, slices, statistics=statistics)
+
+
+def bundle(do_fn: SumSlices, *batches: list[ScoredSample]) -> list[tuple[SliceKey, SliceTotals]]:
+    do_fn.start_bundle()
+    found = [each for batch in batches for each in do_fn.process(batch)]
+    return found + [each.value for each in do_fn.finish_bundle()]
+
+
+def sums_of(bootstrap: Bootstrap, most: int = 100) -> SumSlices:
+    do_fn = SumSlices(["source", "tags"], bootstrap, most)
+    do_fn.setup()
+    return do_fn
+
+
+WEB, CRAWL = (Slice(("source",), (each,)) for each in ("web", "crawl"))
+
+
+def test_a_bundle_gives_one_sum_for_each_slice_of_each_system() -> None:
     bootstrap = Bootstrap(5, seed=1)
-    fan_out = FanOut(["source", "tags"], [[0], [1], [0, 1]], bootstrap, 10).process
-    sample = ScoredSample(
-        "s", 3, "scored", "unit", ("web", ["x", "y"]), {"n": 1}, {}, b"null", {"ground_truth.scored": 1}
-    )
-    found = list(fan_out(sample))
-    assert [SliceKey.decode(key) for key, _ in found] == [
-        SliceKey(3, ""),
-        SliceKey(3, "source=web"),
-        SliceKey(3, "tags=x"),
-        SliceKey(3, "tags=y"),
-        SliceKey(3, "source=web,tags=x"),
-        SliceKey(3, "source=web,tags=y"),
+    samples = [
+        sample_of("a", (WEB,), 0, {"n": 1}),
+        sample_of("b", (WEB, CRAWL), 0, {"n": 2, "m": 0.5}),
+        sample_of("a", (WEB,), 1, {"n": 4}),
+        sample_of("c", (), 0),
     ]
-    assert {id(contribution) for _, contribution in found} == {id(found[0][1])}
-    assert found[0][1] == (bootstrap.unit_hash("unit"), {"n": 1}, {"ground_truth.scored": 1})
+    found = bundle(sums_of(bootstrap), samples[:1], [], samples[1:])
+    members = {
+        SliceKey(0): [samples[0], samples[1], samples[3]],
+        SliceKey(0, WEB): samples[:2],
+        SliceKey(0, CRAWL): [samples[1]],
+        SliceKey(1): [samples[2]],
+        SliceKey(1, WEB): [samples[2]],
+    }
+    assert [key for key, _ in found] == list(members)
+    for key, totals in found:
+        expected = BootstrapSums(bootstrap)
+        for sample in members[key]:
+            if sample.statistics:
+                expected.add(bootstrap.unit_hash(sample.sample_id), sample.statistics)
+        assert totals.sums == expected
+        assert sum(totals.coverage.values()) == len(members[key])
+    assert found[0][1].coverage == {"ground_truth.scored": 2, "ground_truth.rejected": 1}
 
 
-def sample_of(label: str, system: int = 0) -> ScoredSample:
-    return ScoredSample(label, system, "scored", label, (label,), {"n": 1}, {}, b"null", {})
+def test_the_fingerprint_is_that_of_the_ground_truth_once() -> None:
+    samples = [sample_of(each, (WEB,), system) for each in "abc" for system in (0, 1)]
+    found = dict(bundle(sums_of(Bootstrap(0)), samples))
+    expected = sum(sample_fingerprint(each, None) for each in "abc")
+    assert {key: totals.fingerprint for key, totals in found.items() if totals.fingerprint} == {SliceKey(0): expected}
+
+
+def test_totals_that_become_large_leave_before_the_bundle_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slicing, "BYTES_HELD", 1000)
+    bootstrap = Bootstrap(5)
+    samples = [sample_of(str(each), (Slice(("tags",), (str(each),)),), 0, {"n": each}) for each in range(50)]
+    found = bundle(sums_of(bootstrap), *([each] for each in samples))
+    assert len(found) > 51
+    total = BootstrapSums(bootstrap)
+    for key, totals in found:
+        if key == SliceKey(0):
+            total.merge(totals.sums)
+    (whole,) = [totals for key, totals in bundle(sums_of(bootstrap), samples) if key == SliceKey(0)]
+    assert total == whole.sums
+
+
+def test_a_bundle_that_failed_leaves_nothing_behind() -> None:
+    do_fn = sums_of(Bootstrap(0))
+    do_fn.start_bundle()
+    assert list(do_fn.process([sample_of("a")])) == []
+    assert bundle(do_fn) == []
 
 
 def test_a_worker_that_sees_too_many_slices_ends_the_run() -> None:
-    fan_out = FanOut(["source"], [[0]], Bootstrap(0), 2)
+    do_fn = sums_of(Bootstrap(0), 2)
     for label in ("a", "b", "a", "b"):
         for system in (0, 1):
-            assert len(list(fan_out.process(sample_of(label, system)))) == 2
-    with pytest.raises(InputProblem, match=r"slices by source: there are more than 2; .* raise limits\.slices"):
-        list(fan_out.process(sample_of("c")))
+            bundle(do_fn, [sample_of("s", (Slice(("source",), (label,)),), system)])
+    with pytest.raises(InputProblem, match=r"slices by source, tags: there are more than 2; .* raise limits\.slices"):
+        bundle(do_fn, [sample_of("s", (Slice(("source",), ("c",)),))])
 
 
 def test_slices_are_counted_over_all_workers() -> None:
     def run(labels: list[str]) -> None:
-        items = [(SliceKey(system, label).encode(), 1) for system in (0, 1) for label in labels]
+        items = [
+            (SliceKey(system, Slice(("source",), (label,)) if label else ALL_SAMPLES), 1)
+            for system in (0, 1)
+            for label in labels
+        ]
         with beam.Pipeline(runner=FnApiRunner()) as pipeline:
             found = pipeline | beam.Create(items) | CheckSliceCount(["source"], 2)
             assert_that(found, equal_to(items))
 
     run([])
-    run(["", "source=a", "source=b"])
+    run(["", "a", "b"])
     with pytest.raises(InputProblem, match="there are more than 2"):
-        run(["", "source=a", "source=b", "source=c"])
+        run(["", "a", "b", "c"])

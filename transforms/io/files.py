@@ -37,6 +37,11 @@ class SourceFile:
     size: int
     format: Format
 
+    @property
+    def is_plain(self) -> bool:
+        """Tells whether the file is text, not compressed."""
+        return _PLAIN.search(self.path) is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -120,7 +125,7 @@ def split_file(file: SourceFile, size: int) -> Iterator[Part]:
     """
     if file.format == "parquet":
         yield from _split_parquet(file, size)
-    elif not _PLAIN.search(file.path):
+    elif not file.is_plain:
         yield Part(file, 0, None)
     else:
         step = size if file.size > BYTES_PER_PART else BYTES_PER_PART

@@ -110,8 +110,8 @@ def test_the_coverage_of_a_slice() -> None:
 @pytest.mark.parametrize(("read", "balanced"), [(3, True), (4, False)])
 def test_the_coverage_of_a_run_adds_what_was_read_paired_and_scored(read: int, balanced: bool) -> None:
     configuration = load("toy", [], {})
-    tally = {-1: Sums(), 0: Sums.of({"read": read, "rejected": 1, "duplicate": 1, "unmatched": 1})}
-    system = RunResult.of(configuration, ["ours"], [], tally, {}, []).systems["ours"]
+    outcomes = {-1: Sums(), 0: Sums.of({"read": read, "rejected": 1, "duplicate": 1, "unmatched": 1})}
+    system = RunResult.of(configuration, ["ours"], [], outcomes, {}, []).systems["ours"]
     assert system.coverage == {
         "ground_truth": {"read": 0, "scored": 0, "missing_prediction": 0, "rejected": 0, "duplicate": 0},
         "predictions": {"read": read, "scored": 0, "unmatched": 1, "duplicate": 1, "rejected": 1},

@@ -1,0 +1,99 @@
+"""Blocks: many encoded records of one bucket in one element, compressed.
+
+A runner spends more on each element that it moves than it takes to read a record. So records are shuffled by the bucket
+of their sample_id, a block at a time; a bucket has all records of its samples.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from transforms.io import zstd
+from transforms.io.files import SourceFile
+
+BYTES_PER_BUCKET = 16 << 20
+BYTES_PER_SMALL_BUCKET = 64 << 10
+BUCKETS_WANTED = 64
+MAX_BUCKETS = 2048
+"""So many buckets that each holds BYTES_PER_BUCKET, but BUCKETS_WANTED for that many workers, unless they would become
+too small; and so few that the blocks of a reader, which holds BYTES_HELD for all buckets, do not become too small."""
+
+BYTES_PER_BLOCK = 1 << 20
+BYTES_HELD = 32 << 20
+
+_EXPANSION = 8
+"""How many bytes of records a compressed byte of input stands for, roughly."""
+
+KeyedRecord = tuple[bytes, bytes]
+"""The sample_id in UTF-8, and the bytes of an EncodedRecord."""
+
+_DECODER = msgspec.msgpack.Decoder(list[KeyedRecord])
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+def bucket_count(files: Iterable[SourceFile]) -> int:
+    """Returns the number of buckets for an input of these files; the result does not depend on it."""
+    size = sum(file.size * (1 if file.is_plain else _EXPANSION) for file in files)
+    wanted = max(size // BYTES_PER_BUCKET, min(BUCKETS_WANTED, size // BYTES_PER_SMALL_BUCKET), 1)
+    return min(MAX_BUCKETS, wanted)
+
+
+def bucket_of(sample_id: bytes, buckets: int) -> int:
+    """Returns the bucket of a sample: a hash of its sample_id in UTF-8."""
+    # The checksums of similar ids differ in few bits; the product spreads them over all.
+    return (zlib.crc32(sample_id) * 0x9E3779B97F4A7C15 >> 32 & 0xFFFFFFFF) % buckets
+
+
+class HeldRecords:
+    """The records that a reader holds until their blocks are large enough; at most BYTES_HELD, and one record."""
+
+    def __init__(self, buckets: int) -> None:
+        self._buckets = buckets
+        self._records: dict[int, list[KeyedRecord]] = {}
+        self._sizes: dict[int, int] = {}
+        self._size = 0
+
+    def add(self, sample_id: str, encoded: bytes) -> Iterable[tuple[int, bytes]]:
+        """Adds a record; returns the pairs (bucket, block) that became large enough."""
+        key = sample_id.encode()
+        bucket = bucket_of(key, self._buckets)
+        size = len(key) + len(encoded)
+        records = self._records.get(bucket)
+        if records is None:
+            self._records[bucket], self._sizes[bucket] = [(key, encoded)], size
+        else:
+            records.append((key, encoded))
+            self._sizes[bucket] += size
+        self._size += size
+        if self._size >= BYTES_HELD:
+            return self.flush()
+        return (self._block(bucket),) if self._sizes[bucket] >= BYTES_PER_BLOCK else ()
+
+    def flush(self) -> Iterator[tuple[int, bytes]]:
+        """Yields a block of each bucket that holds anything."""
+        while self._records:
+            yield self._block(next(iter(self._records)))
+
+    def _block(self, bucket: int) -> tuple[int, bytes]:
+        self._size -= self._sizes.pop(bucket)
+        return bucket, pack(self._records.pop(bucket))
+
+
+def pack(records: list[KeyedRecord]) -> bytes:
+    """Returns a block."""
+    return zstd.compress(_ENCODER.encode(records), level=1)
+
+
+def unpack(block: bytes) -> list[KeyedRecord]:
+    """Returns the records of a block, in the order in which they were packed."""
+    return _DECODER.decode(zstd.decompress(block))
+
+
+def only_sample(keyed: tuple[int, bytes], sample_id: str) -> Iterator[tuple[int, bytes]]:
+    """Yields (bucket, block) with the records of one sample alone, if there are any."""
+    records = [record for record in unpack(keyed[1]) if record[0] == sample_id.encode()]
+    if records:
+        yield keyed[0], pack(records)

@@ -1,0 +1,37 @@
+"""Hashes that tell whether two runs saw the same records."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+HASH_BYTES = 16
+FINGERPRINTS = 1 << (8 * HASH_BYTES)
+"""Fingerprints are added modulo this."""
+
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+
+
+def record_hash(record: Any) -> str:
+    """Returns the 128-bit BLAKE2b of a typed record, written as canonical JSON, in hex.
+
+    It is the same whatever the format of the file, the order of the keys, and the columns that the type does not have.
+    Raises TypeError or ValueError where the record cannot be written.
+    """
+    return hashlib.blake2b(_ENCODER.encode(record), digest_size=HASH_BYTES).hexdigest()
+
+
+def sample_fingerprint(sample_id: str, truth_hash: str | None) -> int:
+    """Returns the fingerprint of a sample: a 128-bit number; that of a run is the sum, whatever the order.
+
+    truth_hash: None where its ground truth has none.
+    """
+    text = msgspec.json.encode((sample_id, truth_hash))
+    return int.from_bytes(hashlib.blake2b(text, digest_size=HASH_BYTES).digest(), "big")
+
+
+def fingerprint_text(total: int) -> str:
+    """Returns the sum of fingerprints in hex."""
+    return f"{total % FINGERPRINTS:0{2 * HASH_BYTES}x}"

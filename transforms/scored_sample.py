@@ -1,0 +1,170 @@
+"""What is known of one sample after scoring, and the rows that it makes; without Beam, for the Python API too."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from metrics.benchmark import Pair
+from metrics.scoring import Outcome, Status
+from transforms.hashes import record_hash
+from transforms.sample_schema import sample_schema
+from transforms.slice_labels import Slice
+
+WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
+"""What counts, by side, the records of scored samples that hold nothing but nulls of the fields of the benchmark."""
+
+NO_DETAILS = b"null"
+
+
+class ScoredSample(msgspec.Struct, frozen=True):
+    """One sample of one system after scoring.
+
+    prediction_status: what became of the prediction's record; None where there is none.
+    unit: what the bootstrap draws, the sample_id or the cluster.
+    coverage: what the sample adds to the coverage counts.
+    slices, slice_values: the slices that the sample belongs to, and the values of the columns behind them; None where
+    the ground truth could not be decoded.
+    statistics: None where the sample was not scored; the metrics are empty then, and the details null.
+    truth_hash, prediction_hash: see transforms.hashes; None where a record is missing or cannot be decoded.
+    """
+
+    sample_id: str
+    system: int
+    status: Status
+    prediction_status: str | None
+    unit: str
+    coverage: dict[str, int]
+    slices: tuple[Slice, ...] = ()
+    slice_values: tuple[Any, ...] | None = None
+    statistics: dict[str, float] | None = None
+    metrics: dict[str, float | None] = {}
+    truth_hash: str | None = None
+    prediction_hash: str | None = None
+    details: bytes = NO_DETAILS
+
+
+class DecodedSample(msgspec.Struct, frozen=True):
+    """One sample of one system before scoring: see ScoredSample. has_prediction: whether there is a record of one."""
+
+    pair: Pair[Any, Any]
+    system: int
+    unit: str
+    slices: tuple[Slice, ...]
+    slice_values: tuple[Any, ...]
+    truth_hash: str | None
+    has_prediction: bool
+
+    @property
+    def has_decoded_prediction(self) -> bool:
+        """Whether there is a record of a prediction that could be decoded."""
+        return self.pair.prediction is not None
+
+    def scored(self, outcome: Outcome, became: str | None) -> ScoredSample:
+        """Returns what became of the sample. became: what became of the record of its prediction."""
+        pair, score = self.pair, outcome.score
+        coverage = status_counts(outcome.status, became)
+        if outcome.status != "rejected":
+            coverage.update(_without_fields(pair, outcome))
+        if score is not None and score.coverage:
+            coverage = dict(Counter(coverage) + Counter(score.coverage))
+        return ScoredSample(
+            pair.sample_id,
+            self.system,
+            outcome.status,
+            became,
+            self.unit,
+            coverage,
+            self.slices,
+            self.slice_values,
+            None if score is None else dict(score.statistics),
+            {} if score is None else dict(score.metrics),
+            self.truth_hash,
+            None if pair.prediction is None else hash_of(pair.prediction),
+            NO_DETAILS if score is None else msgspec.json.encode(score.details),
+        )
+
+
+def unreadable_truth(sample_id: str, system: int, has_prediction: bool) -> ScoredSample:
+    """Returns what becomes of a sample whose ground truth cannot be decoded."""
+    became = "unmatched" if has_prediction else None
+    return ScoredSample(sample_id, system, "rejected", became, sample_id, status_counts("rejected", became))
+
+
+def status_counts(status: Status, became: str | None) -> dict[str, int]:
+    """Returns what a sample adds to the coverage by its status and that of its prediction."""
+    counts = {f"ground_truth.{status}": 1}
+    if became is not None:
+        counts[f"predictions.{became}"] = 1
+    return counts
+
+
+def _without_fields(pair: Pair[Any, Any], outcome: Outcome) -> dict[str, int]:
+    prediction = None if outcome.prediction_rejected is not None else pair.prediction
+    sides = (("ground_truth", pair.truth), ("predictions", prediction))
+    return {WITHOUT_FIELDS[side]: 1 for side, record in sides if record is not None and _has_no_field(record)}
+
+
+def _has_no_field(record: msgspec.Struct) -> bool:
+    fields = msgspec.structs.astuple(record)
+    return fields.count(None) == len(fields)
+
+
+def hash_of(record: msgspec.Struct) -> str | None:
+    """Returns the hash of a record; None of one that holds what cannot be written as JSON again."""
+    try:
+        return record_hash(record)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+
+
+def sample_table(
+    rows: Sequence[ScoredSample], systems: Sequence[str], metrics: Sequence[str], slice_columns: Sequence[str]
+) -> Any:
+    """Returns the Arrow table of scored samples, see sample_schema.
+
+    systems: the names of the systems. metrics: the per-sample metrics. slice_columns: the columns of slice_values.
+    """
+    columns: list[list[Any]] = [
+        [row.sample_id for row in rows],
+        [systems[row.system] for row in rows],
+        [row.status for row in rows],
+        [row.prediction_status for row in rows],
+        [row.unit for row in rows],
+        *([_slice_value(row, number) for row in rows] for number in range(len(slice_columns))),
+        *([row.metrics.get(name) for row in rows] for name in metrics),
+        [None if row.statistics is None else _exact(row.statistics) for row in rows],
+        [_SORTED.encode(row.coverage).decode() for row in rows],
+        [row.truth_hash for row in rows],
+        [row.prediction_hash for row in rows],
+        [row.details.decode() for row in rows],
+    ]
+    schema = sample_schema(metrics, slice_columns)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.table(arrays, schema)
+
+
+_SORTED = msgspec.json.Encoder(order="sorted")
+_STATISTICS = msgspec.json.Encoder()
+
+
+def _slice_value(row: ScoredSample, number: int) -> str | None:
+    value = None if row.slice_values is None else row.slice_values[number]
+    return None if value is None else _SORTED.encode(value).decode()
+
+
+def _exact(statistics: Mapping[str, float]) -> str:
+    """Returns statistics as JSON, in which every number is exact; those of NumPy are written as Python's."""
+    try:
+        return _STATISTICS.encode(statistics).decode()
+    except TypeError:
+        return _STATISTICS.encode({name: _plain(value) for name, value in statistics.items()}).decode()
+
+
+def _plain(value: Any) -> float:
+    return int(value) if isinstance(value, Integral) else float(value)
