@@ -24,8 +24,9 @@ class Case:
     """A metric on a population.
 
     benchmark, metric: as they are called. hard: what makes the case hard; empty where nothing does. rare: whether the
-    metric is one of a rare class. draw: from (generator, units, gain) to the statistics of each unit by name; gain makes
-    a system better. value: the metric from sums by name. clusters: samples in a cluster; 0: samples are the units.
+    metric is one of a rare class. draw: from (generator, difficulties, gain) to the statistics of each sample by name;
+    gain makes a system better. value: the metric from sums by name. clusters: samples in a cluster; 0: samples are the
+    units.
     """
 
     benchmark: str
@@ -44,7 +45,9 @@ class Case:
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Returns the ratio; NaN where there is nothing to measure."""
-    return np.divide(numerator, denominator, out=np.full(np.shape(numerator), np.nan), where=denominator != 0)
+    found: FloatArray = np.full(np.shape(numerator), np.nan)
+    np.divide(numerator, denominator, out=found, where=denominator != 0)
+    return found
 
 
 def f_measure(precision: FloatArray, recall: FloatArray) -> FloatArray:
