@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -69,7 +70,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 def _configuration(parsed: argparse.Namespace, found: StoredRun) -> Configuration:
     """Returns the configuration whose gates are judged; raises UsageError where it scores otherwise than the run."""
     if parsed.config is None:
-        changed = dict(found.summary.config)
+        changed = copy.deepcopy(found.summary.config)
         return settings.check(settings.overridden(changed, parsed.set), parsed.run)
     configuration = settings.load(parsed.config, parsed.set, {})
     if configuration.benchmark.name != found.summary.benchmark:
