@@ -17,6 +17,7 @@ from apache_beam.pvalue import TaggedOutput
 from metrics.benchmark import Benchmark, MissingTool, Pair
 from metrics.common.errors import explain
 from metrics.scoring import Missing, Outcome, Result, prediction_status, score_pairs
+from transforms import collector
 from transforms.blas import one_blas_thread
 from transforms.counters import Observed, count_samples, timing
 from transforms.pair import PairedSample
@@ -93,9 +94,11 @@ class ScoreBatch(beam.DoFn):
             self._plan.benchmark.setup()
         except MissingTool as error:
             raise InputProblem(str(error)) from error
+        collector.freeze()
 
     def teardown(self) -> None:
         """Removes what `setup` made."""
+        collector.unfreeze()
         self._plan.benchmark.teardown()
 
     def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:

@@ -37,6 +37,7 @@ from pipelines.results.run import LAYOUT, REPORT, SUMMARY
 from pipelines.results.stored import StoredRun, scored_otherwise
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
+from pipelines.runtime.memory import free_bytes, memory_warnings
 from transforms.io.storage import new_run_id
 from transforms.reuse import ReusedRows
 
@@ -85,6 +86,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     local = launch.is_local(options)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if local:
+        warn(memory_warnings(plan.inputs.files, free_bytes()))
         check_tools(configuration)
     if launch.is_detached(options):
         return _leave(options, plan)
