@@ -22,7 +22,10 @@ from transforms.io.storage import STORAGE_ERRORS
 
 _SYSTEM = re.compile(r"(.+):([A-Za-z0-9_.-]{1,100})", re.DOTALL)
 NOT_OPTIONS = frozenset(
-    {"ground_truth", "predictions", "slices", "gates", "worst_samples", "bootstrap", "limits", "max_rejected_fraction"}
+    {
+        *("ground_truth", "predictions", "slices", "gates", "inconclusive", "worst_samples", "bootstrap", "limits"),
+        "max_rejected_fraction",
+    }
 )
 """Keys of a configuration that change no score of a sample."""
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sqlite3
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -58,15 +56,16 @@ class RowStore:
 
     def __init__(self, rows: ReusedRows) -> None:
         self._metrics = rows.metrics
-        self._folder = tempfile.TemporaryDirectory(prefix="beamscore-reuse-")
         self._lock = threading.Lock()
-        self._connection = sqlite3.connect(Path(self._folder.name) / "rows", check_same_thread=False)
+        # Without a name it is a file of SQLite's own in the temporary folder, gone when this process is.
+        self._connection = sqlite3.connect("", check_same_thread=False)
         self._connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
         self._connection.execute("CREATE TABLE rows (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID")
         for path in rows.files:
             try:
                 self._connection.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", self._read(path))
             except (*STORAGE_ERRORS, BeamIOError, pa.ArrowException, KeyError, ValueError) as error:
+                self._connection.close()
                 reason = " ".join(str(error).split())[:200]
                 raise InputProblem(f"--reuse: {path}: cannot be read as rows of a run: {reason}") from error
         self._connection.commit()

@@ -95,8 +95,8 @@ def _tonight(folder: str, history: History, system: str) -> str:
     before, tonight = nights[:-1], nights[-1]
     differences: dict[str, str] = {}
     if before:
-        paths = [posixpath.join(folder, night.run) for night in (before[-1], tonight)]
-        differences = _differences(*paths, system)
+        last = posixpath.join(folder, before[-1].run)
+        differences = _differences(last, posixpath.join(folder, tonight.run), system)
     rows = []
     for metric in history.metrics:
         point = tonight.points.get((system, metric))
