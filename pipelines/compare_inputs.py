@@ -95,7 +95,7 @@ def _side(run: str, system: str | None) -> Side:
     system = there[0] if system is None else system
     if system not in there or system not in sums["systems"]:
         raise UsageError(f"{run}:{system}: there is no such system in this run; there are {', '.join(there)}")
-    configuration = settings.check(dict(summary["config"]), f"{run}/{SUMMARY}")
+    configuration = settings.check({**summary["config"], "gates": {}}, f"{run}/{SUMMARY}")
     return Side(run, system, result, summary, sums, configuration)
 
 

@@ -100,8 +100,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         console.print_metrics(document, configuration.benchmark.main_metrics(), report)
     warn(document.get("warnings", []))
     failures, decision = _judged(document, plan)
+    code = conclude(decision, failures)
     write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, baseline)
-    return conclude(decision, failures)
+    return code
 
 
 def reused_rows(

@@ -248,8 +248,8 @@ class StoredRun:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """The configuration of the run, checked."""
-        return settings.check(dict(self.summary.config), posixpath.join(self.path, SUMMARY))
+        """The configuration of the run, checked, without its gates, which an earlier version may have taken."""
+        return settings.check({**self.summary.config, "gates": {}}, posixpath.join(self.path, SUMMARY))
 
     @cached_property
     def sums(self) -> StoredSums:
