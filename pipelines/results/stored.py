@@ -191,7 +191,8 @@ def scored_otherwise(run: StoredRun, configuration: Configuration) -> str | None
     if run.summary.version != VERSION:
         return f"it was made by beamscore {run.summary.version or 'of an earlier version'}, not {VERSION}"
     options = msgspec.json.decode(msgspec.json.encode(benchmark.options), type=dict[str, Any])
-    for key, value in options.items():
+    # A missing prediction has a score in the rows of one and none in those of the other.
+    for key, value in {**options, "missing": configuration.settings.missing}.items():
         if run.summary.config.get(key) != value:
             return f"it was made with {key}: {_value(run.summary.config.get(key))}, not {_value(value)}"
     made, here = run.provenance.get("versions"), versions(benchmark)
