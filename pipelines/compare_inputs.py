@@ -22,7 +22,10 @@ from transforms.io.storage import STORAGE_ERRORS
 
 _SYSTEM = re.compile(r"(.+):([A-Za-z0-9_.-]{1,100})", re.DOTALL)
 NOT_OPTIONS = frozenset(
-    {"ground_truth", "predictions", "slices", "gates", "worst_samples", "bootstrap", "limits", "max_rejected_fraction"}
+    {
+        *("ground_truth", "predictions", "slices", "gates", "inconclusive", "worst_samples", "bootstrap", "limits"),
+        "max_rejected_fraction",
+    }
 )
 """Keys of a configuration that change no score of a sample."""
 
@@ -92,7 +95,7 @@ def _side(run: str, system: str | None) -> Side:
     system = there[0] if system is None else system
     if system not in there or system not in sums["systems"]:
         raise UsageError(f"{run}:{system}: there is no such system in this run; there are {', '.join(there)}")
-    configuration = settings.check(dict(summary["config"]), f"{run}/{SUMMARY}")
+    configuration = settings.check({**summary["config"], "gates": {}}, f"{run}/{SUMMARY}")
     return Side(run, system, result, summary, sums, configuration)
 
 

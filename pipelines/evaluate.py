@@ -31,6 +31,7 @@ from transforms.io.storage import prepare_output
 from transforms.pair import PairBySample, samples_per_batch
 from transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
 from transforms.quarantine import CountCauses
+from transforms.reuse import ReusedRows
 from transforms.score import ScoreSamples, ScoringPlan
 from transforms.scored_sample import ScoredSample
 from transforms.slice import CheckSliceCount, SliceSamples
@@ -44,7 +45,8 @@ Worst = tuple[float, str, str]
 class EvaluationPlan:
     """A configuration with its inputs found and checked: all that the pipeline is built from.
 
-    launch: how the run was started, for run.json. baseline: the run that gates compare with.
+    launch: how the run was started, for run.json. baseline: the run that gates compare with. reuse: the
+    rows of an earlier run, of which unchanged samples take their scores.
     """
 
     configuration: Configuration
@@ -53,6 +55,7 @@ class EvaluationPlan:
     run_id: str
     launch: Launch = UNKNOWN_LAUNCH
     baseline: Baseline | None = None
+    reuse: ReusedRows | None = None
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -80,7 +83,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     bootstrap = Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed)
     limits = settings.limits
     slicing = Slicing(plan.configuration.columns(), plan.configuration.slice_indexes(), limits.slices_per_sample)
-    scoring = ScoringPlan(benchmark, settings.missing, plan.systems, settings.cluster, slicing)
+    scoring = ScoringPlan(benchmark, settings.missing, plan.systems, settings.cluster, slicing, plan.reuse)
 
     read = plan.inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(plan.systems, samples_per_batch(benchmark.batch_size))

@@ -39,11 +39,13 @@ from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from pipelines.results.gates import Decision, coverage_failures, decide
 from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT, REPORT, SUMMARY
+from pipelines.results.stored import StoredRun, scored_otherwise
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
 from pipelines.runtime.memory import free_bytes, memory_warnings
 from transforms.io.storage import new_run_id
 from transforms.records import printable
+from transforms.reuse import ReusedRows
 
 
 def add(commands: Any) -> None:
@@ -59,6 +61,7 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
     )
+    command.add_argument("--reuse", metavar="RUN", help="take the scores of unchanged samples from a finished run")
     add_verdicts(command)
     command.add_argument(
         "--check", action="store_true", help="look at the first records, say what the run would do, and stop"
@@ -85,11 +88,14 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     baseline = read_baseline(parsed, configuration)
     if baseline is not None and os.path.abspath(baseline.path) == os.path.abspath(configuration.settings.output or ""):
         raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
-    plan = replace(plan_evaluation(configuration, new_run_id()), baseline=baseline)
+    reuse, reused = reused_rows(parsed.reuse, configuration, options)
+    plan = replace(plan_evaluation(configuration, new_run_id()), baseline=baseline, reuse=reuse)
     warn(plan.inputs.warnings)
     started = Launch.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
     if baseline is not None:
         started = replace(started, baseline={"path": baseline.path, "run_id": baseline.run_id})
+    if reused is not None:
+        started = replace(started, reused={"path": reused.path, "run_id": reused.run_id})
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), launch=started)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if launch.is_local(options):
@@ -124,8 +130,24 @@ def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: Evalua
     warn(document.get("warnings", []))
     failures, decision = _judged(document, plan)
     configuration = plan.configuration
+    code = conclude(decision, failures)
     write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, plan.baseline)
-    return conclude(decision, failures)
+    return code
+
+
+def reused_rows(
+    path: str | None, configuration: Configuration, options: PipelineOptions
+) -> tuple[ReusedRows | None, StoredRun | None]:
+    """Returns the rows of the run that --reuse names, and the run; warns where its scores may be others than ours."""
+    if path is None:
+        return None, None
+    found = StoredRun(path)
+    reason = scored_otherwise(found, configuration)
+    if reason is not None:
+        warn([f"nothing is reused of {path}: {reason}"])
+        return None, None
+    files = tuple(launch.path_for_workers(options, each) for each in found.published.folder("samples"))
+    return ReusedRows(files, configuration.benchmark.sample_metric_names()), found
 
 
 def _check_verdicts(parsed: argparse.Namespace, configuration: Configuration, options: PipelineOptions) -> None:

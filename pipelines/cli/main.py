@@ -17,19 +17,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.version import VERSION
-from pipelines.cli import (
-    benchmarks,
-    compare,
-    convert,
-    describe,
-    draw,
-    evaluate,
-    gate,
-    history,
-    merge,
-    select,
-    split,
-)
+from pipelines.cli import benchmarks, compare, convert, describe, draw, evaluate, gate, history, merge, select, split
 from pipelines.cli.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
 from pipelines.cli.messages import say, use_format
 from pipelines.config.errors import as_usage_error

@@ -85,5 +85,6 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         *unscored_failures(systems),
         *coverage_failures(systems, configuration.settings.max_rejected_fraction),
     ]
+    code = conclude(decide(document.get("gates", [])), failures)
     write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, baseline)
-    return conclude(decide(document.get("gates", [])), failures)
+    return code
