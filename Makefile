@@ -7,7 +7,11 @@ READY := $(VENV)/.ready
 OUT ?= out
 FLINK_TESTS ?= tests/flink
 
+<<<<<<< HEAD
 .PHONY: demo test coverage lint bench abuse install-tex test-dist test-image test-airflow test-lowest test-s3 test-stores mutants flink test-flink bench-flink clean help
+=======
+.PHONY: demo test coverage lint bench abuse install-tex test-dist test-image test-airflow test-lowest mutants flink test-flink bench-flink test-page clean help
+>>>>>>> main
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -26,6 +30,7 @@ help:
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
 	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key"
+	@echo "make test-page    open reports in a headless Chromium; pictures of them for you to look at in out/page"
 	@echo "make clean        remove the environment and all output"
 
 $(READY): setup.py Makefile
@@ -119,5 +124,20 @@ test-flink: $(READY) install-tex
 bench-flink: $(READY)
 	$(BIN)/python -m tests.flink.bench $(SECTIONS)
 
+# The scripts that test a page, and the libraries that it holds, come from npm in the versions of package-lock.json.
+tests/page/node_modules/.ready: tests/page/package-lock.json
+	npm ci --prefix tests/page --no-audit --no-fund --loglevel=error
+	@touch $@
+
+test-page: $(READY) install-tex tests/page/node_modules/.ready
+	@sh .ci/install-browser
+	tests/page/node_modules/.bin/tsc --project tests/page
+	tests/page/node_modules/.bin/eslint --config tests/page/eslint.config.mjs pipelines/results/page/templates/page.js
+	$(BIN)/python -m pytest -m page -o timeout=600 tests/page
+
 clean:
+<<<<<<< HEAD
 	rm -rf $(VENV) $(VENV)-stores $(VENV)-airflow $(VENV)-lowest $(VENV)-mutants $(OUT) build *.egg-info
+=======
+	rm -rf $(VENV) $(VENV)-airflow $(VENV)-lowest $(VENV)-mutants tests/page/node_modules $(OUT) build *.egg-info
+>>>>>>> main

@@ -10,6 +10,7 @@ VERSION = Path(__file__).with_name("metrics").joinpath("version.py").read_text(e
 REQUIREMENTS = [
     "apache-beam>=2.72,<3",
     "backports.zstd>=1.0,<2; python_version<'3.14'",
+    "jinja2>=3.1.4,<4",
     "msgspec>=0.22,<1",
     "numpy>=1.26,<3",
     "pillow>=12.1.1,<14",
@@ -40,6 +41,7 @@ DEVELOPMENT = [
     "ruff>=0.9,<1",
     "sacrebleu>=2.4,<3",
     "scipy-stubs>=1.14",
+    "selenium>=4.20,<5",
     "types-PyYAML>=6",
     "types-tabulate>=0.9",
 ]
@@ -53,7 +55,12 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     py_modules=["beamscore"],
-    package_data={"metrics": ["py.typed"], "transforms": ["py.typed"], "pipelines": ["py.typed"]},
+    package_data={
+        "metrics": ["py.typed"],
+        "transforms": ["py.typed"],
+        "pipelines": ["py.typed"],
+        "pipelines.results.page": ["templates/*", "vendor/*"],
+    },
     packages=find_packages(include=["metrics", "metrics.*", "transforms", "transforms.*", "pipelines", "pipelines.*"]),
     install_requires=REQUIREMENTS,
     extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "dev": DEVELOPMENT},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
@@ -91,8 +91,7 @@ class MetricSpec:
 _PLACEHOLDER = re.compile(r"\[[A-Z_]+\]")
 
 
-@dataclass(frozen=True, slots=True)
-class SampleScore:
+class SampleScore(msgspec.Struct, frozen=True):
     """What is known of one scored sample.
 
     statistics: numbers that add up over samples, by name; finite, at most 2**32 in magnitude.
@@ -104,7 +103,7 @@ class SampleScore:
     statistics: Mapping[str, float]
     metrics: Mapping[str, float | None]
     details: Any = None
-    coverage: Mapping[str, int] = field(default_factory=dict)
+    coverage: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
@@ -221,6 +220,13 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
             "draw": cls.draw is not Benchmark.draw,
         }
         return [ability for ability, there in offered.items() if there]
+
+    def explain(self, details: Any) -> list[str]:
+        """Returns what matched what in words, the most telling line first.
+
+        details: those of a `SampleScore`, as JSON holds them.
+        """
+        return []
 
     def draw(self, truth: TruthT, prediction: PredictionT | None) -> str:
         """Returns a picture of one sample as an SVG document.

@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-from metrics.benchmark import Benchmark, RejectedRecord, SampleScore
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.chart.axes import score_axes
-from metrics.chart.classes import (
-    chart_class,
-    class_values,
-    confusion_table,
-    predicted_roles,
-    score_chart_class,
-    score_text_roles,
-)
+from metrics.chart.classes import class_values, confusion_table, score_chart_classes, score_text_roles
 from metrics.chart.converter import ChartConverter
 from metrics.chart.elements import score_elements
-from metrics.chart.legend import score_legend
+from metrics.chart.legend import score_legends
 from metrics.chart.limits import check_size
 from metrics.chart.metric_specs import METRICS, SAMPLE_METRICS
-from metrics.chart.options import ChartOptions, TaskName
-from metrics.chart.records import (
-    ChartData,
-    ChartPrediction,
-    ChartTruth,
-    DataSeries,
-    ImageSize,
-    VisualElements,
-    is_empty,
-    output_of,
-)
+from metrics.chart.options import ALL_TASKS, ChartOptions, TaskName
+from metrics.chart.records import ChartPrediction, ChartTruth, Identifier, identifier_text
+from metrics.chart.sample import ChartSample, ClassOfChart, Memo, TaskResults, given_class
 from metrics.chart.series import score_series
-from metrics.chart.task_score import TaskScore
 from metrics.chart.text_blocks import score_text_blocks
 from metrics.common.budget import Budget
-from metrics.statistics.ratios import f_measure, mean, ratio
+from metrics.statistics.ratios import f_measure, ratio
 from metrics.statistics.sums import Sums
 from metrics.table import Table
 
-# The classes of charts that tasks 6a, 6b and 7 have a measure for, by a word of their name.
-DATA_CLASSES = ("bar", "box", "line", "scatter")
-# Charts with a word of these in their class have task 1 alone.
-CLASSES_WITHOUT_TASKS = ("pie", "donut")
+ATTEMPTED: dict[str, str] = {task: f"{task}.attempted" for task in ALL_TASKS}
+LEFT_OUT: dict[str, str] = {task: f"{task}.left_out" for task in ALL_TASKS}
 # What the released scripts average over the charts that have a prediction.
 RELEASED_OF_PREDICTIONS = ("task5", "task6b", "task7")
 
@@ -63,96 +46,93 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     converter = ChartConverter()
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
+    batch_size = 256
 
     def score_sample(self, truth: ChartTruth, prediction: ChartPrediction | None) -> SampleScore:
         """Scores the tasks that one chart has.
 
         Raises RejectedRecord where a record is too large, or the ground truth lacks what a task needs.
         """
-        check_size("ground_truth", truth, self.options)
-        if prediction is not None:
-            check_size("prediction", prediction, self.options)
-        budget = Budget(self.options.max_steps)
-        scores = {
-            task: score
-            for task in self.options.tasks
-            if (score := self._score_task(task, truth, prediction, budget)) is not None
-        }
-        statistics: dict[str, float] = {}
-        metrics: dict[str, float | None] = {}
-        for task, score in scores.items():
-            statistics.update(score.statistics)
-            metrics.update(score.metrics)
+        [result] = self.score([Pair("", truth, prediction)])
+        if isinstance(result, RejectedRecord):
+            raise result
+        return result
+
+    def score(self, pairs: Sequence[Pair[ChartTruth, ChartPrediction]]) -> list[SampleScore | RejectedRecord]:
+        """Scores a batch task by task; what is equal in several charts, such as ids and labels, is read once."""
+        classes: Memo[str | None, ClassOfChart] = Memo(ClassOfChart.of)
+        opened = [self._open(pair.truth, pair.prediction, classes) for pair in pairs]
+        samples = [sample for sample in opened if isinstance(sample, ChartSample)]
+        identifiers: Memo[Identifier, str | None] = Memo(identifier_text)
+        for task in self.options.tasks:
+            of_predictions = self.options.protocol == "released" and task in RELEASED_OF_PREDICTIONS
+            eligible = samples if task == "task1" else [sample for sample in samples if sample.chart_class.has_tasks]
+            rejected = False
+            for sample, result in self._score_task(task, eligible, classes, identifiers):
+                if isinstance(result, RejectedRecord):
+                    sample.rejected = result
+                    rejected = True
+                elif not of_predictions or sample.prediction is not None:
+                    sample.scores[task] = result
+            if rejected:
+                samples = [sample for sample in samples if sample.rejected is None]
+        return [self._settle(sample) if isinstance(sample, ChartSample) else sample for sample in opened]
+
+    def _open(
+        self, truth: ChartTruth, prediction: ChartPrediction | None, classes: Memo[str | None, ClassOfChart]
+    ) -> ChartSample | RejectedRecord:
+        """Returns a sample to score, or its rejection where a record is too large."""
+        try:
+            check_size("ground_truth", truth, self.options)
             if prediction is not None:
-                attempted = self._attempts(prediction, task)
-                statistics[f"{task}.{'attempted' if attempted else 'left_out'}"] = 1
-        considered = [scores[task].score for task in scores if prediction is None or self._attempts(prediction, task)]
-        metrics["score"] = mean([score for score in considered if score is not None])
-        return SampleScore(statistics, metrics, {task: score.details for task, score in scores.items()})
+                check_size("prediction", prediction, self.options)
+        except RejectedRecord as rejected:
+            return rejected
+        chart_class = classes[given_class(truth.task1)]
+        return ChartSample(truth, prediction, chart_class, Budget(self.options.max_steps), {})
 
     def _score_task(
-        self, task: TaskName, truth: ChartTruth, prediction: ChartPrediction | None, budget: Budget
-    ) -> TaskScore | None:
-        """Returns the score of one task; None where the ground truth or the class of the chart does not have it."""
-        name = chart_class(output_of(truth.task1))
+        self,
+        task: TaskName,
+        samples: Sequence[ChartSample],
+        classes: Memo[str | None, ClassOfChart],
+        identifiers: Memo[Identifier, str | None],
+    ) -> TaskResults:
+        """Yields the scores of one task, and the rejections, for the charts that have it."""
+        options = self.options
         if task == "task1":
-            return score_chart_class(truth, prediction, self.options) if name else None
-        if any(word in CLASSES_WITHOUT_TASKS for word in name.split()):
-            return None
-        if task in ("task6a", "task6b", "task7"):
-            score = self._score_data_task(task, truth, prediction, name, budget)
-        else:
-            score = self._score_text_task(task, truth, prediction or ChartPrediction(), budget)
-        released = self.options.protocol == "released"
-        return None if released and prediction is None and task in RELEASED_OF_PREDICTIONS else score
-
-    def _score_text_task(
-        self, task: TaskName, truth: ChartTruth, given: ChartPrediction, budget: Budget
-    ) -> TaskScore | None:
-        """Returns the score of task 2, 3, 4 or 5; None where the ground truth lacks it."""
+            return score_chart_classes(samples, classes, options)
         if task == "task2":
-            text = output_of(truth.task2)
-            return None if text is None else score_text_blocks(text, output_of(given.task2), self.options, budget)
+            return score_text_blocks(samples, identifiers, options)
         if task == "task3":
-            roles = output_of(truth.task3)
-            predicted = predicted_roles(output_of(given.task3), self.options)
-            return None if roles is None else score_text_roles(roles, predicted, self.options)
+            return score_text_roles(samples, identifiers, options)
         if task == "task4":
-            axes = output_of(truth.task4)
-            if axes is None:
-                return None
-            return score_axes(axes, output_of(given.task4), _image(truth, "task4"), self.options)
-        legend = output_of(truth.task5)
-        return None if legend is None else score_legend(legend, output_of(given.task5), self.options)
-
-    def _score_data_task(
-        self, task: TaskName, truth: ChartTruth, prediction: ChartPrediction | None, name: str, budget: Budget
-    ) -> TaskScore | None:
-        """Returns the score of task 6a, 6b or 7; None where the ground truth or the class of the chart lacks it."""
-        data = output_of(truth.task6)
-        elements, series = _elements(data), _series(data)
-        if (elements if task == "task6a" else series) is None:
-            return None
-        if not name:
-            raise RejectedRecord("ground_truth", f"{task} needs task1.output.chart_type, which says how data compare")
-        if not any(word in name for word in DATA_CLASSES):
-            return None
-        given = _data(prediction, task)
-        if task == "task6a" and elements is not None:
-            return score_elements(elements, _elements(given), name, _image(truth, task), self.options, budget)
-        return score_series(task, series or (), _series(given), name, self.options, budget)
-
-    def _attempts(self, prediction: ChartPrediction, task: TaskName) -> bool:
-        """Tells whether a prediction has an output for the task; 6a and 6b are parts of one output."""
-        if task == "task1":
-            return chart_class(output_of(prediction.task1)) != ""
-        if task == "task3":
-            return predicted_roles(output_of(prediction.task3), self.options) is not None
+            return score_axes(samples, identifiers, options)
+        if task == "task5":
+            return score_legends(samples, identifiers, options)
         if task == "task6a":
-            return _elements(_data(prediction, task)) is not None
-        if task in ("task6b", "task7"):
-            return _series(_data(prediction, task)) is not None
-        return output_of(getattr(prediction, task)) is not None
+            return score_elements(samples, options)
+        return score_series(task, samples, options)
+
+    def _settle(self, sample: ChartSample) -> SampleScore | RejectedRecord:
+        """Returns what the tasks of one chart come to."""
+        if sample.rejected is not None:
+            return sample.rejected
+        statistics: dict[str, float] = {}
+        metrics: dict[str, float | None] = {}
+        details: dict[str, Any] = {}
+        considered: list[float] = []
+        predicted = sample.prediction is not None
+        for task, score in sample.scores.items():
+            statistics.update(score.statistics)
+            metrics.update(score.metrics)
+            details[task] = score.details
+            if predicted:
+                statistics[ATTEMPTED[task] if score.attempted else LEFT_OUT[task]] = 1
+            if score.score is not None and (score.attempted or not predicted):
+                considered.append(score.score)
+        metrics["score"] = sum(considered) / len(considered) if considered else None
+        return SampleScore(statistics, metrics, details)
 
     def values(self, sums: Sums) -> dict[str, float | None]:
         """Returns the metrics of `METRICS`.
@@ -183,26 +163,3 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             confusion_table("task3", "Text roles (task 3)", sums),
         )
         return [table for table in tables if table is not None]
-
-
-def _data(prediction: ChartPrediction | None, task: TaskName) -> ChartData | None:
-    """Returns the output in which a prediction has task 6a, 6b or 7."""
-    if prediction is None:
-        return None
-    return output_of(prediction.task7 if task == "task7" else prediction.task6)
-
-
-def _elements(data: ChartData | None) -> VisualElements | None:
-    """Returns the visual elements of an output; None where it has none, or only groups that are absent."""
-    return None if data is None or is_empty(data.visual_elements) else data.visual_elements
-
-
-def _series(data: ChartData | None) -> list[DataSeries] | None:
-    return data.data_series if data is not None else None
-
-
-def _image(truth: ChartTruth, task: str) -> ImageSize:
-    """Returns the size of the image, in which `task` measures distances."""
-    if truth.image is None:
-        raise RejectedRecord("ground_truth", f"{task} needs image.width and image.height")
-    return truth.image

@@ -8,25 +8,17 @@ classes that are not known. Source: CHART-Infographics, tasks 1 and 3; metric1_s
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from metrics.chart.options import TEXT_ROLES, ChartOptions
-from metrics.chart.records import (
-    ChartClass,
-    ChartPrediction,
-    ChartTruth,
-    PredictedTextRoles,
-    TextRole,
-    TextRoles,
-    identifier_text,
-    output_of,
-)
+from metrics.chart.records import ChartTruth, Identifier, PredictedTextRoles, TextRole, identifier_text
+from metrics.chart.sample import ChartSample, ClassOfChart, Memo, TaskResults, given_class, normalised_class
 from metrics.chart.task_score import TaskScore, listed, shortened
-from metrics.statistics.ratios import mean, precision_recall_f1, ratio
+from metrics.statistics.ratios import mean, precision_recall_f1
 from metrics.statistics.sums import Sums
 from metrics.table import Table
 
@@ -35,41 +27,42 @@ OTHER = "(other)"
 MAX_CLASS_LENGTH = 64
 
 
-def normalised_class(name: str) -> str:
-    """Returns the name of a class as classes are compared: lower-cased and stripped."""
-    return name.lower().strip()
+def score_chart_classes(
+    samples: Iterable[ChartSample], classes: Memo[str | None, ClassOfChart], options: ChartOptions
+) -> TaskResults:
+    """Scores task 1 of the charts whose ground truth has a class; charts of equal classes share one score."""
+    scores: dict[tuple[str, str, bool], TaskScore] = {}
+    for sample in samples:
+        chart_class, prediction = sample.chart_class, sample.prediction
+        if not chart_class.name:
+            continue
+        given = "" if prediction is None else classes[given_class(prediction.task1)].name
+        key = chart_class.name, given, chart_class.is_bar and is_ambiguous(sample.truth, options)
+        score = scores.get(key)
+        if score is None:
+            score = scores[key] = _score_class(*key, options)
+        yield sample, score
 
 
-def chart_class(output: ChartClass | str | None) -> str:
-    """Returns the normalised class of a task 1 output, which some write as bare text; empty where there is none."""
-    name = output.chart_type if isinstance(output, ChartClass) else output
-    return normalised_class(name or "")
-
-
-def score_chart_class(truth: ChartTruth, prediction: ChartPrediction | None, options: ChartOptions) -> TaskScore:
-    """Scores task 1 of one chart; the ground truth has a class."""
-    true_class = chart_class(output_of(truth.task1))
-    predicted = chart_class(output_of(prediction.task1)) if prediction else ""
-    given = predicted
-    if is_ambiguous(truth, true_class, options):
+def _score_class(true_class: str, given: str, ambiguous: bool, options: ChartOptions) -> TaskScore:
+    predicted = given
+    if ambiguous:
         true_class, predicted = _as_ambiguous(true_class, predicted, options)
-    correct = predicted == true_class
+    correct = float(predicted == true_class)
     details = {"truth": shortened(true_class), "predicted": shortened(given) or None}
     cell = _cell("task1", true_class, _known(predicted, true_class, options.classes))
-    return TaskScore({cell: 1}, {"task1.correct": float(correct)}, float(correct), details)
+    return TaskScore({cell: 1}, {"task1.correct": correct}, correct, details, given != "")
 
 
-def is_ambiguous(truth: ChartTruth, true_class: str, options: ChartOptions) -> bool:
+def is_ambiguous(truth: ChartTruth, options: ChartOptions) -> bool:
     """Says whether a bar chart may be called grouped as well as stacked.
 
     It may where it says `ambiguous: true`, and, as published, where it has one data series. The released script
     knows only a list of such charts, which is what `ambiguous` stands for.
     """
-    if "bar" not in true_class.split():
-        return False
     if truth.ambiguous:
         return True
-    data = output_of(truth.task6)
+    data = truth.task6.output if truth.task6 else None
     one_series = data is not None and data.data_series is not None and len(data.data_series) == 1
     return one_series and options.protocol == "published"
 
@@ -110,48 +103,97 @@ def _readable(entries: Any) -> Iterable[TextRole]:
             return
 
 
-def score_text_roles(truth: TextRoles, prediction: Sequence[TextRole] | None, options: ChartOptions) -> TaskScore:
-    """Scores task 3 of one chart: the role of each text block, by id.
+def score_text_roles(
+    samples: Iterable[ChartSample], identifiers: Memo[Identifier, str | None], options: ChartOptions
+) -> TaskResults:
+    """Scores task 3 of the charts that have it: the role of each text block, by id.
 
     A text whose true role is none of the four is left out, with what was predicted for it. A role that is
     predicted for an id that the ground truth lacks, and a second role for the same id, count against precision.
     Released, the first such id is the last that is read of a prediction.
     """
-    all_true_roles = _roles(truth.text_roles)
-    true_roles = [(key, role) for key, role in all_true_roles if role in TEXT_ROLES]
-    ignored = {key for key, role in all_true_roles if role not in TEXT_ROLES}
-    given = prediction or ()
-    if options.protocol == "released":
-        given = _up_to_an_unknown_id(given, {key for key, _ in all_true_roles})
-    predicted: dict[str | None, list[str]] = {}
-    for key, role in _roles(given):
-        if role and key not in ignored:
-            predicted.setdefault(key, []).append(role)
+    names = Memo(_role_name)
+    cells = Memo(_role_cell)
+    for sample in samples:
+        task, prediction = sample.truth.task3, sample.prediction
+        if task is None or task.output is None or task.output.text_roles is None:
+            continue
+        true_roles = dict.fromkeys([(identifiers[role.id], names[role.role]) for role in task.output.text_roles])
+        output = None if prediction is None or prediction.task3 is None else prediction.task3.output
+        given = predicted_roles(output, options)
+        read: Sequence[TextRole] = given or ()
+        if options.protocol == "released":
+            read = _up_to_an_unknown_id(read, {key for key, _ in true_roles})
+        predicted_pairs = dict.fromkeys([(identifiers[role.id], names[role.role]) for role in read])
+        yield sample, _score_roles(true_roles, predicted_pairs, cells, given is not None)
 
-    cells: Counter[str] = Counter()
-    errors: list[dict[str, Any]] = []
+
+IdentifiedRole = tuple["str | None", str]
+
+
+def _score_roles(
+    true_roles: Mapping[IdentifiedRole, None],
+    given: Mapping[IdentifiedRole, None],
+    cells: Memo[tuple[str, str], str],
+    attempted: bool,
+) -> TaskScore:
+    """Scores the distinct (id, role) of one chart, in order."""
+    counts: dict[str, int] = {}
+    unmatched: list[IdentifiedRole] = []
+    others: dict[str | None, list[str]] = {}
+    ignored = {key for key, role in true_roles if role not in TEXT_ROLES}
     correct = 0
-    unmatched: list[tuple[str | None, str]] = []
-    for key, role in true_roles:
-        if role in predicted.get(key, ()):
-            predicted[key].remove(role)
-            cells[_cell("task3", role, role)] += 1
+    for pair in true_roles:
+        role = pair[1]
+        if role not in TEXT_ROLES:
+            continue
+        if pair in given and pair[0] not in ignored:
+            cell = cells[role, role]
+            counts[cell] = counts.get(cell, 0) + 1
             correct += 1
         else:
-            unmatched.append((key, role))
-    for key, role in unmatched:
-        others = predicted.get(key)
-        wrong = others.pop(0) if others else NONE
-        cells[_cell("task3", role, _known(wrong, role, TEXT_ROLES))] += 1
-        errors.append({"id": key, "truth": role, "predicted": None if wrong == NONE else shortened(wrong)})
-    for key, left in predicted.items():
-        for role in left:
-            cells[_cell("task3", NONE, _known(role, NONE, TEXT_ROLES))] += 1
-            errors.append({"id": key, "truth": None, "predicted": shortened(role)})
+            unmatched.append(pair)
+    if correct < len(given):
+        for pair in given:
+            if pair[1] and pair[0] not in ignored:
+                left = others.setdefault(pair[0], [])
+                if pair not in true_roles:
+                    left.append(pair[1])
+    total = correct + len(unmatched)
+    accuracy = correct / total if total else None
+    details = {"correct": correct, "errors": listed(_role_errors(unmatched, others, cells, counts))}
+    return TaskScore(counts, {"task3.accuracy": accuracy}, accuracy, details, attempted)
 
-    accuracy = ratio(correct, len(true_roles))
-    details = {"correct": correct, "errors": listed(errors)}
-    return TaskScore(cells, {"task3.accuracy": accuracy}, accuracy, details)
+
+def _role_errors(
+    unmatched: Iterable[IdentifiedRole],
+    others: Mapping[str | None, list[str]],
+    cells: Memo[tuple[str, str], str],
+    counts: dict[str, int],
+) -> list[dict[str, Any]]:
+    """Returns what was wrong, counted in `counts`: true roles with another prediction or none, then what is left."""
+    errors: list[dict[str, Any]] = []
+    for key, role in unmatched:
+        left = others.get(key)
+        wrong = left.pop(0) if left else None
+        cell = cells[role, wrong or NONE]
+        counts[cell] = counts.get(cell, 0) + 1
+        errors.append({"id": key, "truth": role, "predicted": None if wrong in (None, NONE) else shortened(wrong)})
+    for key, left in others.items():
+        for role in left:
+            cell = cells[NONE, role]
+            counts[cell] = counts.get(cell, 0) + 1
+            errors.append({"id": key, "truth": None, "predicted": shortened(role)})
+    return errors
+
+
+def _role_name(role: str | None) -> str:
+    return normalised_class(role or "")
+
+
+def _role_cell(roles: tuple[str, str]) -> str:
+    true_role, predicted = roles
+    return _cell("task3", true_role, _known(predicted, true_role, TEXT_ROLES))
 
 
 def _up_to_an_unknown_id(roles: Sequence[TextRole], known: Collection[str | None]) -> Sequence[TextRole]:
@@ -165,12 +207,6 @@ def _up_to_an_unknown_id(roles: Sequence[TextRole], known: Collection[str | None
         if identifier_text(role.id) not in known:
             return roles[: place + 1]
     return roles
-
-
-def _roles(roles: Iterable[TextRole] | None) -> list[tuple[str | None, str]]:
-    """Returns (id, normalised role), each once, in order; a text without a role has the empty one."""
-    pairs = ((identifier_text(role.id), normalised_class(role.role or "")) for role in roles or ())
-    return list(dict.fromkeys(pairs))
 
 
 def _known(predicted: str, true_class: str, known: Collection[str]) -> str:

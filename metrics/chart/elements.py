@@ -17,14 +17,16 @@ prediction with such elements has none that count.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from metrics.benchmark import RejectedRecord
+from metrics.chart.axes import without_image
 from metrics.chart.options import ChartOptions
-from metrics.chart.records import BoxPlot, BoxPlotElement, ImageSize, Point, VisualElements
+from metrics.chart.records import BoxPlot, BoxPlotElement, ChartData, ImageSize, Point, Task, VisualElements, is_empty
+from metrics.chart.sample import ChartSample, TaskResults, without_class
 from metrics.chart.series import SUMMARY
 from metrics.chart.similarity import continuous_similarity
 from metrics.chart.task_score import TaskScore, listed, mean_score
@@ -34,7 +36,39 @@ from metrics.common.budget import Budget
 from metrics.common.geometry import Array
 
 
-def score_elements(
+def score_elements(samples: Iterable[ChartSample], options: ChartOptions) -> TaskResults:
+    """Scores task 6a of the charts that have it."""
+    for sample in samples:
+        elements = elements_of(sample.truth.task6)
+        if elements is None:
+            continue
+        rejected = without_class("task6a", sample.chart_class)
+        if rejected is not None:
+            yield sample, rejected
+        elif sample.chart_class.has_data:
+            if sample.truth.image is None:
+                yield sample, without_image("task6a")
+                continue
+            given = elements_of(sample.prediction.task6 if sample.prediction else None)
+            try:
+                yield (
+                    sample,
+                    _score_elements(
+                        elements, given, sample.chart_class.name, sample.truth.image, options, sample.budget
+                    ),
+                )
+            except RejectedRecord as error:
+                yield sample, error
+
+
+def elements_of(task: Task[ChartData] | None) -> VisualElements | None:
+    """Returns the visual elements of an output; None where it has none, or only groups that are absent."""
+    data = task.output if task is not None else None
+    elements = data.visual_elements if data is not None else None
+    return None if elements is None or is_empty(elements) else elements
+
+
+def _score_elements(
     truth: VisualElements,
     prediction: VisualElements | None,
     chart_class: str,
@@ -66,7 +100,7 @@ def score_elements(
         }
     nothing = prediction is None or not _has_elements(prediction)
     score = min(1.0, total / larger) if larger else float(nothing)
-    return mean_score("task6a", 0.0 if prediction is None else score, details)
+    return mean_score("task6a", 0.0 if prediction is None else score, details, prediction is not None)
 
 
 def _has_elements(elements: VisualElements) -> bool:

@@ -9,42 +9,93 @@ without area has IoU 0 with every box.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from metrics.chart.options import ChartOptions
-from metrics.chart.records import Legend, LegendPair, identifier_text
+from metrics.chart.records import Box, Identifier, LegendPair
+from metrics.chart.sample import ChartSample, Memo, TaskResults
 from metrics.chart.task_score import TaskScore, listed, mean_score
-from metrics.common.geometry import box_ious
 
 
-def score_legend(truth: Legend, prediction: Legend | None, options: ChartOptions) -> TaskScore:
-    """Scores task 5 of one chart; pairs of the same id are matched in their order."""
-    truths = truth.legend_pairs or []
-    predictions = (prediction.legend_pairs if prediction else None) or []
-    waiting: dict[str | None, list[LegendPair]] = {}
-    for pair in reversed(predictions):
-        waiting.setdefault(identifier_text(pair.id), []).append(pair)
-    waiting.pop(None, None)
+def score_legends(
+    samples: Iterable[ChartSample], identifiers: Memo[Identifier, str | None], options: ChartOptions
+) -> TaskResults:
+    """Scores task 5 of the charts that have it."""
+    published = options.protocol == "published"
+    for sample in samples:
+        task, prediction = sample.truth.task5, sample.prediction
+        if task is None or task.output is None or task.output.legend_pairs is None:
+            continue
+        given = None
+        if prediction is not None and prediction.task5 is not None and prediction.task5.output is not None:
+            given = prediction.task5.output.legend_pairs
+        yield sample, _score_legend(task.output.legend_pairs, given, identifiers, published)
+
+
+def _score_legend(
+    truths: Sequence[LegendPair],
+    given: Sequence[LegendPair] | None,
+    identifiers: Memo[Identifier, str | None],
+    published: bool,
+) -> TaskScore:
+    """Scores one chart; pairs of the same id are matched in their order, pairs without an id are not matched."""
+    predictions = given or ()
+    unique = {identifiers[pair.id]: pair for pair in predictions}
+    repeated = _repeated(predictions, identifiers) if len(unique) < len(predictions) else None
+    unique.pop(None, None)
     total = 0.0
+    matched = 0
     details: list[dict[str, Any]] = []
     for pair in truths:
-        key = identifier_text(pair.id)
-        matches = waiting.get(key)
-        iou = _iou(pair, matches.pop(), options) if matches else None
-        total += iou or 0.0
-        details.append({"id": key, "kind": "missed" if iou is None else "matched", "iou": iou})
-    matched = sum(entry["kind"] == "matched" for entry in details)
+        key = identifiers[pair.id]
+        if repeated is not None and key in repeated:
+            match = repeated[key].pop() if repeated[key] else None
+        else:
+            match = unique.pop(key, None)
+        if match is None:
+            details.append({"id": key, "kind": "missed", "iou": None})
+            continue
+        iou = box_iou(pair.bb, match.bb, published)
+        total += iou
+        matched += 1
+        details.append({"id": key, "kind": "matched", "iou": iou})
     larger = max(len(truths), len(predictions))
     score = total / larger if larger else 1.0
-    if prediction is None:
+    if given is None:
         score = 0.0
-    return mean_score("task5", score, {"pairs": listed(details), "extra": len(predictions) - matched})
+    return mean_score(
+        "task5", score, {"pairs": listed(details), "extra": len(predictions) - matched}, given is not None
+    )
 
 
-def _iou(truth: LegendPair, prediction: LegendPair, options: ChartOptions) -> float:
-    first, second = truth.bb.corners(), prediction.bb.corners()
-    if first == second and options.protocol == "published":
+def _repeated(
+    predictions: Sequence[LegendPair], identifiers: Memo[Identifier, str | None]
+) -> dict[str | None, list[LegendPair]]:
+    """Returns the pairs of each id, the last one first."""
+    waiting: dict[str | None, list[LegendPair]] = {}
+    for pair in reversed(predictions):
+        waiting.setdefault(identifiers[pair.id], []).append(pair)
+    waiting.pop(None, None)
+    return waiting
+
+
+def box_iou(first: Box, second: Box, published: bool) -> float:
+    """Returns intersection over union; two boxes without area have 0 or, as published, 1 where they are equal.
+
+    In plain floats, and to the last bit what `metrics.common.geometry.box_ious` computes for arrays.
+    """
+    if published and first == second:
         return 1.0
-    return float(box_ious(np.array([first]), np.array([second]))[0, 0])
+    left, top, other_left, other_top = first.x0, first.y0, second.x0, second.y0
+    right, bottom = left + first.width, top + first.height
+    other_right, other_bottom = other_left + second.width, other_top + second.height
+    if published and (left, top, right, bottom) == (other_left, other_top, other_right, other_bottom):
+        return 1.0
+    width = min(right, other_right) - max(left, other_left)
+    height = min(bottom, other_bottom) - max(top, other_top)
+    if width <= 0.0 or height <= 0.0:
+        return 0.0
+    shared = width * height
+    union = (right - left) * (bottom - top) + (other_right - other_left) * (other_bottom - other_top) - shared
+    return shared / union if union > 0.0 else 0.0

@@ -16,7 +16,7 @@ MAX_VALUE = 1e100
 
 
 def normalised_text(text: str, budget: Budget) -> str:
-    """Returns a text block as task 2 compares it.
+    """Returns a text block as task 2 compares it, and spends the steps of reading it.
 
     Line ends become blanks, letters lower case, the ends are stripped, and LaTeX becomes Unicode where there is a
     backslash or a braced sub- or superscript, as in metric2.py. Texts above 1000 characters keep their LaTeX.
@@ -24,13 +24,19 @@ def normalised_text(text: str, budget: Budget) -> str:
     >>> normalised_text(" CO_{2}\\nper km^{2} ", Budget(1000))
     'co₂ per km²'
     """
-    budget.spend(1 + len(text) // 50)
+    normalised, steps = read_text(text)
+    budget.spend(steps)
+    return normalised
+
+
+def read_text(text: str) -> tuple[str, int]:
+    """Returns a text as `normalised_text` does, and the steps of reading it."""
+    steps = 1 + len(text) // 50
     plain = text.replace("\n", " ").replace("\r", " ").lower().strip()
     if len(plain) <= MAX_LATEX_LENGTH and ("\\" in plain or "_{" in plain or "^{" in plain):
-        replaced, steps = _without_latex(plain)
-        budget.spend(steps)
-        return replaced
-    return plain
+        replaced, latex_steps = _without_latex(plain)
+        return replaced, steps + latex_steps
+    return plain, steps
 
 
 _without_latex = lru_cache(maxsize=4096)(without_latex)

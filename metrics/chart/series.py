@@ -19,7 +19,7 @@ charts whose labels are all numbers and on degenerate series; such charts are sc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -28,8 +28,9 @@ import numpy.typing as npt
 
 from metrics.benchmark import RejectedRecord
 from metrics.chart.names import label, number
-from metrics.chart.options import ChartOptions
-from metrics.chart.records import BoxSummary, DataPoint, DataSeries, Scalar, is_empty
+from metrics.chart.options import ChartOptions, TaskName
+from metrics.chart.records import BoxSummary, ChartData, DataPoint, DataSeries, Scalar, Task, is_empty
+from metrics.chart.sample import ChartSample, TaskResults, without_class
 from metrics.chart.similarity import (
     continuous_similarity,
     matched_share,
@@ -73,7 +74,32 @@ class Series:
     well_formed: bool = True
 
 
-def score_series(
+def score_series(task: TaskName, samples: Iterable[ChartSample], options: ChartOptions) -> TaskResults:
+    """Scores task 6b or 7 of the charts that have it."""
+    for sample in samples:
+        series = series_of(sample.truth.task6)
+        if series is None:
+            continue
+        rejected = without_class(task, sample.chart_class)
+        if rejected is not None:
+            yield sample, rejected
+        elif sample.chart_class.has_data:
+            prediction = sample.prediction
+            given = None
+            if prediction is not None:
+                given = series_of(prediction.task7 if task == "task7" else prediction.task6)
+            try:
+                yield sample, _score_series(task, series, given, sample.chart_class.name, options, sample.budget)
+            except RejectedRecord as error:
+                yield sample, error
+
+
+def series_of(task: Task[ChartData] | None) -> list[DataSeries] | None:
+    """Returns the data series of an output; None where it has none."""
+    return None if task is None or task.output is None else task.output.data_series
+
+
+def _score_series(
     task: str,
     truth: Sequence[DataSeries],
     prediction: Sequence[DataSeries] | None,
@@ -116,7 +142,7 @@ def score_series(
         "missed": listed(_others(truths, rows)),
         "extra": listed(_others(predictions, columns)),
     }
-    return mean_score(task, score, details)
+    return mean_score(task, score, details, prediction is not None)
 
 
 def series_kind(truth: Sequence[DataSeries], chart_class: str) -> SeriesKind:

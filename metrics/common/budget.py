@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from metrics.benchmark import RejectedRecord, Side
 
@@ -21,9 +21,11 @@ class Budget:
     input alone, never on the clock.
     """
 
+    __slots__ = ("_max_steps", "_read", "steps")
+
     def __init__(self, max_steps: int) -> None:
         self._max_steps = max_steps
-        self._read: Counter[Side] = Counter()
+        self._read: dict[Side, int] = {}
         self.steps = 0
         """The steps counted so far."""
 
@@ -54,12 +56,25 @@ class Budget:
         try:
             yield
         except OutOfBudget as exceeded:
-            self._read[side] += self.steps - before
-            large = [each for each, steps in self._read.items() if 2 * steps > self._max_steps]
-            if len(large) != 1:
-                raise
-            name, steps = large[0].replace("_", " "), self._read[large[0]]
-            raise OutOfBudget(
-                large[0], f"{exceeded.message}; {steps} of the steps are to read the {name}"
-            ) from exceeded
-        self._read[side] += self.steps - before
+            self._add_reading(side, self.steps - before)
+            self._raise_of_a_side(exceeded)
+        else:
+            self._add_reading(side, self.steps - before)
+
+    def spend_reading(self, side: Side, steps: int) -> None:
+        """Counts `steps` as the reading of `side`; the same as `spend` within `reading`."""
+        self._add_reading(side, steps)
+        try:
+            self.spend(steps)
+        except OutOfBudget as exceeded:
+            self._raise_of_a_side(exceeded)
+
+    def _add_reading(self, side: Side, steps: int) -> None:
+        self._read[side] = self._read.get(side, 0) + steps
+
+    def _raise_of_a_side(self, exceeded: OutOfBudget) -> NoReturn:
+        large = [each for each, steps in self._read.items() if 2 * steps > self._max_steps]
+        if len(large) != 1:
+            raise exceeded
+        name, steps = large[0].replace("_", " "), self._read[large[0]]
+        raise OutOfBudget(large[0], f"{exceeded.message}; {steps} of the steps are to read the {name}") from exceeded

@@ -17,7 +17,7 @@ from pipelines.config.errors import UsageError, one_line
 from pipelines.config.gates import BASELINE, gate_target
 from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline, load_baseline
-from pipelines.results.gates import Decision, Judge, coverage_failures, decide
+from pipelines.results.gates import Decision, Judge, coverage_failures, decide, unscored_failures
 from pipelines.results.judged import judged_run
 from pipelines.results.moved import MovedSample, moved_most
 from pipelines.results.stored import StoredRun, scoring_keys
@@ -101,7 +101,8 @@ def _check_intervals(found: StoredRun, configuration: Configuration) -> None:
 def _coverage_failures(found: StoredRun, configuration: Configuration) -> list[str]:
     systems = {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
     try:
-        return coverage_failures(systems, configuration.settings.max_rejected_fraction)
+        failures = coverage_failures(systems, configuration.settings.max_rejected_fraction)
+        return [*unscored_failures(systems), *failures]
     except (KeyError, TypeError) as error:
         raise UsageError(f"{found.path}: the coverage in summary.json is not that of a run") from error
 

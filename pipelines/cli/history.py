@@ -14,6 +14,7 @@ from pipelines.results.history import histories
 from pipelines.results.history_index import HISTORY, encode_table, index_runs, load_table
 from pipelines.results.history_report import history_report
 from transforms.io.storage import STORAGE_ERRORS, write_file
+from transforms.records import printable
 
 REPORT = "history.md"
 
@@ -45,9 +46,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     print(f"{nights} runs, {index.read} of them read now")
     for each in found:
         for change in each.changes[-5:]:
-            print(
-                f"{each.benchmark}: {change.metric} of {change.system} changed from {change.before:.4f} to "
-                f"{change.after:.4f} with {change.night.run}"
-            )
+            text = f"{change.metric} of {change.system} changed from {change.before:.4f} to {change.after:.4f}"
+            print(printable(f"{each.benchmark}: {text} with {change.night.run}"))
     print(f"report: {posixpath.join(output, REPORT)}")
     return DONE

@@ -18,7 +18,7 @@ WINDOWS = (7, 30)
 
 def history_report(folder: str, found: Sequence[History], unreadable: Sequence[str]) -> str:
     """Returns the report in Markdown. Tonight's difference from last night is that of the stored sums, paired."""
-    sections = []
+    sections: list[str] = []
     for each in found:
         sections += _sections(folder, each)
     if unreadable:
@@ -30,9 +30,9 @@ def _sections(folder: str, history: History) -> Iterator[str]:
     nights = history.nights
     tonight = nights[-1]
     count = f"{len(nights)} run{'s' if len(nights) > 1 else ''}"
-    yield f"# {history.benchmark}: {count}, {nights[0].started[:10]} to {tonight.started[:10]}"
+    yield f"# {cell(history.benchmark)}: {count}, {cell(nights[0].started[:10])} to {cell(tonight.started[:10])}"
     yield "## Tonight"
-    yield f"{cell(tonight.run)}, started {tonight.started}."
+    yield f"{cell(tonight.run)}, started {cell(tonight.started)}."
     if history.breaks and history.breaks[-1].night is tonight:
         yield f"**Break:** {cell(history.breaks[-1].reason)}. Tonight cannot be compared with the nights before."
     for system in dict.fromkeys(name for name, _ in tonight.points):
@@ -49,7 +49,7 @@ def _sections(folder: str, history: History) -> Iterator[str]:
     if history.breaks:
         yield "## Breaks"
         yield "Scores are not compared across them."
-        rows = [[each.night.started, cell(each.night.run), cell(each.reason)] for each in history.breaks]
+        rows = [[cell(each.night.started), cell(each.night.run), cell(each.reason)] for each in history.breaks]
         yield table(["started", "run", "why"], rows)
     yield "## Nights"
     yield _nights(history)
@@ -109,7 +109,7 @@ def _changes(history: History) -> str:
         return "None."
     rows = [
         [
-            each.night.started[:10],
+            cell(each.night.started[:10]),
             cell(each.night.run),
             cell(each.system),
             code(each.metric),
@@ -143,7 +143,7 @@ def _nights(history: History) -> str:
         for system in dict.fromkeys(name for name, _ in night.points):
             values = [night.points.get((system, metric)) for metric in history.metrics]
             numbers = [number(point.value if point else None) for point in values]
-            rows.append([night.started[:16], cell(night.run), cell(system), *numbers, worst])
+            rows.append([cell(night.started[:16]), cell(night.run), cell(system), *numbers, worst])
         if id(night) in broken:
             rows.append(["—— break ——", cell(broken[id(night)]), "", *("" for _ in history.metrics), ""])
     text = table(["started", "run", "system", *map(code, history.metrics), "gates"], rows)

@@ -144,7 +144,7 @@ def few_units(configuration: Configuration, system: SystemResult) -> list[str]:
     if slices:
         warnings.append(
             f"in {slices} of {len(system.slices)} slices a main metric rests on fewer than {least} "
-            f"{what}, which makes its interval rough; `units` in summary.json has the numbers"
+            f"{what}, which makes its interval rough; units in summary.json has the numbers"
         )
     return warnings
 

@@ -6,7 +6,6 @@ of that only what older commits have too. Requests and answers are lines of JSON
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import resource
 import sys
@@ -100,7 +99,7 @@ def _as_bytes(result: Any) -> bytes:
     if isinstance(result, RejectedRecord):
         return msgspec.json.encode(["rejected", result.side, result.message])
     # Statistics, metrics, details and coverage; by their places, since the second had another name once.
-    statistics, metrics, details, coverage = (getattr(result, field.name) for field in dataclasses.fields(result))
+    statistics, metrics, details, coverage = (getattr(result, name) for name in type(result).__match_args__)
     exact = [[(name, float(value).hex()) for name, value in numbers.items()] for numbers in (statistics, coverage)]
     measured = {name: None if value is None else float(value).hex() for name, value in metrics.items()}
     return msgspec.json.encode([*exact, measured, details])

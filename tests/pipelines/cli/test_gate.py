@@ -126,6 +126,17 @@ def test_without_a_baseline_a_comparison_is_an_error_and_never_a_pass(nights: Pa
     assert ET.parse(tmp_path / "j.xml").getroot().find(".//error") is not None
 
 
+def test_a_run_that_scored_nothing_passes_no_gate(nights: Path, tmp_path: Path) -> None:
+    """A share of failures is 0 where there are no answers at all."""
+    write_lines(tmp_path / "none.jsonl", [])
+    evaluate(tmp_path / "out", nights / "t.jsonl", tmp_path / "none.jsonl", "--quiet")
+    code, _, stderr = command("gate", tmp_path / "out", "--set", "gates.exact_match.maximum=0.5")
+    assert code == 1
+    assert stderr == (
+        "beamscore: predictions: nothing was scored: no prediction was paired with a ground truth, and read\n"
+    )
+
+
 def test_another_ground_truth_is_invalid(nights: Path) -> None:
     code, _, stderr = gate(nights, "same", "elsewhere")
     assert code == 1

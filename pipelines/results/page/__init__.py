@@ -1,0 +1,1 @@
+"""report.html: one self-contained page of a finished run, for people."""

@@ -1,0 +1,218 @@
+"""Makes the page of one evaluation from the documents of its result."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from metrics.benchmark import Benchmark, MetricSpec
+from pipelines.results.page.distributions import distributions
+from pipelines.results.page.document import (
+    Card,
+    Cause,
+    Count,
+    CoverageRow,
+    Fact,
+    Measured,
+    MetricRow,
+    Page,
+    PageData,
+    SampleTable,
+    SliceRow,
+)
+from pipelines.results.page.headline import headline
+from pipelines.results.page.tables import table_part
+from pipelines.results.page.text import clipped, one_line
+from transforms.quarantine import CauseCount
+
+AnyBenchmark = Benchmark[Any, Any, Any]
+SIDES = ("ground_truth", "predictions")
+MAX_CELL_LENGTH = 300
+
+
+@dataclass(frozen=True)
+class PageSources:
+    """What a page is made of; whatever a run lacks is empty or None.
+
+    summary, run: the documents of summary.json and run.json. failures: why the run fails, in words. causes: the
+    quarantine by cause. samples: the rows of samples, or None where the run wrote none that the page can hold.
+    cards: samples to look at.
+    """
+
+    summary: Mapping[str, Any]
+    benchmark: type[AnyBenchmark]
+    run: Mapping[str, Any] | None = None
+    failures: Sequence[str] = ()
+    causes: Sequence[CauseCount] = ()
+    samples: SampleTable | None = None
+    cards: Sequence[Card] = ()
+
+
+def build_page(sources: PageSources) -> Page:
+    """Returns the page of one evaluation."""
+    summary, benchmark = sources.summary, sources.benchmark
+    systems = tuple(one_line(name, MAX_CELL_LENGTH) for name in summary["systems"])
+    main = _metric_rows(summary, benchmark, benchmark.main_metrics(), is_main=True)
+    found = sources.samples
+    data = PageData(
+        systems,
+        main,
+        tuple(_declared(spec) for spec in benchmark.sample_metrics),
+        _slices(summary, [row.name for row in main]),
+        distributions(found, benchmark.sample_metrics, len(systems)) if found is not None else (),
+        found,
+        tuple(sources.cards),
+    )
+    return Page(
+        title=f"{benchmark.name}: {', '.join(systems)}",
+        summary=benchmark.summary,
+        headline=headline(summary, benchmark, sources.failures),
+        setting=_setting(summary["config"]),
+        warnings=tuple(one_line(warning, MAX_CELL_LENGTH) for warning in summary.get("warnings", ())),
+        coverage=tuple(
+            _coverage(name, side, system["coverage"][side])
+            for name, system in zip(systems, summary["systems"].values(), strict=True)
+            for side in SIDES
+        ),
+        causes=tuple(_cause(cause) for cause in sources.causes if cause.example is not None),
+        other_metrics=_metric_rows(summary, benchmark, _other_metrics(summary, benchmark), is_main=False),
+        tables=tuple(
+            table_part(name, table)
+            for name, system in zip(systems, summary["systems"].values(), strict=True)
+            for table in system.get("tables", ())
+        ),
+        facts=_facts(sources.run),
+        command=shlex.join(sources.run["command"]) if sources.run and sources.run.get("command") else "",
+        configuration=clipped(json.dumps(summary["config"], indent=1, ensure_ascii=False), 20_000),
+        absent=_absent(sources),
+        data=data,
+    )
+
+
+def _absent(sources: PageSources) -> dict[str, str]:
+    """Returns why sections are empty, by section."""
+    absent = {}
+    if not any(system["slices"] for system in sources.summary["systems"].values()):
+        absent["slices"] = "This run has no slices; --slice COLUMN gives metrics by a column of the ground truth."
+    if sources.samples is None or not sources.samples.ids:
+        absent["samples"] = (
+            "This run has no samples." if sources.samples else "The rows of samples are not in this page."
+        )
+        absent["distributions"] = absent["samples"]
+    if sources.run is None:
+        absent["provenance"] = "This run has no run.json, which says what it was made from."
+    return absent
+
+
+def _other_metrics(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> list[str]:
+    main = set(benchmark.main_metrics())
+    names = dict.fromkeys(name for system in summary["systems"].values() for name in system["values"])
+    return [name for name in names if name not in main]
+
+
+def _metric_rows(
+    summary: Mapping[str, Any], benchmark: type[AnyBenchmark], names: Sequence[str], *, is_main: bool
+) -> tuple[MetricRow, ...]:
+    rows = []
+    for name in names:
+        spec = benchmark.spec_of(name)
+        declared = _declared(spec) if spec else MetricRow(name, "", True, None, None, False, ())
+        values = tuple(measured(system, name) for system in summary["systems"].values())
+        rows.append(
+            msgspec.structs.replace(declared, name=one_line(name, MAX_CELL_LENGTH), main=is_main, values=values)
+        )
+    return tuple(rows)
+
+
+def _declared(spec: MetricSpec) -> MetricRow:
+    low, high = spec.bounds
+    return MetricRow(spec.name, spec.meaning, spec.higher_is_better, low, high, spec.main is not None, ())
+
+
+def measured(found: Mapping[str, Any], name: str) -> Measured:
+    """Returns a metric of a system or slice of summary.json with its interval."""
+    interval = found["intervals"].get(name)
+    low, high = interval if interval is not None else (None, None)
+    return Measured(found["values"].get(name), low, high)
+
+
+def _slices(summary: Mapping[str, Any], names: Sequence[str]) -> tuple[SliceRow, ...]:
+    return tuple(
+        SliceRow(
+            one_line(label, MAX_CELL_LENGTH),
+            number,
+            sum(found["coverage"]["ground_truth"].values()),
+            tuple(measured(found, name) for name in names),
+        )
+        for number, system in enumerate(summary["systems"].values())
+        for label, found in system["slices"].items()
+    )
+
+
+def _setting(config: Mapping[str, Any]) -> tuple[str, ...]:
+    missing = "counts as wrong" if config["missing"] == "wrong" else "is left out of the score"
+    lines = [f"A missing prediction {missing}."]
+    if "protocol" in config:
+        lines.insert(0, f"Protocol: {config['protocol']}.")
+    bootstrap = config["bootstrap"]
+    if bootstrap["replicates"]:
+        unit = f"clusters by {one_line(config['cluster'], 80)}" if config["cluster"] else "samples"
+        replicates = f"{bootstrap['replicates']:,} bootstrap replicates"
+        lines.append(f"Intervals: {bootstrap['confidence']:.0%}, from {replicates} over {unit}.")
+    return tuple(lines)
+
+
+def _coverage(system: str, side: str, counts: Mapping[str, int]) -> CoverageRow:
+    parts = tuple(Count(status.replace("_", " "), count) for status, count in counts.items() if status != "read")
+    return CoverageRow(system, side.replace("_", " "), counts["read"], parts)
+
+
+def _cause(cause: CauseCount) -> Cause:
+    example = cause.example
+    assert example is not None
+    place = f"{example.source}:{example.line}" if example.line else f"{example.source} at {example.position}"
+    return Cause(
+        cause.count,
+        one_line(example.side, MAX_CELL_LENGTH),
+        example.stage,
+        example.cause.replace("_", " "),
+        one_line(place, MAX_CELL_LENGTH),
+        one_line(example.error, MAX_CELL_LENGTH),
+    )
+
+
+def _facts(run: Mapping[str, Any] | None) -> tuple[Fact, ...]:
+    """Returns the provenance of a run, a line each: when, where, with what, from what."""
+    if run is None:
+        return ()
+    versions = run["versions"]
+    named = {
+        "beamscore": versions["beamscore"],
+        "Python": versions["python"],
+        **versions["packages"],
+        **versions["tools"],
+    }
+    facts = [
+        Fact("started", f"{run['started']}, {run['seconds']:,.1f} s"),
+        Fact("run", run["run_id"]),
+        Fact("runner", f"{run['runner']} on {run['host']}"),
+        Fact("platform", versions["platform"]),
+        Fact("versions", ", ".join(f"{name} {version}" for name, version in named.items())),
+        _input_fact("ground truth", run["inputs"]["ground_truth"]),
+        *(_input_fact(f"predictions {name}", side) for name, side in run["inputs"]["predictions"].items()),
+    ]
+    return tuple(Fact(one_line(fact.name, MAX_CELL_LENGTH), one_line(fact.value, 2000)) for fact in facts)
+
+
+def _input_fact(name: str, side: Mapping[str, Any]) -> Fact:
+    text = f"{side['records']:,} records"
+    if "files" in side:
+        paths = ", ".join(file["path"] for file in side["files"][:5])
+        more = f" and {side['count'] - 5:,} more" if side["count"] > 5 else ""
+        text += f" in {side['count']:,} files of {side['bytes']:,} bytes: {paths}{more}; digest {side['digest']}"
+    return Fact(name, text)

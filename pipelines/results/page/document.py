@@ -1,0 +1,194 @@
+"""What a page shows, as data: the template renders it, and the script in the page reads the part called `data`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+Judgement = Literal["pass", "fail", "inconclusive", "invalid", "none"]
+Why = Literal["worst", "flip", "random"]
+
+
+class Headline(msgspec.Struct, frozen=True):
+    """The verdict: one sentence, and the reasons for it."""
+
+    judgement: Judgement
+    sentence: str
+    reasons: tuple[str, ...] = ()
+
+
+class Count(msgspec.Struct, frozen=True):
+    """How many records of one side had one status."""
+
+    status: str
+    count: int
+
+
+class CoverageRow(msgspec.Struct, frozen=True):
+    """What became of the records of one side of one system; `share` of a count is its part of `read`."""
+
+    system: str
+    side: str
+    read: int
+    counts: tuple[Count, ...]
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """Why records were quarantined, how many, and the first of them."""
+
+    count: int
+    side: str
+    stage: str
+    cause: str
+    place: str
+    error: str
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """A value with its interval, where there is one."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+class MetricRow(msgspec.Struct, frozen=True):
+    """One metric of all systems, in the order of the systems."""
+
+    name: str
+    meaning: str
+    higher_is_better: bool
+    low: float | None
+    high: float | None
+    main: bool
+    values: tuple[Measured, ...]
+
+
+class SliceRow(msgspec.Struct, frozen=True):
+    """The main metrics of one slice of one system, in the order of the main metrics."""
+
+    label: str
+    system: int
+    samples: int
+    values: tuple[Measured, ...]
+
+
+class Distribution(msgspec.Struct, frozen=True):
+    """How a per-sample metric is spread: for each system the counts between the edges, and quartiles in words.
+
+    edges: N + 1 for N counts. quartiles: lowest, lower quartile, median, upper quartile and highest of each system,
+    empty where the system has no value.
+    """
+
+    name: str
+    meaning: str
+    higher_is_better: bool
+    edges: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+    quartiles: tuple[tuple[float, ...], ...]
+
+
+class HeatCell(msgspec.Struct, frozen=True):
+    """A cell of a table; `shade` from 0 to 1 is its part of its row in a confusion matrix, None elsewhere."""
+
+    text: str
+    number: bool = False
+    shade: float | None = None
+    diagonal: bool = False
+
+
+class TablePart(msgspec.Struct, frozen=True):
+    """A table of a benchmark for one system."""
+
+    system: str
+    title: str
+    is_matrix: bool
+    header: tuple[str, ...]
+    rows: tuple[tuple[HeatCell, ...], ...]
+
+
+class Coded(msgspec.Struct, frozen=True):
+    """A column of few distinct texts: the texts, and for each row the number of its own; -1 where it has none."""
+
+    texts: Sequence[str]
+    codes: Sequence[int]
+
+
+class SampleTable(msgspec.Struct, frozen=True):
+    """Rows of samples by column, the worst first.
+
+    total: how many rows the run has; `ids` may hold fewer. metrics: values of each per-sample metric, rounded.
+    """
+
+    total: int
+    ids: Sequence[str]
+    systems: Sequence[int]
+    statuses: Coded
+    slices: dict[str, Coded]
+    metrics: dict[str, Sequence[float | None]]
+
+
+class RecordText(msgspec.Struct, frozen=True):
+    """A record as indented JSON; `left_out` characters of it are not here."""
+
+    text: str
+    left_out: int = 0
+
+
+class Card(msgspec.Struct, frozen=True):
+    """A sample to look at: both records, what matched what, and the drawing.
+
+    words: what matched what, a line each. drawing: an SVG document. problem: why there is no drawing.
+    """
+
+    sample_id: str
+    system: int
+    status: str
+    why: Why
+    metrics: dict[str, float | None]
+    truth: RecordText
+    prediction: RecordText | None
+    details: Any = None
+    words: tuple[str, ...] = ()
+    drawing: str | None = None
+    problem: str = ""
+
+
+class PageData(msgspec.Struct, frozen=True):
+    """What the script in the page reads."""
+
+    systems: tuple[str, ...]
+    metrics: tuple[MetricRow, ...]
+    sample_metrics: tuple[MetricRow, ...]
+    slices: tuple[SliceRow, ...]
+    distributions: tuple[Distribution, ...]
+    samples: SampleTable | None
+    cards: tuple[Card, ...]
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """A line of the provenance."""
+
+    name: str
+    value: str
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A page of one evaluation. What a run does not have is empty, and `absent` says why, by section."""
+
+    title: str
+    summary: str
+    headline: Headline
+    setting: tuple[str, ...]
+    warnings: tuple[str, ...]
+    coverage: tuple[CoverageRow, ...]
+    causes: tuple[Cause, ...]
+    other_metrics: tuple[MetricRow, ...]
+    tables: tuple[TablePart, ...]
+    facts: tuple[Fact, ...]
+    command: str
+    configuration: str
+    absent: dict[str, str]
+    data: PageData

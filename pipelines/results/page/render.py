@@ -1,0 +1,82 @@
+"""Writes a page as one HTML file that asks no network for anything."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import gzip
+import hashlib
+from importlib import resources
+
+import jinja2
+import msgspec
+
+from metrics.version import VERSION
+from pipelines.results.page.document import Page
+
+REPORT_PAGE = "report.html"
+LIBRARIES = ("d3.min.js", "plot.umd.min.js", "tabulator.min.js")
+STYLES = "tabulator_simple.min.css"
+
+
+def render(page: Page) -> bytes:
+    """Returns the page as UTF-8: scripts, styles and data inside, and a policy that forbids every request."""
+    scripts = _scripts()
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {' '.join(_source_hash(script) for script in scripts)}",
+            "style-src 'unsafe-inline'",
+            "img-src data: blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    text = _template("page.html.jinja").render(
+        page=page,
+        version=VERSION,
+        policy=policy,
+        styles=[_asset("vendor", STYLES), _asset("templates", "page.css")],
+        scripts=scripts,
+        data=pack(page),
+    )
+    return text.encode("utf-8", "replace")
+
+
+def pack(page: Page) -> str:
+    """Returns what the script reads as JSON, compressed with gzip, in base64; equal pages give equal text."""
+    content = msgspec.json.encode(page.data)
+    return base64.b64encode(gzip.compress(content, compresslevel=6, mtime=0)).decode("ascii")
+
+
+@functools.cache
+def _scripts() -> tuple[str, ...]:
+    return (*(_asset("vendor", name) for name in LIBRARIES), _asset("templates", "page.js"))
+
+
+@functools.cache
+def _asset(folder: str, name: str) -> str:
+    return resources.files(__package__).joinpath(folder).joinpath(name).read_text(encoding="utf-8")
+
+
+def _source_hash(script: str) -> str:
+    """Returns what a policy calls a script that may run: the hash of all that stands between its tags."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode('ascii')}'"
+
+
+@functools.cache
+def _template(name: str) -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja2.FunctionLoader(lambda wanted: _asset("templates", wanted)),
+    )
+    environment.filters["number"] = number
+    return environment.get_template(name)
+
+
+def number(value: float | None) -> str:
+    """Returns a value with four decimals, and a dash where there is none."""
+    return "–" if value is None else f"{round(value, 4) + 0.0:.4f}"

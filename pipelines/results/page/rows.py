@@ -1,0 +1,77 @@
+"""The rows of samples for the page, from the Parquet tables that a run writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metrics.benchmark import MetricSpec
+from pipelines.results.page.document import Coded, SampleTable
+from pipelines.results.page.text import one_line
+
+MAX_ROWS = 100_000
+"""A page with more rows would take seconds to open; beyond, it holds some of them and says where the rest is."""
+MAX_ID_LENGTH = 200
+MAX_LABEL_LENGTH = 120
+MAX_LABELS = 10_000
+DECIMALS = 4
+SLICE_PREFIX = "slice."
+
+
+def sample_table(
+    rows: Any, systems: Sequence[str], specs: Sequence[MetricSpec], total: int | None = None
+) -> SampleTable:
+    """Returns the rows of an Arrow table for the page, the worst by the main per-sample metric first.
+
+    total: the number of rows of the run, by default those given. Samples without a value of the main metric come last.
+    A column with more than 10,000 different labels cannot be filtered by, and is left out.
+    """
+    main = next(spec for spec in specs if spec.main is not None)
+    rows = rows.take(pa.array(_worst_first(rows, main), pa.int64()))
+    slices = {
+        name.removeprefix(SLICE_PREFIX): coded
+        for name in rows.schema.names
+        if name.startswith(SLICE_PREFIX) and len((coded := _coded(rows[name])).texts) <= MAX_LABELS
+    }
+    number = {name: index for index, name in enumerate(systems)}
+    return SampleTable(
+        rows.num_rows if total is None else total,
+        [one_line(sample_id, MAX_ID_LENGTH) for sample_id in rows["sample_id"].to_pylist()],
+        [number[system] for system in rows["system"].to_pylist()],
+        _coded(rows["status"]),
+        slices,
+        {spec.name: _rounded(rows[spec.name]) for spec in specs},
+    )
+
+
+def _worst_first(rows: Any, main: MetricSpec) -> list[int]:
+    columns = (rows[name].to_pylist() for name in (main.name, "sample_id", "system"))
+    keys = [
+        (value is None, 0.0 if value is None else main.goodness(value), sample_id, system)
+        for value, sample_id, system in zip(*columns, strict=True)
+    ]
+    return sorted(range(len(keys)), key=keys.__getitem__)
+
+
+def _rounded(column: Any) -> list[float | None]:
+    values = column.to_numpy(zero_copy_only=False).astype(float)
+    # Adding 0.0 removes the sign of a zero that a small negative number leaves.
+    rounded = np.round(values, DECIMALS) + 0.0
+    whole = np.isfinite(rounded) & (rounded == np.round(rounded)) & (np.abs(rounded) < 1e15)
+    # A whole number is shorter without its decimal point, and a page holds a million of them.
+    return [
+        (int(value) if is_whole else value) if np.isfinite(value) else None
+        for value, is_whole in zip(rounded.tolist(), whole.tolist(), strict=True)
+    ]
+
+
+def _coded(column: Any) -> Coded:
+    encoded = column.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    texts = [one_line(text, MAX_LABEL_LENGTH) for text in encoded.dictionary.to_pylist()]
+    return Coded(texts, pc.fill_null(encoded.indices, -1).to_pylist())

@@ -1,0 +1,311 @@
+"""Pages in a real browser: nothing goes wrong, nothing is asked of a network, everything can be used."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from metrics.registry import benchmark_class, benchmark_names
+from pipelines.results.page.document import Card, Page, RecordText
+from pipelines.results.page.render import render
+from pipelines.results.page.rows import MAX_ROWS, sample_table
+from tests.page.browser import Browser, browser
+from tests.page.corpora import CORPORA, ROOT, corpus_page, evaluated
+
+pytestmark = pytest.mark.page
+
+PICTURES = ROOT / "out" / "page"
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+BENCHMARKS = [name for name in benchmark_names() if (CORPORA / name).is_dir()]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(autouse=True)
+def _plain_screen(chromium: Browser) -> None:
+    chromium.resize(1280, 900)
+    chromium.prefer(color_scheme="light")
+
+
+def open_page(chromium: Browser, page: Page, path: Path) -> float:
+    """Writes and opens a page; returns the milliseconds until it was ready. It must not ask for anything but itself."""
+    path.write_bytes(render(page))
+    chromium.requests()
+    took = chromium.open(path)
+    assert chromium.problems() == []
+    assert chromium.requests() == [path.resolve().as_uri()]
+    return took
+
+
+def serious_faults(chromium: Browser) -> list[Any]:
+    """Returns what axe-core finds that keeps people from using the page."""
+    found = chromium.driver.execute_async_script(
+        AXE.read_text(encoding="utf-8") + "; axe.run().then(arguments[arguments.length - 1]);"
+    )
+    return [
+        (fault["id"], fault["impact"], [node["target"] for node in fault["nodes"][:3]])
+        for fault in found["violations"]
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
+def table_ids(chromium: Browser) -> list[str]:
+    """Returns the sample_ids of the rows that the table shows, from the top."""
+    found: list[str] = chromium.run(
+        "return [...document.querySelectorAll('#samples-table .open')].map((each) => each.textContent)"
+    )
+    return found
+
+
+def shown_count(chromium: Browser, form: str) -> str:
+    return str(chromium.run("return document.querySelector(arguments[0] + ' output').textContent", form))
+
+
+def choose(chromium: Browser, form: str, name: str, value: str) -> None:
+    chromium.run(
+        "const field = document.querySelector(arguments[0]).elements[arguments[1]]; field.value = arguments[2];"
+        "field.dispatchEvent(new Event('input', {bubbles: true}))",
+        form,
+        name,
+        value,
+    )
+
+
+def press(chromium: Browser, key: str) -> None:
+    chromium.run(
+        "(document.activeElement || document.body)"
+        ".dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0], bubbles: true, cancelable: true}))",
+        key,
+    )
+
+
+def viewed(chromium: Browser) -> str:
+    return str(chromium.run("return document.querySelector('#viewer h3').textContent"))
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_the_page_of_a_sample_corpus(chromium: Browser, folder: Path, name: str) -> None:
+    page = corpus_page(name, folder / name)
+    samples = page.data.samples
+    assert samples is not None
+    open_page(chromium, page, folder / f"{name}.html")
+    chromium.picture(PICTURES / f"{name}.png")
+    assert serious_faults(chromium) == []
+    assert table_ids(chromium)[0] == samples.ids[0] == viewed(chromium)
+    assert chromium.run("return document.querySelectorAll('#metrics-plot svg').length") == 1
+    assert chromium.run("return document.querySelectorAll('#distribution-plots svg').length") == len(
+        page.data.distributions
+    )
+    assert shown_count(chromium, "#slices-filters").startswith(f"{len(page.data.slices)} of")
+    chromium.prefer(color_scheme="dark")
+    chromium.picture(PICTURES / f"{name}-dark.png")
+    assert serious_faults(chromium) == []
+
+
+def test_samples_are_sorted_filtered_and_stepped_through(chromium: Browser, folder: Path) -> None:
+    page = corpus_page("chart", folder / "chart")
+    samples = page.data.samples
+    assert samples is not None
+    open_page(chromium, page, folder / "chart.html")
+    assert viewed(chromium) == samples.ids[0]
+    press(chromium, "ArrowRight")
+    press(chromium, "ArrowRight")
+    assert viewed(chromium) == samples.ids[2]
+    press(chromium, "ArrowLeft")
+    assert viewed(chromium) == samples.ids[1]
+    # A click on the heading of sample_id sorts by it, ascending first.
+    chromium.run("document.querySelector('#samples-table .tabulator-col[tabulator-field=id]').click()")
+    assert table_ids(chromium)[:3] == sorted(samples.ids)[:3]
+    choose(chromium, "#samples-filters", "id", "00001")
+    wanted = sorted(sample_id for sample_id in samples.ids if "00001" in sample_id)
+    assert table_ids(chromium) == wanted
+    assert shown_count(chromium, "#samples-filters") == f"{len(wanted)} of {len(samples.ids)} rows"
+    press(chromium, "ArrowRight")
+    press(chromium, "ArrowRight")
+    assert viewed(chromium) == wanted[1]
+    missing = samples.statuses.texts.index("missing_prediction")
+    choose(chromium, "#samples-filters", "id", "")
+    choose(chromium, "#samples-filters", "status", str(missing))
+    assert table_ids(chromium) == [
+        sample_id for sample_id, code in zip(samples.ids, samples.statuses.codes, strict=True) if code == missing
+    ]
+    choose(chromium, "#samples-filters", "status", "")
+    choose(chromium, "#samples-filters", "metric", "0")
+    choose(chromium, "#samples-filters", "most", "0.5")
+    scores = samples.metrics["score"]
+    low = sum(value is not None and value <= 0.5 for value in scores)
+    assert shown_count(chromium, "#samples-filters") == f"{low} of {len(scores)} rows"
+
+
+def test_slices_are_filtered_and_sorted_worst_first(chromium: Browser, folder: Path) -> None:
+    page = corpus_page("traffic_rules", folder / "traffic_rules")
+    open_page(chromium, page, folder / "traffic_rules.html")
+    labels = "return [...document.querySelectorAll('#slices-table .tabulator-cell[tabulator-field=label]')]"
+    labels += ".map((each) => each.textContent)"
+    by_value = sorted(page.data.slices, key=lambda found: found.values[0].value or 0.0)
+    assert chromium.run(labels) == [found.label for found in by_value]
+    choose(chromium, "#slices-filters", "label", by_value[1].label[-4:])
+    assert chromium.run(labels) == [by_value[1].label]
+    choose(chromium, "#slices-filters", "samples", "1000000")
+    assert chromium.run(labels) == []
+
+
+def test_a_phone_paper_and_keys(chromium: Browser, folder: Path) -> None:
+    page = corpus_page("figure_text", folder / "figure_text")
+    chromium.resize(390, 844, scale=2, mobile=True)
+    open_page(chromium, page, folder / "phone.html")
+    assert chromium.run("return document.documentElement.scrollWidth") <= 390
+    assert serious_faults(chromium) == []
+    chromium.picture(PICTURES / "phone.png")
+    chromium.resize(794, 1123)
+    chromium.prefer(media="print")
+    chromium.picture(PICTURES / "print.png")
+    assert chromium.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
+    chromium.prefer(color_scheme="light")
+    # A meaning opens by keyboard too: its button can be reached, and opens the words beside it.
+    chromium.run("document.querySelector('.meaning').click()")
+    assert chromium.run("return document.querySelector('.popover').matches(':popover-open')")
+
+
+def worse(path: Path, target: Path) -> Path:
+    """Writes every third prediction of another sample: a system that is worse."""
+    found = [json.loads(line) for line in path.read_bytes().splitlines()]
+    changed = [
+        {**(found[index - 3] if index % 3 == 0 else record), "sample_id": record["sample_id"]}
+        for index, record in enumerate(found)
+    ]
+    target.write_text("".join(json.dumps(record) + "\n" for record in changed), encoding="utf-8")
+    return target
+
+
+def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None:
+    corpus = CORPORA / "chemistry"
+    predictions = {
+        "careful": corpus / "predictions.jsonl",
+        "hasty": worse(corpus / "predictions.jsonl", folder / "hasty.jsonl"),
+    }
+    page = evaluated("chemistry", corpus / "ground_truth.jsonl", predictions, folder / "two")
+    open_page(chromium, page, folder / "two.html")
+    chromium.picture(PICTURES / "two_systems.png")
+    assert serious_faults(chromium) == []
+    assert len(table_ids(chromium)) > 10
+    choose(chromium, "#samples-filters", "system", "1")
+    samples = page.data.samples
+    assert samples is not None
+    assert shown_count(chromium, "#samples-filters") == f"{samples.systems.count(1)} of {len(samples.ids)} rows"
+    assert page.headline.sentence.startswith("careful ranks first of 2 systems: careful has ")
+
+
+def test_an_empty_run(chromium: Browser, folder: Path) -> None:
+    empty = folder / "empty.jsonl"
+    empty.write_bytes(b"")
+    page = evaluated("traffic_rules", empty, {"predictions": empty}, folder / "empty")
+    open_page(chromium, page, folder / "empty.html")
+    chromium.picture(PICTURES / "empty.png")
+    assert serious_faults(chromium) == []
+    assert page.headline.sentence == "Nothing was scored."
+
+
+HOSTILE = (
+    "</script><script>window.harmed = 1</script>",
+    "<img src=x onerror='window.harmed = 1'>",
+    "<svg onload='window.harmed = 1'><a href='javascript:window.harmed = 1'>x</a></svg>",
+    "javascript:window.harmed=1",
+    "{{ 7 * 7 }}{% raw %}",
+    "\u202ereversed\u202c \u200f\u2066\u2069",
+    "\x00\x1b[31m\x07\x08",
+    "&lt;b&gt;&amp;",
+    "]]><!--",
+    "a" * 100_000,
+    "\U0001f600 e\u0301 \u0644\u063a\u0629",
+)
+
+
+def test_hostile_text_runs_nothing_and_is_shown_as_it_is(chromium: Browser, folder: Path) -> None:
+    truth, predictions = folder / "hostile_truth.jsonl", folder / "hostile.jsonl"
+    properties: dict[str, Any] = {f"Property{number}": text for number, text in enumerate(HOSTILE)}
+    rules = [{"id": text[:3000], "properties": properties, "centerlines": [text[:100]]} for text in HOSTILE]
+    lines = [
+        {"sample_id": f"{number}{text[:2000]}", "source": text, "rules": rules} for number, text in enumerate(HOSTILE)
+    ]
+    truth.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    for line in lines:
+        line["rules"] = [
+            {**rule, "properties": {**properties, text: text}} for rule, text in zip(rules, HOSTILE, strict=True)
+        ]
+    predictions.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    page = evaluated("traffic_rules", truth, {"predictions": predictions}, folder / "hostile")
+    # The names of systems that a configuration refuses come from a merged summary, say.
+    systems = (HOSTILE[0] + HOSTILE[5],)
+    page = msgspec.structs.replace(
+        page, title=HOSTILE[1], data=msgspec.structs.replace(page.data, systems=systems), command=HOSTILE[0]
+    )
+    open_page(chromium, page, folder / "hostile.html")
+    samples = page.data.samples
+    assert samples is not None
+    for _ in samples.ids:
+        press(chromium, "ArrowRight")
+        assert chromium.run("return document.documentElement.scrollWidth") <= 1280
+    assert chromium.problems() == []
+    assert chromium.run("return window.harmed") is None
+    assert chromium.run("return document.querySelectorAll('#samples-table img, #viewer img[onerror]').length") == 0
+    wanted = [sample_id for sample_id in samples.ids if "<img" in sample_id]
+    choose(chromium, "#samples-filters", "id", "<IMG SRC")
+    assert table_ids(chromium) == wanted
+    chromium.picture(PICTURES / "hostile.png")
+    assert serious_faults(chromium) == []
+
+
+def large_page(page: Page, count: int) -> Page:
+    """Returns a page of `count` samples of the chart benchmark with metrics of their own, and of 200 cards."""
+    kind = benchmark_class("chart")
+    rng = random.Random(15)
+    columns: dict[str, Any] = {
+        "sample_id": [f"corpus/part-{number // 1000:03d}/chart-{number:09d}" for number in range(count)],
+        "system": ["predictions"] * count,
+        "status": ["scored"] * count,
+        "slice.source": [json.dumps(rng.choice(["web", "scan", "print"])) for _ in range(count)],
+        "slice.kind": [json.dumps(f"kind {rng.randrange(500)}") for _ in range(count)],
+    }
+    columns |= {name: [rng.random() for _ in range(count)] for name in kind.sample_metric_names()}
+    table = sample_table(pa.table(columns), ["predictions"], kind.sample_metrics)
+    cards = [
+        Card(
+            *(table.ids[number], 0, "scored", "worst"),
+            {name: table.metrics[name][number] for name in table.metrics},
+            *(RecordText(rng.randbytes(4000).hex()), RecordText(rng.randbytes(4000).hex())),
+        )
+        for number in range(200)
+    ]
+    return msgspec.structs.replace(page, data=msgspec.structs.replace(page.data, samples=table, cards=tuple(cards)))
+
+
+def test_a_page_of_100_000_samples_opens_in_two_seconds(chromium: Browser, folder: Path) -> None:
+    page = large_page(corpus_page("chart", folder / "chart"), MAX_ROWS)
+    took = open_page(chromium, page, folder / "large.html")
+    size = (folder / "large.html").stat().st_size
+    print(f"100,000 samples: ready after {took:.0f} ms, {size:,} bytes")
+    assert size < 15_000_000
+    # Only what can be seen is in the document, however many rows there are.
+    assert chromium.run("return document.querySelectorAll('#samples-table .tabulator-row').length") < 100
+    choose(chromium, "#samples-filters", "id", "part-042/")
+    assert shown_count(chromium, "#samples-filters") == "1,000 of 100,000 rows"
+    press(chromium, "ArrowRight")
+    assert "part-042/" in viewed(chromium)
+    assert took < 10_000
