@@ -117,6 +117,14 @@ def test_more_records_than_it_looks_at_are_estimated(folder: Path, monkeypatch: 
     assert lines[1].count("about") == 1
 
 
+def test_a_pattern_that_the_shell_has_expanded_is_told(folder: Path) -> None:
+    code, _, stderr = check("t.jsonl", "p.jsonl", "named-p.jsonl")
+    assert (code, stderr.count("\n")) == (2, 1)
+    assert stderr.startswith(
+        "beamscore: named-p.jsonl: what does this belong to? An option takes one value here; quote"
+    )
+
+
 def test_fields_of_a_side_that_there_is_not_are_an_error(folder: Path) -> None:
     code, _, stderr = check("t.jsonl", "p.jsonl", "--set", "fields.prediction.text=x")
     assert (code, stderr.count("\n")) == (2, 1)
