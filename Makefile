@@ -7,7 +7,11 @@ READY := $(VENV)/.ready
 OUT ?= out
 FLINK_TESTS ?= tests/flink
 
+<<<<<<< HEAD
+.PHONY: demo test coverage lint bench abuse install-tex test-dist test-image test-airflow test-lowest test-s3 test-stores mutants flink test-flink bench-flink clean help
+=======
 .PHONY: demo test coverage lint bench abuse install-tex test-dist test-image test-airflow test-lowest mutants flink test-flink bench-flink test-page clean help
+>>>>>>> main
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -19,6 +23,8 @@ help:
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
 	@echo "make test-image   build the image of configs/dataflow without Docker, on a stand-in for its base (as root, 10 minutes)"
 	@echo "make test-airflow run the nightly DAG by a real Airflow: a passing, a failing and an inconclusive night"
+	@echo "make test-s3      evaluate, split, select and convert on a server of S3 on this machine"
+	@echo "make test-stores  the same on a server of Google Cloud Storage too"
 	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
 	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/statistics/sums.py\")"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
@@ -77,6 +83,26 @@ test-airflow: $(READY)
 			"apache-airflow>=3,<4" apache-airflow-providers-standard; }
 	AIRFLOW=$(abspath $(VENV))-airflow/bin/airflow $(BIN)/python -m pytest -m airflow tests/airflow
 
+# The servers and the clients of the stores lie beside what the project itself needs.
+test-s3: $(READY)
+	$(MAKE) --no-print-directory $(VENV)-stores/.s3
+	$(VENV)-stores/bin/python -m pytest -m stores -k s3 tests/stores
+
+test-stores: $(READY)
+	$(MAKE) --no-print-directory $(VENV)-stores/.gcs
+	$(VENV)-stores/bin/python -m pytest -m stores tests/stores
+
+$(VENV)-stores/.s3: $(READY)
+	rm -rf $(VENV)-stores && $(PYTHON) -m venv $(VENV)-stores
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+		$$($(VENV)-stores/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth
+	$(VENV)-stores/bin/python -m pip install --quiet --disable-pip-version-check boto3 "moto[server]>=5,<6"
+	@touch $@
+
+$(VENV)-stores/.gcs: $(VENV)-stores/.s3
+	$(VENV)-stores/bin/python -m pip install --quiet --disable-pip-version-check "apache-beam[gcp]" gcp-storage-emulator
+	@touch $@
+
 test-lowest: install-tex
 	$(PYTHON) -m tests.installed.lowest $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
@@ -110,4 +136,8 @@ test-page: $(READY) install-tex tests/page/node_modules/.ready
 	$(BIN)/python -m pytest -m page -o timeout=600 tests/page
 
 clean:
+<<<<<<< HEAD
+	rm -rf $(VENV) $(VENV)-stores $(VENV)-airflow $(VENV)-lowest $(VENV)-mutants $(OUT) build *.egg-info
+=======
 	rm -rf $(VENV) $(VENV)-airflow $(VENV)-lowest $(VENV)-mutants tests/page/node_modules $(OUT) build *.egg-info
+>>>>>>> main

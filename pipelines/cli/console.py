@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from pipelines.cli.messages import say
 from pipelines.cli.watch import progress_lines
 from pipelines.results.comparison_report import difference_text
 from pipelines.results.report import number
@@ -109,7 +110,7 @@ def print_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
 
 def tell(line: str) -> None:
     """Prints a line that says why the command does not end with 0, on standard error."""
-    print(f"beamscore: {printable(line)}", file=sys.stderr)
+    say("ERROR", printable(line))
 
 
 def print_comparison(metrics: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:

@@ -53,6 +53,11 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
         _, unknown = parser.parse_known_args(list(flags))
     except (argparse.ArgumentError, SystemExit) as error:
         raise UsageError(f"{' '.join(flags)}: {error}") from error
+    if unknown and not unknown[0].startswith("-"):
+        raise UsageError(
+            f"{unknown[0]}: what does this belong to? An option takes one value here; quote a pattern, such as "
+            "--predictions 'runs/*.jsonl', or the shell expands it"
+        )
     if unknown:
         hint = nearest(unknown[0].partition("=")[0], [*option_names(parser), *OWN_FLAGS])
         raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")

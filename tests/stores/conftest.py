@@ -1,13 +1,14 @@
-"""A fresh bucket for each test."""
+"""A fresh bucket for each test, of each store whose server is installed."""
 
 from __future__ import annotations
 
+import importlib.util
 import uuid
 from collections.abc import Iterator
 
 import pytest
 
-from tests.stores.servers import S3Store, Store, s3_server
+from tests.stores.servers import GcsStore, Requests, S3Store, Store, gcs_server, s3_server
 
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "test",
@@ -18,7 +19,7 @@ ENVIRONMENT = {
 
 
 @pytest.fixture(scope="session")
-def s3() -> Iterator[tuple[str, object]]:
+def s3() -> Iterator[tuple[str, Requests]]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name, value in ENVIRONMENT.items():
             monkeypatch.setenv(name, value)
@@ -26,10 +27,31 @@ def s3() -> Iterator[tuple[str, object]]:
             yield found
 
 
+@pytest.fixture(scope="session")
+def gcs() -> Iterator[str]:
+    if importlib.util.find_spec("gcp_storage_emulator") is None:
+        pytest.skip("gcp-storage-emulator is not installed (make test-stores)")
+    with pytest.MonkeyPatch.context() as monkeypatch, gcs_server() as url:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", url)
+        yield url
+
+
+@pytest.fixture(params=["s3", "gcs"])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    bucket = f"bucket-{uuid.uuid4().hex[:8]}"
+    if request.param == "gcs":
+        request.getfixturevalue("gcs")
+        yield GcsStore(bucket)
+        return
+    url, requests = request.getfixturevalue("s3")
+    yield S3Store(url, requests, bucket)
+    requests.refuse = lambda method, path: False
+
+
 @pytest.fixture
-def store(s3: tuple[str, object]) -> Iterator[Store]:
-    url, requests = s3
-    found = S3Store(url, requests, f"bucket-{uuid.uuid4().hex[:8]}")  # type: ignore[arg-type]
-    found.requests.seen.clear()
-    yield found
-    found.requests.refuse = lambda method, path: False
+def requests(store: Store) -> Requests:
+    """What the store was asked for; the test is skipped where that cannot be known."""
+    if store.requests is None:
+        pytest.skip("the requests to this store are not seen")
+    store.requests.seen.clear()
+    return store.requests

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from tests.servers import free_ports
+
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
@@ -22,7 +24,6 @@ class Requests:
     application: Wsgi
     seen: list[tuple[str, str]] = field(default_factory=list)
     refuse: Callable[[str, str], bool] = lambda method, path: False
-    watch: Callable[[], None] = lambda: None
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         request = environ["REQUEST_METHOD"], environ["PATH_INFO"]
@@ -55,7 +56,7 @@ class Store(Protocol):
 
     base: str
     flags: tuple[str, ...]
-    requests: Requests
+    requests: Requests | None
 
     def put(self, key: str, content: bytes) -> None: ...
 
@@ -73,7 +74,7 @@ class S3Store:
 
         self.base = f"s3://{bucket}"
         self.flags: tuple[str, ...] = ("--s3_endpoint_url", url)
-        self.requests = requests
+        self.requests: Requests | None = requests
         self._bucket = bucket
         self._client = boto3.client("s3", endpoint_url=url)
         self._client.create_bucket(Bucket=bucket)
@@ -93,12 +94,12 @@ class S3Store:
 class GcsStore:
     """A bucket of gcp-storage-emulator."""
 
-    def __init__(self, url: str, requests: Requests, bucket: str) -> None:
+    def __init__(self, bucket: str) -> None:
         from google.cloud import storage
 
         self.base = f"gs://{bucket}"
         self.flags: tuple[str, ...] = ("--no_auth",)
-        self.requests = requests
+        self.requests: Requests | None = None
         self._bucket = storage.Client.create_anonymous_client().create_bucket(bucket)
 
     def put(self, key: str, content: bytes) -> None:
@@ -119,3 +120,17 @@ def s3_server() -> Iterator[tuple[str, Requests]]:
     requests = Requests(DomainDispatcherApplication(create_backend_app))
     with serving(requests) as url:
         yield url, requests
+
+
+@contextmanager
+def gcs_server() -> Iterator[str]:
+    """Runs gcp-storage-emulator; yields its address."""
+    from gcp_storage_emulator.server import create_server
+
+    [port] = free_ports(1)
+    server = create_server("127.0.0.1", port, in_memory=True)
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.stop()

@@ -25,6 +25,7 @@ a plain JSONL file into parts of one size, a Parquet file by row groups up to th
 or less stays whole, as the later parts of a file do not know their line numbers."""
 
 _NAMES = re.compile(r"\.(?:(jsonl|ndjson|json)(?:\.(?:gz|zst|bz2))?|(parquet|pq))$", re.IGNORECASE)
+_BUCKET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/*?[]+/?")
 _PLAIN = re.compile(r"\.(?:jsonl|ndjson|json)$", re.IGNORECASE)
 
 
@@ -102,6 +103,10 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int]]:
 
 def _matched(glob: str, what: str) -> list[tuple[str, int, float]]:
     """Returns path, size and time of the last change of each file that matches; see `match_glob`."""
+    if _BUCKET.fullmatch(glob):
+        raise InputProblem(
+            f"{what} {glob}: this is a bucket; give a pattern of files, such as '{glob.rstrip('/')}/*.jsonl'"
+        )
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:

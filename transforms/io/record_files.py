@@ -21,7 +21,14 @@ from metrics.record_fields import record_fields
 from transforms.io import zstd
 from transforms.io.external_sort import sorted_on_disk
 from transforms.io.parquet_schema import Columns, FindColumns, Kind, schema_of, table_of
-from transforms.io.storage import atomic_write, delete_files, new_run_id, prepare_output
+from transforms.io.storage import (
+    STORAGE_ERRORS,
+    atomic_write,
+    delete_files,
+    new_run_id,
+    output_problem,
+    prepare_output,
+)
 from transforms.records import InputProblem
 
 MAX_SHARDS = 10_000
@@ -72,6 +79,12 @@ class WriteRecords(beam.PTransform):
         return files | "Write" >> beam.Map(self._write, beam.pvalue.AsSingleton(columns))
 
     def _write(self, shard: tuple[int, Iterable[tuple[bytes, bytes] | None]], columns: Columns | None) -> str:
+        try:
+            return self._write_shard(shard, columns)
+        except STORAGE_ERRORS as error:
+            raise output_problem(self.paths[shard[0]], error) from error
+
+    def _write_shard(self, shard: tuple[int, Iterable[tuple[bytes, bytes] | None]], columns: Columns | None) -> str:
         number, items = shard
         path = self.paths[number]
         found: Iterator[tuple[bytes, bytes]] = (item for item in items if item is not None)
