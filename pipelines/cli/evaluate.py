@@ -33,7 +33,7 @@ from pipelines.config.settings import Configuration
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from pipelines.results.gates import Decision, coverage_failures, decide
 from pipelines.results.provenance import Launch
-from pipelines.results.run import LAYOUT, REPORT, SUMMARY
+from pipelines.results.run import LAYOUT, PAGE, REPORT, SUMMARY
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id
@@ -52,6 +52,7 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
     )
+    command.add_argument("--no-html", action="store_true", help="no report.html, the page for a browser")
     add_verdicts(command)
     command.add_argument("--quiet", action="store_true", help="no progress and no metrics on the console")
 
@@ -70,7 +71,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     baseline = read_baseline(parsed, configuration)
     if baseline is not None and os.path.abspath(baseline.path) == os.path.abspath(configuration.settings.output or ""):
         raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
-    plan = replace(plan_evaluation(configuration, new_run_id()), baseline=baseline)
+    plan = replace(plan_evaluation(configuration, new_run_id()), baseline=baseline, page=not parsed.no_html)
     warn(plan.inputs.warnings)
     started = Launch.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
     if baseline is not None:
@@ -88,7 +89,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         )
     document = json.loads(summary)
     if not parsed.quiet:
-        report = posixpath.join(plan.output, REPORT)
+        report = posixpath.join(plan.output, REPORT if parsed.no_html else PAGE)
         console.print_metrics(document, configuration.benchmark.main_metrics(), report)
     warn(document.get("warnings", []))
     failures, decision = _judged(document, plan)

@@ -46,6 +46,17 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slices: Annotated[int, Meta(ge=1, le=10_000_000)] = MAX_SLICES
 
 
+class PageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many samples of each system report.html holds with their records and drawings.
+
+    worst: by the main per-sample metric. flips: those on which systems differ most. random: chosen by a hash.
+    """
+
+    worst: Annotated[int, Meta(ge=0, le=1000)] = 100
+    flips: Annotated[int, Meta(ge=0, le=1000)] = 50
+    random: Annotated[int, Meta(ge=0, le=1000)] = 20
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What every benchmark shares.
 
@@ -54,6 +65,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     column of samples that belong together, for the bootstrap; a sample where it is null or absent is a cluster of its
     own. gates: by metric, or `metric @ slice`. inconclusive: what a gate counts as that neither passes nor fails;
     `pass` leaves the exit code as it is. worst_samples: how many the report lists.
+    page: the samples that report.html shows.
     """
 
     benchmark: str
@@ -69,6 +81,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     gates: dict[str, Gate] = {}
     inconclusive: Inconclusive = "inconclusive"
     worst_samples: Annotated[int, Meta(ge=0, le=1000)] = 10
+    page: PageSettings = PageSettings()
 
 
 @dataclass(frozen=True)
@@ -81,11 +94,12 @@ class Configuration:
     def resolved(self) -> dict[str, Any]:
         """Returns the whole configuration with all defaults, as the summary shows it.
 
-        The output folder is left out: the same input gives the same summary, wherever it is written.
+        The output folder and the samples of the page are left out: the same input gives the same summary, wherever it
+        is written and whatever a person wants to look at.
         """
         options = msgspec.to_builtins(self.benchmark.options)
         shared = msgspec.to_builtins(self.settings)
-        del shared["output"]
+        del shared["output"], shared["page"]
         return {**shared, **options}
 
     def slice_columns(self) -> list[tuple[str, ...]]:
