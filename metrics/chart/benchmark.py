@@ -15,6 +15,7 @@ from metrics.chart.classes import (
     score_text_roles,
 )
 from metrics.chart.converter import ChartConverter
+from metrics.chart.draw import draw_chart
 from metrics.chart.elements import score_elements
 from metrics.chart.legend import score_legend
 from metrics.chart.limits import check_size
@@ -175,6 +176,16 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             values[f"{task}.score"] = ratio(sums[f"{task}.score"], sums[f"{task}.charts"])
         idle = {task for task in self.options.tasks if sums[f"{task}.left_out"] and not sums[f"{task}.attempted"]}
         return {name: None if idle and name.partition(".")[0] in idle else values[name] for name in values}
+
+    def draw(self, truth: ChartTruth, prediction: ChartPrediction | None) -> str:
+        """Returns both sides over each other as an SVG document.
+
+        Raises RejectedRecord where a record is too large.
+        """
+        check_size("ground_truth", truth, self.options)
+        if prediction is not None:
+            check_size("prediction", prediction, self.options)
+        return draw_chart(truth, prediction)
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the confusion matrices of tasks 1 and 3, where there is one."""

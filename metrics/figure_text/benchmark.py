@@ -110,7 +110,9 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         Raises RejectedRecord where the sample cannot be scored.
         """
         details = self.score_sample(truth, prediction).details
-        return draw_regions(truth.regions or [], (prediction.regions if prediction else None) or [], details)
+        return draw_regions(
+            truth.regions or [], (prediction.regions if prediction else None) or [], details, prediction is None
+        )
 
     def _overlaps(self, figure: Figure, budget: Budget) -> Overlaps:
         with budget.reading("ground_truth"):
