@@ -6,9 +6,11 @@ Records travel in blocks, samples in batches; see docs/architecture.md.
 from __future__ import annotations
 
 import heapq
+import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import apache_beam as beam
@@ -21,14 +23,30 @@ from pipelines.config.inputs import Inputs, find_inputs
 from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline
 from pipelines.results.gates import judged
+from pipelines.results.page.cards import make_card
+from pipelines.results.page.document import Card
+from pipelines.results.page.evaluation import evaluation_page
 from pipelines.results.provenance import UNKNOWN_LAUNCH, Launch, run_document
 from pipelines.results.report import report
-from pipelines.results.run import LAYOUT, REPORT, RUN, SUMMARY, SUMS, RunResult, summary, sums_document, worst_first
+from pipelines.results.run import (
+    LAYOUT,
+    PAGE,
+    REPORT,
+    RUN,
+    SUMMARY,
+    SUMS,
+    RunResult,
+    summary,
+    sums_document,
+    worst_first,
+)
+from transforms.blas import one_blas_thread
 from transforms.combine import MergeSums, SumStatistics
 from transforms.finalize import ComputeValues
 from transforms.io.staging import StagedFolder
 from transforms.io.storage import prepare_output
 from transforms.pair import PairBySample, samples_per_batch
+from transforms.pick import KeepPicked, PickedSample, Picks, order_of_picked
 from transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
 from transforms.quarantine import CountCauses
 from transforms.reuse import ReusedRows
@@ -46,7 +64,7 @@ class EvaluationPlan:
     """A configuration with its inputs found and checked: all that the pipeline is built from.
 
     launch: how the run was started, for run.json. baseline: the run that gates compare with. reuse: the
-    rows of an earlier run, of which unchanged samples take their scores.
+    rows of an earlier run, of which unchanged samples take their scores. page: whether there is a report.html.
     """
 
     configuration: Configuration
@@ -56,6 +74,7 @@ class EvaluationPlan:
     launch: Launch = UNKNOWN_LAUNCH
     baseline: Baseline | None = None
     reuse: ReusedRows | None = None
+    page: bool = False
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -83,7 +102,11 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     bootstrap = Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed)
     limits = settings.limits
     slicing = Slicing(plan.configuration.columns(), plan.configuration.slice_indexes(), limits.slices_per_sample)
-    scoring = ScoringPlan(benchmark, settings.missing, plan.systems, settings.cluster, slicing, plan.reuse)
+    picks = None
+    if plan.page:
+        shown = settings.page
+        picks = Picks(benchmark.main_sample_metric(), shown.worst, shown.flips, shown.random)
+    scoring = ScoringPlan(benchmark, settings.missing, plan.systems, settings.cluster, slicing, plan.reuse, picks)
 
     read = plan.inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(plan.systems, samples_per_batch(benchmark.batch_size))
@@ -108,7 +131,9 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         >> WriteSamples(_staged(plan, "samples"), plan.systems, benchmark.sample_metric_names(), slicing.columns),
         "quarantine_files": quarantined | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }
-    make = partial(make_result, plan.configuration, plan.systems, plan.run_id, plan.launch, plan.baseline)
+    if picks is not None:
+        parts["cards"] = scored.picked | "Pick" >> KeepPicked(picks) | "Draw" >> beam.ParDo(DrawCard(benchmark))
+    make = partial(make_result, plan)
     _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
 
 
@@ -140,30 +165,50 @@ def _worst_of_batch(
             yield system, worst
 
 
-def make_result(
-    configuration: Configuration,
-    systems: Sequence[str],
-    run_id: str,
-    launch: Launch,
-    baseline: Baseline | None,
-    parts: dict[str, list[Any]],
-) -> dict[str, bytes]:
+class DrawCard(beam.DoFn):
+    """Draws samples that were picked: from PickedSample to (its place in order, Card)."""
+
+    def __init__(self, benchmark: Benchmark[Any, Any, Any]) -> None:
+        self._benchmark = benchmark
+
+    def setup(self) -> None:
+        """Makes what the benchmark needs in this worker."""
+        one_blas_thread()
+        self._benchmark.setup()
+
+    def teardown(self) -> None:
+        """Removes what `setup` made."""
+        self._benchmark.teardown()
+
+    def process(self, sample: PickedSample) -> Iterator[tuple[Any, Card]]:
+        """Yields the card of a sample."""
+        yield order_of_picked(sample), make_card(self._benchmark, sample)
+
+
+def make_result(plan: EvaluationPlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
     """Returns the files that stand at the top of the output folder, by name.
 
     A run without any sample gets a file of no rows too, so that whoever reads the samples finds their columns.
     """
+    configuration, systems = plan.configuration, plan.systems
     outcomes = dict(parts["outcomes"])
     result = RunResult.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
-    result = judged(result, baseline)
+    result = judged(result, plan.baseline)
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
+    run = run_document(plan.launch, plan.run_id, configuration.benchmark, systems, records)
     files = {
         SUMS: encode_json(sums_document(result)),
         REPORT: report(result).encode(),
-        RUN: encode_json(run_document(launch, run_id, configuration.benchmark, systems, records)),
+        RUN: encode_json(run),
         SUMMARY: encode_json(summary(result)),
     }
+    if plan.page:
+        cards = [card for _, card in sorted(parts["cards"], key=itemgetter(0))]
+        folder = _staged(plan, "samples").path
+        samples = [posixpath.join(folder, name) for name in sorted(parts["samples_files"])]
+        files[PAGE] = evaluation_page(result, run, samples, cards)
     if not parts["samples_files"]:
-        files[f"samples/samples-{run_id}.parquet"] = no_samples(
+        files[f"samples/samples-{plan.run_id}.parquet"] = no_samples(
             configuration.benchmark.sample_metric_names(), configuration.columns()
         )
     return files

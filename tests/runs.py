@@ -23,7 +23,16 @@ from transforms.io import zstd
 
 Record = dict[str, Any]
 
-RESULT_NAMES = {"summary.json", "run.json", "sums.json", "report.md", "samples", "quarantine", ".evaluation"}
+RESULT_NAMES = {
+    "summary.json",
+    "run.json",
+    "sums.json",
+    "report.md",
+    "report.html",
+    "samples",
+    "quarantine",
+    ".evaluation",
+}
 """All that stands in the output folder of a run that is done."""
 
 

@@ -21,6 +21,7 @@ from transforms import collector
 from transforms.blas import one_blas_thread
 from transforms.counters import Observed, count_samples, timing
 from transforms.pair import PairedSample
+from transforms.pick import Picker, Picks
 from transforms.read import side_name
 from transforms.records import Cause, ColumnsReader, EncodedRecord, InputProblem, Quarantined, quarantined
 from transforms.reuse import ReusedRows, split_known
@@ -36,7 +37,8 @@ class ScoringPlan:
 
     names: those of the systems. cluster: the column whose value the bootstrap draws, or None; a sample where it is null
     or absent is a cluster of its own. slicing: a sample that belongs to more slices than it allows is rejected. reuse:
-    rows of an earlier run, from which the scores of samples that have not changed are taken.
+    rows of an earlier run, from which the scores of samples that have not changed are taken. picks: the samples to pick
+    for people to look at, if any.
     """
 
     benchmark: Benchmark[Any, Any, Any]
@@ -45,6 +47,7 @@ class ScoringPlan:
     cluster: str | None = None
     slicing: Slicing = field(default_factory=Slicing)
     reuse: ReusedRows | None = None
+    picks: Picks | None = None
 
 
 class _Job(NamedTuple):
@@ -66,7 +69,8 @@ class ScoredBatch:
 class ScoreSamples(beam.PTransform):
     """Scores samples.
 
-    Input: lists of PairedSample. Output, by tag: `samples`, lists of ScoredSample; `quarantine`, Quarantined.
+    Input: lists of PairedSample. Output, by tag: `samples`, lists of ScoredSample; `quarantine`, Quarantined; `picked`,
+    what transforms.pick.Picker offers.
     """
 
     def __init__(self, plan: ScoringPlan) -> None:
@@ -75,7 +79,9 @@ class ScoreSamples(beam.PTransform):
 
     def expand(self, batches: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
         """Scores batch by batch, in the stage that paired."""
-        return batches | "Score" >> beam.ParDo(ScoreBatch(self._plan)).with_outputs("quarantine", main="samples")
+        return batches | "Score" >> beam.ParDo(ScoreBatch(self._plan)).with_outputs(
+            "quarantine", "picked", main="samples"
+        )
 
 
 class ScoreBatch(beam.DoFn):
@@ -101,6 +107,10 @@ class ScoreBatch(beam.DoFn):
         collector.unfreeze()
         self._plan.benchmark.teardown()
 
+    def start_bundle(self) -> None:
+        """Starts without a sample to look at."""
+        self._picker = Picker(self._plan.picks) if self._plan.picks is not None else None
+
     def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:
         """Yields what became of the samples of a batch."""
         batch = ScoredBatch()
@@ -115,6 +125,9 @@ class ScoreBatch(beam.DoFn):
         yield batch.samples
         for entry in batch.quarantine:
             yield TaggedOutput("quarantine", entry)
+        if self._picker is not None:
+            for offer in self._picker.offers(samples, batch.samples):
+                yield TaggedOutput("picked", offer)
 
     def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[Result]:
         started = time.perf_counter_ns()

@@ -9,6 +9,7 @@ from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.chart.axes import score_axes
 from metrics.chart.classes import class_values, confusion_table, score_chart_classes, score_text_roles
 from metrics.chart.converter import ChartConverter
+from metrics.chart.draw import draw_chart
 from metrics.chart.elements import score_elements
 from metrics.chart.legend import score_legends
 from metrics.chart.limits import check_size
@@ -155,6 +156,16 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             values[f"{task}.score"] = ratio(sums[f"{task}.score"], sums[f"{task}.charts"])
         idle = {task for task in self.options.tasks if sums[f"{task}.left_out"] and not sums[f"{task}.attempted"]}
         return {name: None if idle and name.partition(".")[0] in idle else values[name] for name in values}
+
+    def draw(self, truth: ChartTruth, prediction: ChartPrediction | None) -> str:
+        """Returns both sides over each other as an SVG document.
+
+        Raises RejectedRecord where a record is too large.
+        """
+        check_size("ground_truth", truth, self.options)
+        if prediction is not None:
+            check_size("prediction", prediction, self.options)
+        return draw_chart(truth, prediction)
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the confusion matrices of tasks 1 and 3, where there is one."""

@@ -6,7 +6,8 @@ so that it shows without colours, too. The text around the molecules stands abov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
 from metrics.chemistry.line import Line, Region
@@ -30,7 +31,7 @@ def draw_lines(
     """Returns an SVG document; `pairs` are the regions of both sides in order, with their matches."""
     svg = ElementTree.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "font-family": "sans-serif"})
     ElementTree.SubElement(svg, "rect", {"width": "100%", "height": "100%", "fill": "#ffffff"})
-    y = TEXT_HEIGHT
+    y = _legend(svg, TEXT_HEIGHT) if prediction is not None else TEXT_HEIGHT
     for title, line in (("ground truth", truth), ("prediction", prediction)):
         words = " ".join(line.tokens) if line is not None else "(no prediction)"
         y = _text(svg, MARGIN, y, f"{title}: {words}")
@@ -44,6 +45,35 @@ def draw_lines(
     width, height = f"{2 * COLUMN + MARGIN:.0f}", f"{y + MARGIN:.0f}"
     svg.attrib.update({"width": width, "height": height, "viewBox": f"0 0 {width} {height}"})
     return ElementTree.tostring(svg, encoding="unicode")
+
+
+def _legend(svg: ElementTree.Element, y: float) -> float:
+    """Writes what colours, marks and dashes mean; returns where the next line goes."""
+    for x, color, words, dashes in ((MARGIN, MATCHED, "matched", ""), (MARGIN + 130, DIFFERING, "differs", "5 3")):
+        line = {"x1": f"{x:.0f}", "x2": f"{x + 30:.0f}", "y1": f"{y - 4:.0f}", "y2": f"{y - 4:.0f}", "stroke": color}
+        ElementTree.SubElement(svg, "line", line | ({"stroke-dasharray": dashes} if dashes else {}))
+        _draw_atom(svg, (x + 30, y - 4), "", not dashes, False)
+        _text(svg, x + 42, y, words, color)
+    return y + TEXT_HEIGHT
+
+
+def atom_label(text: str) -> str:
+    """Returns the text of an atom as a chemist reads it, such as CH₃ for `CH_{3}` and NH₄⁺ for `NH_{4}^{+}`.
+
+    What has no raised or lowered character stays as it is written.
+    """
+    found = _RAISED.sub(lambda match: _shifted(match[1] or match[2], _SUPERSCRIPTS, match[0]), text)
+    return _LOWERED.sub(lambda match: _shifted(match[1] or match[2], _SUBSCRIPTS, match[0]), found)
+
+
+_RAISED, _LOWERED = re.compile(r"\^(?:\{([^{}]*)\}|(.))"), re.compile(r"_(?:\{([^{}]*)\}|(.))")
+_SUPERSCRIPTS = dict(zip("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", strict=True))
+_SUBSCRIPTS = dict(zip("0123456789+-nmx", "₀₁₂₃₄₅₆₇₈₉₊₋ₙₘₓ", strict=True))
+
+
+def _shifted(text: str, table: Mapping[str, str], otherwise: str) -> str:
+    bare = text.replace(" ", "")
+    return "".join(table[each] for each in bare) if bare and all(each in table for each in bare) else otherwise
 
 
 def _text(svg: ElementTree.Element, x: float, y: float, text: str, colour: str = INK) -> float:
@@ -123,4 +153,4 @@ def _draw_atom(svg: ElementTree.Element, point: tuple[float, float], text: str, 
         ElementTree.SubElement(svg, "circle", ring)
     elif text:
         place = {"x": f"{x + 4:.1f}", "y": f"{y - 4:.1f}", "font-size": "13", "fill": colour}
-        ElementTree.SubElement(svg, "text", place | HALO).text = _printable(text[:60])
+        ElementTree.SubElement(svg, "text", place | HALO).text = _printable(atom_label(text)[:60])

@@ -123,7 +123,9 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         Raises RejectedRecord where the sample cannot be scored.
         """
         details = self.score_sample(truth, prediction).details
-        return draw_regions(truth.regions or [], (prediction.regions if prediction else None) or [], details)
+        return draw_regions(
+            truth.regions or [], (prediction.regions if prediction else None) or [], details, prediction is None
+        )
 
     def _right_readings(self, figure: Figure) -> set[int]:
         """Returns the ground-truth regions that are read right."""

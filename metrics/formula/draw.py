@@ -34,6 +34,9 @@ def draw_pairs(
     """Returns the pairs of a sample as one SVG document; of a document with more than 40, the first 40."""
     parts: list[str] = []
     width, y = float(_LEAST_WIDTH), float(_GAP)
+    if any(prediction is not None for _, prediction in pairs):
+        parts.append(_legend(y))
+        y += _CAPTION + _GAP
     for number, (truth, prediction) in enumerate(pairs[:MAX_PAIRS], start=1):
         name = f"formula {number}: " if len(pairs) > 1 else ""
         left = renderings[truth] if truth else None
@@ -84,6 +87,16 @@ def _formula(
         for index, (token, box) in enumerate(zip(rendering.boxes.tokens, rendering.boxes.boxes, strict=True))
     )
     return _text(caption, y) + picture + boxes, wide, high + _CAPTION
+
+
+def _legend(y: float) -> str:
+    """What the boxes mean, at height y."""
+    boxes = "".join(
+        f'<rect x="{x}" y="{y:.0f}" width="22" height="14" {style}/><text x="{x + 28}" y="{y + 11:.0f}" fill="#444444">'
+        f"{words}</text>"
+        for x, style, words in ((8, _MATCHED, "matched"), (118, _UNMATCHED, "without a match"))
+    )
+    return f"<g>{boxes}</g>"
 
 
 def _text(text: str, y: float) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import msgspec
+
 from metrics.benchmark import Benchmark, SampleScore
 from metrics.common.budget import Budget
 from metrics.common.text import truncated
@@ -17,6 +19,7 @@ from metrics.statistics.ratios import precision_recall_f1, ratio
 from metrics.statistics.sums import Sums
 from metrics.table import Table
 from metrics.traffic_rules.converter import LabelConverter
+from metrics.traffic_rules.draw import draw_rules
 from metrics.traffic_rules.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.traffic_rules.pairing import pair_rules
 from metrics.traffic_rules.properties import WrongProperty, property_statistics, wrong_properties
@@ -90,6 +93,16 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
             values[f"property_accuracy[{name}]"] = ratio(right.get(name, 0.0), total)
         return values
 
+    def draw(self, truth: GroundTruth, prediction: Prediction | None) -> str:
+        """Returns the rules, the lanes and the edges between them as an SVG document.
+
+        Raises RejectedRecord where `score_sample` does.
+        """
+        details = self.score_sample(truth, prediction).details
+        true, predicted = truth.rules, (prediction.rules if prediction else None) or []
+        true_words, predicted_words = ([_words(rule.properties) for rule in rules] for rules in (true, predicted))
+        return draw_rules(true_words, predicted_words, msgspec.to_builtins(details), prediction is None)
+
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the table of the properties, the one most often wrong in a paired prediction first."""
         true, right, different, absent, extra = (
@@ -105,6 +118,12 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
             return []
         header = ["property", "true", "accuracy", "right", "other value", "absent", "rule not paired", "extra"]
         return [Table("Properties, most often wrong first", header, [cells for _, _, cells in sorted(rows)])]
+
+
+def _words(properties: Mapping[str, Any] | None) -> str:
+    """Returns the values of properties in words, those that say nothing left out."""
+    values = [value for value in (properties or {}).values() if value not in (None, "", "None", [])]
+    return ", ".join(" ".join(map(str, value)) if isinstance(value, list) else str(value) for value in values)
 
 
 def _precision_recall_f1(task: str, right: float, predicted: float, true: float) -> dict[str, float | None]:

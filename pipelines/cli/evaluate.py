@@ -38,7 +38,7 @@ from pipelines.config.settings import Configuration
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from pipelines.results.gates import Decision, coverage_failures, decide
 from pipelines.results.provenance import Launch
-from pipelines.results.run import LAYOUT, REPORT, SUMMARY
+from pipelines.results.run import LAYOUT, PAGE, REPORT, SUMMARY
 from pipelines.results.stored import StoredRun, scored_otherwise
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
@@ -62,6 +62,7 @@ def add(commands: Any) -> None:
         "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
     )
     command.add_argument("--reuse", metavar="RUN", help="take the scores of unchanged samples from a finished run")
+    command.add_argument("--no-html", action="store_true", help="no report.html, the page for a browser")
     add_verdicts(command)
     command.add_argument(
         "--check", action="store_true", help="look at the first records, say what the run would do, and stop"
@@ -89,7 +90,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if baseline is not None and os.path.abspath(baseline.path) == os.path.abspath(configuration.settings.output or ""):
         raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
     reuse, reused = reused_rows(parsed.reuse, configuration, options)
-    plan = replace(plan_evaluation(configuration, new_run_id()), baseline=baseline, reuse=reuse)
+    plan = plan_evaluation(configuration, new_run_id())
+    plan = replace(plan, baseline=baseline, reuse=reuse, page=not parsed.no_html)
     warn(plan.inputs.warnings)
     started = Launch.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
     if baseline is not None:
@@ -125,7 +127,7 @@ def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: Evalua
     document = json.loads(summary)
     watched.add_values(document, metrics)
     if not parsed.quiet:
-        report = posixpath.join(plan.output, REPORT)
+        report = posixpath.join(plan.output, REPORT if parsed.no_html else PAGE)
         console.print_metrics(document, metrics, report)
     warn(document.get("warnings", []))
     failures, decision = _judged(document, plan)

@@ -49,6 +49,17 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slices: Annotated[int, Meta(ge=1, le=10_000_000)] = MAX_SLICES
 
 
+class PageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many samples of each system report.html holds with their records and drawings.
+
+    worst: by the main per-sample metric. flips: those on which systems differ most. random: chosen by a hash.
+    """
+
+    worst: Annotated[int, Meta(ge=0, le=1000)] = 100
+    flips: Annotated[int, Meta(ge=0, le=1000)] = 50
+    random: Annotated[int, Meta(ge=0, le=1000)] = 20
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What every benchmark shares.
 
@@ -56,9 +67,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     counts as wrong or is left out. slices: columns to slice by, each `column` or `first,second`. cluster: the
     column of samples that belong together, for the bootstrap; a sample where it is null or absent is a cluster of its
     own. gates: by metric, or `metric @ slice`. inconclusive: what a gate counts as that neither passes nor fails;
-    `pass` leaves the exit code as it is. worst_samples: how many the report lists. fields: where the benchmark's fields
-    are in the records of `ground_truth`, of `predictions` (all systems) or of one system by its name, as {field: path}.
-    sample_id_type: whether a sample_id must be a string, or may be `any` of string and integer.
+    `pass` leaves the exit code as it is. worst_samples: how many the report lists. page: the samples that report.html
+    shows. fields: where the benchmark's fields are in the records of `ground_truth`, of `predictions` (all systems) or
+    of one system by its name, as {field: path}. sample_id_type: whether a sample_id must be a string, or may be `any` of
+    string and integer.
     """
 
     benchmark: str
@@ -74,6 +86,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     gates: dict[str, Gate] = {}
     inconclusive: Inconclusive = "inconclusive"
     worst_samples: Annotated[int, Meta(ge=0, le=1000)] = 10
+    page: PageSettings = PageSettings()
     fields: dict[str, dict[str, str]] = {}
     sample_id_type: Literal["string", "any"] = "string"
 
@@ -88,11 +101,12 @@ class Configuration:
     def resolved(self) -> dict[str, Any]:
         """Returns the whole configuration with all defaults, as the summary shows it.
 
-        The output folder is left out: the same input gives the same summary, wherever it is written.
+        The output folder and the samples of the page are left out: the same input gives the same summary, wherever it
+        is written and whatever a person wants to look at.
         """
         options = msgspec.to_builtins(self.benchmark.options)
         shared = msgspec.to_builtins(self.settings)
-        del shared["output"]
+        del shared["output"], shared["page"]
         return {**shared, **options}
 
     def fields_of(self, system: str | None) -> FieldMap:

@@ -32,8 +32,9 @@ from transforms.slice import SliceKey
 SUMMARY = "summary.json"
 SUMS = "sums.json"
 REPORT = "report.md"
+PAGE = "report.html"
 RUN = "run.json"
-LAYOUT = Layout("evaluation", (REPORT, RUN, SUMS, SUMMARY), ("samples", "quarantine"))
+LAYOUT = Layout("evaluation", (REPORT, PAGE, RUN, SUMS, SUMMARY), ("samples", "quarantine"))
 SUMS_FORMAT = 1
 MIN_SAMPLES, MIN_CLUSTERS = 20, 6
 """Fewer units than these, behind a metric, make its interval rough."""

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pytest
 
 from metrics.registry import benchmark_class, benchmark_names
-from pipelines.results.page.document import Card, Page, RecordText
+from pipelines.results.page.build import PageSources, build_page
+from pipelines.results.page.document import Card, RecordText
 from pipelines.results.page.render import render
 from pipelines.results.page.rows import MAX_ROWS, sample_table
 from tests.page.browser import Browser, browser
-from tests.page.corpora import CORPORA, ROOT, corpus_page, evaluated
+from tests.page.corpora import CORPORA, ROOT, WrittenPage, corpus_page, evaluated
 
 pytestmark = pytest.mark.page
 
@@ -43,9 +43,8 @@ def _plain_screen(chromium: Browser) -> None:
     chromium.prefer(color_scheme="light")
 
 
-def open_page(chromium: Browser, page: Page, path: Path) -> float:
-    """Writes and opens a page; returns the milliseconds until it was ready. It must not ask for anything but itself."""
-    path.write_bytes(render(page))
+def open_page(chromium: Browser, path: Path) -> float:
+    """Opens a page; returns the milliseconds until it was ready. It must not ask for anything but itself."""
     chromium.requests()
     took = chromium.open(path)
     assert chromium.problems() == []
@@ -104,7 +103,7 @@ def test_the_page_of_a_sample_corpus(chromium: Browser, folder: Path, name: str)
     page = corpus_page(name, folder / name)
     samples = page.data.samples
     assert samples is not None
-    open_page(chromium, page, folder / f"{name}.html")
+    open_page(chromium, page.path)
     chromium.picture(PICTURES / f"{name}.png")
     assert serious_faults(chromium) == []
     assert table_ids(chromium)[0] == samples.ids[0] == viewed(chromium)
@@ -122,7 +121,7 @@ def test_samples_are_sorted_filtered_and_stepped_through(chromium: Browser, fold
     page = corpus_page("chart", folder / "chart")
     samples = page.data.samples
     assert samples is not None
-    open_page(chromium, page, folder / "chart.html")
+    open_page(chromium, page.path)
     assert viewed(chromium) == samples.ids[0]
     press(chromium, "ArrowRight")
     press(chromium, "ArrowRight")
@@ -155,7 +154,7 @@ def test_samples_are_sorted_filtered_and_stepped_through(chromium: Browser, fold
 
 def test_slices_are_filtered_and_sorted_worst_first(chromium: Browser, folder: Path) -> None:
     page = corpus_page("traffic_rules", folder / "traffic_rules")
-    open_page(chromium, page, folder / "traffic_rules.html")
+    open_page(chromium, page.path)
     labels = "return [...document.querySelectorAll('#slices-table .tabulator-cell[tabulator-field=label]')]"
     labels += ".map((each) => each.textContent)"
     by_value = sorted(page.data.slices, key=lambda found: found.values[0].value or 0.0)
@@ -169,7 +168,7 @@ def test_slices_are_filtered_and_sorted_worst_first(chromium: Browser, folder: P
 def test_a_phone_paper_and_keys(chromium: Browser, folder: Path) -> None:
     page = corpus_page("figure_text", folder / "figure_text")
     chromium.resize(390, 844, scale=2, mobile=True)
-    open_page(chromium, page, folder / "phone.html")
+    open_page(chromium, page.path)
     assert chromium.run("return document.documentElement.scrollWidth") <= 390
     assert serious_faults(chromium) == []
     chromium.picture(PICTURES / "phone.png")
@@ -201,7 +200,7 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
         "hasty": worse(corpus / "predictions.jsonl", folder / "hasty.jsonl"),
     }
     page = evaluated("chemistry", corpus / "ground_truth.jsonl", predictions, folder / "two")
-    open_page(chromium, page, folder / "two.html")
+    open_page(chromium, page.path)
     chromium.picture(PICTURES / "two_systems.png")
     assert serious_faults(chromium) == []
     assert len(table_ids(chromium)) > 10
@@ -209,17 +208,21 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     samples = page.data.samples
     assert samples is not None
     assert shown_count(chromium, "#samples-filters") == f"{samples.systems.count(1)} of {len(samples.ids)} rows"
-    assert page.headline.sentence.startswith("careful ranks first of 2 systems: careful has ")
+    sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
+    assert sentence.startswith("careful ranks first of 2 systems: careful has ")
+    flips = [card for card in page.data.cards if card.why == "flip"]
+    assert flips
+    assert {card.system for card in flips} == {0, 1}
 
 
 def test_an_empty_run(chromium: Browser, folder: Path) -> None:
     empty = folder / "empty.jsonl"
     empty.write_bytes(b"")
     page = evaluated("traffic_rules", empty, {"predictions": empty}, folder / "empty")
-    open_page(chromium, page, folder / "empty.html")
+    open_page(chromium, page.path)
     chromium.picture(PICTURES / "empty.png")
     assert serious_faults(chromium) == []
-    assert page.headline.sentence == "Nothing was scored."
+    assert chromium.run("return document.querySelector('.sentence').textContent") == "Nothing was scored."
 
 
 HOSTILE = (
@@ -251,12 +254,18 @@ def test_hostile_text_runs_nothing_and_is_shown_as_it_is(chromium: Browser, fold
         ]
     predictions.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     page = evaluated("traffic_rules", truth, {"predictions": predictions}, folder / "hostile")
-    # The names of systems that a configuration refuses come from a merged summary, say.
-    systems = (HOSTILE[0] + HOSTILE[5],)
-    page = msgspec.structs.replace(
-        page, title=HOSTILE[1], data=msgspec.structs.replace(page.data, systems=systems), command=HOSTILE[0]
-    )
-    open_page(chromium, page, folder / "hostile.html")
+    # The names of systems that a configuration refuses come from a summary that somebody else has written.
+    summary = page.summary
+    summary["systems"] = {HOSTILE[0] + HOSTILE[5]: summary["systems"]["predictions"]}
+    summary["ranking"] = list(summary["systems"])
+    summary["warnings"] = list(HOSTILE)
+    run = json.loads((page.path.parent / "run.json").read_bytes())
+    run["command"] = list(HOSTILE)
+    run["host"] = HOSTILE[1]
+    kind = benchmark_class("traffic_rules")
+    sources = PageSources(summary, kind, run, HOSTILE, (), page.data.samples, page.data.cards)
+    page.path.write_bytes(render(build_page(sources)))
+    open_page(chromium, page.path)
     samples = page.data.samples
     assert samples is not None
     for _ in samples.ids:
@@ -272,8 +281,8 @@ def test_hostile_text_runs_nothing_and_is_shown_as_it_is(chromium: Browser, fold
     assert serious_faults(chromium) == []
 
 
-def large_page(page: Page, count: int) -> Page:
-    """Returns a page of `count` samples of the chart benchmark with metrics of their own, and of 200 cards."""
+def write_large_page(page: WrittenPage, count: int, path: Path) -> None:
+    """Writes a page of `count` samples of the chart benchmark with metrics of their own, and of 200 cards."""
     kind = benchmark_class("chart")
     rng = random.Random(15)
     columns: dict[str, Any] = {
@@ -293,13 +302,14 @@ def large_page(page: Page, count: int) -> Page:
         )
         for number in range(200)
     ]
-    return msgspec.structs.replace(page, data=msgspec.structs.replace(page.data, samples=table, cards=tuple(cards)))
+    path.write_bytes(render(build_page(PageSources(page.summary, kind, samples=table, cards=cards))))
 
 
 def test_a_page_of_100_000_samples_opens_in_two_seconds(chromium: Browser, folder: Path) -> None:
-    page = large_page(corpus_page("chart", folder / "chart"), MAX_ROWS)
-    took = open_page(chromium, page, folder / "large.html")
-    size = (folder / "large.html").stat().st_size
+    path = folder / "large.html"
+    write_large_page(corpus_page("chart", folder / "chart"), MAX_ROWS, path)
+    took = open_page(chromium, path)
+    size = path.stat().st_size
     print(f"100,000 samples: ready after {took:.0f} ms, {size:,} bytes")
     assert size < 15_000_000
     # Only what can be seen is in the document, however many rows there are.

@@ -164,7 +164,7 @@ def test_the_worst_samples_stand_in_the_report_lowest_first(run: Run) -> None:
 
 
 def test_the_console_shows_the_main_figures_and_where_the_report_is(run: Run) -> None:
-    assert run.stdout.splitlines()[-1] == f"report: {run.output}/report.md"
+    assert run.stdout.splitlines()[-1] == f"report: {run.output}/report.html"
     for text in ("exact_match", "similarity", "alpha", "fair: 36 of 40 samples scored, 4 without a prediction"):
         assert text in run.stdout
 

@@ -180,7 +180,8 @@ def _publish_by_manifest(
     may_publish()
     try:
         write_file(posixpath.join(output, layout.hidden, manifest), encode_manifest(Manifest(run_id, paths)))
-        _copy_to_plain_names(output, layout, {name: files[name] for name in layout.files})
+        _copy_to_plain_names(output, layout, {name: files[name] for name in layout.files if name in files})
+        delete_files([posixpath.join(output, name) for name in layout.files if name not in files])
     except STORAGE_ERRORS:
         # A write that was reported as failed may have come about all the same.
         with _new_result_counts(output, layout, manifest):

@@ -18,6 +18,7 @@ from pipelines.results.page.document import (
     Count,
     CoverageRow,
     Fact,
+    GateRow,
     Measured,
     MetricRow,
     Page,
@@ -39,9 +40,9 @@ MAX_CELL_LENGTH = 300
 class PageSources:
     """What a page is made of; whatever a run lacks is empty or None.
 
-    summary, run: the documents of summary.json and run.json. failures: why the run fails, in words. causes: the
-    quarantine by cause. samples: the rows of samples, or None where the run wrote none that the page can hold.
-    cards: samples to look at.
+    summary, run: the documents of summary.json and run.json. failures: why the run fails beside its gates, in words.
+    causes: the quarantine by cause. samples: the rows of samples, or None where there are none. cards: samples to look
+    at.
     """
 
     summary: Mapping[str, Any]
@@ -73,7 +74,8 @@ def build_page(sources: PageSources) -> Page:
         summary=benchmark.summary,
         headline=headline(summary, benchmark, sources.failures),
         setting=_setting(summary["config"]),
-        warnings=tuple(one_line(warning, MAX_CELL_LENGTH) for warning in summary.get("warnings", ())),
+        warnings=_warnings(summary),
+        gates=tuple(_gate(verdict) for verdict in summary.get("gates", ())),
         coverage=tuple(
             _coverage(name, side, system["coverage"][side])
             for name, system in zip(systems, summary["systems"].values(), strict=True)
@@ -91,6 +93,25 @@ def build_page(sources: PageSources) -> Page:
         configuration=clipped(json.dumps(summary["config"], indent=1, ensure_ascii=False), 20_000),
         absent=_absent(sources),
         data=data,
+    )
+
+
+def _warnings(summary: Mapping[str, Any]) -> tuple[str, ...]:
+    of_systems = [
+        f"{name}: {each}" for name, system in summary["systems"].items() for each in system.get("warnings", ())
+    ]
+    return tuple(one_line(warning, MAX_CELL_LENGTH) for warning in (*summary.get("warnings", ()), *of_systems))
+
+
+def _gate(verdict: Mapping[str, Any]) -> GateRow:
+    named = [verdict["metric"], *([f"@ {verdict['slice']}"] if verdict["slice"] else [])]
+    return GateRow(
+        verdict["verdict"],
+        one_line(verdict["gate"], MAX_CELL_LENGTH),
+        verdict["tier"],
+        one_line(verdict["system"] or "–", MAX_CELL_LENGTH),
+        one_line(" ".join(named), MAX_CELL_LENGTH),
+        one_line(verdict["reason"], MAX_CELL_LENGTH),
     )
 
 

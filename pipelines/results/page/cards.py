@@ -9,33 +9,17 @@ import msgspec
 
 from metrics.benchmark import Benchmark, RejectedRecord
 from metrics.common.errors import explain
-from pipelines.results.page.document import Card, RecordText, Why
+from pipelines.results.page.document import Card, RecordText
 from pipelines.results.page.rows import DECIMALS, MAX_ID_LENGTH
 from pipelines.results.page.text import clipped, one_line, visible
+from transforms.pick import MAX_RECORD_BYTES, PickedSample
 
 AnyBenchmark = Benchmark[Any, Any, Any]
 MAX_RECORD_LENGTH = 8_000
-MAX_DETAILS_LENGTH = 16_000
 MAX_DRAWING_LENGTH = 300_000
 MAX_WORDS = 12
 MAX_WORDS_LENGTH = 400
 LINE_LENGTH = 88
-
-
-class PickedSample(msgspec.Struct, frozen=True):
-    """A sample that was picked to be looked at, with both records as JSON.
-
-    details: JSON. prediction: None where there was no record.
-    """
-
-    sample_id: str
-    system: int
-    status: str
-    why: Why
-    metrics: dict[str, float | None]
-    details: bytes
-    truth: bytes
-    prediction: bytes | None
 
 
 def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
@@ -43,15 +27,15 @@ def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
     details = msgspec.json.decode(picked.details)
     drawing, problem = _drawing(benchmark, picked)
     words = benchmark.explain(details)[:MAX_WORDS] if details is not None else []
-    shown = details if len(picked.details) <= MAX_DETAILS_LENGTH else _left_out(len(picked.details))
+    shown = details if picked.details_size <= len(picked.details) else _left_out(picked.details_size)
     return Card(
         one_line(picked.sample_id, MAX_ID_LENGTH),
         picked.system,
         picked.status,
         picked.why,
         {name: None if value is None else round(value, DECIMALS) for name, value in picked.metrics.items()},
-        record_text(picked.truth),
-        record_text(picked.prediction) if picked.prediction is not None else None,
+        record_text(picked.truth, picked.truth_size),
+        record_text(picked.prediction, picked.prediction_size) if picked.prediction is not None else None,
         _visible(shown),
         tuple(one_line(line, MAX_WORDS_LENGTH) for line in words),
         drawing,
@@ -60,13 +44,15 @@ def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
 
 
 def _left_out(length: int) -> str:
-    return f"{length:,} characters, too many for this page; samples/*.parquet has them"
+    return f"{length:,} bytes, too many for this page; samples/*.parquet has them"
 
 
 def _drawing(benchmark: AnyBenchmark, picked: PickedSample) -> tuple[str | None, str]:
     """Returns the drawing of a sample, or None and the reason."""
     if "draw" not in benchmark.abilities():
         return None, f"{benchmark.name} has no drawing"
+    if picked.truth_size > MAX_RECORD_BYTES or picked.prediction_size > MAX_RECORD_BYTES:
+        return None, "the records are too large for this page; beamscore draw writes it"
     try:
         truth = msgspec.json.decode(picked.truth, type=benchmark.truth_type)
         drawing = benchmark.draw(truth, _prediction(benchmark, picked))
@@ -89,10 +75,11 @@ def _prediction(benchmark: AnyBenchmark, picked: PickedSample) -> Any:
         return None
 
 
-def record_text(payload: bytes) -> RecordText:
+def record_text(payload: bytes, size: int) -> RecordText:
     """Returns a record for a person: a line for each field, long ones broken, without its sample_id.
 
-    Text of a field is shown as it is, not as JSON writes it.
+    Text of a field is shown as it is, not as JSON writes it. size: the bytes of the whole record, of which `payload`
+    may be the beginning.
     """
     try:
         record = msgspec.json.decode(payload)
@@ -102,7 +89,9 @@ def record_text(payload: bytes) -> RecordText:
         text = "\n".join(f"{name}: {_field(value)}" for name, value in record.items() if name != "sample_id")
     else:
         text = payload.decode("utf-8", "replace")
-    return RecordText(visible(text[:MAX_RECORD_LENGTH]), max(0, len(text) - MAX_RECORD_LENGTH))
+    return RecordText(
+        visible(text[:MAX_RECORD_LENGTH]), max(0, len(text) - MAX_RECORD_LENGTH) + max(0, size - MAX_RECORD_BYTES)
+    )
 
 
 def _field(value: Any) -> str:

@@ -19,6 +19,17 @@ class Headline(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
+class GateRow(msgspec.Struct, frozen=True):
+    """What a gate says of one system, and why."""
+
+    verdict: Judgement
+    gate: str
+    tier: str
+    system: str
+    target: str
+    reason: str
+
+
 class Count(msgspec.Struct, frozen=True):
     """How many records of one side had one status."""
 
@@ -155,6 +166,11 @@ class Card(msgspec.Struct, frozen=True):
     drawing: str | None = None
     problem: str = ""
 
+    def without_drawing(self) -> Card:
+        """Returns the card of a page that holds drawings enough."""
+        problem = "this page holds drawings enough; beamscore draw writes it"
+        return msgspec.structs.replace(self, drawing=None, problem=problem)
+
 
 class PageData(msgspec.Struct, frozen=True):
     """What the script in the page reads."""
@@ -183,6 +199,7 @@ class Page(msgspec.Struct, frozen=True):
     headline: Headline
     setting: tuple[str, ...]
     warnings: tuple[str, ...]
+    gates: tuple[GateRow, ...]
     coverage: tuple[CoverageRow, ...]
     causes: tuple[Cause, ...]
     other_metrics: tuple[MetricRow, ...]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metrics.benchmark import Benchmark
-from pipelines.results.page.document import Headline
+from pipelines.results.page.document import Headline, Judgement
 from pipelines.results.page.text import one_line
 
 MAX_REASON_LENGTH = 400
@@ -15,17 +15,28 @@ MAX_REASON_LENGTH = 400
 def headline(
     summary: Mapping[str, Any], benchmark: type[Benchmark[Any, Any, Any]], failures: Sequence[str]
 ) -> Headline:
-    """Returns whether the run passes and why, and otherwise what it measured."""
-    gates = len(summary["config"].get("gates", ())) * len(summary["systems"])
+    """Returns whether the run passes and why, and what it measured; a run without gates has no judgement.
+
+    failures: why the run fails beside its gates.
+    """
+    verdicts = summary.get("gates", ())
     measured = _measured(summary, benchmark)
-    if failures:
-        count = "one check" if len(failures) == 1 else f"{len(failures)} checks"
-        reasons = tuple(one_line(failure, MAX_REASON_LENGTH) for failure in failures)
-        return Headline("fail", f"The run failed {count}. {measured}", reasons)
-    if gates:
-        count = "The gate passes" if gates == 1 else f"All {gates} gates pass"
-        return Headline("pass", f"{count}. {measured}")
-    return Headline("none", measured)
+    if not verdicts and not failures:
+        return Headline("none", measured)
+    words = [verdict["verdict"] for verdict in verdicts if verdict["blocks"]]
+    judgement: Judgement = "fail" if failures else next((word for word in _WORST_FIRST if word in words), "pass")
+    counts = [f"{count} {word}" for word in (*_WORST_FIRST, "pass") if (count := _count(verdicts, word))]
+    said = f"Gates: {', '.join(counts)}. " if counts else ""
+    wanting = [verdict for verdict in verdicts if verdict["verdict"] != "pass"]
+    reasons = [*failures, *(f"{each['gate']} ({each['verdict']}): {each['reason']}" for each in wanting)]
+    return Headline(judgement, f"{said}{measured}", tuple(one_line(reason, MAX_REASON_LENGTH) for reason in reasons))
+
+
+_WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
+
+
+def _count(verdicts: Sequence[Mapping[str, Any]], word: str) -> int:
+    return sum(verdict["verdict"] == word for verdict in verdicts)
 
 
 def _measured(summary: Mapping[str, Any], benchmark: type[Benchmark[Any, Any, Any]]) -> str:

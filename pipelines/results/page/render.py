@@ -14,7 +14,6 @@ import msgspec
 from metrics.version import VERSION
 from pipelines.results.page.document import Page
 
-REPORT_PAGE = "report.html"
 LIBRARIES = ("d3.min.js", "plot.umd.min.js", "tabulator.min.js")
 STYLES = "tabulator_simple.min.css"
 

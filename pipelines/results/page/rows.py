@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from metrics.benchmark import MetricSpec
 from pipelines.results.page.document import Coded, SampleTable
 from pipelines.results.page.text import one_line
+from transforms.sample_schema import SLICE_PREFIX
 
 MAX_ROWS = 100_000
 """A page with more rows would take seconds to open; beyond, it holds some of them and says where the rest is."""
@@ -19,7 +20,6 @@ MAX_ID_LENGTH = 200
 MAX_LABEL_LENGTH = 120
 MAX_LABELS = 10_000
 DECIMALS = 4
-SLICE_PREFIX = "slice."
 
 
 def sample_table(

@@ -16,7 +16,7 @@ NUMBERS: dict[tuple[str, int | str], int] = {}
 
 def rule(lines: str = "", **properties: int | str) -> Rule:
     numbers = {name: NUMBERS.setdefault((name, value), len(NUMBERS)) for name, value in properties.items()}
-    return Rule(None, numbers, frozenset(numbers.values()), dict(properties), tuple(lines))
+    return Rule(None, numbers, frozenset(numbers.values()), dict(properties), list(lines))
 
 
 def pair(true: list[Rule], predicted: list[Rule]) -> list[tuple[int, int]]:

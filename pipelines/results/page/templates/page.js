@@ -299,7 +299,8 @@
     data.sample_metrics.forEach((metric, index) => { columns[`m${index}`] = samples.metrics[metric.name]; });
     Object.values(samples.slices).forEach((coded, index) => { columns[`s${index}`] = coded.codes; });
     for (const [name, values] of Object.entries(columns)) {
-      Object.defineProperty(SampleRow.prototype, name, { get() { return values[this.position]; } });
+      // The table writes cells back as they are.
+      Object.defineProperty(SampleRow.prototype, name, { get() { return values[this.position]; }, set() {} });
     }
     return samples.ids.map((id, position) => {
       const row = new SampleRow(position);

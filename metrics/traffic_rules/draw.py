@@ -1,0 +1,105 @@
+"""A picture of one clip: its rules on the left, the centerlines of its lanes on the right, edges between them.
+
+A rule names the properties that its prediction got wrong. An edge that was found is solid, one that was missed is
+dashed, one that is wrong is dotted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from metrics.common.svg import LINE_HEIGHT, PREDICTED, SOFT, TRUE, WRONG, Drawing, Style, shortened
+
+RULE_WIDTH, LANE_X, LANE_WIDTH, MARGIN = 460.0, 700.0, 150.0, 16.0
+MAX_RULES, MAX_LANES, MAX_FAULTS = 40, 60, 6
+MAX_TEXT_LENGTH = 58
+
+RIGHT = Style("right", TRUE)
+MISSED = Style("missed: in the ground truth alone", WRONG, "7 4", 2.0)
+EXTRA = Style("wrong: predicted alone", PREDICTED, "2 3", 2.0)
+PLAIN = Style("lane", SOFT)
+
+
+def draw_rules(properties: Sequence[str], predicted: Sequence[str], details: Mapping[str, Any], alone: bool) -> str:
+    """Returns an SVG document.
+
+    properties, predicted: the properties of the true and of the predicted rules in words, in order. details: those of
+    the score. alone: whether there is no prediction; then the ground truth is drawn without a judgement.
+    """
+    drawing = Drawing()
+    styles = [Style("ground truth", TRUE)] if alone else [RIGHT, MISSED, EXTRA]
+    width = max(LANE_X + LANE_WIDTH + MARGIN, drawing.legend(MARGIN, 20, styles) + 2 * MARGIN)
+    places: dict[str | None, float] = {}
+    y = 40.0
+    for words, rule in list(zip(properties, details["rules"], strict=True))[:MAX_RULES]:
+        style, lines = _rule(rule, alone)
+        height = LINE_HEIGHT * (2 + len(lines)) + 8
+        drawing.box(MARGIN, y, MARGIN + RULE_WIDTH, y + height, style)
+        drawing.text(MARGIN + 8, y + 16, f"rule {rule['id']}", style.color, limit=MAX_TEXT_LENGTH, bold=True)
+        drawing.text(MARGIN + 8, y + 16 + LINE_HEIGHT, words, limit=MAX_TEXT_LENGTH + 6)
+        for number, line in enumerate(lines, start=2):
+            drawing.text(MARGIN + 8, y + 16 + number * LINE_HEIGHT, line, WRONG, limit=MAX_TEXT_LENGTH + 6)
+        places[rule["id"]] = y + height / 2
+        y += height + 10
+    for number in [] if alone else details["unpaired_predictions"][:MAX_RULES]:
+        drawing.box(MARGIN, y, MARGIN + RULE_WIDTH, y + 2 * LINE_HEIGHT + 8, EXTRA)
+        drawing.text(MARGIN + 8, y + 16, f"predicted rule {number + 1}, paired with none", EXTRA.color, bold=True)
+        drawing.text(MARGIN + 8, y + 16 + LINE_HEIGHT, predicted[number], limit=MAX_TEXT_LENGTH + 6)
+        y += 2 * LINE_HEIGHT + 18
+    edges = details["edges"]
+    judged = [("missed", styles[0])] if alone else [("right", RIGHT), ("missed", MISSED), ("wrong", EXTRA)]
+    y = max(y, _draw_edges(drawing, [(edges[kind], style) for kind, style in judged], places, y))
+    left_out = len(properties) - MAX_RULES
+    if left_out > 0:
+        drawing.text(MARGIN, y + 16, f"{left_out} more rules are not drawn", SOFT)
+        y += 24
+    return drawing.document(width, y + MARGIN)
+
+
+def _rule(rule: Mapping[str, Any], alone: bool) -> tuple[Style, list[str]]:
+    """Returns how a true rule is drawn, and what is wrong about it, a line each."""
+    if alone:
+        return Style("ground truth", TRUE), []
+    if rule["wrong"] is None:
+        return MISSED, ["no predicted rule is paired with it"]
+    lines = [_fault(fault) for fault in rule["wrong"][:MAX_FAULTS]]
+    left_out = len(rule["wrong"]) - MAX_FAULTS
+    if left_out > 0:
+        lines.append(f"{left_out} more properties are wrong")
+    return (RIGHT if rule["right"] else MISSED), lines
+
+
+def _fault(fault: Mapping[str, Any]) -> str:
+    name = shortened(fault["name"], 24)
+    if fault["fault"] == "absent":
+        return f"{name}: {shortened(fault['true'], 30)} is absent"
+    if fault["fault"] == "extra":
+        return f"{name}: {shortened(fault['predicted'], 30)} is extra"
+    return f"{name}: {shortened(fault['predicted'], 20)} instead of {shortened(fault['true'], 20)}"
+
+
+def _draw_edges(
+    drawing: Drawing,
+    edges: Sequence[tuple[Sequence[tuple[str | None, str]], Style]],
+    places: dict[str | None, float],
+    bottom: float,
+) -> float:
+    """Draws the lanes and the edges to them; an edge of a rule that does not exist begins at a place of its own."""
+    lanes = sorted({line for found, _ in edges for _, line in found}, key=lambda line: (len(line), line))
+    ends = {line: 56.0 + number * 34 for number, line in enumerate(lanes[:MAX_LANES])}
+    if any(name not in places for found, _ in edges for name, _ in found):
+        drawing.text(MARGIN, bottom + 14, "edges of predicted rules that match no rule begin here", SOFT)
+        bottom += 24
+    for found, style in edges:
+        for name, line in found:
+            if line in ends:
+                start = places.get(name, bottom - 14)
+                title = f"{style.label}: {name} – {line}"
+                drawing.line(MARGIN + RULE_WIDTH, start, LANE_X, ends[line], style, title)
+    for line, y in ends.items():
+        drawing.box(LANE_X, y - 12, LANE_X + LANE_WIDTH, y + 12, PLAIN)
+        drawing.text(LANE_X + 8, y + 4, f"lane {line}", limit=20)
+    if len(lanes) > MAX_LANES:
+        drawing.text(LANE_X, 56.0 + MAX_LANES * 34, f"{len(lanes) - MAX_LANES} more lanes", SOFT)
+    return max(bottom, max(ends.values(), default=0.0) + 34)
