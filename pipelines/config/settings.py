@@ -69,8 +69,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     own. gates: by metric, or `metric @ slice`. inconclusive: what a gate counts as that neither passes nor fails;
     `pass` leaves the exit code as it is. worst_samples: how many the report lists. page: the samples that report.html
     shows. fields: where the benchmark's fields are in the records of `ground_truth`, of `predictions` (all systems) or
-    of one system by its name, as {field: path}. sample_id_type: whether a sample_id must be a string, or may be `any` of
-    string and integer.
+    of one system by its name, as {field: path}. sample_id_type: whether a sample_id must be a string, or may be `any`
+    of string and integer.
     """
 
     benchmark: str
