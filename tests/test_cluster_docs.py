@@ -124,16 +124,6 @@ def test_the_nightly_configuration_is_valid() -> None:
     assert all(gate_target(key, type(configuration.benchmark)) for key in configuration.settings.gates)
 
 
-def test_the_cron_job_runs_the_command_and_repeats_no_failed_gate() -> None:
-    (text,) = [block for block in blocks(NIGHTLY) if block.startswith("apiVersion:")]
-    job: Any = yaml.safe_load(text)["spec"]["jobTemplate"]["spec"]
-    (container,) = job["template"]["spec"]["containers"]
-    understood(container["args"][0])
-    (rule,) = job["podFailurePolicy"]["rules"]
-    assert rule["onExitCodes"] == {"containerName": container["name"], "operator": "In", "values": [1, 2, 4]}
-    assert job["template"]["spec"]["restartPolicy"] == "Never", "the policy needs this"
-
-
 def test_every_exit_code_is_told() -> None:
     codes = [int(code) for code in re.findall(r"^\| (\d+) \|", NIGHTLY, flags=re.MULTILINE)]
     assert codes == [

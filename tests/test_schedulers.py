@@ -18,7 +18,7 @@ from tests.test_cluster_docs import understood
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 UNITS = CONFIGS / "systemd"
-SAME_WHEN_REPEATED = {common.FAILED, common.WRONG_USAGE, 4}
+SAME_WHEN_REPEATED = {common.FAILED, common.WRONG_USAGE, common.INCONCLUSIVE}
 """The exit codes after which another try would end alike: a gate failed, wrong usage, a gate is inconclusive."""
 
 
