@@ -38,6 +38,7 @@ PIXEL = 1.0
 # Charts are matched together up to so many pairs of blocks, and so many overlapping pairs are listed at once.
 MAX_CELLS = 1 << 18
 MAX_LISTED_PAIRS = 1 << 16
+MAX_UNSPENT_STEPS = 1000
 
 ReadText = tuple[str, int, bool]
 """A text as it is compared, the steps of reading it, and whether the block counts."""
@@ -144,7 +145,7 @@ def _read_blocks(
         read = list(_read_each(blocks, side, budget, texts))
     else:
         budget.spend_reading(side, sum([steps for _, steps, _ in read]))
-    if not all(counts for _, _, counts in read):
+    if sum([counts for _, _, counts in read]) < len(read):
         blocks = [block for block, (_, _, counts) in zip(blocks, read, strict=True) if counts]
         read = [each for each in read if each[2]]
     return Blocks(
@@ -155,14 +156,19 @@ def _read_blocks(
 def _read_each(
     blocks: Iterable[TextBlock], side: Side, budget: Budget, texts: dict[str | None, ReadText]
 ) -> Iterator[ReadText]:
-    """Yields how the text of each block reads; spends the steps of one before the next is read."""
+    """Yields how the text of each block reads; spends the steps of a few before more are read."""
+    unspent = 0
     for block in blocks:
         read = texts.get(block.text)
         if read is None:
             text, steps = read_text(block.text or "")
             read = texts[block.text] = text, steps, "__" not in text
-        budget.spend_reading(side, read[1])
+        unspent += read[1]
+        if unspent > MAX_UNSPENT_STEPS:
+            budget.spend_reading(side, unspent)
+            unspent = 0
         yield read
+    budget.spend_reading(side, unspent)
 
 
 def _score_published(charts: Sequence[TextChart], options: ChartOptions) -> TaskResults:

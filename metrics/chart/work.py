@@ -32,12 +32,11 @@ def edit_distance_steps(first: Sequence[str], second: Sequence[str]) -> int:
 
 def _word_operations(first: Sequence[str], second: Sequence[str]) -> int:
     """64 cells of a column of the table of edits are one operation; either text may be the column."""
-    return max(_words(first) * _characters(second), _words(second) * _characters(first))
+    characters, other_characters = sum(map(len, first)), sum(map(len, second))
+    words = _words(first, characters)
+    return max(words * other_characters, _words(second, other_characters) * characters)
 
 
-def _words(texts: Sequence[str]) -> int:
-    return sum(1 + len(text) // 64 for text in texts)
-
-
-def _characters(texts: Sequence[str]) -> int:
-    return sum(map(len, texts))
+def _words(texts: Sequence[str], characters: int) -> int:
+    """Returns how many words of 64 cells hold a column for each of the texts, of so many characters together."""
+    return len(texts) if characters < 64 else sum([1 + len(text) // 64 for text in texts])
