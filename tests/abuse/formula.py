@@ -40,9 +40,19 @@ def cases() -> Iterator[Case]:
     for text in ("\\hat " * 1900 + "x", "{" * 1900, "x _ { " * 600, "\\left( " * 1900, "\\begin { " * 900):
         yield Case(f"long: {text[:20]}", {"latex": "x"}, {"latex": text})
     yield Case("a thousand errors", {"latex": "x"}, {"latex": "\\undefinedcommand " * 1000 + "x"})
-    yield Case("as many as a document may have, each alone", *_document("a & b", 1000))
+    yield Case("as many as a document may have, each alone", *_document("a \\end{array} b", 1000))
+    yield Case("as many as it may have, each with an error that TeX repairs", *_document("a & b", 1000))
+    yield Case("as many as it may have, each never closed", *_document("\\begin{aligned} a &= b", 1000))
+    for count in (1, 2, 200):
+        yield Case(f"{count} that TeX repairs without end", *_document(_ENDLESS, count))
     yield Case("eight costly ones in a document", *_document("\\pmb{" * 4 + "x" + "}" * 4, 8))
 
+
+_ENDLESS = (
+    r"\begin{tabular}{|l|r|c|} \hline a n d & 2 9 & $ \sum _ { i = 1 & } ^ { n } w $ \\ \hline o & 8 0 & "
+    r"$ \sqrt { \beta } $ \\ \hline \end{tabular}"
+)
+"""TeX ends a paragraph by \\par, which LaTeX has made empty here, again and again."""
 
 _WIDE = {
     "columns": "\\begin{tabular}{*{99}{*{99}{*{99}{c}}}} x \\end{tabular}",

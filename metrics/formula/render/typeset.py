@@ -284,8 +284,10 @@ class Typesetter:
                 results[formula] = self._charged(formula, allowance)
         while waiting := [formula for formula in waiting if allowance.wanted(formula)]:
             run = _first_run(waiting)
-            done, doubtful = self._batch(run)
+            done, doubtful, broken_by = self._batch(run)
             results |= done
+            if broken_by is not None:
+                allowance.charge(broken_by, START_STEPS)
             for formula, failure in doubtful.items():
                 if failure:
                     allowance.charge(formula, self._steps_of_failure(formula))
@@ -309,11 +311,15 @@ class Typesetter:
     def _steps_of_failure(self, formula: Marked) -> int:
         return max(self._limit(formula), SECONDS_OF_RUN) * STEPS_OF_STALLED_SECOND
 
-    def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset], dict[Marked, Failure | None]]:
-        """Typesets formulas in one run; returns those whose pages count, and those that are to be typeset alone.
+    def _batch(
+        self, formulas: Sequence[Marked]
+    ) -> tuple[dict[Marked, Typeset], dict[Marked, Failure | None], Marked | None]:
+        """Typesets formulas in one run.
 
-        Of the latter, one that has spent the whole limit by itself comes with its failure: alone it would spend it
-        again. The ones that the run did not reach are in neither. One of the two is never empty.
+        Returns those whose pages count, those that are to be typeset alone, and the one at which TeX gave up by itself,
+        so that what comes after it takes another run. Of those to be typeset alone, one that has spent its whole limit
+        comes with its failure: alone it would spend it again. The ones that the run did not reach are in neither. One
+        of the two is never empty.
         """
         body = "\n".join(
             f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula, number)}\x05"
@@ -335,7 +341,9 @@ class Typesetter:
         if run.ended and formulas[begun] not in done:
             culprit = formulas[begun]
             doubtful[culprit] = self._too_slow(culprit) if run.spent >= self._limit(culprit) else None
-        return done, doubtful if done or doubtful else {formulas[0]: None}
+        whole = f"=formula {len(formulas)} begins\n" in run.log
+        broken_by = None if whole or run.ended else formulas[max(reached, 0)]
+        return done, doubtful if done or doubtful else {formulas[0]: None}, broken_by
 
     def _too_slow(self, formula: Marked) -> Failure:
         limit = self._limit(formula)
