@@ -18,6 +18,7 @@ from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import FRACTION_BITS, Sums
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration, Settings
+from pipelines.results.ranking import Ranking, rank_with_ties
 from transforms.finalize import SliceResult
 from transforms.hashes import fingerprint_text
 from transforms.io.published import Layout, Published, find_published
@@ -77,6 +78,7 @@ class RunResult:
     ranking: list[str]
     causes: list[CauseCount]
     warnings: list[str]
+    places: Ranking | None = None
 
     @classmethod
     def of(
@@ -106,7 +108,12 @@ class RunResult:
             )
         ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
         warnings = _warnings(configuration, outcomes.get(GROUND_TRUTH, Sums()))
-        return cls(configuration, systems, ranking, sorted(causes, key=_cause_order), warnings)
+        whole = {name: each.overall for name, each in systems.items()}
+        drawn, clustered = settings.bootstrap, settings.cluster is not None
+        places = None
+        if drawn.replicates and all(each.coverage for each in whole.values()):
+            places = rank_with_ties(benchmark, ranking, whole, drawn.replicates, drawn.confidence, clustered)
+        return cls(configuration, systems, ranking, sorted(causes, key=_cause_order), warnings, places)
 
 
 def _warnings(configuration: Configuration, truths: Sums) -> list[str]:
@@ -216,6 +223,7 @@ def summary(result: RunResult) -> dict[str, Any]:
         **({"warnings": result.warnings} if result.warnings else {}),
         "fingerprint": fingerprint(result),
         "ranking": result.ranking,
+        **({"ranking_by": result.places.document()} if result.places else {}),
         "systems": {name: _system_summary(result.configuration, system) for name, system in result.systems.items()},
     }
 

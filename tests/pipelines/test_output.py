@@ -65,7 +65,15 @@ def test_a_run_that_is_done(run: Run) -> None:
 
 def test_the_summary_has_its_documented_form(run: Run) -> None:
     summary = run.summary
-    assert list(summary) == ["benchmark", "config", "intervals_method", "fingerprint", "ranking", "systems"]
+    assert list(summary) == [
+        "benchmark",
+        "config",
+        "intervals_method",
+        "fingerprint",
+        "ranking",
+        "ranking_by",
+        "systems",
+    ]
     assert summary["fingerprint"]["samples"] == 40
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
