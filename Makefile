@@ -7,13 +7,14 @@ READY := $(VENV)/.ready
 OUT ?= out
 FLINK_TESTS ?= tests/flink
 
-.PHONY: demo test coverage lint bench abuse install-tex test-dist test-lowest mutants flink test-flink bench-flink clean help
+.PHONY: demo test coverage lint bench calibrate abuse install-tex test-dist test-lowest mutants flink test-flink bench-flink clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
 	@echo "make test         run all tests"
 	@echo "make lint         check style and types"
 	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" for a part)"
+	@echo "make calibrate    measure how often intervals and tests hold, and write the tables of docs/statistics.md"
 	@echo "make coverage     run all tests and tell which lines none of them runs"
 	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
@@ -53,6 +54,9 @@ lint: $(READY)
 
 bench: $(READY) install-tex
 	$(BIN)/python -m tests.bench $(SECTIONS)
+
+calibrate: $(READY)
+	$(BIN)/python -m tests.calibrate
 
 coverage: $(READY) install-tex
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html

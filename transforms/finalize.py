@@ -21,9 +21,9 @@ from transforms.slice import SliceKey
 class SliceResult:
     """All that the result says of one slice of one system.
 
-    replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice.
-    units: by metric, how many samples, or clusters where clusters are drawn, count for it. fingerprint: the sum of the
-    fingerprints of its samples; of the slice of all samples of the first system alone.
+    replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
+    many samples, or clusters where clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
+    samples; of the slice of all samples of the first system alone.
     """
 
     key: SliceKey
@@ -55,11 +55,7 @@ class ComputeValues(beam.PTransform):
 
 
 def slice_result(
-    benchmark: Benchmark[Any, Any, Any],
-    confidence: float,
-    key: SliceKey,
-    totals: SliceTotals,
-    clustered: bool = False,
+    benchmark: Benchmark[Any, Any, Any], confidence: float, key: SliceKey, totals: SliceTotals, clustered: bool = False
 ) -> SliceResult:
     """Returns the result of one slice; tables are made for the slice of all samples alone.
 

@@ -19,12 +19,12 @@ from apache_beam.utils.windowed_value import WindowedValue
 from transforms.io import zstd
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.records import InputProblem
+from transforms.sample_schema import SLICE_PREFIX
 
 ROWS_PER_READ = 2048
 BYTES_PER_BUCKET = 8 << 20
 BYTES_HELD = 32 << 20
 MAX_BUCKETS = 100_000
-SLICE_PREFIX = "slice."
 
 
 class SampleRow(msgspec.Struct, frozen=True, array_like=True):

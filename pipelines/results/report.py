@@ -57,11 +57,20 @@ def _setting(result: RunResult) -> str:
 
 def _ranking(result: RunResult) -> str:
     metrics = result.configuration.benchmark.main_metrics()
+    found = {each.system: each for each in result.places.places} if result.places else {}
     rows = [
-        [place, cell(name), *(metric_text(result.systems[name].overall, metric) for metric in metrics)]
+        [
+            found[name].place if name in found else place,
+            cell(name),
+            *(metric_text(result.systems[name].overall, metric) for metric in metrics),
+        ]
         for place, name in enumerate(result.ranking, start=1)
     ]
-    return table(["", "system", *metrics], rows)
+    text = table(["", "system", *metrics], rows)
+    if result.places is None:
+        return text
+    lines = [f"By {code(result.places.metric)}; systems that the samples cannot tell apart share a place.", text]
+    return "\n\n".join([*lines, *(f"**Warning:** {cell(each)}." for each in result.places.warnings)])
 
 
 def _system(system: SystemResult, result: RunResult) -> list[str]:

@@ -19,6 +19,7 @@ from metrics.statistics.sums import FRACTION_BITS, Sums
 from metrics.version import VERSION
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
+from pipelines.results.ranking import Ranking, rank_with_ties
 from pipelines.results.verdict import GateVerdict
 from transforms.finalize import SliceResult
 from transforms.hashes import fingerprint_text
@@ -80,6 +81,7 @@ class RunResult:
     ranking: list[str]
     causes: list[CauseCount]
     warnings: list[str]
+    places: Ranking | None = None
     verdicts: tuple[GateVerdict, ...] = ()
 
     @classmethod
@@ -108,9 +110,25 @@ class RunResult:
                 _coverage(overall.coverage, outcomes.get(GROUND_TRUTH, Sums()), outcomes.get(system, Sums())),
                 sorted(worst.get(system, []), key=worst_first(benchmark))[: settings.worst_samples],
             )
+        return cls.ranked(configuration, systems, causes, _warnings(configuration, outcomes.get(GROUND_TRUTH, Sums())))
+
+    @classmethod
+    def ranked(
+        cls,
+        configuration: Configuration,
+        systems: dict[str, SystemResult],
+        causes: Sequence[CauseCount],
+        warnings: list[str],
+    ) -> RunResult:
+        """Returns the result of these systems, ranked; the causes are put into order."""
+        settings, benchmark = configuration.settings, configuration.benchmark
         ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
-        warnings = _warnings(configuration, outcomes.get(GROUND_TRUTH, Sums()))
-        return cls(configuration, systems, ranking, sorted(causes, key=_cause_order), warnings)
+        whole = {name: each.overall for name, each in systems.items()}
+        drawn, clustered = settings.bootstrap, settings.cluster is not None
+        places = None
+        if drawn.replicates and all(each.coverage for each in whole.values()):
+            places = rank_with_ties(benchmark, ranking, whole, drawn.replicates, drawn.confidence, clustered)
+        return cls(configuration, systems, ranking, sorted(causes, key=_cause_order), warnings, places)
 
 
 def _warnings(configuration: Configuration, truths: Sums) -> list[str]:
@@ -222,6 +240,7 @@ def summary(result: RunResult) -> dict[str, Any]:
         "fingerprint": fingerprint(result),
         **({"gates": msgspec.to_builtins(result.verdicts)} if result.verdicts else {}),
         "ranking": result.ranking,
+        **({"ranking_by": result.places.document()} if result.places else {}),
         "systems": {name: _system_summary(result.configuration, system) for name, system in result.systems.items()},
     }
 

@@ -86,4 +86,5 @@ def denominator(spec: MetricSpec, metric: str, sums: dict[str, FloatArray]) -> F
     """Returns the denominator of a metric, [1 + R, corpora]."""
     names = tuple(sums)
     columns = denominator_columns(spec, metric, names)
-    return np.sum([sums[names[column]] for column in columns], axis=0)
+    total: FloatArray = np.sum([sums[names[column]] for column in columns], axis=0)
+    return total

@@ -45,7 +45,9 @@ class Case:
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Returns the ratio; NaN where there is nothing to measure."""
-    return np.divide(numerator, denominator, out=np.full(np.shape(numerator), np.nan), where=denominator != 0)
+    found: FloatArray = np.full(np.shape(numerator), np.nan)
+    np.divide(numerator, denominator, out=found, where=denominator != 0)
+    return found
 
 
 def f_measure(precision: FloatArray, recall: FloatArray) -> FloatArray:

@@ -73,6 +73,7 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
         "fingerprint",
         "gates",
         "ranking",
+        "ranking_by",
         "systems",
     ]
     assert summary["fingerprint"]["samples"] == 40

@@ -1,0 +1,114 @@
+"""The systems of a run in order, with ties: two that the corpus cannot tell apart share a place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metrics.benchmark import Benchmark, MetricSpec
+from metrics.statistics.denominators import denominator_columns
+from metrics.statistics.measured import Measured
+from metrics.statistics.paired import PairedDifference, paired_differences
+from pipelines.results.comparison_sums import ALL_SAMPLES, StoredSystem
+from transforms.finalize import SliceResult
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of a system, from 1.
+
+    behind: its difference to the first system of the place before or of its own; None for the first system of all.
+    tied: whether it shares its place with the system above, as the interval of the difference holds 0.
+    """
+
+    system: str
+    place: int
+    tied: bool
+    behind: PairedDifference | None
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The places of the systems by one metric, and what a reader should know of them."""
+
+    metric: str
+    places: list[Place]
+    warnings: list[str]
+
+    def document(self) -> dict[str, Any]:
+        """Returns the form of summary.json."""
+        return {
+            "metric": self.metric,
+            "places": [
+                {
+                    "system": each.system,
+                    "place": each.place,
+                    "tied": each.tied,
+                    "difference": None if each.behind is None else each.behind.difference,
+                    "interval": None if each.behind is None else each.behind.interval,
+                }
+                for each in self.places
+            ],
+            **({"warnings": self.warnings} if self.warnings else {}),
+        }
+
+
+def rank_with_ties(
+    benchmark: Benchmark[Any, Any, Any],
+    order: Sequence[str],
+    overall: Mapping[str, SliceResult],
+    replicates: int,
+    confidence: float,
+    clustered: bool,
+) -> Ranking | None:
+    """Returns the places of systems that stand in `order`, best first; None of a single one, or without a metric.
+
+    The metric is the first by which systems are ranked that any system has. A system shares the place of the first one
+    of the group above while the paired interval of their difference holds 0.
+    """
+    metrics = [
+        spec
+        for spec in benchmark.ranking_metrics()
+        if any(overall[name].values.get(spec.name) is not None for name in order)
+    ]
+    if len(order) < 2 or not metrics:
+        return None
+    spec = metrics[0]
+    stored = {name: StoredSystem.of_results(overall[name], {}, replicates, clustered) for name in order}
+    measured: dict[str, Measured] = {name: each.measured(benchmark, ALL_SAMPLES) for name, each in stored.items()}
+    places = [Place(order[0], 1, tied=False, behind=None)]
+    leader = order[0]
+    for number, name in enumerate(order[1:], start=2):
+        behind = paired_differences(benchmark, measured[leader], measured[name], confidence)[spec.name]
+        tied = behind.interval is not None and behind.interval[0] <= 0 <= behind.interval[1]
+        places.append(Place(name, places[-1].place if tied else number, tied, behind))
+        leader = leader if tied else name
+    return Ranking(spec.name, places, _other_samples(spec, order, stored, overall))
+
+
+def _other_samples(
+    spec: MetricSpec, order: Sequence[str], stored: Mapping[str, StoredSystem], overall: Mapping[str, SliceResult]
+) -> list[str]:
+    """Returns a warning where systems did not score the same samples: their differences are not paired then.
+
+    A count of one for each sample has the same replicates where the samples are the same, and practically never else.
+    """
+    first = _samples(spec, stored[order[0]], overall[order[0]])
+    others = [name for name in order[1:] if _samples(spec, stored[name], overall[name]) != first]
+    if not others:
+        return []
+    return [
+        f"{', '.join(others)} scored other samples than {order[0]}: their places rest on different data, and "
+        "`beamscore compare` compares what they have in common"
+    ]
+
+
+def _samples(spec: MetricSpec, stored: StoredSystem, overall: SliceResult) -> Any:
+    counts = [overall.coverage.get(f"ground_truth.{status}", 0) for status in ("scored", "missing_prediction")]
+    if spec.per_sample is None:
+        return sum(counts)
+    sums, packed = stored.slices[ALL_SAMPLES]
+    rows = [sums, *packed.unpack(stored.replicates)]
+    names = tuple(sums)
+    return [sum(row[names[column]] for column in denominator_columns(spec, spec.name, names)) for row in rows]

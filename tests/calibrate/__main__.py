@@ -1,0 +1,99 @@
+"""Measures how often intervals and tests hold, and writes the tables of docs/statistics.md.
+
+    python -m tests.calibrate [--corpora N] [--check]
+
+--corpora: how many corpora a cell (default: 2000). --check: exits with 1 where a cell misses what is promised.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tabulate import tabulate
+
+from tests.calibrate.coverage import Coverage, coverage
+from tests.calibrate.differences import alarms, family_alarms
+from tests.calibrate.populations import CASES
+
+PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
+BEGIN, END = "<!-- measured by make calibrate -->", "<!-- end of what is measured -->"
+SIZES, CLUSTER_SIZES = (20, 30, 100, 1000), (6, 12, 30, 100)
+LEAST, FROM = 0.935, 30
+SEED = 1
+GAIN = 0.1
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measures, writes, and tells which cells miss what is promised."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--corpora", type=int, default=2000)
+    parser.add_argument("--check", action="store_true")
+    parsed = parser.parse_args(arguments)
+    found = [
+        [coverage(case, units, parsed.corpora, SEED) for units in (CLUSTER_SIZES if case.clusters else SIZES)]
+        for case in CASES
+    ]
+    sections = [_coverage_table(found, parsed.corpora), *_alarm_tables(parsed.corpora)]
+    text = PAGE.read_text(encoding="utf-8")
+    head, _, rest = text.partition(BEGIN)
+    PAGE.write_text(f"{head}{BEGIN}\n\n" + "\n\n".join(sections) + f"\n\n{END}{rest.partition(END)[2]}", "utf-8")
+    # Three standard errors of a share of `corpora`.
+    margin = 3 * (LEAST * (1 - LEAST) / parsed.corpora) ** 0.5
+    missed = [each for row in found for each in row if _promised(each) and each.holds < LEAST - margin]
+    for each in missed:
+        print(f"{each.case.name}: {each.holds:.1%} of {each.units} units, below {LEAST:.1%}", file=sys.stderr)
+    return int(bool(missed) and parsed.check)
+
+
+def _promised(found: Coverage) -> bool:
+    return not found.case.rare and found.units >= FROM
+
+
+def _coverage_table(found: Sequence[Sequence[Coverage]], corpora: int) -> str:
+    tables = []
+    for clustered, sizes, what in ((False, SIZES, "samples"), (True, CLUSTER_SIZES, "clusters")):
+        rows = [
+            [each[0].case.name, *(f"{cell.holds:.1%} ({cell.percentile:.1%})" for cell in each)]
+            for each in found
+            if bool(each[0].case.clusters) == clustered
+        ]
+        header = ["", *(f"{size} {what}" for size in sizes)]
+        tables.append(tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True))
+    text = (
+        f"How often a 95 % interval holds, in {corpora:,} corpora a cell; in brackets, plain percentiles of the "
+        "replicates."
+    )
+    return "\n\n".join([text, *tables])
+
+
+def _alarm_tables(corpora: int) -> Iterator[str]:
+    rows = []
+    for case in CASES:
+        for units in (30, 200):
+            none = alarms(case, units, 0.0, corpora // 2, SEED)
+            some = alarms(case, units, GAIN, corpora // 4, SEED)
+            shares = [getattr(each, name) for each in (none, some) for name in ("paired", "swap", "apart")]
+            rows.append([case.name, units, *(f"{share:.1%}" for share in shares)])
+    header = ["", "units", "paired", "swap", "apart", "paired", "swap", "apart"]
+    yield (
+        "How often two systems are told apart: first where they are equally good (false alarms), then where the second "
+        f"is right more often by {GAIN:.0%} of the samples at most (power). Paired: its interval leaves out 0. Apart: "
+        "the intervals of both values do not overlap."
+    )
+    yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
+    family = [
+        [name, *(f"{share:.1%}" for share in (found.uncorrected, found.holm, found.largest))]
+        for name, found in (
+            ("any false alarm, equal systems", family_alarms(20, 8, 1000, 0, 0.0, corpora // 4, SEED)),
+            ("true cells found, 5 slices better", family_alarms(20, 8, 1000, 5, 1.0, corpora // 10, SEED)),
+        )
+    ]
+    yield "20 slices x 8 metrics at once, of 50 samples a slice:"
+    yield tabulate(family, headers=["", "uncorrected", "Holm", "largest t"], tablefmt="pipe", disable_numparse=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

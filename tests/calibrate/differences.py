@@ -1,0 +1,146 @@
+"""False alarms and power of what tells two systems apart: of one metric, and of many metrics of many slices at once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.statistics.bootstrap import Bootstrap
+from metrics.statistics.denominators import counted_units
+from metrics.statistics.intervals import interval, measured_replicates
+from metrics.statistics.paired import paired_interval
+from metrics.statistics.swaps import SwapBits, simultaneous_p, studentized, swap_p, units_needed
+from tests.calibrate.coverage import CONFIDENCE, REPLICATES, denominator, spec_of
+from tests.calibrate.populations import Case, FloatArray, difficulties
+
+CORPORA_PER_DRAW = 100
+
+
+@dataclass(frozen=True)
+class Alarms:
+    """In which share of the pairs of corpora each method says that two systems differ.
+
+    paired: the paired interval lies on one side of 0. swap: p <= 0.05 in the swap test, and enough units differ.
+    apart: the intervals of both values do not overlap.
+    """
+
+    case: Case
+    units: int
+    gain: float
+    paired: float
+    swap: float
+    apart: float
+
+
+def alarms(case: Case, units: int, gain: float, corpora: int, seed: int) -> Alarms:
+    """Draws corpora and two systems for each, of which the second is better by `gain` in chance; counts the alarms."""
+    rng = np.random.default_rng([seed, 3])
+    counts = np.zeros(3)
+    for start in range(0, corpora, CORPORA_PER_DRAW):
+        bootstrap, bits = Bootstrap(REPLICATES, seed + start), SwapBits(seed=seed + start)
+        weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(units)])
+        swaps = bits.weights([bits.unit_hash(str(number)) for number in range(units)])
+        for _ in range(CORPORA_PER_DRAW):
+            counts += _told(case, units, gain, rng, weights, swaps)
+    paired, swap, apart = (counts / (CORPORA_PER_DRAW * math.ceil(corpora / CORPORA_PER_DRAW))).tolist()
+    return Alarms(case, units, gain, paired, swap, apart)
+
+
+def _told(
+    case: Case, units: int, gain: float, rng: np.random.Generator, weights: FloatArray, swaps: FloatArray
+) -> FloatArray:
+    """Returns 1 or 0 for each method, of one corpus."""
+    declared = spec_of(case)
+    hard = difficulties(rng, case, units * (case.clusters or 1))
+    drawn = [case.draw(rng, hard, 0.0)]
+    # What both share, such as the number of regions, follows from the difficulty.
+    drawn.append(case.draw(rng, hard, gain))
+    systems = [{name: values.reshape(units, -1).sum(axis=1) for name, values in each.items()} for each in drawn]
+    sums = [{name: weights @ values for name, values in each.items()} for each in systems]
+    values = [case.value(each) for each in sums]
+    denominators = [denominator(declared, case.metric, each) for each in sums]
+    counted = [counted_units(each, declared.per_sample, case.clusters > 0) for each in denominators]
+    difference = float(values[1][0] - values[0][0])
+    spread = measured_replicates(values[1][1:] - values[0][1:])
+    if spread is None or math.isnan(difference):
+        return np.zeros(3)
+    found = paired_interval(difference, float(np.std(spread)), min(counted), CONFIDENCE, declared.bounds)
+    before, after = (
+        interval(declared, float(value[0]), value[1:], count, CONFIDENCE)
+        for value, count in zip(values, counted, strict=True)
+    )
+    differing = np.any([systems[0][name] != systems[1][name] for name in systems[0]], axis=0).sum()
+    apart = before is not None and after is not None and (before[1] < after[0] or after[1] < before[0])
+    paired = found is not None and not found[0] <= 0 <= found[1]
+    enough = differing >= units_needed(CONFIDENCE)
+    swap = enough and swap_p(difference, _swapped(case, systems, swaps)) <= 1 - CONFIDENCE + 1e-9
+    return np.array([paired, swap, apart], dtype=float)
+
+
+def _swapped(case: Case, systems: list[dict[str, FloatArray]], swaps: FloatArray) -> FloatArray:
+    """Returns the difference under each swap."""
+    chosen, stay = swaps[1:], 1 - swaps[1:]
+    first = {name: stay @ systems[0][name] + chosen @ systems[1][name] for name in systems[0]}
+    second = {name: stay @ systems[1][name] + chosen @ systems[0][name] for name in systems[0]}
+    found: FloatArray = case.value(second) - case.value(first)
+    return found
+
+
+@dataclass(frozen=True)
+class FamilyAlarms:
+    """Of 20 slices x 8 metrics: in which share of the corpora any cell alarms, and how many of the true ones do.
+
+    uncorrected: p <= 0.05 of any cell. holm: after Holm's correction of the swap p. largest: by the largest |t|.
+    """
+
+    uncorrected: float
+    holm: float
+    largest: float
+
+
+def family_alarms(
+    slices: int, metrics: int, units: int, better: int, gain: float, corpora: int, seed: int
+) -> FamilyAlarms:
+    """Draws corpora of `units` samples in slices, with right and wrong in some metrics that go together.
+
+    better: in how many slices the second system is better by `gain`. With 0 the shares are false alarms of any cell,
+    else the mean share of the cells of those slices that are found.
+    """
+    rng = np.random.default_rng([seed, 4])
+    found = np.zeros(3)
+    size = units // slices
+    for start in range(corpora):
+        if start % 50 == 0:
+            bits = SwapBits(seed=seed + start)
+            swaps = bits.weights([bits.unit_hash(str(number)) for number in range(size * slices)])[1:]
+        ease = rng.normal(0, 1, (slices, size, 1))
+        sides = []
+        for side in range(2):
+            skill = 0.8 + np.where(np.arange(slices) < better, side * gain, 0.0)[:, None, None]
+            luck = 0.6 * rng.normal(0, 1, (slices, size, 1)) + rng.normal(0, 1, (slices, size, metrics))
+            sides.append((ease + luck + skill > 0).astype(float))
+        change = sides[1] - sides[0]
+        traded = np.stack([swaps[:, each * size : (each + 1) * size] @ change[each] for each in range(slices)], axis=1)
+        total = change.sum(axis=1)
+        differences, swapped = (total / size).ravel(), ((total - 2 * traded) / size).reshape(len(swaps), -1)
+        enough = (change != 0).sum(axis=1).ravel() >= units_needed(CONFIDENCE)
+        found += _family(differences, swapped, enough, better * metrics)
+    uncorrected, holm, largest = (found / corpora).tolist()
+    return FamilyAlarms(uncorrected, holm, largest)
+
+
+def _family(differences: FloatArray, swapped: FloatArray, enough: npt.NDArray[np.bool_], true: int) -> FloatArray:
+    cells = len(differences)
+    tested = [studentized(float(differences[cell]), swapped[:, cell]) for cell in range(cells)]
+    largest = np.max([others for (_, others), counts in zip(tested, enough, strict=True) if counts], axis=0)
+    p = np.array([swap_p(float(differences[cell]), swapped[:, cell]) for cell in range(cells)])
+    order = np.argsort(p, kind="stable")
+    holm = np.empty(cells)
+    holm[order] = np.maximum.accumulate(p[order] * (cells - np.arange(cells)))
+    simultaneous = np.array([simultaneous_p(t, largest) for t, _ in tested])
+    level = 1 - CONFIDENCE + 1e-9
+    alarms = np.array([(each <= level) & enough for each in (p, holm, simultaneous)])
+    return alarms[:, :true].mean(axis=1) if true else alarms.any(axis=1).astype(float)

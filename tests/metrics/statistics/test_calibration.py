@@ -1,0 +1,49 @@
+"""Intervals and tests hold as often as they say, on small seeded populations; `make calibrate` measures at length."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metrics.statistics.sums import Sums
+from tests.calibrate.coverage import coverage, population, spec_of, value_of
+from tests.calibrate.differences import alarms, family_alarms
+from tests.calibrate.populations import CASES, Case
+from tests.plain_loop import make_benchmark
+
+BY_NAME = {case.name: case for case in CASES}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_metrics_of_the_populations_are_those_of_the_benchmarks(case: Case) -> None:
+    statistics = population(case, 5)
+    benchmark = make_benchmark(case.benchmark)
+    assert spec_of(case).denominator
+    for count in (7, 50, 400):
+        some = {name: values[:count] for name, values in statistics.items()}
+        sums = Sums.of({name: float(values.sum()) for name, values in some.items()})
+        expected = benchmark.values(sums).get(case.metric)
+        found = value_of(case, some)
+        assert (expected is None and np.isnan(found)) or found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["chemistry exact_match", "formula cdm", "figure_text detection.f1"])
+def test_intervals_hold(name: str) -> None:
+    # 400 corpora: a share of 95 % has a standard error of 1.1 %.
+    assert 0.917 <= coverage(BY_NAME[name], 100, 400, 3).holds <= 0.983
+
+
+def test_equal_systems_are_seldom_told_apart_and_a_known_effect_is_found() -> None:
+    case = BY_NAME["chemistry exact_match"]
+    equal, better = alarms(case, 100, 0.0, 300, 3), alarms(case, 100, 0.2, 100, 3)
+    # 300 pairs: 5 % has a standard error of 1.3 %.
+    assert equal.swap <= 0.09
+    assert equal.paired <= 0.1
+    assert better.swap > 0.6
+    assert better.swap > better.apart + 0.2
+
+
+def test_of_many_cells_few_alarm_at_once() -> None:
+    found = family_alarms(5, 4, 200, 0, 0.0, 100, 3)
+    assert found.uncorrected > 0.3
+    assert found.largest <= 0.12
