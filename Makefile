@@ -136,8 +136,4 @@ test-page: $(READY) install-tex tests/page/node_modules/.ready
 	$(BIN)/python -m pytest -m page -o timeout=600 tests/page
 
 clean:
-<<<<<<< HEAD
-	rm -rf $(VENV) $(VENV)-stores $(VENV)-airflow $(VENV)-lowest $(VENV)-mutants $(OUT) build *.egg-info
-=======
-	rm -rf $(VENV) $(VENV)-airflow $(VENV)-lowest $(VENV)-mutants tests/page/node_modules $(OUT) build *.egg-info
->>>>>>> main
+	rm -rf $(VENV) $(VENV)-airflow $(VENV)-lowest $(VENV)-mutants $(VENV)-stores tests/page/node_modules $(OUT) build *.egg-info

@@ -13,7 +13,7 @@ from metrics.statistics.sums import FRACTION_BITS
 from pipelines.config import settings
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
-from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult, rank, worst_first
+from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult, worst_first
 from pipelines.results.stored import SliceSums, StoredRun, incomparable
 from transforms.combine import SliceTotals
 from transforms.finalize import slice_result
@@ -64,7 +64,7 @@ def merged_result(
 
     Raises UsageError where stored sums are damaged, or there are more slices than the configuration allows.
     """
-    benchmark, order = configuration.benchmark, worst_first(configuration.benchmark)
+    order = worst_first(configuration.benchmark)
     systems = {}
     for number, name in enumerate(runs[0].summary.systems):
         totals = _totals(runs, name)
@@ -82,8 +82,7 @@ def merged_result(
             _coverage([run.summary.systems[name].coverage for run in runs]),
             sorted(worst.get(name, []), key=order)[: configuration.settings.worst_samples],
         )
-    ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
-    return RunResult(configuration, systems, ranking, _causes(causes), _warnings(runs))
+    return RunResult.ranked(configuration, systems, causes, _warnings(runs))
 
 
 def _finalised(configuration: Configuration, number: int, label: str, totals: SliceTotals) -> Any:
@@ -131,14 +130,6 @@ def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     extra = sorted({name for part in parts for name in part} - {*SIDES, "balanced"})
     merged |= {name: sum(part.get(name, 0) for part in parts) for name in extra}
     return {**merged, "balanced": all(part["balanced"] for part in parts)}
-
-
-def _causes(causes: Sequence[CauseCount]) -> list[CauseCount]:
-    def order(cause: CauseCount) -> tuple[int, str, str, str]:
-        example = cause.example
-        return (-cause.count, example.side, example.stage, example.cause) if example else (0, "", "", "")
-
-    return sorted(causes, key=order)
 
 
 def _warnings(runs: Sequence[StoredRun]) -> list[str]:

@@ -111,8 +111,19 @@ class RunResult:
                 _coverage(overall.coverage, outcomes.get(GROUND_TRUTH, Sums()), outcomes.get(system, Sums())),
                 sorted(worst.get(system, []), key=worst_first(benchmark))[: settings.worst_samples],
             )
+        return cls.ranked(configuration, systems, causes, _warnings(configuration, outcomes.get(GROUND_TRUTH, Sums())))
+
+    @classmethod
+    def ranked(
+        cls,
+        configuration: Configuration,
+        systems: dict[str, SystemResult],
+        causes: Sequence[CauseCount],
+        warnings: list[str],
+    ) -> RunResult:
+        """Returns the result of these systems, ranked; the causes are put into order."""
+        settings, benchmark = configuration.settings, configuration.benchmark
         ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
-        warnings = _warnings(configuration, outcomes.get(GROUND_TRUTH, Sums()))
         whole = {name: each.overall for name, each in systems.items()}
         drawn, clustered = settings.bootstrap, settings.cluster is not None
         places = None

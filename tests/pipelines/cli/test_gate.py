@@ -194,9 +194,9 @@ REFUSALS = [
 def test_what_cannot_be_judged_is_told_in_one_line(nights: Path, tmp_path: Path, what: str) -> None:
     arguments, message = refusals(nights, tmp_path)[what]
     code, stdout, stderr = command("gate", *arguments)
-    assert (code, stdout if "written" not in what else "") == (2, ""), stderr
+    assert (code, stdout if "cannot be written" not in what else "") == (2, ""), stderr
     assert stderr.splitlines()[-1].startswith(f"beamscore: {message}")
-    assert stderr.count("\n") == (2 if "written" in what else 1)
+    assert stderr.count("\n") == (2 if "cannot be written" in what else 1)
 
 
 def edit(change: Callable[[Any], Any], name: str) -> Callable[[Path], Any]:
