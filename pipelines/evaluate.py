@@ -49,6 +49,7 @@ from transforms.pair import PairBySample, samples_per_batch
 from transforms.pick import KeepPicked, PickedSample, Picks, order_of_picked
 from transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
 from transforms.quarantine import CountCauses
+from transforms.reuse import ReusedRows
 from transforms.score import ScoreSamples, ScoringPlan
 from transforms.scored_sample import ScoredSample
 from transforms.slice import CheckSliceCount, SliceSamples
@@ -62,8 +63,8 @@ Worst = tuple[float, str, str]
 class EvaluationPlan:
     """A configuration with its inputs found and checked: all that the pipeline is built from.
 
-    launch: how the run was started, for run.json. baseline: the run that gates compare with. page: whether there is a
-    report.html.
+    launch: how the run was started, for run.json. baseline: the run that gates compare with. reuse: the
+    rows of an earlier run, of which unchanged samples take their scores. page: whether there is a report.html.
     """
 
     configuration: Configuration
@@ -72,6 +73,7 @@ class EvaluationPlan:
     run_id: str
     launch: Launch = UNKNOWN_LAUNCH
     baseline: Baseline | None = None
+    reuse: ReusedRows | None = None
     page: bool = False
 
     @property
@@ -104,7 +106,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     if plan.page:
         shown = settings.page
         picks = Picks(benchmark.main_sample_metric(), shown.worst, shown.flips, shown.random)
-    scoring = ScoringPlan(benchmark, settings.missing, plan.systems, settings.cluster, slicing, picks)
+    scoring = ScoringPlan(benchmark, settings.missing, plan.systems, settings.cluster, slicing, plan.reuse, picks)
 
     read = plan.inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(plan.systems, samples_per_batch(benchmark.batch_size))

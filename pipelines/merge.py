@@ -159,7 +159,8 @@ class _Overlaps(beam.CombineFn):
         return total[0] + 1, heapq.nsmallest(OVERLAPS_SHOWN, [*total[1], found])
 
     def merge_accumulators(self, totals: Iterable[tuple[int, list[Any]]]) -> tuple[int, list[Any]]:
-        count, shown = 0, []
+        count = 0
+        shown: list[tuple[str, int]] = []
         for each in totals:
             count, shown = count + each[0], heapq.nsmallest(OVERLAPS_SHOWN, [*shown, *each[1]])
         return count, shown

@@ -79,7 +79,7 @@ class RowsToTables(beam.DoFn):
     """Turns the rows of a bundle into Arrow tables of at most ROWS_PER_TABLE and a batch, or BYTES_PER_TABLE."""
 
     def __init__(self, tables: SampleTables) -> None:
-        self._tables = tables
+        self.tables = tables
 
     def start_bundle(self) -> None:
         """Starts with no rows."""
@@ -100,7 +100,7 @@ class RowsToTables(beam.DoFn):
 
     def _table(self) -> Any:
         rows, self._rows, self._bytes = self._rows, [], 0
-        return self._tables.table(rows)
+        return self.tables.table(rows)
 
 
 class WriteQuarantine(beam.PTransform):

@@ -17,12 +17,14 @@ from apache_beam.pvalue import TaggedOutput
 from metrics.benchmark import Benchmark, MissingTool, Pair
 from metrics.common.errors import explain
 from metrics.scoring import Missing, Outcome, Result, prediction_status, score_pairs
+from transforms import collector
 from transforms.blas import one_blas_thread
 from transforms.counters import Observed, count_samples, timing
 from transforms.pair import PairedSample
 from transforms.pick import Picker, Picks
 from transforms.read import side_name
 from transforms.records import Cause, ColumnsReader, EncodedRecord, InputProblem, Quarantined, quarantined
+from transforms.reuse import ReusedRows, split_known
 from transforms.scored_sample import DecodedSample, ScoredSample, hash_of, unreadable_truth
 from transforms.slice_labels import Slicing, cluster_unit
 
@@ -34,7 +36,8 @@ class ScoringPlan:
     """How to score: the benchmark, what a missing prediction means, and the columns that the run needs.
 
     names: those of the systems. cluster: the column whose value the bootstrap draws, or None; a sample where it is null
-    or absent is a cluster of its own. slicing: a sample that belongs to more slices than it allows is rejected.
+    or absent is a cluster of its own. slicing: a sample that belongs to more slices than it allows is rejected. reuse:
+    rows of an earlier run, from which the scores of samples that have not changed are taken.
     picks: the samples to pick for people to look at, if any.
     """
 
@@ -43,6 +46,7 @@ class ScoringPlan:
     names: tuple[str, ...]
     cluster: str | None = None
     slicing: Slicing = field(default_factory=Slicing)
+    reuse: ReusedRows | None = None
     picks: Picks | None = None
 
 
@@ -92,13 +96,16 @@ class ScoreBatch(beam.DoFn):
         """Makes what the benchmark needs in this worker."""
         one_blas_thread()
         self._decoder = BatchDecoder(self._plan)
+        self._known = None if self._plan.reuse is None else self._plan.reuse.open()
         try:
             self._plan.benchmark.setup()
         except MissingTool as error:
             raise InputProblem(str(error)) from error
+        collector.freeze()
 
     def teardown(self) -> None:
         """Removes what `setup` made."""
+        collector.unfreeze()
         self._plan.benchmark.teardown()
 
     def start_bundle(self) -> None:
@@ -109,10 +116,10 @@ class ScoreBatch(beam.DoFn):
         """Yields what became of the samples of a batch."""
         batch = ScoredBatch()
         jobs = [job for sample in samples for job in self._decoder.decode(sample, batch)]
-        pairs = [job.sample.pair for job in jobs]
-        outcomes = score_pairs(self._plan.benchmark, pairs, self._plan.missing, self._timed_score)
-        for job, outcome in zip(jobs, outcomes, strict=True):
-            settle(job, outcome, self._plan.names, batch)
+        known, due = split_known(self._known, [(job.sample.pair, job.sample.truth_hash) for job in jobs])
+        scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
+        for job, outcome in zip(jobs, known, strict=True):
+            settle(job, next(scored) if outcome is None else outcome, self._plan.names, batch)
         count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))
         yield batch.samples
         for entry in batch.quarantine:

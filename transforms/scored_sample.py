@@ -107,11 +107,12 @@ def status_counts(status: Status, became: str | None) -> dict[str, int]:
 def _without_fields(pair: Pair[Any, Any], outcome: Outcome) -> dict[str, int]:
     prediction = None if outcome.prediction_rejected is not None else pair.prediction
     sides = (("ground_truth", pair.truth), ("predictions", prediction))
-    return {WITHOUT_FIELDS[side]: 1 for side, record in sides if record is not None and not _has_any_field(record)}
+    return {WITHOUT_FIELDS[side]: 1 for side, record in sides if record is not None and _has_no_field(record)}
 
 
-def _has_any_field(record: msgspec.Struct) -> bool:
-    return any(value is not None for value in msgspec.structs.astuple(record))
+def _has_no_field(record: msgspec.Struct) -> bool:
+    fields = msgspec.structs.astuple(record)
+    return fields.count(None) == len(fields)
 
 
 def hash_of(record: msgspec.Struct) -> str | None:

@@ -82,14 +82,14 @@ class Bootstrap:
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(31)
-        weights = np.ones((self.replicates + 1, len(unit_hashes)))
-        drawn = weights[1:]
-        drawn[:] = 0
+        drawn = np.zeros(mixed.shape, dtype=np.uint8)
         for threshold in _THRESHOLDS:
             above = mixed >= threshold
             if not above.any():
                 break
             drawn += above
+        weights = np.ones((self.replicates + 1, len(unit_hashes)))
+        weights[1:] = drawn
         return weights
 
 

@@ -2,9 +2,11 @@
 
 - Logit-t, of a metric v with two bounds, here scaled to [0, 1]: logit(v) +- t(n - 1) * SE / (v (1 - v)), with SE the
   standard deviation of the replicates and n the units that count for the metric.
+- Log-t, of a metric with one bound, at a distance e from it: log(e) +- t(n - 1) * SE / e. Near the bound few units have
+  an error, some of them a large one, and quantiles of the replicates miss it.
 - Wilson's interval with n, where the replicates do not vary or v is at a bound: the bootstrap sees no spread there.
   Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 22, 1927.
-- The expanded percentile interval, of a metric that lacks a bound: its tails are Phi(-sqrt(n / (n - 1)) t(n - 1)),
+- The expanded percentile interval, of a metric without bounds: its tails are Phi(-sqrt(n / (n - 1)) t(n - 1)),
   which makes up for the replicates' being too narrow by sqrt((n - 1) / n) and for the normal distribution in place of
   Student's. Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69, 2015. A quantile
   of R replicates is that of Weibull, p (R + 1): the usual one of NumPy lies too far inside.
@@ -26,11 +28,14 @@ from metrics.statistics.measured import AnyBenchmark, Measured, spec_of
 FloatArray = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 
-METHODS = {"bounded": "logit-t", "at_bound": "wilson", "unbounded": "expanded percentile"}
-"""The names of the methods, as summary.json gives them, by what they are for."""
+METHODS = {"bounded": "logit-t", "one_bound": "log-t", "at_bound": "wilson", "unbounded": "expanded percentile"}
+"""The names of the methods, as summary.json gives them, by the metrics that they are for."""
 
 ROUNDING = 1e-12
 """A spread of ratios, or a distance from a bound, that is no more than this comes from rounding."""
+
+MAX_EXPONENT = 50.0
+"""A factor of exp(50) says that nothing is known; far larger ones would overflow."""
 
 
 def intervals(benchmark: AnyBenchmark, measured: Measured, confidence: float) -> dict[str, Interval | None]:
@@ -57,15 +62,24 @@ def interval(
     if value is None or found is None:
         return None
     low, high = spec.bounds
-    if low is None or high is None:
-        return expanded_percentile(value, found, units, confidence, spec.bounds)
-    scale = high - low
-    share, error = (value - low) / scale, float(np.std(found)) / scale
+    error = float(np.std(found))
+    if low is not None and high is not None:
+        scale = high - low
+        within = _share_interval((value - low) / scale, error / scale, units, confidence)
+        return low + scale * within[0], low + scale * within[1]
+    if low is not None:
+        above = log_t(value - low, error, units, confidence)
+        return above and (low + above[0], low + above[1])
+    if high is not None:
+        below = log_t(high - value, error, units, confidence)
+        return below and (high - below[1], high - below[0])
+    return expanded_percentile(found, units, confidence)
+
+
+def _share_interval(share: float, error: float, units: float, confidence: float) -> Interval:
     if ROUNDING < share < 1 - ROUNDING and error > ROUNDING:
-        inner = logit_t(share, error, units, confidence)
-    else:
-        inner = wilson(min(max(share, 0.0), 1.0), units, confidence)
-    return low + scale * inner[0], low + scale * inner[1]
+        return logit_t(share, error, units, confidence)
+    return wilson(min(max(share, 0.0), 1.0), units, confidence)
 
 
 def measured_replicates(replicates: FloatArray) -> FloatArray | None:
@@ -98,31 +112,28 @@ def wilson(share: float, units: float, confidence: float) -> Interval:
     return (0.0 if share == 0 else centre - half), (1.0 if share == 1 else centre + half)
 
 
-def expanded_percentile(
-    value: float, replicates: FloatArray, units: float, confidence: float, bounds: tuple[float | None, float | None]
-) -> Interval | None:
-    """Returns the expanded percentile interval; None for one unit or less.
+def log_t(distance: float, error: float, units: float, confidence: float) -> Interval | None:
+    """Returns the log-t interval of a distance of at least 0 from the only bound of a metric.
 
-    Where the value is at its only bound, all that counted was without an error, and no replicate differs. Then it is
-    Wilson's interval of a share at its bound, as long as an error costs a unit at most 1.
+    At the bound, all that counted was without an error, and no replicate differs: it is Wilson's interval of a share
+    of 0, as long as an error costs a unit at most 1. None where nothing differs elsewhere, or for one unit or less.
     """
-    if np.ptp(replicates) <= ROUNDING * abs(value):
-        return _at_single_bound(value, units, confidence, bounds)
-    if units <= 1:
+    if distance <= ROUNDING:
+        return 0.0, wilson(0.0, units, confidence)[1]
+    if units <= 1 or error <= ROUNDING * distance:
+        return None
+    half = t_quantile(units, confidence) * error / distance
+    half = min(half, MAX_EXPONENT)
+    return distance * math.exp(-half), distance * math.exp(half)
+
+
+def expanded_percentile(replicates: FloatArray, units: float, confidence: float) -> Interval | None:
+    """Returns the expanded percentile interval; None for one unit or less, and where no replicate differs."""
+    if units <= 1 or np.ptp(replicates) <= ROUNDING * abs(float(replicates[0])):
         return None
     tail = float(ndtr(-math.sqrt(units / (units - 1)) * t_quantile(units, confidence)))
     low, high = np.quantile(replicates, [tail, 1 - tail], method="weibull")
     return float(low), float(high)
-
-
-def _at_single_bound(
-    value: float, units: float, confidence: float, bounds: tuple[float | None, float | None]
-) -> Interval | None:
-    if value == bounds[1]:
-        return value - 1 + wilson(1.0, units, confidence)[0], value
-    if value == bounds[0]:
-        return value, value + wilson(0.0, units, confidence)[1]
-    return None
 
 
 def _logistic(x: float) -> float:

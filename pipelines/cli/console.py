@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from pipelines.results.comparison_report import difference_text
 from pipelines.results.report import number
 from transforms.counters import PROGRESS, PROGRESS_FOLDER
 from transforms.records import printable
@@ -102,6 +103,19 @@ def print_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
 def tell(line: str) -> None:
     """Prints a line that says why the command does not end with 0, on standard error."""
     print(f"beamscore: {printable(line)}", file=sys.stderr)
+
+
+def print_comparison(metrics: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
+    """Prints some metrics of a comparison: both values, the difference with its interval, p and the verdict."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    table = Table("metric", "baseline", "candidate", "difference", "p", "verdict")
+    for name in names:
+        found = metrics[name]
+        if found["baseline"] is not None or found["candidate"] is not None:
+            p = "–" if found["p"] is None else f"{found['p']:.3f}"
+            values = number(found["baseline"]), number(found["candidate"])
+            table.add_row(*map(Text, (name, *values, difference_text(found), p, found["verdict"])))
+    console.print(table)
 
 
 def _metric(system: Mapping[str, Any], metric: str) -> str:

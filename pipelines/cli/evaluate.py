@@ -34,9 +34,12 @@ from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from pipelines.results.gates import Decision, coverage_failures, decide
 from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT, PAGE, REPORT, SUMMARY
+from pipelines.results.stored import StoredRun, scored_otherwise
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
+from pipelines.runtime.memory import free_bytes, memory_warnings
 from transforms.io.storage import new_run_id
+from transforms.reuse import ReusedRows
 
 
 def add(commands: Any) -> None:
@@ -53,6 +56,7 @@ def add(commands: Any) -> None:
         "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
     )
     command.add_argument("--no-html", action="store_true", help="no report.html, the page for a browser")
+    command.add_argument("--reuse", metavar="RUN", help="take the scores of unchanged samples from a finished run")
     add_verdicts(command)
     command.add_argument("--quiet", action="store_true", help="no progress and no metrics on the console")
 
@@ -71,15 +75,20 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     baseline = read_baseline(parsed, configuration)
     if baseline is not None and os.path.abspath(baseline.path) == os.path.abspath(configuration.settings.output or ""):
         raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
-    plan = replace(plan_evaluation(configuration, new_run_id()), baseline=baseline, page=not parsed.no_html)
+    reuse, reused = reused_rows(parsed.reuse, configuration, options)
+    plan = plan_evaluation(configuration, new_run_id())
+    plan = replace(plan, baseline=baseline, reuse=reuse, page=not parsed.no_html)
     warn(plan.inputs.warnings)
     started = Launch.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
     if baseline is not None:
         started = replace(started, baseline={"path": baseline.path, "run_id": baseline.run_id})
+    if reused is not None:
+        started = replace(started, reused={"path": reused.path, "run_id": reused.run_id})
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), launch=started)
     local = launch.is_local(options)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if local:
+        warn(memory_warnings(plan.inputs.files, free_bytes()))
         check_tools(configuration)
     if launch.is_detached(options):
         return _leave(options, plan)
@@ -93,8 +102,24 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         console.print_metrics(document, configuration.benchmark.main_metrics(), report)
     warn(document.get("warnings", []))
     failures, decision = _judged(document, plan)
+    code = conclude(decision, failures)
     write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, baseline)
-    return conclude(decision, failures)
+    return code
+
+
+def reused_rows(
+    path: str | None, configuration: Configuration, options: PipelineOptions
+) -> tuple[ReusedRows | None, StoredRun | None]:
+    """Returns the rows of the run that --reuse names, and the run; warns where its scores may be others than ours."""
+    if path is None:
+        return None, None
+    found = StoredRun(path)
+    reason = scored_otherwise(found, configuration)
+    if reason is not None:
+        warn([f"nothing is reused of {path}: {reason}"])
+        return None, None
+    files = tuple(launch.path_for_workers(options, each) for each in found.published.folder("samples"))
+    return ReusedRows(files, configuration.benchmark.sample_metric_names()), found
 
 
 def _check_verdicts(parsed: argparse.Namespace, configuration: Configuration, options: PipelineOptions) -> None:

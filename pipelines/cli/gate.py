@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from pipelines.config.errors import UsageError, one_line
 from pipelines.config.gates import BASELINE, gate_target
 from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline, load_baseline
-from pipelines.results.gates import Decision, Judge, coverage_failures, decide
+from pipelines.results.gates import Decision, Judge, coverage_failures, decide, unscored_failures
 from pipelines.results.judged import judged_run
 from pipelines.results.moved import MovedSample, moved_most
 from pipelines.results.stored import StoredRun, scoring_keys
@@ -53,7 +54,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         where = parsed.config or parsed.run
         raise UsageError(f"{where}: gates: there are none, so nothing would be judged; give --config FILE with gates")
     baseline = read_baseline(parsed, configuration)
-    if baseline is not None and baseline.run_id and baseline.run_id == found.run_id:
+    own = baseline is not None and bool(baseline.run_id) and baseline.run_id == found.run_id
+    if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
     _check_intervals(found, configuration)
     judge = Judge(configuration, judged_run(found), found.identity, baseline)
@@ -61,15 +63,15 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     failures = _coverage_failures(found, configuration)
     if not parsed.quiet:
         print_verdicts(verdicts)
-    decision = decide(verdicts)
+    code = conclude(decide(verdicts), failures)
     write_verdicts(parsed, parsed.run, configuration, verdicts, failures, baseline)
-    return conclude(decision, failures)
+    return code
 
 
 def _configuration(parsed: argparse.Namespace, found: StoredRun) -> Configuration:
     """Returns the configuration whose gates are judged; raises UsageError where it scores otherwise than the run."""
     if parsed.config is None:
-        changed = dict(found.summary.config)
+        changed = copy.deepcopy(found.summary.config)
         return settings.check(settings.overridden(changed, parsed.set), parsed.run)
     configuration = settings.load(parsed.config, parsed.set, {})
     if configuration.benchmark.name != found.summary.benchmark:
@@ -101,7 +103,8 @@ def _check_intervals(found: StoredRun, configuration: Configuration) -> None:
 def _coverage_failures(found: StoredRun, configuration: Configuration) -> list[str]:
     systems = {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
     try:
-        return coverage_failures(systems, configuration.settings.max_rejected_fraction)
+        failures = coverage_failures(systems, configuration.settings.max_rejected_fraction)
+        return [*unscored_failures(systems), *failures]
     except (KeyError, TypeError) as error:
         raise UsageError(f"{found.path}: the coverage in summary.json is not that of a run") from error
 

@@ -6,16 +6,21 @@ import argparse
 import posixpath
 from typing import Any
 
+from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.cli.common import DONE, add_command, warn
 from pipelines.config.errors import UsageError, one_line
+from pipelines.results.baseline import age_warnings, find_baseline
 from pipelines.results.history import histories
 from pipelines.results.history_index import HISTORY, encode_table, index_runs, load_table
 from pipelines.results.history_report import history_report
+from pipelines.results.stored import StoredRun
 from transforms.io.storage import STORAGE_ERRORS, write_file
+from transforms.records import printable
 
 REPORT = "history.md"
+BLESSED = "blessed.txt"
 
 
 def add(commands: Any) -> None:
@@ -35,7 +40,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not len(index.table):
         raise UsageError(f"{parsed.folder}: no finished run is below this folder; give the folder of --output folders")
     found = histories(index.table)
-    report = history_report(parsed.folder, found, index.unreadable)
+    report = history_report(parsed.folder, found, index.unreadable, _blessed(parsed.folder))
     try:
         write_file(posixpath.join(output, HISTORY), encode_table(index.table))
         write_file(posixpath.join(output, REPORT), report.encode())
@@ -45,9 +50,21 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     print(f"{nights} runs, {index.read} of them read now")
     for each in found:
         for change in each.changes[-5:]:
-            print(
-                f"{each.benchmark}: {change.metric} of {change.system} changed from {change.before:.4f} to "
-                f"{change.after:.4f} with {change.night.run}"
-            )
+            text = f"{change.metric} of {change.system} changed from {change.before:.4f} to {change.after:.4f}"
+            print(printable(f"{each.benchmark}: {text} with {change.night.run}"))
     print(f"report: {posixpath.join(output, REPORT)}")
     return DONE
+
+
+def _blessed(folder: str) -> str | None:
+    """Returns the run that blessed.txt in the folder names, and warns of an old one; None where there is none."""
+    path = posixpath.join(folder, BLESSED)
+    try:
+        if not FileSystems.exists(path):
+            return None
+        run, _ = find_baseline(path)
+        warn(age_warnings(run, StoredRun(run)))
+    except (UsageError, *STORAGE_ERRORS, ValueError) as error:
+        warn([f"{path}: {one_line(error)}"])
+        return None
+    return run

@@ -17,7 +17,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.version import VERSION
-from pipelines.cli import benchmarks, convert, describe, draw, evaluate, gate, history, merge, select, split
+from pipelines.cli import benchmarks, compare, convert, describe, draw, evaluate, gate, history, merge, select, split
 from pipelines.cli.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
 from pipelines.config.errors import as_usage_error
 from pipelines.config.reachable import check_reachable
@@ -32,7 +32,7 @@ example:
 
 'beamscore COMMAND --help' tells the options of a command."""
 
-COMMANDS = (evaluate, gate, history, merge, benchmarks, convert, describe, split, select, draw)
+COMMANDS = (evaluate, compare, gate, history, merge, benchmarks, convert, describe, split, select, draw)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -46,7 +46,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError("give --output FILE")
     if math.isnan(parsed.below):
         raise UsageError("--below nan: must be a number")
-    kind = type(settings.check(dict(summary["config"]), parsed.run).benchmark)
+    kind = type(settings.check({**summary["config"], "gates": {}}, parsed.run).benchmark)
     value, system = parsed.value or kind.main_sample_metric().name, parsed.system or summary["ranking"][0]
     if value not in kind.sample_metric_names():
         raise UsageError(f"--value {value}: no such metric; there are {', '.join(kind.sample_metric_names())}")
@@ -77,7 +77,7 @@ def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) 
     """Finds the records that the run scored."""
     predictions = parsed.predictions or config.get("predictions", {}).get(system)
     changed = {"ground_truth": parsed.ground_truth or config.get("ground_truth"), "predictions": {system: predictions}}
-    configuration = settings.check({**config, **changed, "slices": []}, parsed.run)
+    configuration = settings.check({**config, **changed, "slices": [], "gates": {}}, parsed.run)
     try:
         return find_inputs(configuration, (), whole=True)
     except UsageError as error:

@@ -120,11 +120,12 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
         tuple(run.summary.systems),
         system,
         slices,
-        tuple(_warnings(path, run)),
+        tuple(age_warnings(path, run)),
     )
 
 
-def _warnings(path: str, run: StoredRun) -> list[str]:
+def age_warnings(path: str, run: StoredRun) -> list[str]:
+    """Returns what should make a person think before others are compared with a run: its age, and its own gates."""
     warnings = []
     ended = run.provenance.get("ended")
     try:

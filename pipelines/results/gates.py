@@ -265,6 +265,15 @@ def decide(verdicts: Sequence[Mapping[str, Any]], skipped: Sequence[str] = ()) -
     return decision
 
 
+def unscored_failures(systems: Mapping[str, Any]) -> list[str]:
+    """Returns, a line each, the systems of which nothing was scored: a rate of failures among nothing is 0."""
+    return [
+        f"{name}: nothing was scored: no prediction was paired with a ground truth, and read"
+        for name, system in systems.items()
+        if not system["coverage"]["ground_truth"]["scored"]
+    ]
+
+
 def coverage_failures(systems: Mapping[str, Any], max_rejected_fraction: float) -> list[str]:
     """Returns, a line each, the sides of which too much was rejected, and the counts that do not add up."""
     failures = []

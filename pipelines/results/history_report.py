@@ -8,36 +8,41 @@ from collections.abc import Iterator, Sequence
 
 from metrics.statistics.paired import paired_differences
 from pipelines.config.errors import UsageError
-from pipelines.results.history import History, Night, Point
+from pipelines.results.history import History, Point
 from pipelines.results.report import cell, code, number, table
-from pipelines.results.stored import StoredRun
+from pipelines.results.stored import StoredRun, incomparable
 
 NIGHTS_SHOWN = 30
 WINDOWS = (7, 30)
 
 
-def history_report(folder: str, found: Sequence[History], unreadable: Sequence[str]) -> str:
-    """Returns the report in Markdown. Tonight's difference from last night is that of the stored sums, paired."""
-    sections = []
+def history_report(folder: str, found: Sequence[History], unreadable: Sequence[str], blessed: str | None = None) -> str:
+    """Returns the report in Markdown. Tonight's difference from another night is that of the stored sums, paired.
+
+    blessed: the folder of the run that a person has blessed, if any.
+    """
+    sections: list[str] = []
     for each in found:
-        sections += _sections(folder, each)
+        sections += _sections(folder, each, blessed)
     if unreadable:
         sections += ["## Not read", "\n".join(f"- {cell(line)}" for line in unreadable)]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def _sections(folder: str, history: History) -> Iterator[str]:
+def _sections(folder: str, history: History, blessed: str | None) -> Iterator[str]:
     nights = history.nights
     tonight = nights[-1]
     count = f"{len(nights)} run{'s' if len(nights) > 1 else ''}"
-    yield f"# {history.benchmark}: {count}, {nights[0].started[:10]} to {tonight.started[:10]}"
+    yield f"# {cell(history.benchmark)}: {count}, {cell(nights[0].started[:10])} to {cell(tonight.started[:10])}"
     yield "## Tonight"
-    yield f"{cell(tonight.run)}, started {tonight.started}."
+    yield f"{cell(tonight.run)}, started {cell(tonight.started)}."
     if history.breaks and history.breaks[-1].night is tonight:
         yield f"**Break:** {cell(history.breaks[-1].reason)}. Tonight cannot be compared with the nights before."
     for system in dict.fromkeys(name for name, _ in tonight.points):
         yield f"### {cell(system)}"
         yield _tonight(folder, history, system)
+    if blessed is not None:
+        yield from _against(folder, history, blessed)
     if history.gaps:
         yield "## Missing nights"
         rows = [[each.count, cell(each.before.run), cell(each.after.run)] for each in history.gaps]
@@ -49,16 +54,49 @@ def _sections(folder: str, history: History) -> Iterator[str]:
     if history.breaks:
         yield "## Breaks"
         yield "Scores are not compared across them."
-        rows = [[each.night.started, cell(each.night.run), cell(each.reason)] for each in history.breaks]
+        rows = [[cell(each.night.started), cell(each.night.run), cell(each.reason)] for each in history.breaks]
         yield table(["started", "run", "why"], rows)
     yield "## Nights"
     yield _nights(history)
 
 
+def _against(folder: str, history: History, blessed: str) -> Iterator[str]:
+    """Yields the section on the blessed baseline, where it is a run of this benchmark."""
+    tonight = history.nights[-1]
+    try:
+        run = StoredRun(blessed)
+    except UsageError as error:
+        yield "## Against the baseline"
+        yield f"**Warning:** {cell(str(error))}"
+        return
+    if run.summary.benchmark != history.benchmark:
+        return
+    yield "## Against the baseline"
+    yield f"{cell(blessed)}, blessed by a person."
+    try:
+        reason = incomparable(StoredRun(posixpath.join(folder, tonight.run)).identity, run.identity)
+    except UsageError as error:
+        reason = str(error)
+    if reason is not None:
+        yield f"**Not compared:** {cell(reason)}."
+        return
+    rows = [
+        [cell(system), code(metric), differences[metric]]
+        for system in dict.fromkeys(name for name, _ in tonight.points)
+        for differences in [_differences(blessed, posixpath.join(folder, tonight.run), system)]
+        for metric in history.metrics
+        if metric in differences
+    ]
+    yield table(["system", "metric", "difference"], rows) if rows else "It has no system of the same name."
+
+
 def _tonight(folder: str, history: History, system: str) -> str:
     nights = history.comparable()
     before, tonight = nights[:-1], nights[-1]
-    differences = _differences(folder, before[-1], tonight, system) if before else {}
+    differences: dict[str, str] = {}
+    if before:
+        last = posixpath.join(folder, before[-1].run)
+        differences = _differences(last, posixpath.join(folder, tonight.run), system)
     rows = []
     for metric in history.metrics:
         point = tonight.points.get((system, metric))
@@ -73,10 +111,10 @@ def _tonight(folder: str, history: History, system: str) -> str:
     return table(head, rows)
 
 
-def _differences(folder: str, before: Night, tonight: Night, system: str) -> dict[str, str]:
-    """Returns the difference of each metric from last night, with its interval and a word, from the stored sums."""
+def _differences(before: str, tonight: str, system: str) -> dict[str, str]:
+    """Returns the difference of each metric of two runs, with its interval and a word, from the stored sums."""
     try:
-        runs = [StoredRun(posixpath.join(folder, night.run)) for night in (before, tonight)]
+        runs = [StoredRun(path) for path in (before, tonight)]
         measured = [run.measured(system, "") for run in runs]
         benchmark = runs[1].configuration.benchmark
         confidence = runs[1].configuration.settings.bootstrap.confidence
@@ -109,7 +147,7 @@ def _changes(history: History) -> str:
         return "None."
     rows = [
         [
-            each.night.started[:10],
+            cell(each.night.started[:10]),
             cell(each.night.run),
             cell(each.system),
             code(each.metric),
@@ -143,7 +181,7 @@ def _nights(history: History) -> str:
         for system in dict.fromkeys(name for name, _ in night.points):
             values = [night.points.get((system, metric)) for metric in history.metrics]
             numbers = [number(point.value if point else None) for point in values]
-            rows.append([night.started[:16], cell(night.run), cell(system), *numbers, worst])
+            rows.append([cell(night.started[:16]), cell(night.run), cell(system), *numbers, worst])
         if id(night) in broken:
             rows.append(["—— break ——", cell(broken[id(night)]), "", *("" for _ in history.metrics), ""])
     text = table(["started", "run", "system", *map(code, history.metrics), "gates"], rows)

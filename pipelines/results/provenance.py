@@ -60,7 +60,8 @@ class Launch:
     """How a run was started: what the command knows before the run.
 
     command: what was typed, without secrets. started: seconds since 1970. inputs: by side, GROUND_TRUTH or the number
-    of a system. sources: the finished runs that a result was made of, as `merge` makes one.
+    of a system. sources: the finished runs that a result was made of, as `merge` makes one. baseline, reused: the runs
+    that gates compare with, and of which unchanged samples take their scores.
     """
 
     command: tuple[str, ...] = ()
@@ -69,6 +70,7 @@ class Launch:
     inputs: tuple[tuple[int, InputSide], ...] = ()
     sources: tuple[Mapping[str, Any], ...] = ()
     baseline: Mapping[str, Any] | None = None
+    reused: Mapping[str, Any] | None = None
 
     @classmethod
     def now(cls, command: Sequence[str], runner: str, files: Iterable[SourceFile] = ()) -> Launch:
@@ -199,6 +201,7 @@ def run_document(
         },
         **({"merged_from": list(launch.sources)} if launch.sources else {}),
         **({"baseline": launch.baseline} if launch.baseline is not None else {}),
+        **({"reused": launch.reused} if launch.reused is not None else {}),
     }
 
 

@@ -50,7 +50,7 @@ def _setting(result: RunResult) -> str:
         unit = f"clusters by {code(settings.cluster)}" if settings.cluster else "samples"
         lines.append(
             f"Intervals: {bootstrap.confidence:.0%}, {bootstrap.replicates} Poisson-bootstrap replicates over {unit}"
-            f" ({METHODS['bounded']}; {METHODS['unbounded']} without bounds)."
+            f" ({METHODS['bounded']}; {METHODS['one_bound']} with one bound)."
         )
     return " ".join(lines)
 

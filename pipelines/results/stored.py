@@ -18,6 +18,7 @@ from metrics.version import VERSION
 from pipelines.config import settings
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
+from pipelines.results.provenance import versions
 from pipelines.results.run import RUN, SUMMARY, SUMS, SUMS_FORMAT, open_result
 from transforms.io.published import Published
 from transforms.io.storage import STORAGE_ERRORS
@@ -179,6 +180,28 @@ def incomparable(ours: Identity, theirs: Identity, same_samples: bool = True) ->
     return None
 
 
+def scored_otherwise(run: StoredRun, configuration: Configuration) -> str | None:
+    """Returns why the rows of a run may differ from what scoring under a configuration gives, here; None where not.
+
+    Unlike for a comparison, the versions must be the same to the last digit, also those of packages and programs.
+    """
+    benchmark = configuration.benchmark
+    if run.summary.benchmark != benchmark.name:
+        return f"it is a run of {run.summary.benchmark}, not of {benchmark.name}"
+    if run.summary.version != VERSION:
+        return f"it was made by beamscore {run.summary.version or 'of an earlier version'}, not {VERSION}"
+    options = msgspec.json.decode(msgspec.json.encode(benchmark.options), type=dict[str, Any])
+    # A missing prediction has a score in the rows of one and none in those of the other.
+    for key, value in {**options, "missing": configuration.settings.missing}.items():
+        if run.summary.config.get(key) != value:
+            return f"it was made with {key}: {_value(run.summary.config.get(key))}, not {_value(value)}"
+    made, here = run.provenance.get("versions"), versions(benchmark)
+    for key in ("packages", "tools"):
+        if not isinstance(made, dict) or made.get(key) != here[key]:
+            return f"its run.json names other versions of {key} than are here"
+    return None
+
+
 def _value(value: Any) -> str:
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -226,8 +249,8 @@ class StoredRun:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """The configuration of the run, checked."""
-        return settings.check(dict(self.summary.config), posixpath.join(self.path, SUMMARY))
+        """The configuration of the run, checked, without its gates, which an earlier version may have taken."""
+        return settings.check({**self.summary.config, "gates": {}}, posixpath.join(self.path, SUMMARY))
 
     @cached_property
     def sums(self) -> StoredSums:

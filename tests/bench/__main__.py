@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tabulate import tabulate
@@ -28,39 +28,80 @@ def main() -> None:
 
 
 def pipeline_section(samples: int, folder: Path) -> None:
-    """Beam's floor, the whole evaluation and the scoring alone on the same samples; then how cost grows."""
-    corpora = [generated("chart", samples // part, folder) for part in (4, 2, 1)]
-    runs = {what: _run(what, corpora[-1]) for what in ("floor", "score", "evaluate")}
-    floor, score, whole = (runs[what].microseconds(samples) for what in ("floor", "score", "evaluate"))
-    inside = runs["evaluate"].scoring_seconds / samples * 1e6
+    """Beam's floor, the whole evaluation and its steps on the same samples; then how cost and memory grow."""
+    for benchmark in ("chart", "traffic_rules"):
+        corpora = [generated(benchmark, samples // part, folder) for part in (4, 2, 1)]
+        whole = _against_floor(corpora[-1])
+        _steps(corpora[-1])
+        costs = [_run("evaluate", corpus) for corpus in corpora[:-1]] + [whole]
+        _growth(benchmark, corpora, costs)
+
+
+def _against_floor(corpus: Corpus) -> Cost:
+    """Prints what an evaluation costs as a multiple of Beam's floor, and returns its cost."""
+    runs = {what: _run(what, corpus) for what in ("floor", "score", "evaluate")}
+    floor, score, whole = (runs[what].microseconds(corpus.count) for what in ("floor", "score", "evaluate"))
+    inside = runs["evaluate"].scoring_seconds / corpus.count * 1e6
     rows = [
-        [what, f"{cost:.0f}", f"{cost / floor:.2f}"]
-        for what, cost in [
-            ("Beam's floor: read, key, group, count", floor),
-            ("scoring functions alone, in a plain loop", score),
-            ("whole evaluation", whole),
-            ("of which scoring functions", inside),
-            ("of which all else", whole - inside),
+        [what, f"{cost:.0f}", f"{cost / floor:.2f}", memory]
+        for what, cost, memory in [
+            ("Beam's floor: read, key, group, count", floor, f"{runs['floor'].mebibytes:.0f}"),
+            ("scoring functions alone, in a plain loop", score, ""),
+            ("whole evaluation", whole, f"{runs['evaluate'].mebibytes:.0f}"),
+            ("of which scoring functions", inside, ""),
+            ("of which all else", whole - inside, ""),
         ]
     ]
-    _print(f"{samples} generated charts", ["", "processor µs a sample", "of the floor"], rows)
-    costs = [_run("evaluate", corpus) for corpus in corpora[:-1]] + [runs["evaluate"]]
+    title = f"{corpus.count} generated samples of {corpus.benchmark}"
+    _print(title, ["", "processor µs a sample", "of the floor", "peak MiB"], rows)
+    return runs["evaluate"]
+
+
+def _steps(corpus: Corpus) -> None:
+    cost = _run("steps", corpus)
+    rows = [[name, f"{seconds / corpus.count * 1e6:.1f}"] for name, seconds in sorted(cost.steps.items())]
+    _print(f"The steps for {corpus.benchmark}, without a runner", ["", "processor µs a sample"], rows)
+
+
+def _growth(benchmark: str, corpora: Sequence[Corpus], costs: Sequence[Cost]) -> None:
     rows = [
         [
             str(corpus.count),
+            f"{corpus.bytes / 2**20:.0f}",
             f"{cost.seconds:.1f}",
             f"{cost.microseconds(corpus.count):.0f}",
             f"{cost.seconds / costs[0].seconds:.2f}",
             f"{cost.mebibytes:.0f}",
+            f"{(cost.mebibytes - costs[0].mebibytes) * 2**20 / max(1, corpus.bytes - corpora[0].bytes):.2f}",
         ]
         for corpus, cost in zip(corpora, costs, strict=True)
     ]
-    header = ["samples", "processor s", "µs a sample", f"of {corpora[0].count}", "peak MiB"]
-    _print("How the whole evaluation grows", header, rows)
+    header = [
+        "samples",
+        "MiB",
+        "processor s",
+        "µs a sample",
+        f"of {corpora[0].count}",
+        "peak MiB",
+        "more, of the input",
+    ]
+    _print(f"How the whole evaluation grows: {benchmark}", header, rows)
 
 
-def _run(what: str, corpus: Corpus) -> Cost:
-    return cost_of_module("tests.bench.run", what, "chart", str(corpus.ground_truth), str(corpus.predictions))
+def processes_section(samples: int, folder: Path) -> None:
+    """One worker process against two, on the clock, for twice the samples."""
+    corpus = generated("chart", 2 * samples, folder)
+    costs = [_run("evaluate", corpus, str(processes)) for processes in (1, 2)]
+    rows = [
+        [str(processes), f"{cost.wall_seconds:.1f}", f"{costs[0].wall_seconds / cost.wall_seconds:.2f}"]
+        for processes, cost in zip((1, 2), costs, strict=True)
+    ]
+    _print(f"{corpus.count} charts in worker processes", ["processes", "s", "times as fast"], rows)
+
+
+def _run(what: str, corpus: Corpus, *more: str) -> Cost:
+    paths = (str(corpus.ground_truth), str(corpus.predictions))
+    return cost_of_module("tests.bench.run", what, corpus.benchmark, *paths, *more)
 
 
 def scoring_section(rows: Callable[[], list[scoring.Row]], title: str) -> Callable[[int, Path], None]:
@@ -88,6 +129,7 @@ def _print(title: str, header: list[str], rows: Rows) -> None:
 
 SECTIONS: dict[str, Callable[[int, Path], None]] = {
     "pipeline": pipeline_section,
+    "processes": processes_section,
     "chart": scoring_section(scoring.chart_tasks, "Scoring functions of chart, by task"),
     "chemistry": scoring_section(scoring.benchmark_row("chemistry"), "Scoring function of chemistry"),
     "figure_text": scoring_section(scoring.detectors, "Detection and end to end of figure_text, with all subsets"),

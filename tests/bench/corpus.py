@@ -23,6 +23,16 @@ class Corpus:
     ground_truth: Path
     predictions: Path
 
+    @property
+    def benchmark(self) -> str:
+        """The benchmark, as the names of the files tell."""
+        return self.ground_truth.name.partition("-")[0]
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of both files."""
+        return self.ground_truth.stat().st_size + self.predictions.stat().st_size
+
 
 def generated(benchmark: str, count: int, folder: Path) -> Corpus:
     """Returns a corpus of `count` samples of tests.generate.BENCHMARK below `folder`, made where it is missing."""

@@ -6,20 +6,24 @@ import json
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Cost:
     """Processor seconds of a process and its children, and the peak of its memory in MiB.
 
-    scoring_seconds: the part of it that scoring functions took, where that was watched.
+    scoring_seconds: the part of it that scoring functions took, where that was watched. wall_seconds: on the clock.
+    steps: the processor seconds of each step, where they were told apart.
     """
 
     seconds: float
     mebibytes: float
     scoring_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    steps: dict[str, float] = field(default_factory=dict)
 
     def microseconds(self, count: int) -> float:
         """Processor microseconds for each of `count` pieces of work."""
@@ -34,10 +38,10 @@ def processor_seconds() -> float:
 
 def cost_of(work: Callable[[], object]) -> Cost:
     """Does the work here, and returns what it cost; the memory is this process's peak so far."""
-    before = processor_seconds()
+    before, started = processor_seconds(), time.monotonic()
     work()
-    seconds = processor_seconds() - before
-    return Cost(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    seconds, wall = processor_seconds() - before, time.monotonic() - started
+    return Cost(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, wall_seconds=wall)
 
 
 def cost_of_module(module: str, *arguments: str) -> Cost:

@@ -1,29 +1,44 @@
-"""One measured run: `python -m tests.bench.run floor|evaluate|score BENCHMARK TRUTH PREDICTIONS`."""
+"""One measured run: `python -m tests.bench.run floor|evaluate|score|steps BENCHMARK TRUTH PREDICTIONS [PROCESSES]`."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apache_beam as beam
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.pvalue import TaggedOutput
+from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
 
 from metrics.benchmark import Benchmark, Pair
 from metrics.registry import benchmark_class
+from metrics.scoring import score_pairs
+from metrics.statistics.bootstrap import Bootstrap
 from pipelines.cli import main
 from pipelines.runtime import launch
 from tests.bench.measure import Cost, cost_of
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records
 from transforms.blas import one_blas_thread
+from transforms.blocks import bucket_count
+from transforms.io.files import SourceFile, match_files, part_size, split_file
+from transforms.io.restriction import UnreadOfPart, UnreadTracker
+from transforms.pair import DeduplicateAndPair, samples_per_batch
+from transforms.publish import RowsToTables, SampleTables
+from transforms.read import Limits, ReadPart, SideColumns
+from transforms.records import GROUND_TRUTH
+from transforms.score import BatchDecoder, ScoredBatch, ScoringPlan, settle
+from transforms.slice import SumSlices
 
 CHUNK = 1000
+T = TypeVar("T")
 
 
 class _Key(msgspec.Struct):
@@ -54,12 +69,12 @@ def floor(benchmark: str, truth: str, predictions: str) -> Cost:
     return cost_of(lambda: launch.run(PipelineOptions([]), build))
 
 
-def evaluate(benchmark: str, truth: str, predictions: str) -> Cost:
-    """The whole evaluation, with intervals, samples and report; and what of it the scoring functions took."""
+def evaluate(benchmark: str, truth: str, predictions: str, processes: str = "1") -> Cost:
+    """The whole evaluation, with intervals, samples and report; and what of it the scoring functions took here."""
     scoring = _watch_scoring(benchmark_class(benchmark))
     with tempfile.TemporaryDirectory() as output:
         arguments = ["evaluate", benchmark, "--ground-truth", truth, "--predictions", predictions, "--output", output]
-        cost = cost_of(lambda: main.main([*arguments, "--quiet", "--processes", "1"]))
+        cost = cost_of(lambda: main.main([*arguments, "--quiet", "--processes", processes]))
     return replace(cost, scoring_seconds=scoring[0])
 
 
@@ -99,7 +114,110 @@ def score_in_batches(benchmark: Benchmark[Any, Any, Any], pairs: Sequence[Pair[A
         benchmark.score(pairs[start : start + benchmark.batch_size])
 
 
+def steps(benchmark: str, truth: str, predictions: str) -> Cost:
+    """The steps of the path one after the other, without a runner; `steps` of the cost tells the seconds of each."""
+    made = make_benchmark(benchmark)
+    inputs = [match_files(side, [path], path)[0] for side, path in ((GROUND_TRUTH, truth), (0, predictions))]
+    clock = Steps()
+    made.setup()
+    one_blas_thread()
+    batches = clock.timed("pair: sort, pair, make batches", paired(clock, made, inputs))
+    plan = ScoringPlan(made, "wrong", ("ours",))
+    decoder, sums = BatchDecoder(plan), SumSlices((), Bootstrap(), 1)
+    tables = RowsToTables(SampleTables(("ours",), made.sample_metric_names(), ()))
+    sums.setup()
+    sums.start_bundle()
+    tables.start_bundle()
+    with tempfile.TemporaryFile() as stream:
+        writer = tables.tables.writer(stream)
+        for batch in batches:
+            scored = ScoredBatch()
+            with clock.of("score: decode records, hash them"):
+                jobs = [job for sample in batch for job in decoder.decode(sample, scored)]
+            with clock.of("score: scoring functions"):
+                outcomes = score_pairs(made, [job.sample.pair for job in jobs])
+            with clock.of("score: settle"):
+                for job, outcome in zip(jobs, outcomes, strict=True):
+                    settle(job, outcome, ("ours",), scored)
+            with clock.of("slice: add up with 200 replicates"):
+                exhaust(sums.process(scored.samples))
+            with clock.of("write: tables, Parquet"):
+                for table in tables.process(scored.samples):
+                    writer.write_table(table)
+        with clock.of("write: tables, Parquet"):
+            for last in tables.finish_bundle():
+                writer.write_table(last.value)
+            writer.close()
+    made.teardown()
+    return Cost(sum(clock.seconds.values()), 0, steps=clock.seconds)
+
+
+class Steps:
+    """The processor seconds of each step; a step that takes what another yields does not count the other's."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._running: list[str] = []
+        self._since = 0.0
+
+    @contextlib.contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """Counts what is done within, but for the steps within that."""
+        self._switch()
+        self._running.append(name)
+        try:
+            yield
+        finally:
+            self._switch()
+            self._running.pop()
+
+    def timed(self, name: str, items: Iterable[T]) -> Iterator[T]:
+        """Yields the items, and counts what making them takes."""
+        iterator = iter(items)
+        while True:
+            with self.of(name):
+                item = next(iterator, None)
+            if item is None:
+                return
+            yield item
+
+    def _switch(self) -> None:
+        now = time.thread_time()
+        if self._running:
+            name = self._running[-1]
+            self.seconds[name] = self.seconds.get(name, 0.0) + now - self._since
+        self._since = now
+
+
+def paired(clock: Steps, benchmark: Benchmark[Any, Any, Any], inputs: Sequence[SourceFile]) -> Iterator[Any]:
+    """Yields the batches of samples of two files, read and paired without a runner."""
+    buckets = bucket_count(inputs)
+    reader = ReadPart(["ours"], {side: SideColumns(None, frozenset()) for side in (GROUND_TRUTH, 0)}, Limits(),
+                      buckets=buckets)  # fmt: skip
+    pairing = DeduplicateAndPair(["ours"], samples_per_batch(benchmark.batch_size))
+    groups: dict[int, list[bytes]] = {}
+    with clock.of("read: lines, sample_ids, blocks"):
+        reader.start_bundle()
+        for part in (part for file in inputs for part in split_file(file, part_size(inputs))):
+            tracker = ThreadsafeRestrictionTracker(UnreadTracker(UnreadOfPart().initial_restriction(part)))
+            for bucket, block in reader.process(part, RestrictionTrackerView(tracker)):
+                groups.setdefault(bucket, []).append(block)
+        for output in reader.finish_bundle():
+            if not isinstance(output, TaggedOutput):
+                groups.setdefault(output.value[0], []).append(output.value[1])
+    pairing.start_bundle()
+    for group in groups.items():
+        yield from (batch for batch in pairing.process(group) if not isinstance(batch, TaggedOutput))
+    yield from (last.value for last in pairing.finish_bundle() if not isinstance(last, TaggedOutput))
+
+
+def exhaust(items: Iterable[Any]) -> None:
+    """Takes all items."""
+    for _ in items:
+        pass
+
+
 if __name__ == "__main__":
     launch.quiet_logging(False)
-    cost = {"floor": floor, "evaluate": evaluate, "score": score}[sys.argv[1]](*sys.argv[2:5])
+    cost = {"floor": floor, "evaluate": evaluate, "score": score, "steps": steps}[sys.argv[1]](*sys.argv[2:])
     print(json.dumps(asdict(cost)))

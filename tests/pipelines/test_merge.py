@@ -97,7 +97,7 @@ def test_a_prediction_that_belongs_to_a_sample_of_another_run_is_told(runs: Path
     """One evaluation of all would have paired it."""
     stray = shard(tmp_path, "in3", [(CORPUS[0][0] | {"sample_id": "new"}, CORPUS[1][1])], [])
     write_lines(stray["same"], [{"sample_id": "s1", "text": "x"}])
-    assert run(tmp_path, "third", [stray]).code == 0
+    assert run(tmp_path, "third", [stray]).code == 1  # nothing was scored
     code, _, stderr = merge(runs / "first", tmp_path / "third", "--output", tmp_path / "out")
     assert code == 2
     assert stderr.startswith("beamscore: 1 sample_ids are in more than one of the runs, such as s1 (")

@@ -75,6 +75,7 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
         "ranking",
         "systems",
     ]
+    assert summary["fingerprint"]["samples"] == 40
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
@@ -139,8 +140,16 @@ def test_rows_of_samples_have_the_declared_schema(run: Run) -> None:
                     ("sample_id", pa.string()),
                     ("system", pa.string()),
                     ("status", pa.string()),
+                    ("prediction_status", pa.string()),
+                    ("unit", pa.string()),
+                    ("slice.kind", pa.string()),
+                    ("slice.words", pa.string()),
                     ("exact_match", pa.float64()),
                     ("similarity", pa.float64()),
+                    ("statistics", pa.string()),
+                    ("coverage", pa.string()),
+                    ("truth_hash", pa.string()),
+                    ("prediction_hash", pa.string()),
                     ("details", pa.string()),
                 ]
             )

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from transforms.collector import no_collection
+from transforms.collector import freeze, no_collection, unfreeze
 from transforms.records import JSON, EncodedRecord, Origin
 
 ORIGIN = Origin(0, 0, 0, 1, "part.jsonl")
@@ -54,3 +54,13 @@ def test_a_record_of_many_lists_is_decoded_without_collections() -> None:
         gc.callbacks.remove(note)
     assert len(decoded.lists) == 100_001
     assert phases.count("start") <= 2
+
+
+def test_what_is_frozen_is_looked_at_again() -> None:
+    before = gc.get_freeze_count()
+    freeze()
+    try:
+        assert gc.get_freeze_count() > before
+    finally:
+        unfreeze()
+    assert gc.get_freeze_count() == 0

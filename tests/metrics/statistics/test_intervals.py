@@ -16,6 +16,7 @@ from metrics.statistics.intervals import (
     expanded_percentile,
     interval,
     intervals,
+    log_t,
     logit_t,
     t_quantile,
     wilson,
@@ -51,8 +52,19 @@ def test_wilson_by_hand() -> None:
 def test_expanded_percentile_by_hand() -> None:
     # n = 20: t(19) = 2.093024, times sqrt(20 / 19) = 2.147402, whose lower tail is 0.0158805. Of 199 replicates
     # 1 to 199 the quantile is 200 * 0.0158805 = 3.1761.
-    found = expanded_percentile(100, np.arange(1.0, 200.0), 20, 0.95, (None, None))
+    found = expanded_percentile(np.arange(1.0, 200.0), 20, 0.95)
     assert found == pytest.approx((3.1761, 200 - 3.1761), abs=1e-3)
+
+
+def test_log_t_by_hand() -> None:
+    # e = 0.2, SE = 0.04, n = 30: a factor of exp(2.045230 * 0.04 / 0.2) = exp(0.409046) = 1.505381 either way.
+    assert log_t(0.2, 0.04, 30, 0.95) == pytest.approx((0.2 / 1.505381, 0.2 * 1.505381), abs=1e-6)
+    replicates = np.array([0.16, 0.24])
+    assert interval(ERRORS, 0.2, replicates, 30, 0.95) == pytest.approx((0.2 / 1.505381, 0.2 * 1.505381), abs=1e-6)
+    accuracy = MetricSpec("", "", bounds=(None, 1.0))
+    mirrored = interval(accuracy, 0.8, 1 - replicates, 30, 0.95)
+    assert mirrored == pytest.approx((1 - 0.2 * 1.505381, 1 - 0.2 / 1.505381), abs=1e-6)
+    assert interval(ERRORS, 0.5, np.array([0.25, 0.75]), 1, 0.95) is None
 
 
 def test_t_quantiles_are_those_of_student() -> None:

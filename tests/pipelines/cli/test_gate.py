@@ -126,6 +126,17 @@ def test_without_a_baseline_a_comparison_is_an_error_and_never_a_pass(nights: Pa
     assert ET.parse(tmp_path / "j.xml").getroot().find(".//error") is not None
 
 
+def test_a_run_that_scored_nothing_passes_no_gate(nights: Path, tmp_path: Path) -> None:
+    """A share of failures is 0 where there are no answers at all."""
+    write_lines(tmp_path / "none.jsonl", [])
+    evaluate(tmp_path / "out", nights / "t.jsonl", tmp_path / "none.jsonl", "--quiet")
+    code, _, stderr = command("gate", tmp_path / "out", "--set", "gates.exact_match.maximum=0.5")
+    assert code == 1
+    assert stderr == (
+        "beamscore: predictions: nothing was scored: no prediction was paired with a ground truth, and read\n"
+    )
+
+
 def test_another_ground_truth_is_invalid(nights: Path) -> None:
     code, _, stderr = gate(nights, "same", "elsewhere")
     assert code == 1
@@ -184,8 +195,8 @@ def test_what_cannot_be_judged_is_told_in_one_line(nights: Path, tmp_path: Path,
     arguments, message = refusals(nights, tmp_path)[what]
     code, stdout, stderr = command("gate", *arguments)
     assert (code, stdout if "written" not in what else "") == (2, ""), stderr
-    assert stderr.startswith(f"beamscore: {message}")
-    assert stderr.count("\n") == 1
+    assert stderr.splitlines()[-1].startswith(f"beamscore: {message}")
+    assert stderr.count("\n") == (2 if "written" in what else 1)
 
 
 def edit(change: Callable[[Any], Any], name: str) -> Callable[[Path], Any]:
@@ -244,6 +255,17 @@ def test_a_baseline_is_blessed_by_a_person_and_an_old_one_is_warned_of(nights: P
     run.unlink()
     _, _, stderr = command("gate", nights / "same", "--config", nights / "gates.yaml", "--baseline", blessed)
     assert "has no run.json that says when it was made" in stderr
+
+
+def test_a_run_whose_own_gates_are_refused_today_can_still_be_a_baseline(nights: Path, tmp_path: Path) -> None:
+    """An earlier version took gates without any bound."""
+    shutil.copytree(nights / "good", tmp_path / "old", symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
+    for name in ("summary.json", "sums.json"):
+        edit(lambda found: found["config"].update(gates={"exact_match": {}}), name)(tmp_path / "old")
+    assert gate(nights, "same", str(tmp_path / "old"))[0] == 0
+    code, _, stderr = command("gate", tmp_path / "old")
+    assert (code, stderr.count("\n")) == (2, 1)
+    assert "gates.exact_match: the gate judges nothing" in stderr
 
 
 def test_a_system_of_the_baseline_can_be_named(nights: Path, tmp_path: Path) -> None:

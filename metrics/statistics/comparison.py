@@ -1,0 +1,110 @@
+"""The comparison of two systems in one slice: every metric with its difference, its swap test, and what both say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.statistics.measured import AnyBenchmark, measure, spec_of
+from metrics.statistics.paired import PairedDifference, paired_differences
+from metrics.statistics.sums import Sums
+from metrics.statistics.swaps import simultaneous_p, studentized, swap_p, swapped_differences
+
+FloatArray = npt.NDArray[np.float64]
+
+Verdict = Literal["better", "worse", "no difference shown", "too few differ", "not tested"]
+
+
+@dataclass(frozen=True, slots=True)
+class SwapTest:
+    """What the swaps say of one metric of one slice.
+
+    p: of the metric alone. t: |d| / SE under the swaps. differing_samples: how many samples differ in a statistic of
+    the metric. enough_units: whether so many units differ that a test can tell anything.
+    """
+
+    p: float
+    t: float
+    differing_samples: int
+    enough_units: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMetric:
+    """One metric of one slice of two systems; test: None where it has no difference, or nothing was swapped."""
+
+    difference: PairedDifference
+    test: SwapTest | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSlice:
+    """One slice of two systems.
+
+    samples: how many both scored; None where only sums are known. largest [swaps]: the largest |d*| / SE among the
+    metrics in which enough units differ; None where nothing was swapped.
+    """
+
+    label: str
+    samples: int | None
+    metrics: dict[str, ComparedMetric]
+    largest: FloatArray | None
+
+
+def compare_slice(
+    benchmark: AnyBenchmark,
+    label: str,
+    samples: int,
+    systems: tuple[Sequence[Sums], Sequence[Sums]],
+    changes: Sequence[Sums],
+    differing: Mapping[str, tuple[int, bool]],
+    confidence: float,
+    clustered: bool,
+) -> ComparedSlice:
+    """Compares two systems over the samples of a slice that both scored.
+
+    systems: of the baseline and the candidate, the sums and those of each replicate. changes: for each swap the sum of
+    candidate - baseline over the units that are swapped. differing: for each metric how many samples differ in it, and
+    whether enough units do.
+    """
+    before, after = (measure(benchmark, sums, clustered) for sums in systems)
+    differences = paired_differences(benchmark, before, after, confidence)
+    tested = [name for name, found in differences.items() if found.difference is not None]
+    swapped = swapped_differences(benchmark, systems[0][0], systems[1][0], changes, tested)
+    largest = np.zeros(len(changes))
+    metrics = {}
+    for name, found in differences.items():
+        test = None
+        if found.difference is not None:
+            count, enough = differing.get(name, (0, False))
+            t, others = studentized(found.difference, swapped[name])
+            if enough:
+                largest = np.maximum(largest, others)
+            test = SwapTest(swap_p(found.difference, swapped[name]), t, count, enough)
+        metrics[name] = ComparedMetric(found, test)
+    return ComparedSlice(label, samples, metrics, largest)
+
+
+def verdict(
+    benchmark: type[AnyBenchmark], name: str, compared: ComparedMetric, largest: FloatArray | None, confidence: float
+) -> tuple[Verdict, float | None]:
+    """Returns the verdict on the candidate in one metric, and its p among all metrics and slices.
+
+    largest [swaps]: the largest |d*| / SE of all metrics of all slices in each swap; None where nothing was swapped.
+    `better` and `worse` hold for all metrics and slices at once: with a chance of `confidence` none of them is wrong
+    where the systems are equally good.
+    """
+    test, difference = compared.test, compared.difference.difference
+    if test is None or difference is None or largest is None:
+        return "not tested", None
+    if not test.enough_units:
+        return "too few differ", None
+    p = simultaneous_p(test.t, largest)
+    # 1 - 0.95 is a little more than 0.05.
+    if p > (1 - confidence) * (1 + 1e-9) or not difference:
+        return "no difference shown", p
+    return ("better" if spec_of(benchmark, name).goodness(difference) > 0 else "worse"), p

@@ -1,0 +1,142 @@
+"""The swap test: whether the difference of two systems is more than chance, for one metric and for many at once.
+
+If both systems were equally good, it would not matter which is called which. So in swap r, of 999, a fair bit decides
+for each unit whether the systems trade their statistics, and the difference d*_r is computed again. With d the
+difference itself, p = (1 + #{|d*_r| >= |d|}) / (1 + swaps). Of right and wrong answers this is McNemar's test; it needs
+no distribution and holds for any metric (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 2005; Noreen,
+Computer-Intensive Methods for Testing Hypotheses, 1989). The bits depend on nothing but (seed, unit, r).
+
+Of many metrics and slices at once some differ by chance. The same swap is made in all of them, so the largest
+|d*_r| / SE of swap r shows how large any of them gets by chance: p of one, among all, is the share of swaps in which
+the largest is as large as it is (Westfall and Young, Resampling-Based Multiple Testing, 1993, max-t). SE is the root
+mean square of the d*_r of a cell.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.statistics.bootstrap import Bootstrap
+from metrics.statistics.measured import AnyBenchmark
+from metrics.statistics.sums import Sums
+
+FloatArray = npt.NDArray[np.float64]
+
+SWAPS = 999
+RELATIVE_ROUNDING, ABSOLUTE_ROUNDING = 1e-9, 1e-14
+"""Two differences of ratios that are equal may come out this far apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwapBits(Bootstrap):
+    """Weights of 0 and 1 in the place of Poisson weights: in replicate r, whether a unit is swapped."""
+
+    replicates: int = SWAPS
+
+    def unit_hash(self, unit: str) -> int:
+        """Returns the 64-bit hash of a unit, another one than that of the bootstrap under the same seed."""
+        text = f"swap:{self.seed}:{unit}".encode("utf-8", "surrogatepass")
+        return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+    def weights(self, unit_hashes: Sequence[int]) -> FloatArray:
+        """Returns [1 + swaps, B]: a row of ones, then the bits of each swap.
+
+        Bit r of a unit is bit r % 64 of the number r // 64 of the SplitMix64 sequence that starts at its hash.
+        """
+        state = np.asarray(unit_hashes, dtype=np.uint64)[:, None]
+        steps = np.arange(1, -(-self.replicates // 64) + 1, dtype=np.uint64)[None, :]
+        mixed = state + steps * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+        octets = mixed.astype("<u8").view(np.uint8).reshape(len(unit_hashes), -1)
+        bits = np.unpackbits(octets, axis=1, bitorder="little")[:, : self.replicates]
+        weights = np.ones((self.replicates + 1, len(unit_hashes)))
+        weights[1:] = bits.T
+        return weights
+
+
+def swapped_differences(
+    benchmark: AnyBenchmark, baseline: Sums, candidate: Sums, changes: Sequence[Sums], metrics: Sequence[str]
+) -> dict[str, FloatArray]:
+    """Returns for each metric the difference candidate - baseline in each swap; NaN where a side has no value.
+
+    changes: for each swap the sum of candidate - baseline over the units that are swapped.
+    """
+    found: dict[tuple[tuple[str, int], ...], list[float]] = {}
+    rows = []
+    for change in changes:
+        # Where few units differ, many swaps are the same.
+        key = tuple(change.units().items())
+        if key not in found:
+            before = benchmark.values(baseline.merge(change))
+            after = benchmark.values(candidate.merge(change.scaled(-1)))
+            found[key] = [_difference(before.get(metric), after.get(metric)) for metric in metrics]
+        rows.append(found[key])
+    table = np.array(rows, dtype=np.float64).reshape(len(changes), len(metrics))
+    return {metric: table[:, place].copy() for place, metric in enumerate(metrics)}
+
+
+def swap_p(difference: float, swapped: FloatArray) -> float:
+    """Returns (1 + #{|d*| >= |d|}) / (1 + swaps); a swap in which the metric has no value counts as one of them."""
+    return (1 + int(np.sum(~(np.abs(swapped) < _at_least(abs(difference)))))) / (1 + len(swapped))
+
+
+def studentized(difference: float, swapped: FloatArray) -> tuple[float, FloatArray]:
+    """Returns |d| / SE and |d*| / SE, with SE the root mean square of the d*; all 0 where no swap changes anything.
+
+    A swap in which the metric has no value has 0.
+    """
+    defined = np.nan_to_num(swapped, nan=0.0)
+    error = math.sqrt(float(np.mean(defined**2))) if len(defined) else 0.0
+    if error <= ABSOLUTE_ROUNDING:
+        return 0.0, np.zeros(len(swapped))
+    return abs(difference) / error, np.abs(defined) / error
+
+
+def simultaneous_p(t: float, largest: FloatArray) -> float:
+    """Returns (1 + #{T_r >= t}) / (1 + swaps), with T_r the largest |d*| / SE of all cells in swap r."""
+    return (1 + int(np.sum(largest >= _at_least(t)))) / (1 + len(largest))
+
+
+def units_needed(confidence: float) -> int:
+    """Returns how many units must differ before any swap test can say more than chance: 6 at 95 %.
+
+    Of m units that differ there are 2^m swaps, of which at least two are as extreme as the systems themselves.
+    """
+    return math.ceil(1 - math.log2(1 - confidence))
+
+
+def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str]]:
+    """Returns for each statistic the metrics that change with it: it is made larger in `sums`, and left out."""
+    units = sums.units()
+    values = benchmark.values(sums)
+    found = {}
+    for name, total in units.items():
+        others = {each: number for each, number in units.items() if each != name}
+        larger = benchmark.values(Sums({**others, name: 64 * total + (1 << 52)}))
+        without = benchmark.values(Sums(others))
+        found[name] = frozenset(
+            metric
+            for metric in dict.fromkeys([*values, *larger, *without])
+            if not _same(values, larger, metric) or not _same(values, without, metric)
+        )
+    return found
+
+
+def _same(values: Mapping[str, float | None], others: Mapping[str, float | None], metric: str) -> bool:
+    return metric in values and metric in others and values[metric] == others[metric]
+
+
+def _difference(before: float | None, after: float | None) -> float:
+    return math.nan if before is None or after is None else after - before
+
+
+def _at_least(number: float) -> float:
+    return number * (1 - RELATIVE_ROUNDING) - ABSOLUTE_ROUNDING

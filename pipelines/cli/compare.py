@@ -1,0 +1,112 @@
+"""`beamscore compare`: whether one system is better than another, in what, and on which samples."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import posixpath
+import tempfile
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from pipelines.cli import console
+from pipelines.cli.common import DONE, add_command, hand_over, positive, run_and_publish, warn
+from pipelines.compare import LAYOUT, ComparisonPlan, build_comparison, plan_comparison
+from pipelines.compare_inputs import Side, differences, open_side
+from pipelines.config.errors import UsageError
+from pipelines.results.comparison import COMPARISON, REPORT
+from pipelines.results.comparison_report import samples_line, verdict_line
+from pipelines.runtime import launch
+from transforms.io.storage import new_run_id, prepare_output
+
+
+def add(commands: Any) -> None:
+    """Adds the command."""
+    command = add_command(commands, "compare", run, "tell which of two finished runs is better, and where")
+    command.add_argument("baseline", metavar="BASELINE", help="the output folder of a run, or RUN:SYSTEM")
+    command.add_argument("candidate", metavar="CANDIDATE", help="another, or the same run with another system")
+    command.add_argument("--output", metavar="DIR", help="the folder for comparison.json, comparison.md and changes/")
+    command.add_argument(
+        "--allow-differences", action="store_true", help="compare though options, versions or ground truth differ"
+    )
+    command.add_argument(
+        "--threshold",
+        type=float,
+        default=0.1,
+        metavar="X",
+        help="a larger change of a sample is counted (default: 0.1)",
+    )
+    command.add_argument(
+        "--changes", type=positive, default=100_000, metavar="N", help="samples listed in changes/ (default: 100000)"
+    )
+    command.add_argument("--quiet", action="store_true", help="no table on the console")
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Compares; whatever comes out of it, the exit code is 0."""
+    if not math.isfinite(parsed.threshold) or parsed.threshold < 0:
+        raise UsageError(f"--threshold {parsed.threshold}: must be a number of at least 0")
+    baseline, candidate = open_side(parsed.baseline), open_side(parsed.candidate)
+    found = differences(baseline, candidate)
+    if found and not parsed.allow_differences:
+        raise UsageError(
+            f"{baseline.name} and {candidate.name} do not compare: {'; '.join(found)}; "
+            "give --allow-differences to compare the samples with the same ground truth all the same"
+        )
+    warn(found)
+    plan = plan_comparison(
+        baseline, candidate, found, parsed.threshold, parsed.changes, size=_size(baseline, candidate)
+    )
+    warn(plan.setting.missing)
+    if parsed.output is None and (launch.is_detached(options) or not launch.is_local(options)):
+        raise UsageError("give --output DIR: the workers of this runner share no folder with the command")
+    with _output(parsed.output) as folder:
+        return _compare(plan, folder, parsed, options)
+
+
+def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    prepare_output(folder)
+    folder = launch.path_for_workers(options, folder)
+    run_id = new_run_id()
+    path = partial(launch.path_for_workers, options)
+    build = partial(build_comparison, plan=plan, output=folder, run_id=run_id, path=path)
+    launch.use_processes(options, None, plan.size)
+    if launch.is_detached(options):
+        hand_over(options, build, folder, run_id, LAYOUT)
+        print(f"the job goes on without this command; its result will be in {folder}")
+        return DONE
+    document = json.loads(run_and_publish(options, build, folder, run_id, LAYOUT, COMPARISON))
+    if not parsed.quiet:
+        _print(document, plan)
+        if parsed.output:
+            print(f"report: {posixpath.join(folder, REPORT)}")
+    return DONE
+
+
+def _print(document: Mapping[str, Any], plan: ComparisonPlan) -> None:
+    main = [name for name in plan.setting.benchmark.main_metrics() if name in document["metrics"]]
+    console.print_comparison(document["metrics"], main)
+    print(verdict_line(document))
+    print(samples_line(document["samples"]))
+
+
+@contextlib.contextmanager
+def _output(given: str | None) -> Iterator[str]:
+    """Gives the folder of the result: without one, the console has all that is told."""
+    if given is not None:
+        yield given
+        return
+    with tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
+        yield folder
+
+
+def _size(*sides: Side) -> int:
+    """Returns the bytes of the rows of both sides."""
+    files = [path for side in sides for path in side.result.folder("samples")]
+    return sum(entry.size_in_bytes for found in FileSystems.match(files) for entry in found.metadata_list)

@@ -1,0 +1,250 @@
+"""The comparison of two finished runs: read the rows of both, pair, add up, test, publish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import apache_beam as beam
+import numpy as np
+
+from metrics.statistics.bootstrap import Bootstrap
+from metrics.statistics.comparison import ComparedMetric, ComparedSlice, FloatArray, compare_slice
+from metrics.statistics.sums import Sums
+from metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
+from pipelines.compare_inputs import Side
+from pipelines.config.errors import UsageError
+from pipelines.results.comparison import COMPARISON, REPORT, ComparisonSetting, document
+from pipelines.results.comparison_report import report
+from pipelines.results.comparison_sums import ALL_SAMPLES, stored_differences
+from transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, PairSums, merged_sums
+from transforms.io.published import Layout
+from transforms.io.staging import StagedFolder
+from transforms.publish import Publish, encode_json
+from transforms.records import InputProblem
+from transforms.sample_changes import ChangePlan, merged_counts
+from transforms.sample_rows import ReadSampleRows, SampleTable, bucket_count, check_columns
+from transforms.write_changes import WriteChanges
+
+LAYOUT = Layout("comparison", (REPORT, COMPARISON), ("changes",))
+
+
+@dataclass(frozen=True)
+class ComparisonPlan:
+    """A comparison that has been checked: all that the pipeline is built from.
+
+    size: the bytes of the rows of both sides.
+    """
+
+    baseline: Side
+    candidate: Side
+    setting: ComparisonSetting
+    compare: ComparePlan
+    size: int
+
+    def tables(self, path: Callable[[str], str] = str) -> tuple[SampleTable, SampleTable]:
+        """Returns the rows of both sides; `path` turns the path of a file into the one that workers use."""
+        metrics = tuple(spec.name for spec in self.compare.changes.specs)
+        sides: list[tuple[int, Side, tuple[str, ...]]] = [
+            (BASELINE, self.baseline, self.compare.columns),
+            (CANDIDATE, self.candidate, ()),
+        ]
+        first, second = (
+            SampleTable(number, tuple(map(path, side.result.folder("samples"))), side.system, columns, metrics)
+            for number, side, columns in sides
+        )
+        return first, second
+
+
+def plan_comparison(
+    baseline: Side,
+    candidate: Side,
+    differences: Sequence[str] = (),
+    threshold: float = 0.1,
+    most: int = 100_000,
+    swaps: int = SWAPS,
+    size: int = 0,
+) -> ComparisonPlan:
+    """Returns the plan of a comparison of two sides.
+
+    differences: what sets them apart. threshold: of a large change of a per-sample metric. most: how many samples that
+    changed are listed. size: the bytes of the rows of both.
+
+    Raises UsageError or InputProblem where a side lacks what is needed.
+    """
+    settings, benchmark = baseline.configuration.settings, baseline.benchmark
+    sums = baseline.stored().slices[ALL_SAMPLES][0].merge(candidate.stored().slices[ALL_SAMPLES][0])
+    missing = tuple(
+        f"{side.run}: the rows of the run are not there (samples/)"
+        for side in (baseline, candidate)
+        if not side.result.folder("samples")
+    )
+    setting = ComparisonSetting(
+        benchmark,
+        (baseline.run, baseline.system),
+        (candidate.run, candidate.system),
+        tuple(benchmark.values(sums)),
+        settings.bootstrap.confidence,
+        settings.bootstrap.seed,
+        settings.bootstrap.replicates,
+        swaps,
+        settings.cluster is not None,
+        tuple(differences),
+        missing,
+        (_only_in(baseline, candidate), _only_in(candidate, baseline)),
+        threshold,
+    )
+    plan = ComparisonPlan(baseline, candidate, setting, _compare_plan(baseline, candidate, setting, sums, most), size)
+    if missing:
+        _check_stored(baseline, candidate)
+    else:
+        for table in plan.tables():
+            check_columns(table)
+    return plan
+
+
+def _compare_plan(baseline: Side, candidate: Side, setting: ComparisonSetting, sums: Sums, most: int) -> ComparePlan:
+    benchmark = setting.benchmark
+    slices = [
+        each for each in baseline.configuration.slice_columns() if each in candidate.configuration.slice_columns()
+    ]
+    columns = tuple(dict.fromkeys(column for each in slices for column in each))
+    bits = {metric: 1 << number for number, metric in enumerate(setting.metrics)}
+    masks = {
+        name: sum(bits.get(metric, 0) for metric in depending)
+        for name, depending in dependencies(benchmark, sums).items()
+    }
+    main = benchmark.sample_metric_names().index(benchmark.main_sample_metric().name)
+    return ComparePlan(
+        columns,
+        tuple(tuple(columns.index(column) for column in each) for each in slices),
+        Bootstrap(setting.replicates, setting.seed),
+        SwapBits(setting.swaps, setting.seed),
+        masks,
+        (1 << len(setting.metrics)) - 1,
+        units_needed(setting.confidence),
+        ChangePlan(tuple(benchmark.sample_metrics), main, setting.threshold, most),
+    )
+
+
+def _only_in(side: Side, other: Side) -> tuple[str, ...]:
+    """Returns the labels of the slices that one side alone has."""
+    mine, theirs = (each.stored().slices for each in (side, other))
+    return tuple(sorted(mine.keys() - theirs.keys()))
+
+
+def _check_stored(baseline: Side, candidate: Side) -> None:
+    """Raises UsageError where the stored sums of two sides do not pair, so that without rows nothing can be said."""
+    runs = f"{baseline.run} and {candidate.run}"
+    if baseline.sums["bootstrap"] != candidate.sums["bootstrap"]:
+        raise UsageError(f"{runs}: their replicates differ, and without the rows (samples/) there are no others")
+    before, after = (side.coverage["ground_truth"] for side in (baseline, candidate))
+    if baseline.summary.get("fingerprint") != candidate.summary.get("fingerprint") or before != after:
+        raise UsageError(
+            f"{runs}: they may not have scored the same samples, and without the rows (samples/) they cannot be paired"
+        )
+
+
+def build_comparison(
+    pipeline: beam.Pipeline, plan: ComparisonPlan, output: str, run_id: str, path: Callable[[str], str] = str
+) -> None:
+    """Wires the pipeline; `path` turns the path of a file into the one that workers use."""
+    publish = Publish(output, run_id, LAYOUT, partial(make_result, plan.setting))
+    if plan.setting.missing:
+        _ = _from_sums(pipeline, plan) | "Publish" >> publish
+        return
+    compared = (
+        pipeline
+        | "Read" >> ReadSampleRows(plan.tables(path), bucket_count(plan.size))
+        | "Buckets" >> beam.GroupByKey()
+        | "Pair" >> beam.ParDo(CompareBuckets(plan.compare)).with_outputs("slices", "counts", "metrics", "changed")
+    )
+    slices = (
+        compared.slices
+        | "Slices" >> beam.GroupByKey()
+        | "Merge" >> beam.Map(merged_sums, plan.compare)
+        | "Compare" >> beam.Map(_compared, plan.setting)
+    )
+    written = compared.changed | "Changes" >> WriteChanges(
+        StagedFolder(output, run_id, "changes"), plan.compare.changes.columns(), plan.compare.changes.most
+    )
+    parts = {
+        "slices": slices | "WithoutSwaps" >> beam.Map(lambda found: replace(found, largest=None)),
+        "largest": slices
+        | "Largest" >> beam.Map(lambda found: found.largest)
+        | "LargestOfAll" >> beam.CombineGlobally(_largest).without_defaults(),
+        "counts": compared.counts | "Counts" >> beam.CombinePerKey(sum),
+        "metrics": compared.metrics,
+        "first": written.first,
+        "changes_files": written.files,
+    }
+    _ = parts | "Publish" >> publish
+
+
+def _compared(item: tuple[str, PairSums], setting: ComparisonSetting) -> ComparedSlice:
+    label, sums = item
+    differing = {}
+    for number, name in enumerate(setting.metrics):
+        count, units = sums.differing_in(number)
+        differing[name] = count, units >= sums.units_needed
+    return compare_slice(
+        setting.benchmark,
+        label,
+        sums.samples,
+        (sums.baseline.all_sums(), sums.candidate.all_sums()),
+        sums.changes.all_sums()[1:],
+        differing,
+        setting.confidence,
+        setting.clustered,
+    )
+
+
+def _largest(found: Iterable[FloatArray]) -> FloatArray | None:
+    """Returns the largest of some arrays, place by place; of none, None."""
+    largest = None
+    for each in found:
+        if each is not None:
+            largest = each if largest is None else np.maximum(largest, each)
+    return largest
+
+
+def _from_sums(pipeline: beam.Pipeline, plan: ComparisonPlan) -> dict[str, beam.PCollection]:
+    """Returns the parts of a comparison of the stored sums alone."""
+    nothing = pipeline | "Nothing" >> beam.Create([])
+    found = stored_differences(
+        plan.setting.benchmark, plan.baseline.stored(), plan.candidate.stored(), plan.setting.confidence
+    )
+    slices = [
+        ComparedSlice(label, None, {name: ComparedMetric(each, None) for name, each in metrics.items()}, None)
+        for label, metrics in found
+    ]
+    return {
+        "slices": pipeline | "Slices" >> beam.Create(slices),
+        "counts": pipeline | "Counts" >> beam.Create([("compared", _scored(plan.baseline))]),
+        **dict.fromkeys(("largest", "metrics", "first", "changes_files"), nothing),
+    }
+
+
+def _scored(side: Side) -> int:
+    counts = side.coverage["ground_truth"]
+    wrong = counts["missing_prediction"] if side.configuration.settings.missing == "wrong" else 0
+    return int(counts["scored"] + wrong)
+
+
+def make_result(setting: ComparisonSetting, parts: dict[str, list[Any]]) -> dict[str, bytes]:
+    """Returns comparison.json and comparison.md.
+
+    Raises InputProblem where there is no sample that both sides scored.
+    """
+    counts = dict(parts["counts"])
+    if not counts.get("compared"):
+        sides = " and ".join(f"{run}:{system}" for run, system in (setting.baseline, setting.candidate))
+        others = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in sorted(counts.items()))
+        raise InputProblem(f"{sides} have no sample in common that both scored ({others or 'neither has a row'})")
+    slices = {found.label: found for found in parts["slices"]}
+    largest = parts["largest"][0] if parts["largest"] else None
+    found = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
+    first = [row for rows in parts["first"] for row in rows]
+    return {REPORT: report(found, setting.benchmark, first).encode(), COMPARISON: encode_json(found)}

@@ -1,0 +1,102 @@
+"""The document of a comparison: every metric of every slice, with what the tests say of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from metrics.statistics.comparison import ComparedMetric, ComparedSlice, verdict
+from metrics.statistics.measured import AnyBenchmark
+
+COMPARISON = "comparison.json"
+REPORT = "comparison.md"
+COMPARISON_FORMAT = 1
+VERDICTS = ("better", "worse", "no difference shown", "too few differ", "not tested")
+
+
+@dataclass(frozen=True)
+class ComparisonSetting:
+    """What is compared, and how.
+
+    benchmark: under the options of the baseline. baseline, candidate: (run, system). metrics: the names of the metrics
+    of all samples. seed, replicates: of the bootstrap. differences: what sets the runs apart, which the user has
+    allowed. missing: what keeps the comparison from being whole. one_sided: the labels of the slices that the baseline
+    alone has, and the candidate alone. threshold: of a large change of a per-sample metric.
+    """
+
+    benchmark: AnyBenchmark
+    baseline: tuple[str, str]
+    candidate: tuple[str, str]
+    metrics: tuple[str, ...]
+    confidence: float
+    seed: int
+    replicates: int
+    swaps: int
+    clustered: bool
+    differences: tuple[str, ...]
+    missing: tuple[str, ...]
+    one_sided: tuple[tuple[str, ...], tuple[str, ...]]
+    threshold: float
+
+
+def document(
+    setting: ComparisonSetting,
+    counts: Mapping[str, int],
+    slices: Mapping[str, ComparedSlice],
+    largest: npt.NDArray[Any] | None,
+    changes: Mapping[str, Mapping[str, int]],
+) -> dict[str, Any]:
+    """Returns the document of comparison.json.
+
+    counts: of the samples, by what became of them. slices: by label, that of all samples under the empty one. largest:
+    see `verdict`. changes: of each per-sample metric, how many samples changed in which way.
+    """
+    written = {label: _slice(setting, slices[label], largest) for label in sorted(slices)}
+    overall = written.pop("", {"metrics": {}})
+    verdicts = Counter(each["verdict"] for found in (overall, *written.values()) for each in found["metrics"].values())
+    return {
+        "format": COMPARISON_FORMAT,
+        "benchmark": setting.benchmark.name,
+        "baseline": dict(zip(("run", "system"), setting.baseline, strict=True)),
+        "candidate": dict(zip(("run", "system"), setting.candidate, strict=True)),
+        "confidence": setting.confidence,
+        "bootstrap": {"replicates": setting.replicates, "seed": setting.seed, "clusters": setting.clustered},
+        "swaps": 0 if setting.missing else setting.swaps,
+        "differences": list(setting.differences),
+        "missing": list(setting.missing),
+        "samples": {name: counts[name] for name in sorted(counts)},
+        "verdicts": {name: verdicts[name] for name in VERDICTS if verdicts[name]},
+        "metrics": overall["metrics"],
+        "slices": written,
+        "slices_of_baseline_alone": list(setting.one_sided[0]),
+        "slices_of_candidate_alone": list(setting.one_sided[1]),
+        "changes": {"threshold": setting.threshold, "metrics": {name: dict(each) for name, each in changes.items()}},
+    }
+
+
+def _slice(setting: ComparisonSetting, found: ComparedSlice, largest: npt.NDArray[Any] | None) -> dict[str, Any]:
+    metrics = {name: _metric(setting, name, each, largest) for name, each in found.metrics.items()}
+    return {**({} if found.samples is None else {"samples": found.samples}), "metrics": metrics}
+
+
+def _metric(
+    setting: ComparisonSetting, name: str, compared: ComparedMetric, largest: npt.NDArray[Any] | None
+) -> dict[str, Any]:
+    found, test = compared.difference, compared.test
+    word, simultaneous = verdict(type(setting.benchmark), name, compared, largest, setting.confidence)
+    return {
+        "baseline": found.baseline,
+        "candidate": found.candidate,
+        "difference": found.difference,
+        "interval": found.interval,
+        "p": None if test is None else test.p,
+        "simultaneous_p": simultaneous,
+        "verdict": word,
+        "detectable": found.detectable,
+        "units": round(found.units),
+        "differing_samples": None if test is None else test.differing_samples,
+    }

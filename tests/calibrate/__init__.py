@@ -1,0 +1,1 @@
+"""How often the intervals and tests hold, measured on generated populations: `make calibrate`."""

@@ -1,0 +1,89 @@
+"""How often an interval holds the value of the population that its corpus was drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metrics.benchmark import MetricSpec
+from metrics.registry import benchmark_class
+from metrics.statistics.bootstrap import Bootstrap
+from metrics.statistics.denominators import counted_units, denominator_columns
+from metrics.statistics.intervals import interval, measured_replicates
+from tests.calibrate.populations import UNITS, Case, FloatArray, difficulties
+
+CONFIDENCE = 0.95
+REPLICATES = 200
+CORPORA_PER_DRAW = 200
+"""Corpora that share the weights of their units, by position: the weights know nothing of the samples."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Of one case at one size: in which share of the corpora an interval holds.
+
+    logit: the interval of this project. percentile: that of plain quantiles of the replicates, for comparison.
+    """
+
+    case: Case
+    units: int
+    corpora: int
+    holds: float
+    percentile: float
+
+
+def spec_of(case: Case) -> MetricSpec:
+    """Returns the declaration of the metric of a case."""
+    spec = benchmark_class(case.benchmark).spec_of(case.metric)
+    if spec is None:
+        raise KeyError(case.metric)
+    return spec
+
+
+def population(case: Case, seed: int) -> dict[str, FloatArray]:
+    """Returns the statistics of the units of a case's population; of clusters, [clusters, samples]."""
+    rng = np.random.default_rng([seed, 1])
+    drawn = case.draw(rng, difficulties(rng, case, UNITS), 0.0)
+    if case.clusters:
+        return {name: values.reshape(-1, case.clusters) for name, values in drawn.items()}
+    return drawn
+
+
+def value_of(case: Case, statistics: dict[str, FloatArray]) -> float:
+    """Returns the metric of all units."""
+    return float(case.value({name: np.array([values.sum()]) for name, values in statistics.items()})[0])
+
+
+def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
+    """Draws corpora of `units` units with replacement, and returns in how many of them the interval holds."""
+    statistics = population(case, seed)
+    truth, spec = value_of(case, statistics), spec_of(case)
+    summed = {name: values.reshape(len(values), -1).sum(axis=1) for name, values in statistics.items()}
+    size = len(next(iter(summed.values())))
+    rng = np.random.default_rng([seed, 2])
+    held = plain = measured = 0
+    for start in range(0, corpora, CORPORA_PER_DRAW):
+        bootstrap = Bootstrap(REPLICATES, seed + start)
+        weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(units)])
+        chosen = rng.integers(0, size, (units, min(CORPORA_PER_DRAW, corpora - start)))
+        sums = {name: weights @ values[chosen] for name, values in summed.items()}
+        values, denominators = case.value(sums), denominator(spec, case.metric, sums)
+        for corpus in range(chosen.shape[1]):
+            counted = counted_units(denominators[:, corpus], spec.per_sample, case.clusters > 0)
+            replicates = values[1:, corpus]
+            if np.isnan(values[0, corpus]) or measured_replicates(replicates) is None:
+                continue
+            measured += 1
+            found = interval(spec, float(values[0, corpus]), replicates, counted, CONFIDENCE)
+            held += found is not None and found[0] <= truth <= found[1]
+            low, high = np.nanquantile(replicates, [0.025, 0.975])
+            plain += bool(low <= truth <= high)
+    return Coverage(case, units, measured, held / measured, plain / measured)
+
+
+def denominator(spec: MetricSpec, metric: str, sums: dict[str, FloatArray]) -> FloatArray:
+    """Returns the denominator of a metric, [1 + R, corpora]."""
+    names = tuple(sums)
+    columns = denominator_columns(spec, metric, names)
+    return np.sum([sums[names[column]] for column in columns], axis=0)

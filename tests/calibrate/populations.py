@@ -1,0 +1,211 @@
+"""Generated populations of units, each with the statistics of two systems that are equally good, or not quite.
+
+A unit has a difficulty, which both systems share, and each system its own luck. Metrics are those of the benchmarks,
+written for arrays; a test holds that they are the `values` of the benchmarks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+Sums = Mapping[str, FloatArray]
+
+UNITS = 20_000
+CLASSES = 10
+
+
+@dataclass(frozen=True)
+class Case:
+    """A metric on a population.
+
+    benchmark, metric: as they are called. hard: what makes the case hard; empty where nothing does. rare: whether the
+    metric is one of a rare class. draw: from (generator, difficulties, gain) to the statistics of each sample by name;
+    gain makes a system better. value: the metric from sums by name. clusters: samples in a cluster; 0: samples are the
+    units.
+    """
+
+    benchmark: str
+    metric: str
+    hard: str
+    draw: Callable[[np.random.Generator, FloatArray, float], dict[str, FloatArray]]
+    value: Callable[[Sums], FloatArray]
+    rare: bool = False
+    clusters: int = 0
+
+    @property
+    def name(self) -> str:
+        """How the tables call the case."""
+        return f"{self.benchmark} {self.metric}" + (f", {self.hard}" if self.hard else "")
+
+
+def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Returns the ratio; NaN where there is nothing to measure."""
+    return np.divide(numerator, denominator, out=np.full(np.shape(numerator), np.nan), where=denominator != 0)
+
+
+def f_measure(precision: FloatArray, recall: FloatArray) -> FloatArray:
+    """Returns the harmonic mean as metrics.statistics.ratios does."""
+    none = np.isnan(precision) & np.isnan(recall)
+    precision, recall = np.nan_to_num(precision), np.nan_to_num(recall)
+    found = np.divide(
+        2 * precision * recall, precision + recall, out=np.zeros(none.shape), where=precision * recall > 0
+    )
+    return np.where(none, np.nan, found)
+
+
+def exact_match(level: float) -> Callable[[np.random.Generator, FloatArray, float], dict[str, FloatArray]]:
+    """Returns what draws right and wrong lines: right with a chance of about `level`, by difficulty."""
+
+    def draw(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+        # Beta(3 level, 3 (1 - level)) by the quantile of the difficulty.
+        chance = np.clip(_beta(difficulty, 3 * level, 3 * (1 - level)) + gain, 0, 1)
+        right = (rng.random(len(difficulty)) < chance).astype(float)
+        return {"samples": np.ones(len(difficulty)), "exact": right}
+
+    return draw
+
+
+def mean_cdm(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+    """Draws CDM: most formulas are right, the others spread."""
+    perfect = rng.random(len(difficulty)) < np.clip(1.2 - difficulty + gain, 0, 1)
+    partial = rng.beta(4, 1.5, len(difficulty))
+    return {"rendered": np.ones(len(difficulty)), "cdm": np.where(perfect, 1.0, partial)}
+
+
+def detection(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+    """Draws figures with few or many regions, of which a system finds a share, with some false ones."""
+    regions = 1 + np.floor(-12 * np.log1p(-((difficulty * 997) % 1) * 0.999))
+    found = rng.binomial(regions.astype(int), np.clip(0.95 - 0.4 * difficulty + gain, 0, 1)).astype(float)
+    false = rng.poisson(0.1 * regions).astype(float)
+    return {
+        "detection.regions": regions,
+        "detection.detections": found + false,
+        "detection.one_to_one": found,
+        "prediction.located": found + false,
+    }
+
+
+def detection_f1(sums: Sums) -> FloatArray:
+    """Returns detection.f1 where no regions are split or merged."""
+    found = sums["detection.one_to_one"]
+    return f_measure(ratio(found, sums["detection.detections"]), ratio(found, sums["detection.regions"]))
+
+
+def rules(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+    """Draws signs with one to four rules, right together more often than alone."""
+    true = 1 + np.floor(4 * ((difficulty * 991) % 1))
+    right = rng.binomial(true.astype(int), np.clip(1.3 * (1 - difficulty) ** 0.5 + gain, 0, 1)).astype(float)
+    predicted = np.maximum(right, true + rng.integers(-1, 2, len(difficulty)))
+    return {"overall.right": right, "overall.predicted": predicted, "overall.true": true}
+
+
+def rules_f1(sums: Sums) -> FloatArray:
+    """Returns overall.f1."""
+    right = sums["overall.right"]
+    return f_measure(ratio(right, sums["overall.predicted"]), ratio(right, sums["overall.true"]))
+
+
+def tokens(level: float) -> Callable[[np.random.Generator, FloatArray, float], dict[str, FloatArray]]:
+    """Returns what draws lines of 5 to 60 tokens: right with a chance of `level`, else with some edits."""
+
+    def draw(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+        count = 5 + np.floor(55 * ((difficulty * 983) % 1))
+        wrong = rng.random(len(difficulty)) > np.clip(1 - 2 * (1 - level) * difficulty + gain, 0, 1)
+        edits = np.where(wrong, 1 + rng.binomial(count.astype(int), 0.2), 0).astype(float)
+        return {"tokens": count, "token_errors": edits}
+
+    return draw
+
+
+def classes(weights: FloatArray) -> Callable[[np.random.Generator, FloatArray, float], dict[str, FloatArray]]:
+    """Returns what draws charts of ten classes with these shares, 85 % of them right; the others are called alike."""
+    bounds = np.cumsum(weights / weights.sum())
+
+    def draw(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+        true = np.searchsorted(bounds, (difficulty * 977) % 1, side="right").clip(0, CLASSES - 1)
+        right = rng.random(len(difficulty)) < np.clip(1.15 - 0.6 * difficulty + gain, 0, 1)
+        predicted = np.where(right, true, (true + 1 + rng.integers(0, 2, len(difficulty))) % CLASSES)
+        return {_cell(a, b): ((true == a) & (predicted == b)).astype(float) for a in range(CLASSES) for b in _near(a)}
+
+    return draw
+
+
+def _near(true: int) -> list[int]:
+    return sorted({true, (true + 1) % CLASSES, (true + 2) % CLASSES})
+
+
+def _cell(true: int, predicted: int) -> str:
+    return f"task1.confusion[c{true}|c{predicted}]"
+
+
+def macro_f1(sums: Sums) -> FloatArray:
+    """Returns task1.macro_f1: the mean of F over the classes that the ground truth has."""
+    scores = []
+    for each in range(CLASSES):
+        true = np.sum([sums[_cell(each, other)] for other in _near(each)], axis=0)
+        predicted = np.sum([sums[_cell(other, each)] for other in range(CLASSES) if each in _near(other)], axis=0)
+        correct = sums[_cell(each, each)]
+        score = f_measure(np.nan_to_num(ratio(correct, predicted)), ratio(correct, true))
+        scores.append(np.where(true > 0, score, np.nan))
+    table = np.stack(scores)
+    counted = np.sum(~np.isnan(table), axis=0)
+    return ratio(np.nansum(table, axis=0), counted.astype(float))
+
+
+def class_recall(number: int) -> Callable[[Sums], FloatArray]:
+    """Returns task1.recall of one class."""
+    return lambda sums: ratio(
+        sums[_cell(number, number)], np.sum([sums[_cell(number, other)] for other in _near(number)], axis=0)
+    )
+
+
+def pages(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+    """Draws pages whose documents are good or bad as wholes: the difficulty is that of the document."""
+    return mean_cdm(rng, 0.1 + 0.8 * difficulty, gain)
+
+
+def _share(numerator: str, denominator: str) -> Callable[[Sums], FloatArray]:
+    return lambda sums: ratio(sums[numerator], sums[denominator])
+
+
+def token_accuracy(sums: Sums) -> FloatArray:
+    """Returns token_accuracy."""
+    return 1 - ratio(sums["token_errors"], sums["tokens"])
+
+
+def _beta(quantile: FloatArray, a: float, b: float) -> FloatArray:
+    from scipy.special import betaincinv
+
+    found: FloatArray = betaincinv(a, b, quantile)
+    return found
+
+
+EVEN = np.ones(CLASSES)
+UNEVEN = np.array([30, 20, 14, 10, 8, 6, 5, 3, 2, 2], dtype=float)
+
+CASES = (
+    Case("chemistry", "exact_match", "", exact_match(0.7), _share("exact", "samples")),
+    Case("chemistry", "exact_match", "near the ceiling (0.98)", exact_match(0.98), _share("exact", "samples")),
+    Case("chemistry", "exact_match", "near the floor (0.03)", exact_match(0.03), _share("exact", "samples")),
+    Case("chemistry", "token_accuracy", "one bound", tokens(0.6), token_accuracy),
+    Case("chemistry", "token_accuracy", "one bound, near the ceiling", tokens(0.95), token_accuracy),
+    Case("formula", "cdm", "", mean_cdm, _share("cdm", "rendered")),
+    Case("figure_text", "detection.f1", "", detection, detection_f1),
+    Case("traffic_rules", "overall.f1", "", rules, rules_f1),
+    Case("chart", "task1.macro_f1", "ten even classes", classes(EVEN), macro_f1),
+    Case("chart", "task1.macro_f1", "with rare classes", classes(UNEVEN), macro_f1, rare=True),
+    Case("chart", "task1.recall[c3]", "a class of 10 %", classes(UNEVEN), class_recall(3), rare=True),
+    Case("formula", "cdm", "pages in clusters of 8", pages, _share("cdm", "rendered"), clusters=8),
+)
+
+
+def difficulties(rng: np.random.Generator, case: Case, count: int) -> FloatArray:
+    """Returns the difficulty of `count` units in [0, 1); samples of a cluster share it."""
+    if not case.clusters:
+        return rng.random(count)
+    return np.repeat(rng.random(count // case.clusters), case.clusters)

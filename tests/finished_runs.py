@@ -1,0 +1,108 @@
+"""Writes the folder of a finished run of the toy benchmark from rows, without scoring: large runs in little time."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.replicates import PackedReplicates
+from pipelines.config.settings import check
+from transforms.slice_labels import slice_labels
+
+SYSTEM = "predictions"
+
+Row = dict[str, Any]
+
+
+def row(name: str, similarity: float | None, kind: str = "a", unit: str | None = None, **more: Any) -> Row:
+    """Returns what a run says of one sample: right where the similarity is 1; not scored without one."""
+    equal = None if similarity is None else float(similarity == 1)
+    statistics = None if similarity is None else {"samples": 1, "equal": equal, "similarity": similarity}
+    return {
+        "sample_id": name,
+        "system": SYSTEM,
+        "status": "rejected" if similarity is None else "scored",
+        "prediction_status": None if similarity is None else "scored",
+        "unit": unit or name,
+        "slice.kind": json.dumps(kind),
+        "exact_match": equal,
+        "similarity": similarity,
+        "statistics": None if statistics is None else json.dumps(statistics),
+        "coverage": "{}",
+        "truth_hash": "0f",
+        "prediction_hash": "1f",
+        "details": "null",
+        **more,
+    }
+
+
+def write_run(
+    folder: Path,
+    rows: Sequence[Row],
+    settings: Mapping[str, Any] | None = None,
+    files: int = 1,
+    fingerprint: str = "ff",
+) -> Path:
+    """Writes a finished run: summary.json, sums.json, and the rows of its samples in some files."""
+    config = {"benchmark": "toy", "slices": ["kind"], "bootstrap": {"replicates": 50}, **(settings or {})}
+    configuration = check(config, "test")
+    resolved, columns = configuration.resolved(), configuration.columns()
+    bootstrap = Bootstrap(resolved["bootstrap"]["replicates"], resolved["bootstrap"]["seed"])
+    systems: dict[str, dict[str, BootstrapSums]] = {}
+    for each in rows:
+        sums = systems.setdefault(each["system"], {"": BootstrapSums(bootstrap)})
+        if each["statistics"] is not None:
+            values = [json.loads(each[f"slice.{name}"]) for name in columns]
+            for label in ("", *slice_labels(columns, configuration.slice_indexes(), values)):
+                added = sums.setdefault(label, BootstrapSums(bootstrap))
+                added.add(bootstrap.unit_hash(each["unit"]), json.loads(each["statistics"]))
+    folder.mkdir(parents=True)
+    common = {"benchmark": "toy", "config": resolved, "fingerprint": {"samples": len(rows), "hash": fingerprint}}
+    counts = {name: _coverage(name, rows) for name in systems}
+    summary = {name: {"coverage": counts[name], "values": {}, "intervals": {}, "slices": {}} for name in systems}
+    document = {
+        name: {"coverage": counts[name], **_stored(sums.pop("")), "slices": {key: _stored(sums[key]) for key in sums}}
+        for name, sums in systems.items()
+    }
+    draws = {"replicates": bootstrap.replicates, "seed": bootstrap.seed}
+    (folder / "samples").mkdir()
+    table = pa.Table.from_pylist(list(rows), schema=schema(columns))
+    for number in range(files):
+        step = -(-len(rows) // files)
+        path = folder / "samples" / f"samples-{number}.parquet"
+        pq.write_table(table.slice(number * step, step), path, row_group_size=1000)
+    write(folder / "sums.json", {"format": 1, **common, "bootstrap": draws, "systems": document})
+    write(folder / "report.md", {})
+    write(folder / "summary.json", {**common, "ranking": list(systems), "systems": summary})
+    return folder
+
+
+def schema(columns: Sequence[str]) -> Any:
+    """Returns the schema of the rows."""
+    texts = ["sample_id", "system", "status", "prediction_status", "unit", *(f"slice.{name}" for name in columns)]
+    last = ["statistics", "coverage", "truth_hash", "prediction_hash", "details"]
+    fields = [(name, pa.string()) for name in texts]
+    fields += [(name, pa.float64()) for name in ("exact_match", "similarity")]
+    return pa.schema([*fields, *((name, pa.string()) for name in last)])
+
+
+def write(path: Path, document: Any) -> None:
+    path.write_text(json.dumps(document))
+
+
+def _coverage(system: str, rows: Sequence[Row]) -> dict[str, Any]:
+    scored = sum(each["system"] == system and each["statistics"] is not None for each in rows)
+    return {"ground_truth": {"read": len(rows), "scored": scored, "missing_prediction": 0}, "predictions": {}}
+
+
+def _stored(sums: BootstrapSums) -> dict[str, Any]:
+    packed = PackedReplicates.of(sums)
+    replicates = {"names": list(packed.names), "data": base64.b64encode(packed.data).decode()}
+    return {"sums": sums.sums().units(), "counts": {}, "replicates": replicates}

@@ -1,0 +1,366 @@
+"""`beamscore compare` from end to end: against plain readings of the statistics, its laws, and hostile runs."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from metrics.statistics.bootstrap import Bootstrap
+from metrics.statistics.measured import measure
+from metrics.statistics.paired import paired_differences
+from metrics.statistics.sums import Sums
+from metrics.statistics.swaps import SwapBits
+from tests import toy
+from tests.finished_runs import Row, row, schema, write, write_run
+from tests.runs import command
+
+TOY = toy.ToyBenchmark(toy.Options())
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> None:
+    toy.register()
+
+
+def systems(count: int, seed: int, gain: float) -> tuple[list[Row], list[Row]]:
+    """Returns the rows of two systems over the same samples; of a fifth the candidate has another answer."""
+    rng = random.Random(seed)
+    before, after = [], []
+    for number in range(count):
+        kind = rng.choice("abc")
+        old = 1.0 if rng.random() < 0.6 else round(rng.random(), 2)
+        new = old if rng.random() < 0.8 else (1.0 if rng.random() < gain else 0.25)
+        before.append(row(f"s{number}", old, kind))
+        after.append(row(f"s{number}", new, kind))
+    return before, after
+
+
+def compare(baseline: Path | str, candidate: Path | str, output: Path, *more: str) -> Any:
+    code, stdout, stderr = command("compare", str(baseline), str(candidate), "--output", str(output), *more)
+    assert code == 0, stdout + stderr
+    return json.loads((output / "comparison.json").read_bytes())
+
+
+def metrics_of(document: Any) -> list[tuple[str, str, Any]]:
+    """Returns (label, metric, what is said of it) of all slices."""
+    slices = {"": document, **document["slices"]}
+    return [(label, name, found) for label, each in slices.items() for name, found in each["metrics"].items()]
+
+
+def sums_of(rows: Sequence[Row], weights: Sequence[float]) -> Sums:
+    counted = zip(rows, weights, strict=True)
+    return Sums.merged(Sums.of(json.loads(each["statistics"])).scaled(int(weight)) for each, weight in counted)
+
+
+def expected_slice(before: Sequence[Row], after: Sequence[Row]) -> dict[str, tuple[Any, list[float]]]:
+    """Returns for each metric its paired difference, and the difference under each swap, unit by unit."""
+    bootstrap, bits = Bootstrap(50), SwapBits()
+    drawn = bootstrap.weights([bootstrap.unit_hash(each["unit"]) for each in before])
+    measured = [measure(TOY, [sums_of(rows, weights) for weights in drawn]) for rows in (before, after)]
+    differences = paired_differences(TOY, measured[0], measured[1], 0.95)
+    swapped: dict[str, list[float]] = {name: [] for name in differences}
+    for chosen in bits.weights([bits.unit_hash(each["unit"]) for each in before])[1:]:
+        stay = 1 - chosen
+        first = TOY.values(sums_of(before, stay).merge(sums_of(after, chosen)))
+        second = TOY.values(sums_of(after, stay).merge(sums_of(before, chosen)))
+        for name, found in swapped.items():
+            found.append((second[name] or 0.0) - (first[name] or 0.0))
+    return {name: (differences[name], swapped[name]) for name in differences}
+
+
+def test_it_says_what_a_plain_reading_says(tmp_path: Path) -> None:
+    before, after = systems(60, 1, 0.9)
+    document = compare(write_run(tmp_path / "a", before, files=3), write_run(tmp_path / "b", after), tmp_path / "out")
+    groups: dict[str, list[int]] = {"": list(range(60))}
+    for number, each in enumerate(before):
+        groups.setdefault(f"kind={json.loads(each['slice.kind'])}", []).append(number)
+    expected = {
+        label: expected_slice([before[n] for n in numbers], [after[n] for n in numbers])
+        for label, numbers in groups.items()
+    }
+    differing = {
+        (label, name): sum(before[n][name] != after[n][name] for n in numbers)
+        for label, numbers in groups.items()
+        for name in ("exact_match", "similarity")
+    }
+    errors = {
+        (label, name): float(np.sqrt(np.mean(np.square(swapped))))
+        for label, found in expected.items()
+        for name, (_, swapped) in found.items()
+    }
+    largest = np.max(
+        [
+            np.abs(swapped) / errors[label, name]
+            for label, found in expected.items()
+            for name, (_, swapped) in found.items()
+            if differing[label, name] >= 6
+        ],
+        axis=0,
+    )
+    assert {label for label, _, _ in metrics_of(document)} == set(groups)
+    for label, name, found in metrics_of(document):
+        paired, swapped = expected[label][name]
+        assert (found["baseline"], found["candidate"]) == (paired.baseline, paired.candidate)
+        assert (found["difference"], found["interval"]) == (paired.difference, list(paired.interval))
+        extreme = sum(abs(each) >= abs(paired.difference) - 1e-12 for each in swapped)
+        assert found["p"] == (1 + extreme) / 1000
+        assert found["differing_samples"] == differing[label, name]
+        if differing[label, name] < 6:
+            assert (found["verdict"], found["simultaneous_p"]) == ("too few differ", None)
+            continue
+        p = (1 + int(np.sum(largest >= abs(paired.difference) / errors[label, name] - 1e-9))) / 1000
+        assert found["simultaneous_p"] == p
+        direction = "better" if paired.difference > 0 else "worse"
+        assert found["verdict"] == (direction if p <= 0.05 else "no difference shown")
+    assert document["samples"] == {"compared": 60}
+
+
+def test_a_run_does_not_differ_from_itself(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "a", systems(80, 2, 0.9)[0])
+    document = compare(run, run, tmp_path / "out")
+    for _, _, found in metrics_of(document):
+        assert (found["difference"], found["interval"], found["p"]) == (0, [0, 0], 1)
+        assert (found["verdict"], found["differing_samples"]) == ("too few differ", 0)
+    assert set(document["verdicts"]) == {"too few differ"}
+    assert not any(count for counts in document["changes"]["metrics"].values() for count in counts.values())
+    assert [path.read_bytes() for path in (tmp_path / "out" / "changes").glob("*.jsonl")] == [b""]
+
+
+def test_swapping_sides_negates(tmp_path: Path) -> None:
+    before, after = systems(80, 3, 0.7)
+    one, other = write_run(tmp_path / "a", before), write_run(tmp_path / "b", after)
+    there, back = compare(one, other, tmp_path / "there"), compare(other, one, tmp_path / "back")
+    words = {"better": "worse", "worse": "better"}
+    for (_, _, found), (_, _, turned) in zip(metrics_of(there), metrics_of(back), strict=True):
+        assert found["difference"] == -turned["difference"]
+        assert found["interval"] == [-end for end in reversed(turned["interval"])]
+        for key in ("p", "simultaneous_p", "detectable", "units", "differing_samples"):
+            assert found[key] == turned[key]
+        assert found["verdict"] == words.get(turned["verdict"], turned["verdict"])
+    for name, counts in there["changes"]["metrics"].items():
+        turned = back["changes"]["metrics"][name]
+        assert (counts["better"], counts["wrong_to_right"]) == (turned["worse"], turned["right_to_wrong"])
+
+
+def test_order_files_and_workers_change_no_byte(tmp_path: Path) -> None:
+    before, after = systems(90, 4, 0.8)
+    kept = []
+    for seed, files, more in ((0, 1, ()), (1, 5, ("--direct_num_workers", "2"))):
+        random.Random(seed).shuffle(before)
+        random.Random(seed + 7).shuffle(after)
+        folder = tmp_path / str(seed)
+        one, other = write_run(folder / "a", before, files=files), write_run(folder / "b", after, files=files)
+        assert command("compare", str(one), str(other), "--output", str(folder / "out"), *more)[0] == 0
+        changed = [path.read_bytes() for path in (folder / "out" / "changes").glob("*.jsonl")]
+        kept.append([(folder / "out" / "comparison.json").read_text().replace(str(folder), ""), changed])
+    assert kept[0] == kept[1]
+
+
+def test_samples_of_one_side_and_of_another_ground_truth_are_told(tmp_path: Path) -> None:
+    before, after = systems(40, 5, 0.8)
+    after[0] = row("s0", None)
+    before[1] = row("s1", None)
+    after[2]["truth_hash"] = "aa"
+    one = write_run(tmp_path / "a", before[:-1], fingerprint="aa")
+    other = write_run(tmp_path / "b", after)
+    code, _, stderr = command("compare", str(one), str(other))
+    assert code == 2
+    assert "the ground truth differs: 39 samples and 40" in stderr
+    assert stderr.count("\n") == 1
+    document = compare(one, other, tmp_path / "out", "--allow-differences")
+    assert document["samples"] == {"compared": 36, "only_baseline": 1, "only_candidate": 2, "other_ground_truth": 1}
+    assert len(document["differences"]) == 1
+
+
+def test_the_samples_that_changed_most_come_first(tmp_path: Path) -> None:
+    before = [row("a", 0.5), row("b", 1.0), row("c", 0.2), row("d", 0.9), row("e", 1.0), row("f", 1.0)]
+    after = [row("a", 0.5), row("b", 0.5), row("c", 1.0), row("d", 0.95), row("e", 0.5), row("f", 1.0, status="x")]
+    document = compare(write_run(tmp_path / "a", before), write_run(tmp_path / "b", after), tmp_path / "out")
+    # c +0.8; b and e -0.5, by name; d +0.05; f, whose status alone changed.
+    (lines,) = (tmp_path / "out" / "changes").glob("*.jsonl")
+    rows = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert [each["sample_id"] for each in rows] == ["c", "b", "e", "d", "f"]
+    assert [each["kind"] for each in rows] == ["wrong_to_right", "right_to_wrong", "right_to_wrong", "better", "other"]
+    assert [each["change"] for each in rows] == pytest.approx([0.8, -0.5, -0.5, 0.05, 0])
+    (table,) = (tmp_path / "out" / "changes").glob("*.parquet")
+    assert pq.read_table(table).to_pylist() == rows
+    similarity = document["changes"]["metrics"]["similarity"]
+    assert similarity == {
+        "better": 2,
+        "worse": 2,
+        "wrong_to_right": 1,
+        "right_to_wrong": 2,
+        "better_beyond": 1,
+        "worse_beyond": 2,
+        "appeared": 0,
+        "vanished": 0,
+    }
+    report = (tmp_path / "out" / "comparison.md").read_text()
+    assert "| c           | 0.2000     | 1.0000      | +0.8000  | wrong to right |" in report
+    compare(tmp_path / "a", tmp_path / "b", tmp_path / "few", "--changes", "2", "--threshold", "0.6")
+    (lines,) = (tmp_path / "few" / "changes").glob("*.jsonl")
+    assert len(lines.read_text().splitlines()) == 2
+
+
+def test_two_systems_of_one_run(tmp_path: Path) -> None:
+    before, after = systems(50, 6, 0.9)
+    run = write_run(
+        tmp_path / "a", [{**each, "system": "old"} for each in before] + [{**each, "system": "new"} for each in after]
+    )
+    document = compare(f"{run}:old", f"{run}:new", tmp_path / "out")
+    apart = compare(write_run(tmp_path / "b", before), write_run(tmp_path / "c", after), tmp_path / "apart")
+    assert document["metrics"] == apart["metrics"]
+    assert document["slices"] == apart["slices"]
+    code, _, stderr = command("compare", str(run), f"{run}:newer")
+    assert (code, stderr) == (2, f"beamscore: {run}: it holds 2 systems; give one of {run}:old, {run}:new\n")
+    code, _, stderr = command("compare", f"{run}:old", f"{run}:newer")
+    assert (code, stderr) == (2, f"beamscore: {run}:newer: there is no such system in this run; there are old, new\n")
+
+
+def test_without_rows_the_stored_sums_still_tell_the_difference(tmp_path: Path) -> None:
+    before, after = systems(50, 7, 0.9)
+    one, other = write_run(tmp_path / "a", before), write_run(tmp_path / "b", after)
+    whole = compare(one, other, tmp_path / "whole")
+    (one / "samples" / "samples-0.parquet").unlink()
+    code, stdout, stderr = command("compare", str(one), str(other), "--output", str(tmp_path / "out"))
+    assert (code, stderr) == (0, f"beamscore: warning: {one}: the rows of the run are not there (samples/)\n")
+    assert "not tested" in stdout
+    document = json.loads((tmp_path / "out" / "comparison.json").read_bytes())
+    for (label, name, found), (_, _, expected) in zip(metrics_of(document), metrics_of(whole), strict=True):
+        for key in ("baseline", "candidate", "difference", "interval", "units", "detectable"):
+            assert found[key] == expected[key], (label, name)
+        assert (found["p"], found["simultaneous_p"], found["verdict"]) == (None, None, "not tested")
+    assert "Without them there is no swap test" in (tmp_path / "out" / "comparison.md").read_text()
+
+
+def test_a_slice_of_one_run_alone_is_told(tmp_path: Path) -> None:
+    before, after = systems(30, 8, 0.9)
+    one = write_run(tmp_path / "a", before)
+    other = write_run(tmp_path / "b", after, {"slices": []})
+    document = compare(one, other, tmp_path / "out")
+    assert document["slices"] == {}
+    assert document["slices_of_baseline_alone"] == ["kind=a", "kind=b", "kind=c"]
+    assert "Slices of the baseline alone, not compared: kind=a" in (tmp_path / "out" / "comparison.md").read_text()
+
+
+def test_a_small_run_cannot_tell_and_a_known_effect_is_found(tmp_path: Path) -> None:
+    before, after = systems(400, 9, 1.0)
+    document = compare(write_run(tmp_path / "a", before), write_run(tmp_path / "b", after), tmp_path / "out")
+    assert document["metrics"]["exact_match"]["verdict"] == "better"
+    assert document["metrics"]["exact_match"]["p"] == 0.001
+    few = compare(write_run(tmp_path / "c", before[:20]), write_run(tmp_path / "d", after[:20]), tmp_path / "few")
+    assert few["metrics"]["exact_match"]["verdict"] == "too few differ"
+
+
+def no_summary(run: Path) -> None:
+    (run / "summary.json").unlink()
+
+
+def half_summary(run: Path) -> None:
+    (run / "summary.json").write_bytes((run / "summary.json").read_bytes()[:-40])
+
+
+def no_sums(run: Path) -> None:
+    (run / "sums.json").unlink()
+
+
+def other_format(run: Path) -> None:
+    write(run / "sums.json", {**json.loads((run / "sums.json").read_text()), "format": 2})
+
+
+def unknown_key(run: Path) -> None:
+    summary = json.loads((run / "summary.json").read_text())
+    write(run / "summary.json", {**summary, "config": {**summary["config"], "newer": 1}})
+
+
+def no_column(run: Path) -> None:
+    path = run / "samples" / "samples-0.parquet"
+    pq.write_table(pq.read_table(path).drop_columns(["statistics"]), path)
+
+
+def other_type(run: Path) -> None:
+    path = run / "samples" / "samples-0.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(table.schema.get_field_index("unit"), "unit", table["similarity"]), path)
+
+
+def half_table(run: Path) -> None:
+    path = run / "samples" / "samples-0.parquet"
+    path.write_bytes(path.read_bytes()[:300])
+
+
+def twice(run: Path) -> None:
+    path = run / "samples" / "samples-0.parquet"
+    pq.write_table(pq.read_table(path), run / "samples" / "samples-1.parquet")
+
+
+def bad_statistics(run: Path) -> None:
+    path = run / "samples" / "samples-0.parquet"
+    rows = [{**each, "statistics": '{"samples": "many"}'} for each in pq.read_table(path).to_pylist()]
+    pq.write_table(pq.read_table(path).from_pylist(rows, schema=schema(["kind"])), path)
+
+
+def damaged_sums(run: Path) -> None:
+    document = json.loads((run / "sums.json").read_text())
+    document["systems"]["predictions"]["replicates"] = {"names": 5}
+    write(run / "sums.json", document)
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (no_summary, "no finished run is here"),
+        (half_summary, "summary.json: it cannot be read"),
+        (no_sums, "sums.json: it"),
+        (other_format, "its format is 2, not 1: another version wrote this run"),
+        (unknown_key, "newer: unknown key"),
+        (no_column, "the column statistics is missing: another version wrote this run"),
+        (other_type, "the column unit has the type double, not string"),
+        (half_table, "the rows of the run cannot be read"),
+        (twice, "the candidate has two rows of sample s"),
+        (bad_statistics, "its statistics cannot be read"),
+        (damaged_sums, "sums.json: this is damaged"),
+    ],
+)
+def test_a_damaged_run_is_told_in_one_line(tmp_path: Path, damage: Callable[[Path], None], told: str) -> None:
+    before, after = systems(12, 10, 0.9)
+    one, other = write_run(tmp_path / "a", before), write_run(tmp_path / "b", after)
+    damage(other)
+    code, stdout, stderr = command("compare", str(one), str(other), "--output", str(tmp_path / "out"))
+    assert (code, stdout) == (2, ""), stderr
+    assert told in stderr
+    assert stderr.count("\n") == 1
+    assert not (tmp_path / "out" / "comparison.json").exists()
+
+
+def test_no_sample_in_common(tmp_path: Path) -> None:
+    before, after = systems(5, 11, 0.9)
+    one = write_run(tmp_path / "a", before)
+    other = write_run(tmp_path / "b", [{**each, "sample_id": f"x{each['sample_id']}"} for each in after])
+    code, _, stderr = command("compare", str(one), str(other), "--output", str(tmp_path / "out"))
+    assert code == 2
+    assert "have no sample in common that both scored (5 only baseline, 5 only candidate)" in stderr
+    assert stderr.count("\n") == 1
+    empty = write_run(tmp_path / "c", [row("s", None)])
+    assert command("compare", str(empty), str(empty))[0] == 2
+
+
+def test_runs_that_do_not_compare(tmp_path: Path) -> None:
+    before, after = systems(5, 12, 0.9)
+    one = write_run(tmp_path / "a", before)
+    other = write_run(tmp_path / "b", after, {"protocol": "released", "missing": "exclude"})
+    code, _, stderr = command("compare", str(one), str(other))
+    assert code == 2
+    assert 'the options differ: missing is "wrong" and "exclude", protocol is "published" and "released"' in stderr
+    code, _, stderr = command("compare", str(one), str(other), "--allow-differences", "--quiet")
+    assert code == 0
+    assert "warning: the options differ" in stderr
+    code, _, stderr = command("compare", str(one), str(one), "--threshold", "nan")
+    assert (code, stderr) == (2, "beamscore: --threshold nan: must be a number of at least 0\n")

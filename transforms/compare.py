@@ -1,0 +1,239 @@
+"""From the rows of two systems to what their comparison is made of: sums by slice, counts, samples that changed.
+
+A bucket has all rows of its samples. Those that both systems scored are paired; each adds to all samples and to its
+slices: the statistics of both systems with the replicates of the bootstrap, and what changed with every swap. What a
+bundle has seen is added up before it travels, so that memory depends on the slices and not on the samples.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import apache_beam as beam
+from apache_beam.pvalue import TaggedOutput
+from apache_beam.transforms.window import GlobalWindows
+from apache_beam.utils.windowed_value import WindowedValue
+
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.swaps import SwapBits
+from transforms.blas import one_blas_thread
+from transforms.records import InputProblem
+from transforms.sample_changes import ChangeCounter, ChangePlan
+from transforms.sample_rows import SampleRow, decode_block
+from transforms.slice import MAX_SLICES, too_many_slices
+from transforms.slice_labels import slice_labels
+
+BASELINE, CANDIDATE = 0, 1
+SUMS_HELD = 64 << 20
+SAMPLES_PER_LOOK = 256
+
+
+@dataclass(frozen=True)
+class ComparePlan:
+    """How to compare.
+
+    columns, slices: the columns that any slice needs, and those of each slice as indexes into them. masks: for each
+    statistic the set of metrics that change with it, a bit each; `all_metrics` for one that is not there. units_needed:
+    how many units that differ are told apart. changes: what is told of samples that changed.
+    """
+
+    columns: tuple[str, ...]
+    slices: tuple[tuple[int, ...], ...]
+    bootstrap: Bootstrap
+    swaps: SwapBits
+    masks: Mapping[str, int]
+    all_metrics: int
+    units_needed: int
+    changes: ChangePlan
+
+
+@dataclass(slots=True)
+class PairSums:
+    """What the samples of a slice add up to.
+
+    baseline, candidate: the sums of each system with their replicates. changes: the sums of candidate - baseline over
+    all units, and over those that each swap trades. differing: for each set of metrics, as bits, how many samples
+    differ in them and no others, and the smallest hashes of their units, as many as are needed.
+    """
+
+    baseline: BootstrapSums
+    candidate: BootstrapSums
+    changes: BootstrapSums
+    units_needed: int
+    samples: int = 0
+    differing: dict[int, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory the sums take."""
+        return self.baseline.size + self.candidate.size + self.changes.size
+
+    @classmethod
+    def empty(cls, plan: ComparePlan) -> PairSums:
+        """Returns the sums of no samples."""
+        sums = (BootstrapSums(plan.bootstrap), BootstrapSums(plan.bootstrap), BootstrapSums(plan.swaps))
+        return cls(*sums, plan.units_needed)
+
+    def add(self, pair: ScoredPair) -> None:
+        """Adds a sample that both systems scored."""
+        self.samples += 1
+        self.baseline.add(pair.unit_hash, pair.before)
+        self.candidate.add(pair.unit_hash, pair.after)
+        if pair.mask:
+            self.changes.add(pair.swap_hash, pair.after)
+            self.changes.add(pair.swap_hash, pair.negated)
+            self._differ(pair.mask, 1, (pair.swap_hash,))
+
+    def merge(self, other: PairSums) -> None:
+        """Adds all samples of `other`, which stays as it is."""
+        self.samples += other.samples
+        self.baseline.merge(other.baseline)
+        self.candidate.merge(other.candidate)
+        self.changes.merge(other.changes)
+        for mask, (count, units) in other.differing.items():
+            self._differ(mask, count, units)
+
+    def differing_in(self, metric: int) -> tuple[int, int]:
+        """Returns how many samples differ in metric number `metric`, and how many units, at most those needed."""
+        found = [each for mask, each in self.differing.items() if mask >> metric & 1]
+        units = {unit for _, smallest in found for unit in smallest}
+        return sum(count for count, _ in found), min(len(units), self.units_needed)
+
+    def _differ(self, mask: int, count: int, units: tuple[int, ...]) -> None:
+        before, known = self.differing.get(mask, (0, ()))
+        self.differing[mask] = before + count, tuple(sorted({*known, *units})[: self.units_needed])
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPair:
+    """A sample that both systems scored.
+
+    unit_hash, swap_hash: of its unit, for the bootstrap and for the swaps. before, after: the statistics of both
+    systems. negated: those of the baseline with the other sign. mask: the metrics in which they differ, as bits.
+    """
+
+    unit_hash: int
+    swap_hash: int
+    before: dict[str, float]
+    after: dict[str, float]
+    negated: dict[str, float]
+    mask: int
+
+
+class CompareBuckets(beam.DoFn):
+    """Pairs the rows of a bucket, and adds them up.
+
+    Input: pairs (bucket, blocks). Output, by tag: `slices`, pairs (label, PairSums); `counts`, pairs (name, number) of
+    samples; `metrics`, pairs (per-sample metric, counts of how it changed); `changed`, samples that changed.
+    """
+
+    def __init__(self, plan: ComparePlan) -> None:
+        self._plan = plan
+
+    def setup(self) -> None:
+        """Prepares the worker."""
+        one_blas_thread()
+        self._labels: set[str] = set()
+
+    def start_bundle(self) -> None:
+        """Starts with nothing."""
+        self._sums: dict[str, PairSums] = {}
+        self._counts: dict[str, int] = {}
+        self._changes = ChangeCounter(self._plan.changes)
+
+    def process(self, bucket: tuple[int, Iterable[tuple[int, bytes]]]) -> Iterator[TaggedOutput]:
+        """Pairs a bucket, and yields the sums where they have become large."""
+        rows = _rows_of(bucket[1])
+        for number, sample_id in enumerate(sorted(rows[BASELINE].keys() | rows[CANDIDATE].keys())):
+            self._settle(rows[BASELINE].get(sample_id), rows[CANDIDATE].get(sample_id))
+            if number % SAMPLES_PER_LOOK == 0 and sum(sums.size for sums in self._sums.values()) > SUMS_HELD:
+                yield from self._take_sums()
+
+    def finish_bundle(self) -> Iterator[WindowedValue]:
+        """Yields all that the bundle has seen."""
+        outputs = [*self._take_sums()]
+        outputs += [TaggedOutput("counts", each) for each in self._counts.items()]
+        outputs += [TaggedOutput("metrics", each) for each in self._changes.counts()]
+        outputs += [TaggedOutput("changed", each) for each in self._changes.take_changed()]
+        for output in outputs:
+            yield TaggedOutput(output.tag, GlobalWindows.windowed_value(output.value))
+
+    def _settle(self, before: SampleRow | None, after: SampleRow | None) -> None:
+        """Counts a sample, and compares it where both systems scored it, against the same ground truth."""
+        scored = [row is not None and row.statistics is not None for row in (before, after)]
+        if before is None or after is None or not all(scored):
+            self._count(_UNPAIRED[scored[BASELINE], scored[CANDIDATE]])
+        elif before.truth_hash != after.truth_hash:
+            self._count("other_ground_truth")
+        else:
+            self._count("compared")
+            self._compare(before, after)
+
+    def _count(self, name: str) -> None:
+        self._counts[name] = self._counts.get(name, 0) + 1
+
+    def _compare(self, before: SampleRow, after: SampleRow) -> None:
+        plan = self._plan
+        pair = _scored_pair(before, after, plan)
+        values = [None if text is None else json.loads(text) for text in before.slice_values]
+        for label in ("", *slice_labels(plan.columns, plan.slices, values)):
+            sums = self._sums.get(label)
+            if sums is None:
+                self._see(label)
+                sums = self._sums[label] = PairSums.empty(plan)
+            sums.add(pair)
+        self._changes.add(before, after)
+
+    def _see(self, label: str) -> None:
+        self._labels.add(label)
+        if len(self._labels) > MAX_SLICES + 1:
+            raise too_many_slices(self._plan.columns, MAX_SLICES)
+
+    def _take_sums(self) -> Iterator[TaggedOutput]:
+        sums, self._sums = self._sums, {}
+        for each in sums.items():
+            yield TaggedOutput("slices", each)
+
+
+_UNPAIRED = {
+    (True, False): "only_baseline",
+    (False, True): "only_candidate",
+    (False, False): "neither",
+}
+
+
+def _rows_of(blocks: Iterable[tuple[int, bytes]]) -> tuple[dict[str, SampleRow], dict[str, SampleRow]]:
+    """Returns the rows of each side by sample_id; raises InputProblem where a run has one twice."""
+    sides: tuple[dict[str, SampleRow], dict[str, SampleRow]] = ({}, {})
+    for side, block in blocks:
+        for row in decode_block(block):
+            if row.sample_id in sides[side]:
+                name = ("baseline", "candidate")[side]
+                raise InputProblem(f"the {name} has two rows of sample {row.sample_id}: its folder samples/ is damaged")
+            sides[side][row.sample_id] = row
+    return sides
+
+
+def _scored_pair(before: SampleRow, after: SampleRow, plan: ComparePlan) -> ScoredPair:
+    unit_hash, swap_hash = plan.bootstrap.unit_hash(before.unit), plan.swaps.unit_hash(before.unit)
+    old = before.decoded_statistics()
+    if before.statistics == after.statistics:
+        return ScoredPair(unit_hash, swap_hash, old, old, {}, 0)
+    new = after.decoded_statistics()
+    mask = 0
+    for name in old.keys() | new.keys():
+        if old.get(name, 0) != new.get(name, 0):
+            mask |= plan.masks.get(name, plan.all_metrics)
+    negated = {name: -value for name, value in old.items()}
+    return ScoredPair(unit_hash, swap_hash, old, new, negated, mask)
+
+
+def merged_sums(item: tuple[str, Iterable[PairSums]], plan: ComparePlan) -> tuple[str, PairSums]:
+    """Adds up what the bundles have seen of a slice, one after the other."""
+    label, parts = item
+    whole = PairSums.empty(plan)
+    for part in parts:
+        whole.merge(part)
+    return label, whole
