@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 OUT ?= out
 FLINK_TESTS ?= tests/flink
 
-.PHONY: demo test coverage lint bench calibrate abuse install-tex test-dist test-image test-airflow test-lowest test-s3 test-stores mutants flink test-flink bench-flink test-page clean help
+.PHONY: demo test coverage lint bench calibrate abuse install-tex test-dist test-image test-airflow test-lowest test-s3 test-stores mutants flink test-flink bench-flink test-page picture clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -28,6 +28,7 @@ help:
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
 	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key"
 	@echo "make test-page    open reports in a headless Chromium; pictures of them for you to look at in out/page"
+	@echo "make picture      take the picture of report.html that the README shows"
 	@echo "make clean        remove the environment and all output"
 
 $(READY): setup.py Makefile
@@ -123,6 +124,10 @@ test-flink: $(READY) install-tex
 
 bench-flink: $(READY)
 	$(BIN)/python -m tests.flink.bench $(SECTIONS)
+
+picture: $(READY) demo
+	@sh .ci/install-browser
+	$(BIN)/python -m tests.page.picture $(OUT)/demo/chart/report.html docs/report.png
 
 # The scripts that test a page, and the libraries that it holds, come from npm in the versions of package-lock.json.
 tests/page/node_modules/.ready: tests/page/package-lock.json

@@ -89,6 +89,7 @@ class ScoreBatch(beam.DoFn):
 
     def __init__(self, plan: ScoringPlan) -> None:
         self._plan = plan
+        self._picker: Picker | None = None
         self._timings = {name: timing(name) for name in plan.benchmark.timed}
 
     def setup(self) -> None:

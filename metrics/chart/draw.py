@@ -29,7 +29,7 @@ WIDTH, MAX_HEIGHT, MARGIN, HEAD = 860.0, 1200.0, 20.0, 62.0
 PANEL_HEIGHT = 260.0
 MAX_PARTS = 400
 """Of one kind and side are drawn."""
-FAR = 0.5
+FAR = 0.05
 """What lies further outside of the image than this part of its size is not drawn, but counted."""
 
 TRUTH = Style("ground truth", TRUE)

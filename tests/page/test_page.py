@@ -98,6 +98,34 @@ def viewed(chromium: Browser) -> str:
     return str(chromium.run("return document.querySelector('#viewer h3').textContent"))
 
 
+VENDORED = {
+    "d3.min.js": "d3/dist/d3.min.js",
+    "d3.LICENSE": "d3/LICENSE",
+    "plot.umd.min.js": "@observablehq/plot/dist/plot.umd.min.js",
+    "plot.LICENSE": "@observablehq/plot/LICENSE",
+    "tabulator.min.js": "tabulator-tables/dist/js/tabulator.min.js",
+    "tabulator_simple.min.css": "tabulator-tables/dist/css/tabulator_simple.min.css",
+    "tabulator.LICENSE": "tabulator-tables/LICENSE",
+}
+
+
+def test_the_libraries_in_a_page_are_those_of_npm() -> None:
+    folder = ROOT / "pipelines" / "results" / "page" / "vendor"
+    assert {path.name for path in folder.iterdir()} == VENDORED.keys()
+    for name, source in VENDORED.items():
+        assert (folder / name).read_bytes() == (Path(__file__).parent / "node_modules" / source).read_bytes(), name
+
+
+def test_a_run_without_a_page_removes_that_of_an_earlier_run(folder: Path) -> None:
+    corpus = CORPORA / "traffic_rules"
+    predictions = {"predictions": corpus / "predictions.jsonl"}
+    runs: list[list[str]] = [[], ["--no-html"]]
+    for more in runs:
+        page = evaluated("traffic_rules", corpus / "ground_truth.jsonl", predictions, folder / "again", *more)
+        assert page.path.exists() == (not more)
+    assert not page.path.is_symlink()
+
+
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_the_page_of_a_sample_corpus(chromium: Browser, folder: Path, name: str) -> None:
     page = corpus_page(name, folder / name)

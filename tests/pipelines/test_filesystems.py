@@ -69,11 +69,13 @@ def below(store: ObjectStore, folder: str) -> list[str]:
 
 WHOLE = [
     ".evaluation/00000001-ID-ID.json",
+    ".evaluation/ID-ID/report.html",
     ".evaluation/ID-ID/report.md",
     ".evaluation/ID-ID/run.json",
     ".evaluation/ID-ID/summary.json",
     ".evaluation/ID-ID/sums.json",
     "quarantine/quarantine-ID.jsonl",
+    "report.html",
     "report.md",
     "run.json",
     "samples/samples-ID.parquet",
@@ -118,7 +120,7 @@ def test_a_later_run_takes_the_place_of_an_earlier_one(store: ObjectStore, tmp_p
     run(base, output, "--set", "missing=exclude")
     names = [name.replace("00000001", "00000002") for name in WHOLE]
     assert below(store, output) == sorted([*names, "notes.txt", "samples/notes.txt"])
-    stay = {f"{output}/{name}" for name in ("report.md", "run.json", "sums.json", "summary.json")}
+    stay = {f"{output}/{name}" for name in ("report.html", "report.md", "run.json", "sums.json", "summary.json")}
     assert earlier - set(store.FILES) == earlier - stay
     assert json.loads(store.FILES[f"{output}/summary.json"])["config"]["missing"] == "exclude"
 

@@ -136,6 +136,6 @@ def test_a_reader_sees_one_run_whole_whatever_two_runs_do(tmp_path: Path, moment
     assert looked_at(output, lambda: last.poll() is not None) == [seen[-1], 0.25]
     assert (last.returncode, last.communicate()[1]) == (0, "")
     assert {path.name for path in output.iterdir()} == {
-        *("summary.json", "sums.json", "report.md", "samples", "quarantine", ".evaluation")
+        *("summary.json", "run.json", "sums.json", "report.md", "report.html", "samples", "quarantine", ".evaluation")
     }
     assert len(list((output / ".evaluation").iterdir())) == 2
