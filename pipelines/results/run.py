@@ -82,8 +82,8 @@ class RunResult:
     ranking: list[str]
     causes: list[CauseCount]
     warnings: list[str]
-    verdicts: tuple[GateVerdict, ...] = ()
     places: Ranking | None = None
+    verdicts: tuple[GateVerdict, ...] = ()
 
     @classmethod
     def of(
