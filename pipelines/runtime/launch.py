@@ -55,7 +55,7 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
         raise UsageError(f"{' '.join(flags)}: {error}") from error
     if unknown and not unknown[0].startswith("-"):
         raise UsageError(
-            f"{unknown[0]}: what does this belong to? An option takes one value here; quote a pattern, such as "
+            f"{unknown[0]}: belongs to no option, as each takes one value; quote a pattern, such as "
             "--predictions 'runs/*.jsonl', or the shell expands it"
         )
     if unknown:

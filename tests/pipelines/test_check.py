@@ -120,9 +120,7 @@ def test_more_records_than_it_looks_at_are_estimated(folder: Path, monkeypatch: 
 def test_a_pattern_that_the_shell_has_expanded_is_told(folder: Path) -> None:
     code, _, stderr = check("t.jsonl", "p.jsonl", "named-p.jsonl")
     assert (code, stderr.count("\n")) == (2, 1)
-    assert stderr.startswith(
-        "beamscore: named-p.jsonl: what does this belong to? An option takes one value here; quote"
-    )
+    assert stderr.startswith("beamscore: named-p.jsonl: belongs to no option, as each takes one value; quote")
 
 
 def test_fields_of_a_side_that_there_is_not_are_an_error(folder: Path) -> None:
