@@ -96,7 +96,7 @@ def test_systems_are_ranked_with_ties_by_name(run: Run) -> None:
     assert run.summary["ranking"] == ["alpha", "beta", "fair", "nothing"]
     section = run.report.partition("## Ranking")[2].partition("\n## ")[0]
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in section.splitlines() if row.startswith("|")]
-    assert [row[:2] for row in rows[2:]] == [["1", "alpha"], ["2", "beta"], ["3", "fair"], ["4", "nothing"]]
+    assert [row[:2] for row in rows[2:]] == [["1", "alpha"], ["1", "beta"], ["3", "fair"], ["4", "nothing"]]
 
 
 def test_figures_finalised_again_from_the_sums_are_those_of_the_summary(run: Run) -> None:
