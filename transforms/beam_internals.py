@@ -21,7 +21,7 @@ from apache_beam.runners.worker import sdk_worker_main
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 __all__ = [
-    "S3ClientError",
+    "STORE_ERRORS",
     "list_prefix",
     "local_runner",
     "option_names",
@@ -29,6 +29,18 @@ __all__ = [
     "run_worker",
     "worker_environment",
 ]
+
+
+def _store_errors() -> tuple[type[Exception], ...]:
+    try:
+        from google.api_core.exceptions import GoogleAPICallError
+    except ImportError:
+        return (S3ClientError,)
+    return S3ClientError, GoogleAPICallError
+
+
+STORE_ERRORS = _store_errors()
+"""What clients of object stores raise through Beam's filesystems; the one of Google Cloud may not be installed."""
 
 
 def list_prefix(prefix: str) -> list[Any]:

@@ -94,6 +94,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
     options_type: ClassVar[type[msgspec.Struct]] = ChemistryOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
+    batch_size = 64
     converter: ClassVar[Converter | None] = ChemistryConverter()
 
     def score_sample(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None) -> SampleScore:

@@ -215,7 +215,7 @@ def test_what_is_not_there_is_said_at_once(store: Store, path: str, said: str) -
     assert store.requests is None or len(store.requests.seen) < 30
 
 
-def test_a_bucket_that_is_not_there_is_a_problem_of_one_line(store: Store, requests: Requests) -> None:
+def test_a_bucket_that_is_not_there_is_a_problem_of_one_line(store: Store) -> None:
     fill(store)
     code, stderr = run(store, f"{store.base}-of-nobody/out")
     assert (code, stderr.count("\n")) == (2, 1)
