@@ -92,6 +92,19 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
             values[f"property_accuracy[{name}]"] = ratio(right.get(name, 0.0), total)
         return values
 
+    def explain(self, details: Any) -> list[str]:
+        """Returns how many rules and edges are right, and what is wrong about each rule."""
+        rules, edges = details["rules"], details["edges"]
+        lines = [f"{sum(rule['right'] for rule in rules)} of {len(rules)} rules have all properties right"]
+        lines.append(", ".join(f"{len(edges[kind])} edges {kind}" for kind in ("right", "missed", "wrong")))
+        for rule in rules:
+            if rule["wrong"] is None:
+                lines.append(f"rule {rule['id']} is paired with no predicted rule")
+            elif rule["wrong"]:
+                faults = ", ".join(f"{fault['name']} ({fault['fault']})" for fault in rule["wrong"])
+                lines.append(f"rule {rule['id']}: {faults}")
+        return lines
+
     def draw(self, truth: GroundTruth, prediction: Prediction | None) -> str:
         """Returns the rules, the lanes and the edges between them as an SVG document.
 
@@ -99,8 +112,8 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         """
         details = self.score_sample(truth, prediction).details
         true, predicted = truth.rules, (prediction.rules if prediction else None) or []
-        words = [[_words(rule.properties) for rule in rules] for rules in (true, predicted)]
-        return draw_rules(*words, msgspec.to_builtins(details), prediction is None)
+        words, predicted_words = ([_words(rule.properties) for rule in rules] for rules in (true, predicted))
+        return draw_rules(words, predicted_words, msgspec.to_builtins(details), prediction is None)
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the table of the properties, the one most often wrong in a paired prediction first."""

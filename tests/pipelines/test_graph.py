@@ -13,7 +13,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,11 +33,12 @@ FLOORS = ("metrics", "transforms", "pipelines")
 
 STEPS = """
 AllOutcomes AllQuarantined Causes Causes/ByCause Causes/Count Causes/Counts Combine Combine/Combine Combine/GroupByKey
-Outcomes Outcomes/Combine Outcomes/GroupByKey Pair Pair/ByBucket Pair/Pick Publish Publish/Publish Publish/Start Read
-Read/Each Read/Files Read/ReadParts Read/Split Read/Spread Score Score/Score Slice Slice/SumSlices SliceCount
-SliceCount/Check SliceCount/Count SliceCount/Pass SliceCount/Systems Values Values/Finalise Worst
-Worst/CombinePerKey(TopCombineFn) WorstOfBatch WriteQuarantine WriteQuarantine/Lines WriteQuarantine/WriteLines
-WriteSamples WriteSamples/Tables WriteSamples/WriteParquet
+Draw Outcomes Outcomes/Combine Outcomes/GroupByKey Pair Pair/ByBucket Pair/Pick Pick Pick/AllReasons Pick/BestReason
+Pick/BySample Pick/Once Pick/Only_flip Pick/Only_random Pick/Only_worst Pick/Top_flip Pick/Top_random Pick/Top_worst
+Publish Publish/Publish Publish/Start Read Read/Each Read/Files Read/ReadParts Read/Split Read/Spread Score Score/Score
+Slice Slice/SumSlices SliceCount SliceCount/Check SliceCount/Count SliceCount/Pass SliceCount/Systems Values
+Values/Finalise Worst Worst/CombinePerKey(TopCombineFn) WorstOfBatch WriteQuarantine WriteQuarantine/Lines
+WriteQuarantine/WriteLines WriteSamples WriteSamples/Tables WriteSamples/WriteParquet
 """
 """The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""
 
@@ -131,6 +132,8 @@ def test_two_launches_give_the_same_graph_but_for_the_id_of_the_run(
     submitted: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipelines.cli.evaluate.new_run_id", lambda: "0123456789ab")
+    # Nor for the time at which the run was started.
+    monkeypatch.setattr("pipelines.results.provenance.time", SimpleNamespace(time=lambda: 1.0))
     first, second = graph_of(submitted), graph_of(submitted)
     assert dict.fromkeys(payloads(first)).keys() == dict.fromkeys(payloads(second)).keys()
 

@@ -5,10 +5,12 @@ from xml.etree import ElementTree
 from metrics.figure_text.draw import draw_regions
 from metrics.figure_text.records import PredictedRegion, TruthRegion
 
+Box = tuple[float, float, float, float]
 
-def drawn(boxes: list[list[float]], found: list[list[float]], *, alone: bool = False) -> ElementTree.Element:
-    truths = [TruthRegion(id=str(number), box=(*box,), text="word") for number, box in enumerate(boxes)]
-    predictions = [PredictedRegion(box=(*box,), text="ward") for box in found]
+
+def drawn(boxes: list[Box], found: list[Box], *, alone: bool = False) -> ElementTree.Element:
+    truths = [TruthRegion(id=str(number), box=box, text="word") for number, box in enumerate(boxes)]
+    predictions = [PredictedRegion(box=box, text="ward") for box in found]
     details = {
         "ground_truth": [{"match": "one_to_one"}] * len(boxes),
         "prediction": [{"match": "one_to_one"}] * len(found),
@@ -21,14 +23,14 @@ def all_text(root: ElementTree.Element) -> str:
 
 
 def test_a_far_region_does_not_blow_up_the_picture() -> None:
-    row = [[100.0 * number, 0.0, 100.0 * number + 60, 20.0] for number in range(8)]
-    near, far = drawn(row, []), drawn([*row, [1e9, 1e9, 1e9 + 5, 1e9 + 5]], [])
+    row: list[Box] = [(100.0 * number, 0.0, 100.0 * number + 60, 20.0) for number in range(8)]
+    near, far = drawn(row, []), drawn([*row, (1e9, 1e9, 1e9 + 5, 1e9 + 5)], [])
     assert near.get("width") == far.get("width")
     assert "1 regions lie far away and are not drawn" in all_text(far)
 
 
 def test_ground_truth_alone_is_not_judged() -> None:
-    row = [[0.0, 0.0, 60.0, 20.0]]
+    row: list[Box] = [(0.0, 0.0, 60.0, 20.0)]
     assert "one to one" in all_text(drawn(row, row))
     assert "one to one" not in all_text(drawn(row, [], alone=True))
 
