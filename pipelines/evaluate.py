@@ -133,7 +133,8 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     }
     if picks is not None:
         parts["cards"] = scored.picked | "Pick" >> KeepPicked(picks) | "Draw" >> beam.ParDo(DrawCard(benchmark))
-    make = partial(make_result, plan)
+    samples = _staged(plan, "samples").path if plan.page else None
+    make = partial(make_result, plan.configuration, plan.systems, plan.run_id, plan.launch, plan.baseline, samples)
     _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
 
 
@@ -185,30 +186,37 @@ class DrawCard(beam.DoFn):
         yield order_of_picked(sample), make_card(self._benchmark, sample)
 
 
-def make_result(plan: EvaluationPlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
+def make_result(
+    configuration: Configuration,
+    systems: Sequence[str],
+    run_id: str,
+    launch: Launch,
+    baseline: Baseline | None,
+    samples_folder: str | None,
+    parts: dict[str, list[Any]],
+) -> dict[str, bytes]:
     """Returns the files that stand at the top of the output folder, by name.
 
     A run without any sample gets a file of no rows too, so that whoever reads the samples finds their columns.
+    samples_folder: where the files of the samples are staged, which report.html shows; None: there is no such page.
     """
-    configuration, systems = plan.configuration, plan.systems
     outcomes = dict(parts["outcomes"])
     result = RunResult.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
-    result = judged(result, plan.baseline)
+    result = judged(result, baseline)
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
-    run = run_document(plan.launch, plan.run_id, configuration.benchmark, systems, records)
+    run = run_document(launch, run_id, configuration.benchmark, systems, records)
     files = {
         SUMS: encode_json(sums_document(result)),
         REPORT: report(result).encode(),
         RUN: encode_json(run),
         SUMMARY: encode_json(summary(result)),
     }
-    if plan.page:
+    if samples_folder is not None:
         cards = [card for _, card in sorted(parts["cards"], key=itemgetter(0))]
-        folder = _staged(plan, "samples").path
-        samples = [posixpath.join(folder, name) for name in sorted(parts["samples_files"])]
+        samples = [posixpath.join(samples_folder, name) for name in sorted(parts["samples_files"])]
         files[PAGE] = evaluation_page(result, run, samples, cards)
     if not parts["samples_files"]:
-        files[f"samples/samples-{plan.run_id}.parquet"] = no_samples(
+        files[f"samples/samples-{run_id}.parquet"] = no_samples(
             configuration.benchmark.sample_metric_names(), configuration.columns()
         )
     return files

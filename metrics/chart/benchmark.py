@@ -157,6 +157,18 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         idle = {task for task in self.options.tasks if sums[f"{task}.left_out"] and not sums[f"{task}.attempted"]}
         return {name: None if idle and name.partition(".")[0] in idle else values[name] for name in values}
 
+    def explain(self, details: Any) -> list[str]:
+        """Returns what became of the class and of the parts of each task."""
+        lines = []
+        if "task1" in details:
+            lines.append(f"class: {details['task1']['truth']}, predicted {details['task1']['predicted'] or 'none'}")
+        if "task2" in details:
+            counts = ", ".join(f"{len(details['task2'][kind])} {kind}" for kind in ("matched", "missed", "extra"))
+            lines.append(f"text blocks: {counts}")
+        if "task3" in details:
+            lines.append(f"text roles: {details['task3']['correct']} right, {len(details['task3']['errors'])} wrong")
+        return lines
+
     def draw(self, truth: ChartTruth, prediction: ChartPrediction | None) -> str:
         """Returns both sides over each other as an SVG document.
 

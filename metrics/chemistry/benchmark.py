@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from rapidfuzz.distance import Levenshtein
@@ -156,6 +156,16 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
             "structure_exact_match": ratio(sums["structure"], samples),
             "token_accuracy": _accuracy(sums["token_errors"], sums["tokens"]),
         }
+
+    def explain(self, details: Any) -> list[str]:
+        """Returns a line for each molecule that differs, for the text, and for what could not be read."""
+        molecules = details["molecules"]
+        lines = [f"{sum(each['equal'] for each in molecules)} of {len(molecules)} molecules are equal"]
+        lines += [f"molecule {each['molecule']}: {each['difference']}" for each in molecules if each["difference"]]
+        lines.append(
+            "the text is equal" if details["text_equal"] else f"the text differs: {details['text_difference']}"
+        )
+        return lines + [str(problem) for problem in details["prediction_problems"]]
 
     def draw(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None) -> str:
         """Returns both lines' molecules side by side as SVG, what differs marked.

@@ -6,9 +6,10 @@ Extraction from Biomedical Literature Figures. PLoS ONE 10(5): e0126200.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import shapely
 
@@ -116,6 +117,15 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the subsets side by side and how their regions were matched."""
         return [subset_table(sums, self.values(sums)), match_table(sums)]
+
+    def explain(self, details: Any) -> list[str]:
+        """Returns how many regions of each side were matched in which way."""
+        lines = []
+        for side, words in (("ground_truth", "regions of the ground truth"), ("prediction", "predicted regions")):
+            found = Counter(entry["match"].replace("_", " ") for entry in details[side])
+            counts = ", ".join(f"{count} {match}" for match, count in sorted(found.items()))
+            lines.append(f"{len(details[side])} {words}: {counts}" if counts else f"no {words}")
+        return lines
 
     def draw(self, truth: FigureTruth, prediction: FigurePrediction | None) -> str:
         """Returns a picture of the regions of both sides and how they were matched.

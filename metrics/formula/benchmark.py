@@ -270,6 +270,19 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         ]
         return [Table("Formulas by CDM", ("CDM", "formulas", "share"), rows)]
 
+    def explain(self, details: Any) -> list[str]:
+        """Returns for each formula how many tokens match, or why there are none."""
+        lines = []
+        for number, formula in enumerate(details if isinstance(details, list) else [], start=1):
+            name = f"formula {number}: " if len(details) > 1 else ""
+            tokens = formula.get("tokens")
+            if tokens:
+                lines.append(
+                    f"{name}{tokens['matched']} tokens match, of {tokens['ground_truth']} true and"
+                    f" {tokens['prediction']} predicted ones"
+                )
+        return lines
+
     def draw(self, truth: FormulaTruth, prediction: FormulaPrediction | None) -> str:
         """Returns both formulas with the boxes of their tokens, matched and unmatched, as SVG."""
         readings: dict[str, Reading] = {}

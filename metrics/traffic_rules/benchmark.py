@@ -93,6 +93,19 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
             values[f"property_accuracy[{name}]"] = ratio(right.get(name, 0.0), total)
         return values
 
+    def explain(self, details: Any) -> list[str]:
+        """Returns how many rules and edges are right, and what is wrong about each rule."""
+        rules, edges = details["rules"], details["edges"]
+        lines = [f"{sum(rule['right'] for rule in rules)} of {len(rules)} rules have all properties right"]
+        lines.append(", ".join(f"{len(edges[kind])} edges {kind}" for kind in ("right", "missed", "wrong")))
+        for rule in rules:
+            if rule["wrong"] is None:
+                lines.append(f"rule {rule['id']} is paired with no predicted rule")
+            elif rule["wrong"]:
+                faults = ", ".join(f"{fault['name']} ({fault['fault']})" for fault in rule["wrong"])
+                lines.append(f"rule {rule['id']}: {faults}")
+        return lines
+
     def draw(self, truth: GroundTruth, prediction: Prediction | None) -> str:
         """Returns the rules, the lanes and the edges between them as an SVG document.
 

@@ -111,13 +111,14 @@
     const many = data.systems.length > 1;
     const numbers = measured.flatMap((point) => [point.value ?? 0, point.low ?? 0, point.high ?? 0]);
     const names = [...new Set(measured.map((point) => point.metric))];
+    const width = Math.max(320, Math.min(860, byId("metrics-plot").clientWidth));
     const figure = Plot.plot({
-      width: 860,
-      marginLeft: Math.min(320, 24 + 8 * Math.max(...names.map((name) => name.length))),
+      width,
+      marginLeft: Math.min(320, width * 0.55, 24 + 8 * Math.max(...names.map((name) => name.length))),
       marginRight: 30,
       height: 46 + names.length * (many ? 14 + data.systems.length * 16 : 30),
       style: { fontSize: "13px" },
-      x: { domain: [Math.min(0, ...numbers), Math.max(1, ...numbers)], label: null, grid: true, nice: true },
+      x: { domain: [Math.min(0, ...numbers), Math.max(1, ...numbers)], label: null, grid: true, nice: true, ticks: width < 600 ? 3 : 10 },
       y: many ? { axis: null, domain: d3.range(data.systems.length) } : { domain: names, label: null, tickSize: 0 },
       fy: many ? { domain: names, label: null } : undefined,
       ariaLabel: "Main metrics with intervals; the table below holds the same numbers",
