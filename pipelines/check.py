@@ -25,7 +25,7 @@ BASE_BYTES = 300 << 20
 """About what Python, Beam and the libraries take in each process."""
 
 READ_SECONDS_PER_RECORD = 3e-5
-"""About what a record costs beside its score: read, paired and written; a little less than this on a laptop of 2024."""
+"""About what a record costs beside its score: read, paired and written. An estimate; machines differ by a few times."""
 
 NAMES_SHOWN = 12
 MAX_NAME_LENGTH = 60

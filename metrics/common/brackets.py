@@ -60,7 +60,8 @@ def brace_ends(text: str) -> dict[int, int]:
 def bracket_ends(text: str) -> dict[int, int]:
     """Returns for each `{` and `[` that is closed the index after what closes it; braces hide square brackets.
 
-    The same as `end_of_enclosed` for each of them, in one pass.
+    The same as `end_of_enclosed` for each of them, in one pass, but where a `}` closes no brace: here a square bracket
+    that is open ends there without being closed, there the next `{` makes up for it.
     """
     ends: dict[int, int] = {}
     opened: list[tuple[str, int]] = []

@@ -17,7 +17,7 @@ def subset_names(sums: Sums) -> list[str]:
 
 
 def subset_table(sums: Sums, values: Mapping[str, float | None]) -> Table:
-    """All regions and each subset with their main figures."""
+    """All regions and each subset with their main metrics."""
     columns = (
         *(f"{task}.{rate}" for task in ("detection", "end_to_end") for rate in ("precision", "recall", "f1")),
         "word_recognition.accuracy",
@@ -26,8 +26,8 @@ def subset_table(sums: Sums, values: Mapping[str, float | None]) -> Table:
         ["all", int(sums["detection.regions"]), *(values.get(name) for name in columns)]
     ]
     for subset in subset_names(sums):
-        figures = (values.get(f"{name}[{subset}]") for name in columns)
-        rows.append([subset, int(sums[f"detection.regions[{subset}]"]), *figures])
+        shown = (values.get(f"{name}[{subset}]") for name in columns)
+        rows.append([subset, int(sums[f"detection.regions[{subset}]"]), *shown])
     return Table("Subsets of the regions", ("subset", "regions", *columns), rows)
 
 

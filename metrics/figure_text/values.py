@@ -1,4 +1,4 @@
-"""From sums to figures: precision, recall and the rest, for all regions and for each subset of them."""
+"""From sums to metrics: precision, recall and the rest, for all regions and for each subset of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Read = Callable[[str], float]
 
 
 def headline_values(read: Read, options: FigureTextOptions) -> dict[str, float | None]:
-    """Returns the figures over all regions from the statistics that `read` gives by name.
+    """Returns the metrics over all regions from the statistics that `read` gives by name.
 
     Detection and agreement are None where a system gave readings only, and what needs text is None where no
     detection has any. Word recognition is None without any reading.
@@ -30,7 +30,7 @@ def headline_values(read: Read, options: FigureTextOptions) -> dict[str, float |
 
 
 def subset_values(read: Read, subset: str, options: FigureTextOptions) -> Iterator[tuple[str, float | None]]:
-    """Yields the figures of one subset, such as `detection.recall[difficulty=small]`."""
+    """Yields the metrics of one subset, such as `detection.recall[difficulty=small]`."""
     suffix = f"[{subset}]"
     readings = bool(read("prediction.readings"))
     if read(f"detection.regions{suffix}"):

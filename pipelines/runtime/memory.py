@@ -20,7 +20,7 @@ def needed_bytes(files: Iterable[SourceFile]) -> int:
     """Returns about how many bytes a local run on these files takes: a base, and a share of the bytes of input.
 
     The runner of a local run holds the shuffled records in memory, compressed, for a while twice: at most a quarter of
-    the bytes of plain text, twice those of compressed files. Measured; docs/performance.md says how.
+    the bytes of plain text, twice those of compressed files: estimates on the safe side of docs/performance.md.
     """
     return BASE_BYTES + int(sum(file.size * (_OF_PLAIN if file.is_plain else _OF_COMPRESSED) for file in files))
 

@@ -87,7 +87,7 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
             assert list(part) == ["coverage", "values", "intervals", "units"]
     assert summary["intervals_method"]["bounded"] == "logit-t"
     few = "in 1 of 4 slices a main metric rests on fewer than 20 samples, which makes its interval rough; "
-    assert summary["systems"]["beta"]["warnings"] == [few + "`units` in summary.json has the numbers"]
+    assert summary["systems"]["beta"]["warnings"] == [few + "units in summary.json has the numbers"]
     tables = summary["systems"]["beta"]["tables"]
     assert tables == [{"title": "Counts", "header": ["what", "count"], "rows": [["samples", 40.0], ["equal", 40.0]]}]
 

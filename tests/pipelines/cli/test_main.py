@@ -140,7 +140,7 @@ def test_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_fits_a_screen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for arguments, lines in [(["--help"], 30), *(([name, "--help"], 36) for name in ("evaluate", "convert", "split"))]:
+    for arguments, lines in [(["--help"], 30), *(([name, "--help"], 45) for name in ("evaluate", "convert", "split"))]:
         with pytest.raises(SystemExit):
             main.main(arguments)
         shown = capsys.readouterr().out.splitlines()
