@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from metrics.common.text import truncated
+
 TRUE, PREDICTED, WRONG, INK, SOFT = "#1f4e8c", "#d9660a", "#b3261e", "#222222", "#6b7280"
 """Colours that people who see no red or green tell apart; dashes and words say the same."""
 
@@ -63,7 +65,7 @@ class Drawing:
         attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "font-size": str(size), "fill": color} | _HALO
         if bold:
             attributes["font-weight"] = "bold"
-        ElementTree.SubElement(self._root, "text", attributes).text = printable(shortened(text, limit))
+        ElementTree.SubElement(self._root, "text", attributes).text = printable(truncated(text, limit))
 
     def legend(self, x: float, y: float, styles: Sequence[Style]) -> float:
         """Writes what the lines mean, side by side, and returns the width that it takes."""
@@ -84,17 +86,12 @@ class Drawing:
     def _add(self, tag: str, attributes: dict[str, str], title: str) -> None:
         element = ElementTree.SubElement(self._root, tag, attributes)
         if title:
-            ElementTree.SubElement(element, "title").text = printable(shortened(title, 200))
+            ElementTree.SubElement(element, "title").text = printable(truncated(title, 200))
 
 
 def _stroke(style: Style) -> dict[str, str]:
     attributes = {"stroke": style.color, "stroke-width": f"{style.width:g}"}
     return attributes | ({"stroke-dasharray": style.dashes} if style.dashes else {})
-
-
-def shortened(text: str, limit: int) -> str:
-    """Returns at most `limit` characters of a text, with an ellipsis where some are left out."""
-    return text if len(text) <= limit else f"{text[: max(0, limit - 1)]}…"
 
 
 def printable(text: str) -> str:

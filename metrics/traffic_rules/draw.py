@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metrics.common.svg import LINE_HEIGHT, PREDICTED, SOFT, TRUE, WRONG, Drawing, Style, shortened
+from metrics.common.svg import LINE_HEIGHT, PREDICTED, SOFT, TRUE, WRONG, Drawing, Style
+from metrics.common.text import truncated
 
 RULE_WIDTH, LANE_X, LANE_WIDTH, MARGIN = 460.0, 700.0, 150.0, 16.0
 MAX_RULES, MAX_LANES, MAX_FAULTS = 40, 60, 6
@@ -71,12 +72,12 @@ def _rule(rule: Mapping[str, Any], alone: bool) -> tuple[Style, list[str]]:
 
 
 def _fault(fault: Mapping[str, Any]) -> str:
-    name = shortened(fault["name"], 24)
+    name = truncated(fault["name"], 24)
     if fault["fault"] == "absent":
-        return f"{name}: {shortened(fault['true'], 30)} is absent"
+        return f"{name}: {truncated(fault['true'], 30)} is absent"
     if fault["fault"] == "extra":
-        return f"{name}: {shortened(fault['predicted'], 30)} is extra"
-    return f"{name}: {shortened(fault['predicted'], 20)} instead of {shortened(fault['true'], 20)}"
+        return f"{name}: {truncated(fault['predicted'], 30)} is extra"
+    return f"{name}: {truncated(fault['predicted'], 20)} instead of {truncated(fault['true'], 20)}"
 
 
 def _draw_edges(

@@ -332,7 +332,7 @@ class TestPicture:
         assert [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")] == [
             "ground truth: one to one: DNA",
             "ground truth: missed or false: <&\ufffd\ufffd",
-            f"prediction: one to one: {'D' * 120}…",
+            f"prediction: one to one: {'D' * 176}…",
         ]
         assert len(picture) < 5000
 
