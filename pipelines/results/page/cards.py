@@ -26,7 +26,7 @@ def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
     """Returns the card of a sample; where it cannot be drawn, the card says why."""
     details = msgspec.json.decode(picked.details)
     drawing, problem = _drawing(benchmark, picked)
-    words = benchmark.explain(details)[:MAX_WORDS] if details is not None else []
+    words = _words(benchmark, details)
     shown = details if picked.details_size <= len(picked.details) else _left_out(picked.details_size)
     return Card(
         one_line(picked.sample_id, MAX_ID_LENGTH),
@@ -41,6 +41,15 @@ def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
         drawing,
         one_line(problem, MAX_WORDS_LENGTH),
     )
+
+
+def _words(benchmark: AnyBenchmark, details: Any) -> list[str]:
+    if details is None:
+        return []
+    try:
+        return benchmark.explain(details)[:MAX_WORDS]
+    except Exception as error:  # noqa: BLE001 - nor may what it does to these words
+        return [f"{type(error).__name__}: {explain(error)}"]
 
 
 def _left_out(length: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
 
+from metrics.common.errors import explain
 from pipelines.results.gates import coverage_failures
 from pipelines.results.page.build import PageSources, build_page
 from pipelines.results.page.document import Card
@@ -18,8 +21,25 @@ from pipelines.results.run import RunResult, summary
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.sample_schema import SLICE_PREFIX, sample_schema
 
+_log = logging.getLogger(__name__)
+_NO_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>beamscore</title></head>
+<body><h1>This page could not be made</h1><p>{reason}</p>
+<p>report.md and summary.json have the result.</p></body></html>
+"""
+
 MAX_DRAWINGS_LENGTH = 6_000_000
 """Of all drawings of a page; those of the last cards are left out beyond it."""
+
+
+def page_or_reason(result: RunResult, run: Mapping[str, Any], samples: Sequence[str], cards: Sequence[Card]) -> bytes:
+    """Returns the page of a result; where it cannot be made, a page that says why: no result is lost for its page."""
+    try:
+        return evaluation_page(result, run, samples, cards)
+    except Exception as error:  # noqa: BLE001 - the result is there, and must be published
+        _log.exception("report.html could not be made")
+        reason = html.escape(f"{type(error).__name__}: {explain(error)}")
+        return _NO_PAGE.format(reason=reason).encode("utf-8", "replace")
 
 
 def evaluation_page(result: RunResult, run: Mapping[str, Any], samples: Sequence[str], cards: Sequence[Card]) -> bytes:
