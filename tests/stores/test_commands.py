@@ -24,10 +24,12 @@ PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
 FEW = ("--set", "bootstrap.replicates=20", "--slice", "kind")
 WHOLE = [
     ".evaluation/00000001-ID-ID.json",
+    ".evaluation/ID-ID/report.html",
     ".evaluation/ID-ID/report.md",
     ".evaluation/ID-ID/run.json",
     ".evaluation/ID-ID/summary.json",
     ".evaluation/ID-ID/sums.json",
+    "report.html",
     "report.md",
     "run.json",
     "samples/samples-ID.parquet",
