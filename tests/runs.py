@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import io
 import json
+import re
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -77,6 +78,11 @@ class Run:
         return {name: (self.output / name).read_bytes() for name in ("summary.json", "sums.json")}
 
 
+def without_progress(stderr: str) -> str:
+    """Returns standard error without the lines of progress of a run that takes more than half a minute."""
+    return re.sub(r"^beamscore: .* after \d+ s\n", "", stderr, flags=re.MULTILINE)
+
+
 def command(*arguments: str | Path) -> tuple[int, str, str]:
     """Runs the command line; returns the exit code, standard output and standard error."""
     stdout, stderr = io.StringIO(), io.StringIO()
@@ -101,7 +107,9 @@ def evaluate(
         [f"{name}={glob}" for name, glob in predictions.items()] if isinstance(predictions, Mapping) else [predictions]
     )
     flags = [flag for each in named for flag in ("--predictions", each)]
-    return Run(*command("evaluate", config, "--ground-truth", truths, *flags, "--output", output, *more), output)
+    given = ("--ground-truth", truths, *flags, "--output", output, *more)
+    code, stdout, stderr = command("evaluate", config, *given)
+    return Run(code, stdout, without_progress(stderr), output)
 
 
 def write_lines(path: Path, records: Iterable[Record | bytes]) -> Path:
