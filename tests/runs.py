@@ -80,7 +80,7 @@ class Run:
 
 def without_progress(stderr: str) -> str:
     """Returns standard error without the lines of progress of a run that takes more than half a minute."""
-    return re.sub(r"^beamscore: .* after \d+ s\n", "", stderr, flags=re.MULTILINE)
+    return re.sub(r"^beamscore: (.* after \d+ s|running for \d+ s; .*)\n", "", stderr, flags=re.MULTILINE)
 
 
 def command(*arguments: str | Path) -> tuple[int, str, str]:
