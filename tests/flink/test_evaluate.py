@@ -37,10 +37,14 @@ def evaluate_corpus(output: Path, corpus: Corpus, *more: str) -> Run:
 
 
 def assert_work_was_shared(vertices: Iterable[Vertex]) -> None:
-    """Each vertex that moves more than a few blocks of records moves them in both of its subtasks."""
+    """Each vertex that moves more than a few blocks of records moves them in both of its subtasks.
+
+    The few samples that report.html shows are grouped by few keys.
+    """
     vertices = list(vertices)
     assert {vertex.parallelism for vertex in vertices} == {2}
-    shares = {vertex.name: vertex.least_share() for vertex in vertices if vertex.records > MANY_BLOCKS}
+    busy = [vertex for vertex in vertices if vertex.records > MANY_BLOCKS and "Pick/Once" not in vertex.name]
+    shares = {vertex.name: vertex.least_share() for vertex in busy}
     assert {name: share for name, share in shares.items() if share < 0.3} == {}
     assert any("{Read," in name for name in shares), "reading is among them"
     assert any("Score" in name for name in shares), "so is scoring"
