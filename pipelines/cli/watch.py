@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import posixpath
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from apache_beam.metrics import MetricsFilter
@@ -17,29 +16,12 @@ from pipelines.cli.messages import say
 from pipelines.config.errors import UsageError, as_usage_error, one_line
 from transforms.counters import NAMESPACE, PROGRESS, Progress
 from transforms.io.storage import STORAGE_ERRORS, write_file
+from transforms.repeat import repeated
 
 LINE_INTERVAL_S = 30.0
 FILE_INTERVAL_S = 15.0
 
 Labels = Mapping[str, str]
-
-
-@contextlib.contextmanager
-def repeated(interval_s: float, action: Callable[[float], None]) -> Iterator[None]:
-    """Calls `action` with the seconds since the start, each `interval_s`, for as long as this block lasts."""
-    stop, started = threading.Event(), time.monotonic()
-
-    def repeat() -> None:
-        while not stop.wait(interval_s):
-            action(time.monotonic() - started)
-
-    thread = threading.Thread(target=repeat, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 def progress_lines(systems: int, counted: bool) -> contextlib.AbstractContextManager[None]:

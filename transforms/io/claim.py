@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import posixpath
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
 from transforms.io.storage import STORAGE_ERRORS, delete_files, list_folder, output_problem, read_bytes, write_file
 from transforms.records import InputProblem
+from transforms.repeat import repeated
 
 STAGING = ".staging"
 CLAIM, HELD, HEARTBEAT = ".claim", ".held", ".heartbeat"
@@ -189,19 +189,6 @@ def beat_from_worker(output: str, run_id: str) -> None:
         beat(output, run_id)
 
 
-@contextlib.contextmanager
-def heartbeat(output: str, run_id: str) -> Iterator[None]:
+def heartbeat(output: str, run_id: str) -> contextlib.AbstractContextManager[None]:
     """Shows that a run is alive for as long as this block lasts."""
-    stop = threading.Event()
-
-    def keep_beating() -> None:
-        while not stop.wait(HEARTBEAT_INTERVAL_S):
-            beat(output, run_id)
-
-    thread = threading.Thread(target=keep_beating, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
+    return repeated(HEARTBEAT_INTERVAL_S, lambda _: beat(output, run_id))
