@@ -36,7 +36,7 @@ def aligned(first: Sequence[Neighbour], second: Sequence[Neighbour], budget: Bud
     budget.spend(count * count)
     best_cost, best = float("inf"), second
     for shift in range(count if count > 1 else 0):
-        shifted = [*second[shift:], *second[:shift]]
+        shifted = [*second[shift:], *second[:shift]] if shift else second
         cost = 0.0
         for (angle, _, kind, _, degree), (facing_angle, _, facing_kind, _, facing_degree) in zip(
             first, shifted, strict=True
