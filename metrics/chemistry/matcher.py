@@ -6,6 +6,7 @@ succeeds, the exact search decides, if the protocol has one.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from itertools import compress
 
 import numpy as np
 
-from metrics.chemistry.alignment import Costs, is_perfect
+from metrics.chemistry.alignment import Costs, LeastCosts, is_perfect
 from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import Protocol
@@ -23,6 +24,10 @@ from metrics.chemistry.walk import Drawings, Walk
 from metrics.common.budget import Budget
 
 MAX_STARTS = 4
+FEW_PAIRS = 1_000
+"""Costs of so many pairs are computed one by one, as far as they are needed."""
+NOISE = 2000.0
+"""Added to costs, this takes the noise of rounding off them, so that equal costs are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +146,30 @@ class Starts:
 
 def _imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
     """Yields the pairs that are not perfect by growing cost, in portions."""
+    if len(drawings.truth.atoms) * len(drawings.prediction.atoms) <= FEW_PAIRS:
+        return _few_imperfect_pairs(drawings)
+    return _many_imperfect_pairs(drawings)
+
+
+def _few_imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
+    costs = LeastCosts(
+        drawings.truth, drawings.prediction, drawings.truth_sees, drawings.prediction_sees, drawings.budget
+    )
+    left: list[tuple[float, int, int]] = []
+    for found, least_left in costs.rounds():
+        left += [(cost + NOISE, image, atom) for cost, atom, image in found if cost != 0]
+        left.sort()
+        end = bisect_left(left, (least_left + NOISE,))
+        yield [(atom, image) for _, image, atom in left[:end]]
+        del left[:end]
+
+
+def _many_imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
     costs = Costs(drawings.truth, drawings.prediction, drawings.truth_sees, drawings.prediction_sees, drawings.budget)
     reached = 0.0
     for least_left in costs.rounds():
-        # Adding 2000 takes the noise of rounding off the costs, so that equal costs are equal.
-        ranks = (costs.cost + 2000.0).T.ravel()
-        limit = least_left + 2000.0
+        ranks = (costs.cost + NOISE).T.ravel()
+        limit = least_left + NOISE
         chosen = np.flatnonzero((ranks >= reached) & (ranks < limit) & (costs.cost.T.ravel() != 0))
         pairs = chosen[np.argsort(ranks[chosen], kind="stable")]
         images, atoms = np.divmod(pairs, len(drawings.truth.atoms))
