@@ -1,7 +1,8 @@
-"""Finished runs, read back and checked: what `gate`, `history` and `merge` start from."""
+"""Finished runs, read back and checked: what every command that reads runs starts from."""
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ from transforms.io.published import Published
 from transforms.io.storage import STORAGE_ERRORS
 
 _Document = TypeVar("_Document", bound=msgspec.Struct)
+_SYSTEM = re.compile(r"(?P<run>.+):(?P<system>[A-Za-z0-9_.-]{1,100})", re.DOTALL)
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
@@ -202,6 +204,13 @@ def scored_otherwise(run: StoredRun, configuration: Configuration) -> str | None
     return None
 
 
+def split_system(text: str) -> tuple[str, str | None]:
+    """Returns the folder and the system of `RUN:SYSTEM`; of anything else, and of a path that exists, the whole."""
+    if not os.path.exists(text) and (found := _SYSTEM.fullmatch(text)) is not None:
+        return found["run"], found["system"]
+    return text, None
+
+
 def _value(value: Any) -> str:
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -226,6 +235,8 @@ class StoredRun:
         missing = [name for name in self.summary.ranking if name not in self.summary.systems]
         if not self.summary.systems or missing:
             raise self._problem(SUMMARY, "it names no system" if not missing else f"the system {missing[0]} is missing")
+        if set(self.summary.ranking) != self.summary.systems.keys():
+            raise self._problem(SUMMARY, "its ranking does not name every system")
 
     @property
     def identity(self) -> Identity:
@@ -257,7 +268,7 @@ class StoredRun:
         """The exact sums of the run, checked against its summary."""
         sums = self._read(SUMS, StoredSums)
         if (sums.format, sums.unit_bits) != (SUMS_FORMAT, FRACTION_BITS):
-            raise self._problem(SUMS, f"its format is {sums.format}, and beamscore {VERSION} reads {SUMS_FORMAT}")
+            raise self._problem(SUMS, f"its format is {sums.format}, not {SUMS_FORMAT}: another version wrote it")
         same = sums.benchmark == self.summary.benchmark and sums.config == self.summary.config
         labels = {name: set(system.slices) for name, system in self.summary.systems.items()}
         if not same or {name: set(system.slices) for name, system in sums.systems.items()} != labels:
@@ -306,4 +317,6 @@ class StoredRun:
             raise self._problem(name, one_line(error)) from error
 
     def _problem(self, name: str, reason: str) -> UsageError:
-        return UsageError(f"{posixpath.join(self.path, name)}: no finished run can be read here: {reason}")
+        return UsageError(
+            f"{posixpath.join(self.path, name)}: no finished run can be read here: {reason}; evaluate again"
+        )
