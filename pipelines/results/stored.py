@@ -182,24 +182,40 @@ def incomparable(ours: Identity, theirs: Identity, same_samples: bool = True) ->
     return None
 
 
-def scored_otherwise(run: StoredRun, configuration: Configuration) -> str | None:
+class Start(msgspec.Struct, frozen=True):
+    """What a run scores with; versions: those of run.json."""
+
+    benchmark: str
+    version: str
+    config: dict[str, Any]
+    versions: Any = None
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> Start:
+        """Returns what a run scores with that starts here and now."""
+        benchmark = configuration.benchmark
+        config = msgspec.json.decode(msgspec.json.encode(configuration.resolved()), type=dict[str, Any])
+        return cls(benchmark.name, VERSION, config, versions(benchmark))
+
+
+def scored_otherwise(made: Start, configuration: Configuration) -> str | None:
     """Returns why the rows of a run may differ from what scoring under a configuration gives, here; None where not.
 
     Unlike for a comparison, the versions must be the same to the last digit, also those of packages and programs.
     """
     benchmark = configuration.benchmark
-    if run.summary.benchmark != benchmark.name:
-        return f"it is a run of {run.summary.benchmark}, not of {benchmark.name}"
-    if run.summary.version != VERSION:
-        return f"it was made by beamscore {run.summary.version or 'of an earlier version'}, not {VERSION}"
+    if made.benchmark != benchmark.name:
+        return f"it is a run of {made.benchmark}, not of {benchmark.name}"
+    if made.version != VERSION:
+        return f"it was made by beamscore {made.version or 'of an earlier version'}, not {VERSION}"
     options = msgspec.json.decode(msgspec.json.encode(benchmark.options), type=dict[str, Any])
     # A missing prediction has a score in the rows of one and none in those of the other.
     for key, value in {**options, "missing": configuration.settings.missing}.items():
-        if run.summary.config.get(key) != value:
-            return f"it was made with {key}: {_value(run.summary.config.get(key))}, not {_value(value)}"
-    made, here = run.provenance.get("versions"), versions(benchmark)
+        if made.config.get(key) != value:
+            return f"it was made with {key}: {_value(made.config.get(key))}, not {_value(value)}"
+    here = versions(benchmark)
     for key in ("packages", "tools"):
-        if not isinstance(made, dict) or made.get(key) != here[key]:
+        if not isinstance(made.versions, dict) or made.versions.get(key) != here[key]:
             return f"its run.json names other versions of {key} than are here"
     return None
 
@@ -257,6 +273,12 @@ class StoredRun:
             return msgspec.json.decode(self._bytes(RUN), type=dict[str, Any])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise self._problem(RUN, one_line(error)) from error
+
+    @property
+    def start(self) -> Start:
+        """What the run scored with."""
+        summary = self.summary
+        return Start(summary.benchmark, summary.version, summary.config, self.provenance.get("versions"))
 
     @cached_property
     def configuration(self) -> Configuration:
