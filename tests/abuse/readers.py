@@ -338,7 +338,7 @@ def _cost(paths: list[str]) -> list[Any]:
         for _, block in held:
             last = unpack(block)
             counts["read"] = counts.get("read", 0) + len(last)
-    if not held or (last[-1][0], EncodedRecord.from_bytes(last[-1][1]).payload) != (b"base", _line_of(BASE).strip()):
+    if not held or (last[-1][0], EncodedRecord(last[-1][1]).payload) != (b"base", _line_of(BASE).strip()):
         raise AssertionError("the neighbour is not as it should be")
     counts["read"] -= 1
     return [_seconds() - started, peak_bytes(), ", ".join(f"{count} {what}" for what, count in counts.items() if count)]
