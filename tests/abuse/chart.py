@@ -97,9 +97,9 @@ def _odd_layouts() -> Iterator[Case]:
         yield _series_case(f"data that are {name}", "Grouped vertical bar", bars, [_named("a", data)] * 200)
     for kind, parts in (("scatter points", [[]]), ("lines", [[]]), ("boxplots", [{}]), ("bars", [{}])):
         for count in (1_000_000, 5_000_000):
-            many = {kind: parts * count}
+            many: Json = {kind: parts * count}
             yield _element_case(f"{count:,} {kind} without anything", "Scatter", many, many)
-    roles = {"task3": {"output": {"text_blocks": [[[[]]]] * 340_000}}}
+    roles: Json = {"task3": {"output": {"text_blocks": [[[[]]]] * 340_000}}}
     yield Case("lists nested in lists in place of roles", _truth("Line"), roles)
     yield Case("empty outputs", _truth("Pie"), {f"task{number}": {"output": {}} for number in range(1, 8)})
 

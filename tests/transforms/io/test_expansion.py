@@ -181,7 +181,7 @@ def test_a_record_has_so_many_arrays_and_objects(tmp_path: Path, monkeypatch: py
         return
     message = "the record has more than 20 arrays and objects"
     assert found == {
-        "a.jsonl": [("a", "too_large", message)],
+        "a.jsonl": [(None, "too_large", message)],
         "a.parquet": [("b", "too_large", f"{message}, or 80 values in all")],
         "b.parquet": [("a", "unreadable", "column points has more than 20 arrays and objects")],
     }
