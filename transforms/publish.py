@@ -39,14 +39,21 @@ def no_samples(metrics: Sequence[str], slice_columns: Sequence[str]) -> bytes:
 class WriteSamples(beam.PTransform):
     """Writes lists of ScoredSample as Parquet to the staged folder; returns the names of the files.
 
-    names: of the systems. metrics: the per-sample metrics. slice_columns: the columns that the run slices by.
+    names: of the systems. metrics: the per-sample metrics. slice_columns: the columns that the run slices by. file_s:
+    see StageBundles.
     """
 
     def __init__(
-        self, folder: StagedFolder, names: Sequence[str], metrics: Sequence[str], slice_columns: Sequence[str]
+        self,
+        folder: StagedFolder,
+        names: Sequence[str],
+        metrics: Sequence[str],
+        slice_columns: Sequence[str],
+        file_s: float | None = None,
     ) -> None:
         super().__init__()
         self._folder = folder
+        self._file_s = file_s
         self._tables = SampleTables(tuple(names), tuple(metrics), tuple(slice_columns))
 
     def expand(self, samples: beam.PCollection) -> beam.PCollection:
@@ -55,7 +62,9 @@ class WriteSamples(beam.PTransform):
             samples
             | "Tables" >> beam.ParDo(RowsToTables(self._tables)).with_output_types(pa.Table)
             | "WriteParquet"
-            >> beam.ParDo(StageBundles(self._folder, ".parquet", self._tables.writer)).with_output_types(str)
+            >> beam.ParDo(StageBundles(self._folder, ".parquet", self._tables.writer, self._file_s)).with_output_types(
+                str
+            )
         )
 
 
