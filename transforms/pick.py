@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -43,7 +43,7 @@ class PickedSample(msgspec.Struct, frozen=True):
     system: int
     status: str
     why: Why
-    metrics: dict[str, float | None]
+    metrics: Mapping[str, float | None]
     details: bytes
     details_size: int
     truth: bytes
