@@ -31,11 +31,37 @@ def pair_rules(true: Sequence[Rule], predicted: Sequence[Rule], budget: Budget) 
         budget.spend(len(left) * len(candidates))
         if len(left) == len(candidates) == 1:
             return sorted([*pairs, (left[0], candidates[0])])
-        make_weights = _few_weights if len(left) * len(candidates) <= MAX_FEW else _weights
-        weights = make_weights([true[i] for i in left], [predicted[j] for j in candidates])
-        rows, columns = linear_sum_assignment(weights, maximize=True)
-        pairs += [(left[row], candidates[column]) for row, column in zip(rows.tolist(), columns.tolist(), strict=True)]
+        rules, others = [true[i] for i in left], [predicted[j] for j in candidates]
+        if len(left) * len(candidates) <= MAX_FEW:
+            weights = _few_weights(rules, others)
+            best = _undisputed(weights) or _assigned(np.array(weights, dtype=np.float64))
+        else:
+            best = _assigned(_weights(rules, others))
+        pairs += [(left[row], candidates[column]) for row, column in best]
     return sorted(pairs)
+
+
+def _assigned(weights: np.ndarray) -> list[tuple[int, int]]:
+    rows, columns = linear_sum_assignment(weights, maximize=True)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+def _undisputed(weights: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """Returns the best pairs (row, column) where each line of the shorter side has a single best one of its own.
+
+    No other assignment has their sum then. Returns nothing where two lines want the same one, or cannot decide.
+    """
+    upright = len(weights) <= len(weights[0])
+    lines = weights if upright else list(zip(*weights, strict=True))
+    wanted: list[int] = []
+    for line in lines:
+        best = max(line)
+        if line.count(best) > 1:
+            return []
+        wanted.append(line.index(best))
+    if len(set(wanted)) < len(wanted):
+        return []
+    return list(enumerate(wanted) if upright else zip(wanted, range(len(wanted)), strict=True))
 
 
 def _equal_pairs(true: Sequence[Rule], predicted: Sequence[Rule]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
@@ -53,20 +79,15 @@ def _equal_pairs(true: Sequence[Rule], predicted: Sequence[Rule]) -> tuple[list[
     return pairs, left, sorted(j for rest in by_properties.values() for j in rest)
 
 
-def _few_weights(true: Sequence[Rule], predicted: Sequence[Rule]) -> np.ndarray:
+def _few_weights(true: Sequence[Rule], predicted: Sequence[Rule]) -> list[list[int]]:
     """Returns what `_weights` does, in less time for a few rules."""
     lines, predicted_lines = ([set(rule.centerlines) for rule in rules] for rules in (true, predicted))
     scale = 1 + sum(map(len, lines))
-    return np.array(
-        [
-            [
-                len(rule.distinct & other.distinct) * scale + len(of_rule & of_other)
-                for other, of_other in zip(predicted, predicted_lines, strict=True)
-            ]
-            for rule, of_rule in zip(true, lines, strict=True)
-        ],
-        dtype=np.float64,
-    )
+    others = [(other.distinct, of_other) for other, of_other in zip(predicted, predicted_lines, strict=True)]
+    return [
+        [len(rule.distinct & distinct) * scale + len(of_rule & of_other) for distinct, of_other in others]
+        for rule, of_rule in zip(true, lines, strict=True)
+    ]
 
 
 def _weights(true: Sequence[Rule], predicted: Sequence[Rule]) -> np.ndarray:
