@@ -6,9 +6,9 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
+from metrics.common.assignment import best_assignment, best_pairs
 from metrics.common.budget import Budget
 from metrics.traffic_rules.rules import Rule
 
@@ -33,35 +33,12 @@ def pair_rules(true: Sequence[Rule], predicted: Sequence[Rule], budget: Budget) 
             return sorted([*pairs, (left[0], candidates[0])])
         rules, others = [true[i] for i in left], [predicted[j] for j in candidates]
         if len(left) * len(candidates) <= MAX_FEW:
-            weights = _few_weights(rules, others)
-            best = _undisputed(weights) or _assigned(np.array(weights, dtype=np.float64))
+            best = best_pairs(_few_weights(rules, others))
         else:
-            best = _assigned(_weights(rules, others))
+            rows, columns = best_assignment(_weights(rules, others))
+            best = list(zip(rows.tolist(), columns.tolist(), strict=True))
         pairs += [(left[row], candidates[column]) for row, column in best]
     return sorted(pairs)
-
-
-def _assigned(weights: np.ndarray) -> list[tuple[int, int]]:
-    rows, columns = linear_sum_assignment(weights, maximize=True)
-    return list(zip(rows.tolist(), columns.tolist(), strict=True))
-
-
-def _undisputed(weights: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Returns the best pairs (row, column) where each line of the shorter side has a single best one of its own.
-
-    No other assignment has their sum then. Returns nothing where two lines want the same one, or cannot decide.
-    """
-    upright = len(weights) <= len(weights[0])
-    lines = weights if upright else list(zip(*weights, strict=True))
-    wanted: list[int] = []
-    for line in lines:
-        best = max(line)
-        if line.count(best) > 1:
-            return []
-        wanted.append(line.index(best))
-    if len(set(wanted)) < len(wanted):
-        return []
-    return list(enumerate(wanted) if upright else zip(wanted, range(len(wanted)), strict=True))
 
 
 def _equal_pairs(true: Sequence[Rule], predicted: Sequence[Rule]) -> tuple[list[tuple[int, int]], list[int], list[int]]:

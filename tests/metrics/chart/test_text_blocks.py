@@ -222,7 +222,7 @@ def test_nearly_equal_boxes_are_matched_best_first_without_listing_their_pairs(
 ) -> None:
     truth = [block(place, "a", place / 10, 0, 100, 10) for place in range(40)]
     whole = scores(blocks(*truth), blocks(*truth[::-1]))
-    monkeypatch.setattr("metrics.chart.text_blocks.MAX_LISTED_PAIRS", 7)
+    monkeypatch.setattr("metrics.chart.text_matching.MAX_LISTED_PAIRS", 7)
     monkeypatch.setattr("metrics.chart.box_overlaps.MAX_CELLS", 100)
     assert scores(blocks(*truth), blocks(*truth[::-1])) == whole == (1, 1)
 
