@@ -18,7 +18,7 @@ from pipelines.config.errors import UsageError, one_line
 from pipelines.config.gates import BASELINE, gate_target
 from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline, load_baseline
-from pipelines.results.gates import Decision, Judge, coverage_failures, decide, unscored_failures
+from pipelines.results.gates import Decision, Judge, decide, record_failures
 from pipelines.results.judged import judged_run
 from pipelines.results.moved import MovedSample, moved_most
 from pipelines.results.stored import StoredRun, scoring_keys
@@ -103,8 +103,7 @@ def _check_intervals(found: StoredRun, configuration: Configuration) -> None:
 def _coverage_failures(found: StoredRun, configuration: Configuration) -> list[str]:
     systems = {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
     try:
-        failures = coverage_failures(systems, configuration.settings.max_rejected_fraction)
-        return [*unscored_failures(systems), *failures]
+        return record_failures(systems, configuration.settings.max_rejected_fraction)
     except (KeyError, TypeError) as error:
         raise UsageError(f"{found.path}: the coverage in summary.json is not that of a run") from error
 
