@@ -44,8 +44,7 @@ class RejectedRecord(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class Pair(Generic[TruthT, PredictionT]):
+class Pair(msgspec.Struct, Generic[TruthT, PredictionT], frozen=True):
     """One sample: its ground truth and what a system predicted for it, if anything."""
 
     sample_id: str

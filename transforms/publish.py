@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import apache_beam as beam
 import pyarrow as pa
 import pyarrow.parquet as pq
+from apache_beam.coders import registry
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
@@ -19,6 +20,9 @@ from transforms.io.staging import StageBundles, StagedFolder
 from transforms.records import Quarantined
 from transforms.sample_schema import SLICE_PREFIX, sample_schema
 from transforms.scored_sample import ScoredSample, sample_table
+from transforms.sized_coder import SizedCoder
+
+registry.register_coder(pa.Table, SizedCoder)
 
 ROWS_PER_TABLE = 4096
 BYTES_PER_TABLE = 16 << 20
@@ -56,7 +60,7 @@ class WriteSamples(beam.PTransform):
         """Gathers rows into tables, and tables into files."""
         return (
             samples
-            | "Tables" >> beam.ParDo(RowsToTables(self._tables))
+            | "Tables" >> beam.ParDo(RowsToTables(self._tables)).with_output_types(pa.Table)
             | "WriteParquet"
             >> beam.ParDo(StageBundles(self._folder, ".parquet", self._tables.writer, self._file_s)).with_output_types(
                 str

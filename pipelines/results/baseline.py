@@ -79,7 +79,7 @@ def find_baseline(given: str) -> tuple[str, str | None]:
 
 def _blessed(path: str) -> str:
     try:
-        lines = read_bytes(path)[:MAX_BLESSED_BYTES].decode().splitlines()
+        lines = read_bytes(path, MAX_BLESSED_BYTES).decode().splitlines()
     except (*STORAGE_ERRORS, ValueError) as error:
         raise UsageError(f"--baseline {path}: cannot be read: {one_line(error)}") from error
     named = [text for line in lines if (text := re.split(r"(?:^|\s)#", line)[0].strip())]
