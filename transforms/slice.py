@@ -88,7 +88,8 @@ class PartialSums:
 
     def of(self, system: int, each: Slice = ALL_SAMPLES) -> SliceTotals:
         """Returns the totals of a slice, to be added to."""
-        totals = self._totals.get((system, each))  # type: ignore[call-overload]  # equal to a SliceKey, and made faster
+        key: Any = system, each  # equal to a SliceKey, and made faster
+        totals: SliceTotals | None = self._totals.get(key)
         if totals is None:
             self._see(each)
             totals = self._totals[SliceKey(system, each)] = SliceTotals(BootstrapSums(self._bootstrap))

@@ -336,7 +336,7 @@ def _cost(paths: list[str]) -> list[Any]:
         for _, block in held:
             last = unpack(block)
             counts["read"] = counts.get("read", 0) + len(last)
-    if not held or (last[-1][0], EncodedRecord.from_bytes(last[-1][1]).payload) != (b"base", _line_of(BASE).strip()):
+    if not held or (last[-1][0], EncodedRecord(last[-1][1]).payload) != (b"base", _line_of(BASE).strip()):
         raise AssertionError("the neighbour is not as it should be")
     counts["read"] -= 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
