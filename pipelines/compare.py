@@ -35,7 +35,7 @@ LAYOUT = Layout("comparison", (REPORT, COMPARISON), ("changes",))
 class ComparisonPlan:
     """A comparison that has been checked: all that the pipeline is built from.
 
-    size: the bytes of the rows of both sides.
+    size: the bytes of the rows of both sides, in their files. expansion: how many in memory for each of these.
     """
 
     baseline: Side
@@ -43,6 +43,7 @@ class ComparisonPlan:
     setting: ComparisonSetting
     compare: ComparePlan
     size: int
+    expansion: float = 0.0
 
     def tables(self, path: Callable[[str], str] = str) -> tuple[SampleTable, SampleTable]:
         """Returns the rows of both sides; `path` turns the path of a file into the one that workers use."""
@@ -98,8 +99,7 @@ def plan_comparison(
     if missing:
         _check_stored(baseline, candidate)
     else:
-        for table in plan.tables():
-            check_columns(table)
+        plan = replace(plan, expansion=max(map(check_columns, plan.tables())))
     return plan
 
 
@@ -154,7 +154,7 @@ def build_comparison(
         return
     compared = (
         pipeline
-        | "Read" >> ReadSampleRows(plan.tables(path), bucket_count(plan.size))
+        | "Read" >> ReadSampleRows(plan.tables(path), bucket_count(plan.size * plan.expansion))
         | "Buckets" >> beam.GroupByKey()
         | "Pair" >> beam.ParDo(CompareBuckets(plan.compare)).with_outputs("slices", "counts", "metrics", "changed")
     )

@@ -17,7 +17,7 @@ from pipelines.results.page.build import PageSources, build_page
 from pipelines.results.page.document import Card
 from pipelines.results.page.render import render
 from pipelines.results.page.rows import MAX_ROWS, sample_table
-from pipelines.results.run import RunResult, summary
+from pipelines.results.run import RunResult
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.sample_schema import SLICE_PREFIX, sample_schema
 
@@ -32,23 +32,35 @@ MAX_DRAWINGS_LENGTH = 6_000_000
 """Of all drawings of a page; those of the last cards are left out beyond it."""
 
 
-def page_or_reason(result: RunResult, run: Mapping[str, Any], samples: Sequence[str], cards: Sequence[Card]) -> bytes:
+def page_or_reason(
+    result: RunResult,
+    document: Mapping[str, Any],
+    run: Mapping[str, Any],
+    samples: Sequence[str],
+    cards: Sequence[Card],
+) -> bytes:
     """Returns the page of a result; where it cannot be made, a page that says why: no result is lost for its page."""
     try:
-        return evaluation_page(result, run, samples, cards)
+        return evaluation_page(result, document, run, samples, cards)
     except Exception as error:  # noqa: BLE001 - the result is there, and must be published
         _log.exception("report.html could not be made")
         reason = html.escape(f"{type(error).__name__}: {explain(error)}")
         return _NO_PAGE.format(reason=reason).encode("utf-8", "replace")
 
 
-def evaluation_page(result: RunResult, run: Mapping[str, Any], samples: Sequence[str], cards: Sequence[Card]) -> bytes:
+def evaluation_page(
+    result: RunResult,
+    document: Mapping[str, Any],
+    run: Mapping[str, Any],
+    samples: Sequence[str],
+    cards: Sequence[Card],
+) -> bytes:
     """Returns the page of a result.
 
-    run: the document of run.json. samples: the paths of the Parquet files of the samples. A run of more than
-    MAX_ROWS rows shows those of the cards alone.
+    document, run: those of summary.json and run.json. samples: the paths of the Parquet files of the samples. A run of
+    more than MAX_ROWS rows shows those of the cards alone.
     """
-    configuration, document = result.configuration, summary(result)
+    configuration = result.configuration
     kind, systems = type(configuration.benchmark), list(result.systems)
     rows, total = _rows(samples, result, cards)
     table = sample_table(rows, systems, kind.sample_metrics, total)
