@@ -155,8 +155,8 @@ def test_hostile_text_in_a_comparison(chromium: Browser, runs: tuple[Path, Path]
     record = RecordText(HOSTILE[0])
     changed = []
     for number, text in enumerate(HOSTILE):
-        side = ChangedSide("scored", {"score": 0.5}, record, (text[:400],), f"<svg>{text[:400]}</svg>", text[:400])
-        changed.append(Changed(f"{number}{text[:200]}", text[:100], -0.5, record, (text[:400],), (side, side)))
+        shown = ChangedSide("scored", {"score": 0.5}, record, (text[:400],), f"<svg>{text[:400]}</svg>", text[:400])
+        changed.append(Changed(f"{number}{text[:200]}", text[:100], -0.5, record, (text[:400],), (shown, shown)))
     benchmark = StoredRun(str(runs[0])).configuration.benchmark
     sources = ComparedRuns((run, run), ({}, {}), (60, 60), HOSTILE)
     path = folder / "hostile-comparison.html"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import random
 from collections.abc import Mapping
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +51,7 @@ def nights(folder: Path) -> Path:
             changes["fingerprint"] = {"samples": 60, "hash": "ab" * 16}
         if number == NIGHTS - 1:
             changes["gates"] = [GATE]
-        night(run, output / day, f"{day}T02:00:07.123Z", lambda value, shift=shift: value + shift, **changes)
+        night(run, output / day, f"{day}T02:00:07.123Z", partial(operator.add, shift), **changes)
     command("history", str(output))
     return output
 

@@ -66,4 +66,5 @@ def _slices(document: Mapping[str, Any]) -> str:
         word: sum(any(each["verdict"] == word for each in found["metrics"].values()) for found in slices)
         for word in ("worse", "better")
     }
-    return f"Of {len(slices):,} slices, {counts['worse']:,} are worse in some metric and {counts['better']:,} better."
+    total = f"{len(slices):,} slice{'s' * (len(slices) != 1)}"
+    return f"Of {total}, {counts['worse']:,} are worse in some metric and {counts['better']:,} better."

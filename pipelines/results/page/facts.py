@@ -29,7 +29,10 @@ def facts_of(run: Mapping[str, Any] | None) -> tuple[Fact, ...]:
         Fact("platform", versions["platform"]),
         Fact("versions", ", ".join(f"{name} {version}" for name, version in named.items())),
         _input_fact("ground truth", run["inputs"]["ground_truth"]),
-        *(_input_fact(f"predictions {name}", side) for name, side in run["inputs"]["predictions"].items()),
+        *(
+            _input_fact("predictions" if name == "predictions" else f"predictions of {name}", side)
+            for name, side in run["inputs"]["predictions"].items()
+        ),
     ]
     return tuple(Fact(one_line(fact.name, MAX_NAME_LENGTH), one_line(fact.value, MAX_FACT_LENGTH)) for fact in facts)
 
@@ -39,5 +42,6 @@ def _input_fact(name: str, side: Mapping[str, Any]) -> Fact:
     if "files" in side:
         paths = ", ".join(file["path"] for file in side["files"][:5])
         more = f" and {side['count'] - 5:,} more" if side["count"] > 5 else ""
-        text += f" in {side['count']:,} files of {side['bytes']:,} bytes: {paths}{more}; digest {side['digest']}"
+        files = f"{side['count']:,} file{'s' * (side['count'] != 1)} of {side['bytes']:,} bytes"
+        text += f" in {files}: {paths}{more}; digest {side['digest']}"
     return Fact(name, text)

@@ -57,7 +57,7 @@ function comparedColumn(data, index) {
   const metric = data.metrics[index];
   const reach = reachOf(data.slices.map((found) => found.values[index].difference));
   return {
-    ...heading(metric.name, metric.meaning), field: `d${index}`, minWidth: 140, sorter: "number", sorterParams: { alignEmptyValues: "bottom" },
+    ...heading(metric.name, metric.meaning), field: `d${index}`, minWidth: widthFor(metric.name, 140), sorter: "number", sorterParams: { alignEmptyValues: "bottom" },
     formatter: (/** @type {any} */ cell) => {
       const found = /** @type {CellOfSlice} */ (cell.getData().cells[index]);
       const made = differenceCell(found.difference, reach);
@@ -84,7 +84,7 @@ function fillChanged(data) {
     countOfRows(),
   );
   const number = (/** @type {string} */ name, /** @type {string} */ title, /** @type {(value: any) => string} */ write) => ({
-    ...heading(title, `${main}, ${title}`), field: name, hozAlign: "right", width: 105, sorter: "number", sorterParams: { alignEmptyValues: "bottom" },
+    ...heading(title, `${main}, ${title}`), field: name, hozAlign: "right", width: widthFor(title, 105), sorter: "number", sorterParams: { alignEmptyValues: "bottom" },
     formatter: textCell((row) => write(row[name])),
   });
   const table = makeTable(byId("samples-table"), "Samples that changed", {

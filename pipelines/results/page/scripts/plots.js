@@ -35,7 +35,7 @@ function dotPlot(place, points, options) {
     marginRight: 30,
     height: 46 + names.length * (many ? 14 + systems.length * 16 : 30),
     style: { fontSize: "13px" },
-    x: { domain, label: null, grid: true, nice: !difference, ticks: width < 600 ? 3 : 8, tickFormat: difference ? "+~f" : undefined },
+    x: { domain, label: null, grid: true, nice: !difference, ticks: width < 600 ? 3 : 8, tickFormat: difference ? (/** @type {number} */ value) => (value ? d3.format("+~f")(value).replace("-", "−") : "0") : undefined },
     y: many ? { type: "point", axis: null, domain: d3.range(systems.length), padding: 0.9 } : { domain: names, label: null, tickSize: 0 },
     fy: many ? { domain: names, label: null } : undefined,
     ariaLabel: options.label,

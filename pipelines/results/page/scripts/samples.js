@@ -106,7 +106,7 @@ function sampleColumns(data, samples, used) {
     const metric = data.sample_metrics[index];
     const write = shownLike(samples.metrics[metric.name]);
     return {
-      ...heading(metric.name, metric.meaning), field: `m${index}`, hozAlign: "right", width: 112, sorter: "number", sorterParams: { alignEmptyValues: "bottom" },
+      ...heading(metric.name, metric.meaning), field: `m${index}`, hozAlign: "right", width: widthFor(metric.name, 112), sorter: "number", sorterParams: { alignEmptyValues: "bottom" },
       formatter: textCell((row) => write(row[`m${index}`])),
     };
   };

@@ -45,7 +45,7 @@ function fillSlices(data) {
 /** @param {Metric} metric @param {number} index */
 function valueColumn(metric, index) {
   return {
-    ...heading(metric.name, metric.meaning), field: `v${index}`, minWidth: 118, sorter: "number", sorterParams: { alignEmptyValues: "bottom" },
+    ...heading(metric.name, metric.meaning), field: `v${index}`, minWidth: widthFor(metric.name, 118), sorter: "number", sorterParams: { alignEmptyValues: "bottom" },
     formatter: (/** @type {any} */ cell) => {
       const row = cell.getData();
       return valueCell(row.found[index], metric, metric.values[row.system], row.system);
@@ -60,7 +60,7 @@ function differenceColumns(data, index) {
   const reach = reachOf(column);
   const { name } = data.metrics[index];
   return [{
-    ...heading(`${name} against the baseline`, `the difference of ${name} from the baseline, with its paired interval`), field: `d${index}`, minWidth: 130, sorter: "number",
+    ...heading(`${name} against the baseline`, `the difference of ${name} from the baseline, with its paired interval`), field: `d${index}`, minWidth: widthFor(name, 140), sorter: "number",
     sorterParams: { alignEmptyValues: "bottom" },
     formatter: (/** @type {any} */ cell) => (cell.getData().differences[index] ? differenceCell(cell.getData().differences[index], reach) : document.createTextNode("–")),
   }];

@@ -17,6 +17,13 @@ const heading = (title, meaning) => ({
   headerSortTristate: false,
 });
 
+/**
+ * How wide a column must be so that its heading breaks only where a name may be broken.
+ * @param {string} title
+ * @param {number} least
+ */
+const widthFor = (title, least) => Math.max(least, 42 + 8.3 * Math.max(...title.split(/(?<=[._])|[ _]/).map((part) => part.length)));
+
 /** A cell whose text is made of the row. @param {(row: Row) => string} text */
 const textCell = (text) => (/** @type {any} */ cell) => document.createTextNode(text(cell.getData()));
 
