@@ -77,7 +77,7 @@ def night(
     labels: Sequence[str] = (),
     **changes: Any,
 ) -> None:
-    """Writes a copy of a finished run as that of another night, with every value moved.
+    """Writes a copy of a finished run as that of another night, each value moved, its interval a tenth as wide.
 
     labels: of the slices, in place of their own. changes: of summary.json.
     """
@@ -100,7 +100,7 @@ def night(
                     moved = min(1.0, max(0.0, move(value)))
                     part["values"][name] = moved
                     if (interval := part["intervals"].get(name)) is not None:
-                        part["intervals"][name] = [each + moved - value for each in interval]
+                        part["intervals"][name] = [moved + (each - value) / 10 for each in interval]
     (root / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
 
 

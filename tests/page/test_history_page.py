@@ -61,6 +61,8 @@ def test_the_page_of_a_history(chromium: Browser, nights: Path) -> None:
     assert [mark["text"] for mark in history["breaks"]] == ["the ground truth changed"]
     assert [mark["text"] for mark in history["gaps"]] == ["2 missing nights"]
     assert [gate["text"] for gate in history["gates"]] == ["gate: at least 0.55"]
+    changes = {(mark["night"], history["metrics"][mark["metric"]]["name"]) for mark in history["changes"]}
+    assert (CHANGE - len(MISSING), "overall.f1") in changes
     assert history["nights"][BREAK - len(MISSING)]["run"] == "2026-01-16"
     open_page(chromium, nights / "history.html")
     chromium.picture(PICTURES / "history.png")
@@ -71,7 +73,8 @@ def test_the_page_of_a_history(chromium: Browser, nights: Path) -> None:
     told = str(chromium.run("return document.querySelector('main').textContent"))
     assert "2 missing nights" in told
     assert "the ground truth changed" in told
-    assert "change point" in told
+    for mark in history["changes"]:
+        assert mark["text"] in told
     chromium.prefer(color_scheme="dark")
     chromium.picture(PICTURES / "history-dark.png")
     assert serious_faults(chromium) == []

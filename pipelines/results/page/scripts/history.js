@@ -75,21 +75,24 @@ function metricOverTime(history, metric, place, systems) {
     marks: [
       ...marksOfTime(history),
       Plot.ruleY(gates, { y: "value", stroke: "currentColor", strokeDasharray: "1 4", strokeWidth: 1.5 }),
-      Plot.text(gates, { y: "value", text: "text", frameAnchor: "right", textAnchor: "end", dy: -7, fill: "currentColor", stroke: "var(--paper)", strokeWidth: 4, fontSize: 11 }),
       Plot.ruleX(points.filter((point) => point.low !== null), { x: "time", y1: "low", y2: "high", stroke: ink, strokeWidth: 1.5, strokeOpacity: 0.6 }),
       Plot.lineY(points, { x: "time", y: "value", z: (/** @type {NightPoint} */ point) => `${point.system} ${point.part}`, stroke: ink, strokeWidth: 1.5 }),
       Plot.dot(changed, { x: "time", y: "value", r: 9, stroke: "currentColor", strokeWidth: 2, fill: "none" }),
-      Plot.dot(points, { x: "time", y: "value", r: points.length > 300 ? 2.5 : 4, fill: ink, symbol: (/** @type {NightPoint} */ point) => symbolOf(point.system), title: (/** @type {NightPoint} */ point) => saidOf(history, systems, point) }),
+      Plot.dot(points, { x: "time", y: "value", r: points.length > 300 ? 2.5 : 4, fill: ink, symbol: (/** @type {NightPoint} */ point) => symbolOf(point.system), title: (/** @type {NightPoint} */ point) => saidOf(history, systems, point), ariaLabel: DOTS }),
+      Plot.text(gates, { y: "value", text: "text", frameAnchor: "right", textAnchor: "end", dy: -8, fill: "currentColor", stroke: "var(--paper)", strokeWidth: 5, fontSize: 11 }),
     ],
   });
-  makeImage(figure);
   openOnClick(figure, history, points);
+  makeImage(figure);
   made.append(figure);
 }
 
+/** What the dots of a plot are called until they are found. */
+const DOTS = "runs";
+
 /** A click on a dot opens the page of its night. @param {Element} figure @param {BenchmarkHistory} history @param {NightPoint[]} points */
 function openOnClick(figure, history, points) {
-  const dots = figure.querySelectorAll("g:last-of-type > *");
+  const dots = figure.querySelectorAll(`[aria-label="${DOTS}"] > *`);
   points.forEach((point, index) => {
     const { link } = history.nights[point.night];
     const dot = dots[index];
@@ -120,9 +123,9 @@ function plotSlices(history, number, systems) {
     const found = of.filter(([label]) => label.toLowerCase().includes(wanted));
     found.sort(orderOf(form.elements.order.value, history.metrics[metric]));
     form.querySelector("output").textContent = `${grouped(found.length)} of ${grouped(of.length)} slices`;
-    place.replaceChildren(...found.slice(0, MAX_MULTIPLES).map(([label, series]) => {
+    place.replaceChildren(...found.slice(0, MAX_MULTIPLES).map(([label, series], index) => {
       const made = element("div", { class: "multiple" }, element("h3", {}, element("bdi", {}, label)), element("p", {}, `${grouped(Math.max(...series.map((each) => each.samples)))} samples`));
-      whenSeen(made, () => made.append(smallPlot(history, metric, series, systems)), true);
+      whenSeen(made, () => made.append(smallPlot(history, metric, series, systems)), index >= 12);
       return made;
     }));
     if (found.length > MAX_MULTIPLES) place.append(element("p", { class: "caption" }, `${grouped(found.length - MAX_MULTIPLES)} more slices pass the filter.`));
@@ -164,11 +167,11 @@ function smallPlot(history, metric, series, systems) {
     marks: [
       ...marksOfTime(history),
       Plot.lineY(points, { x: "time", y: "value", z: (/** @type {NightPoint} */ point) => `${point.system} ${point.part}`, stroke: ink, strokeWidth: 1.5 }),
-      Plot.dot(points, { x: "time", y: "value", r: points.length > 60 ? 1.5 : 3, fill: ink, symbol: (/** @type {NightPoint} */ point) => symbolOf(point.system), title: (/** @type {NightPoint} */ point) => saidOf(history, systems, point) }),
+      Plot.dot(points, { x: "time", y: "value", r: points.length > 60 ? 1.5 : 3, fill: ink, symbol: (/** @type {NightPoint} */ point) => symbolOf(point.system), title: (/** @type {NightPoint} */ point) => saidOf(history, systems, point), ariaLabel: DOTS }),
     ],
   });
-  makeImage(plot);
   openOnClick(plot, history, points);
+  makeImage(plot);
   return plot;
 }
 
