@@ -146,17 +146,17 @@ def _picked(offer: _Offer, sample: PairedSample) -> PickedSample:
         scored.system,
         scored.status,
         offer.why,
-        scored.metrics,
+        dict(scored.metrics),
         scored.details if len(scored.details) <= MAX_DETAILS_BYTES else NO_DETAILS,
         len(scored.details),
-        _beginning(truth),
+        beginning_of(truth),
         truth.size,
-        None if prediction is None else _beginning(prediction),
+        None if prediction is None else beginning_of(prediction),
         0 if prediction is None else prediction.size,
     )
 
 
-def _beginning(record: EncodedRecord) -> bytes:
+def beginning_of(record: EncodedRecord) -> bytes:
     """Returns a record as JSON, or the beginning of one that is too long; a Parquet row of that size is left out."""
     if record.encoding != MSGPACK:
         return record.payload[:MAX_RECORD_BYTES]
