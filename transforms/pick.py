@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -43,7 +43,7 @@ class PickedSample(msgspec.Struct, frozen=True):
     system: int
     status: str
     why: Why
-    metrics: dict[str, float | None]
+    metrics: Mapping[str, float | None]
     details: bytes
     details_size: int
     truth: bytes
@@ -133,17 +133,17 @@ def _picked(offer: _Offer, sample: PairedSample) -> PickedSample:
         scored.system,
         scored.status,
         offer.why,
-        scored.metrics,
+        dict(scored.metrics),
         scored.details if len(scored.details) <= MAX_DETAILS_BYTES else NO_DETAILS,
         len(scored.details),
-        _beginning(truth),
+        beginning_of(truth),
         truth.size,
-        None if prediction is None else _beginning(prediction),
+        None if prediction is None else beginning_of(prediction),
         0 if prediction is None else prediction.size,
     )
 
 
-def _beginning(record: EncodedRecord) -> bytes:
+def beginning_of(record: EncodedRecord) -> bytes:
     """Returns a record as JSON, or the beginning of one that is too long; a Parquet row of that size is left out."""
     if record.encoding != MSGPACK:
         return record.payload[:MAX_RECORD_BYTES]

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import nan
-from typing import Any
+
+import msgspec
 
 from metrics.benchmark import RejectedRecord
 from metrics.chart.batch import Batch
@@ -31,7 +32,7 @@ from metrics.chart.options import ChartOptions, TaskName
 from metrics.chart.records import BoxSummary, DataSeries, Scalar, is_empty
 from metrics.chart.sample import ChartSample, require_class
 from metrics.chart.series_scores import Series, SeriesChart, SeriesKind, paired_scores
-from metrics.common.assignment import best_assignment
+from metrics.common.assignment import best_pairs
 from metrics.common.geometry import Array
 from metrics.common.segments import numpy_sum
 
@@ -144,17 +145,13 @@ def _series(series: DataSeries, kind: SeriesKind, chart_class: str) -> Series:
 def _floats(values: Sequence[Scalar]) -> list[float]:
     """Returns the numbers that values are or hold as text; NaN where there is none within +-1e100."""
     try:
-        held = [float(value) for value in values]  # type: ignore[arg-type]
+        held = list(map(float, values))  # type: ignore[arg-type]
+        if sum(map(abs, held)) <= MAX_VALUE:
+            return held
     except (TypeError, ValueError, OverflowError):
-        held = []
-    if len(held) == len(values) and (not held or _all_within_limits(held)):
-        return held
+        pass
     numbers = [number(value) for value in values]
     return [nan if each is None else each for each in numbers]
-
-
-def _all_within_limits(held: Sequence[float]) -> bool:
-    return _are_numbers(held) and min(held) >= -MAX_VALUE and max(held) <= MAX_VALUE
 
 
 def _are_numbers(values: Sequence[float]) -> bool:
@@ -178,33 +175,39 @@ def _score_charts(task: TaskName, charts: Sequence[SeriesChart], options: ChartO
             _note_score(task, chart, *scores)
 
 
+class SeriesPair(msgspec.Struct, frozen=True, gc=False):
+    """Two series that are paired, as the details have them."""
+
+    truth: str
+    predicted: str
+    similarity: float
+    score: float
+
+
 def _note_score(task: TaskName, chart: SeriesChart, similarities: Array, scores: Array) -> None:
     """Notes the score of one chart by its pairs of series `[N, M]`."""
     truths, predictions = chart.truths, chart.predictions
-    rows, columns = [0], [0]
-    if scores.shape != (1, 1):
-        found = best_assignment(scores)
-        rows, columns = found[0].tolist(), found[1].tolist()
     score_table, similarity_table = scores.tolist(), similarities.tolist()
-    total = numpy_sum([score_table[row][column] for row, column in zip(rows, columns, strict=True)])
+    matched = best_pairs(score_table)
+    total = numpy_sum([score_table[row][column] for row, column in matched])
     larger = max(len(truths), len(predictions))
     score = min(1.0, total / larger) if larger else 1.0
     if not chart.attempted:
         score = 0.0
-    pairs: list[dict[str, Any]] = [
-        {
-            "truth": shortened(truths[row].name),
-            "predicted": shortened(predictions[column].name),
-            "similarity": similarity_table[row][column],
-            "score": score_table[row][column],
-        }
-        for row, column in zip(rows, columns, strict=True)
+    pairs = [
+        SeriesPair(
+            shortened(truths[row].name),
+            shortened(predictions[column].name),
+            similarity_table[row][column],
+            score_table[row][column],
+        )
+        for row, column in matched
     ]
     details = {
         "kind": chart.kind.value,
         "pairs": listed(pairs),
-        "missed": listed(_others(truths, rows)),
-        "extra": listed(_others(predictions, columns)),
+        "missed": listed(_others(truths, [row for row, _ in matched])),
+        "extra": listed(_others(predictions, [column for _, column in matched])),
     }
     chart.sample.add_mean(task, score, details, chart.attempted)
 

@@ -41,7 +41,7 @@ class SeriesKind(Enum):
     FUNCTION = "function"
 
 
-class Series(msgspec.Struct, frozen=True):
+class Series(msgspec.Struct, frozen=True, gc=False):
     """A data series made ready to compare.
 
     labels: the x of labelled values, else empty. xs: the x of points, sorted for a function, else empty.
@@ -58,7 +58,7 @@ class Series(msgspec.Struct, frozen=True):
     well_formed: bool = True
 
 
-class SeriesChart(msgspec.Struct, frozen=True):
+class SeriesChart(msgspec.Struct, frozen=True, gc=False):
     """One chart with the series of both sides, and whether there is a prediction."""
 
     sample: ChartSample
