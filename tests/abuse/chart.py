@@ -67,7 +67,7 @@ def _elements() -> Iterator[Case]:
 
 def _series() -> Iterator[Case]:
     for kind, labels in (("Scatter", "{x}"), ("Line", "{x}"), ("Grouped vertical bar", "label {x}")):
-        for count, length in ((1, 1000), (1, 1300), (1, 2000), (10, 200), (150, 13), (200, 10)):
+        for count, length in ((1, 1000), (1, 1300), (1, 2000), (10, 200), (95, 20), (150, 13), (200, 10)):
             truth, prediction = (
                 [
                     _named(
