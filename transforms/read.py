@@ -253,7 +253,7 @@ class ReadPart(beam.DoFn):
         return self._keyed(encoded, sample_id)
 
     def _row(self, file: SourceFile, row: Row) -> tuple[str, EncodedRecord] | Quarantined:
-        origin = Origin(file.side, file.number, row.number, row.number + 1, file.path)
+        origin = Origin(file.side, file.number, row.number, row.line or row.number + 1, file.path)
         encoded = EncodedRecord.of(origin, MSGPACK, row.payload)
         if row.error is not None:
             sample_id = row.sample_id if isinstance(row.sample_id, str) else None

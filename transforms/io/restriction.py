@@ -3,9 +3,9 @@
 Flink takes all parts that one of its slots reads as one bundle, and holds what a bundle gives in memory until it has
 ended; when that is more than about 1 GB, it waits for ever. So a bundle that has given enough defers the rest of
 its parts to another bundle, which reads on from the place that the first one reached: a byte of plain text, a member of
-a compressed file, a row group. Within a member or a row group nothing can be sought. There the worker keeps the open
-reader for the bundle that reads on; only where that bundle comes to another worker is the beginning of the member or
-row group read again.
+a compressed file, a row group, a record batch. Within one of the latter nothing can be sought. There the worker keeps
+the open reader for the bundle that reads on; only where that bundle comes to another worker is the beginning of the
+member, row group or batch read again.
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ def first_place(part: Part) -> Place:
     """Returns the place before all records of a part."""
     if part.file.format == "parquet":
         return Place(part.first_row, part.first_row + 1, 0)
+    if part.file.format == "arrow":
+        return Place(part.first_row, part.first_row + 1, 0, part.start, part.first_row)
     return Place(part.start, 0 if part.start else 1, 0, part.start, part.start)
 
 
