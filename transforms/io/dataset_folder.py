@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -58,12 +59,13 @@ def files_of_folder(path: str, what: str, format_of: Callable[[str], str | None]
     return [posixpath.join(folder, name) for name in data]
 
 
-def check_no_metadata(paths: Iterable[str], glob: str, what: str) -> None:
-    """Raises InputProblem where a glob matches, among other files, one that describes a data set."""
-    names = [posixpath.basename(path) for path in paths]
-    found = next((name for name in names if name in _METADATA), None)
-    if found and len(names) > 1:
-        raise InputProblem(f"{what} {glob}: {found} holds no records; give the folder itself, or a pattern without it")
+def check_no_metadata(paths: Sequence[str], what: str) -> None:
+    """Raises InputProblem where, beside other files of its folder, one is an input that describes the data set."""
+    folders = Counter(map(posixpath.dirname, paths))
+    for path in paths:
+        folder, name = posixpath.split(path)
+        if name in _METADATA and folders[folder] > 1:
+            raise InputProblem(f"{what} {path}: this file holds no records; give its folder, or a pattern without it")
 
 
 def _names_in(folder: str) -> list[str]:

@@ -93,6 +93,7 @@ def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
     for glob in globs:
         for path, size, modified in sorted(_matched_or_in_folder(glob, what)):
             found.setdefault(path, (size, modified))
+    check_no_metadata(list(found), what)
     return [
         SourceFile(side, number, path, size, _format(path, what), modified)
         for number, (path, (size, modified)) in enumerate(found.items())
@@ -105,9 +106,7 @@ def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
         found = files_of_folder(glob, what, name_format)
         if found is not None:
             return [entry for path in found for entry in _matched(path, what)]
-    matched = _matched(glob, what)
-    check_no_metadata((path for path, _, _ in matched), glob, what)
-    return matched
+    return _matched(glob, what)
 
 
 def match_glob(glob: str, what: str) -> list[tuple[str, int]]:

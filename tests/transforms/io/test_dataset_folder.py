@@ -106,7 +106,10 @@ def test_what_does_not_belong_together_is_told(tmp_path: Path) -> None:
 
 def test_a_pattern_that_matches_the_description_too_is_told(tmp_path: Path) -> None:
     save_dataset(tmp_path / "set", ROWS)
-    assert " holds no records; give the folder itself" in problem(tmp_path / "set" / "*")
+    said = "dataset_info.json: this file holds no records; give its folder, or a pattern without it"
+    assert said in problem(tmp_path / "set" / "*")
+    with pytest.raises(InputProblem, match="this file holds no records"):
+        match_files(0, [str(path) for path in sorted((tmp_path / "set").iterdir())], "--x")
     assert names(tmp_path / "set" / "*.arrow") == ["data-00000-of-00001.arrow"]
     (tmp_path / "alone").mkdir()
     (tmp_path / "alone" / "state.json").write_text(json.dumps(ROWS[0]))
