@@ -44,8 +44,7 @@ class RejectedRecord(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class Pair(Generic[TruthT, PredictionT]):
+class Pair(msgspec.Struct, Generic[TruthT, PredictionT], frozen=True):
     """One sample: its ground truth and what a system predicted for it, if anything."""
 
     sample_id: str
@@ -67,6 +66,8 @@ class MetricSpec:
     ` + ` between them; a `*` in it stands for any text, and the placeholder of a family for the member. From it follows
     how many samples, or clusters, the metric rests on (`metrics.statistics.denominators`).
     per_sample: what each sample that counts adds to the denominator, where that is always the same.
+    classes: of a mean over classes, in which each counts alike, however few samples it has: the family whose members
+    tell how many each of them has, such as `task1.recall[CLASS]`.
     """
 
     name: str
@@ -77,6 +78,7 @@ class MetricSpec:
     rank: int | None = None
     denominator: str = ""
     per_sample: int | None = None
+    classes: str = ""
 
     def goodness(self, value: float) -> float:
         """Returns a number that is higher the better the value is: `value`, or `-value` where lower is better."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from math import isfinite
 from numbers import Real
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.common.errors import explain
@@ -21,8 +21,7 @@ Result = SampleScore | RejectedRecord
 ScoreBatch = Callable[[Sequence[Pair[Any, Any]]], "list[Result]"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What became of one pair.
 
     score: None where the sample was rejected, or its prediction is missing and missing predictions are left out. Its
@@ -109,13 +108,18 @@ def _checked(result: Result) -> Result:
         return result
     try:
         check_statistics(result.statistics)
-        metrics = {name: _measured(name, value) for name, value in result.metrics.items()}
-        details = msgspec.Raw(msgspec.json.encode(result.details))
+        metrics = {
+            # Almost all are finite floats; the others are looked at.
+            name: value + 0.0 if type(value) is float and isfinite(value) else _measured(name, value)
+            for name, value in result.metrics.items()
+        }
+        details = msgspec.Raw(_DETAILS.encode(result.details))
         return SampleScore(result.statistics, metrics, details, result.coverage)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
         return RejectedRecord("sample", explain(error))
 
 
+_DETAILS = msgspec.json.Encoder()
 _PLAIN_NUMBERS = frozenset([float, int, bool])
 
 
@@ -130,6 +134,6 @@ def _measured(name: str, value: Any) -> float | None:
     if type(value) in _PLAIN_NUMBERS or isinstance(value, Real):
         with contextlib.suppress(OverflowError):
             number = float(value)
-            if math.isfinite(number):
+            if isfinite(number):
                 return number + 0.0
     raise ValueError(f"per-sample metric {name}: must be a finite number or null, not {value!r:.80}")

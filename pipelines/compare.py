@@ -12,13 +12,13 @@ import numpy as np
 
 from metrics.statistics.bootstrap import Bootstrap
 from metrics.statistics.comparison import ComparedMetric, ComparedSlice, FloatArray, compare_slice
+from metrics.statistics.paired import paired_differences
 from metrics.statistics.sums import Sums
 from metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
 from pipelines.compare_inputs import Side
 from pipelines.config.errors import UsageError
 from pipelines.results.comparison import COMPARISON, REPORT, ComparisonSetting, document
 from pipelines.results.comparison_report import report
-from pipelines.results.comparison_sums import ALL_SAMPLES, stored_differences
 from transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, PairSums, merged_sums
 from transforms.io.published import Layout
 from transforms.io.staging import StagedFolder
@@ -52,7 +52,7 @@ class ComparisonPlan:
             (CANDIDATE, self.candidate, ()),
         ]
         first, second = (
-            SampleTable(number, tuple(map(path, side.result.folder("samples"))), side.system, columns, metrics)
+            SampleTable(number, tuple(map(path, side.files)), side.system, columns, metrics)
             for number, side, columns in sides
         )
         return first, second
@@ -75,11 +75,9 @@ def plan_comparison(
     Raises UsageError or InputProblem where a side lacks what is needed.
     """
     settings, benchmark = baseline.configuration.settings, baseline.benchmark
-    sums = baseline.stored().slices[ALL_SAMPLES][0].merge(candidate.stored().slices[ALL_SAMPLES][0])
+    sums = Sums(baseline.sums.sums).merge(Sums(candidate.sums.sums))
     missing = tuple(
-        f"{side.run}: the rows of the run are not there (samples/)"
-        for side in (baseline, candidate)
-        if not side.result.folder("samples")
+        f"{side.run}: the rows of the run are not there (samples/)" for side in (baseline, candidate) if not side.files
     )
     setting = ComparisonSetting(
         benchmark,
@@ -131,17 +129,16 @@ def _compare_plan(baseline: Side, candidate: Side, setting: ComparisonSetting, s
 
 def _only_in(side: Side, other: Side) -> tuple[str, ...]:
     """Returns the labels of the slices that one side alone has."""
-    mine, theirs = (each.stored().slices for each in (side, other))
-    return tuple(sorted(mine.keys() - theirs.keys()))
+    return tuple(sorted(side.sums.slices.keys() - other.sums.slices.keys()))
 
 
 def _check_stored(baseline: Side, candidate: Side) -> None:
     """Raises UsageError where the stored sums of two sides do not pair, so that without rows nothing can be said."""
     runs = f"{baseline.run} and {candidate.run}"
-    if baseline.sums["bootstrap"] != candidate.sums["bootstrap"]:
+    if baseline.found.sums.bootstrap != candidate.found.sums.bootstrap:
         raise UsageError(f"{runs}: their replicates differ, and without the rows (samples/) there are no others")
     before, after = (side.coverage["ground_truth"] for side in (baseline, candidate))
-    if baseline.summary.get("fingerprint") != candidate.summary.get("fingerprint") or before != after:
+    if baseline.found.summary.fingerprint != candidate.found.summary.fingerprint or before != after:
         raise UsageError(
             f"{runs}: they may not have scored the same samples, and without the rows (samples/) they cannot be paired"
         )
@@ -165,7 +162,7 @@ def build_comparison(
         compared.slices
         | "Slices" >> beam.GroupByKey()
         | "Merge" >> beam.Map(merged_sums, plan.compare)
-        | "Compare" >> beam.Map(_compared, plan.setting)
+        | "Compare" >> beam.Map(compared_slice, plan.setting)
     )
     written = compared.changed | "Changes" >> WriteChanges(
         StagedFolder(output, run_id, "changes"), plan.compare.changes.columns(), plan.compare.changes.most
@@ -174,7 +171,7 @@ def build_comparison(
         "slices": slices | "WithoutSwaps" >> beam.Map(lambda found: replace(found, largest=None)),
         "largest": slices
         | "Largest" >> beam.Map(lambda found: found.largest)
-        | "LargestOfAll" >> beam.CombineGlobally(_largest).without_defaults(),
+        | "LargestOfAll" >> beam.CombineGlobally(largest_of_all).without_defaults(),
         "counts": compared.counts | "Counts" >> beam.CombinePerKey(sum),
         "metrics": compared.metrics,
         "first": written.first,
@@ -183,7 +180,8 @@ def build_comparison(
     _ = parts | "Publish" >> publish
 
 
-def _compared(item: tuple[str, PairSums], setting: ComparisonSetting) -> ComparedSlice:
+def compared_slice(item: tuple[str, PairSums], setting: ComparisonSetting) -> ComparedSlice:
+    """Returns the comparison of a slice, by its label, from what its samples add up to."""
     label, sums = item
     differing = {}
     for number, name in enumerate(setting.metrics):
@@ -201,7 +199,7 @@ def _compared(item: tuple[str, PairSums], setting: ComparisonSetting) -> Compare
     )
 
 
-def _largest(found: Iterable[FloatArray]) -> FloatArray | None:
+def largest_of_all(found: Iterable[FloatArray]) -> FloatArray | None:
     """Returns the largest of some arrays, place by place; of none, None."""
     largest = None
     for each in found:
@@ -213,18 +211,19 @@ def _largest(found: Iterable[FloatArray]) -> FloatArray | None:
 def _from_sums(pipeline: beam.Pipeline, plan: ComparisonPlan) -> dict[str, beam.PCollection]:
     """Returns the parts of a comparison of the stored sums alone."""
     nothing = pipeline | "Nothing" >> beam.Create([])
-    found = stored_differences(
-        plan.setting.benchmark, plan.baseline.stored(), plan.candidate.stored(), plan.setting.confidence
-    )
-    slices = [
-        ComparedSlice(label, None, {name: ComparedMetric(each, None) for name, each in metrics.items()}, None)
-        for label, metrics in found
-    ]
+    labels = sorted(plan.baseline.sums.slices.keys() & plan.candidate.sums.slices.keys())
+    slices = [_compared_sums(plan, label) for label in ("", *labels)]
     return {
         "slices": pipeline | "Slices" >> beam.Create(slices),
         "counts": pipeline | "Counts" >> beam.Create([("compared", _scored(plan.baseline))]),
         **dict.fromkeys(("largest", "metrics", "first", "changes_files"), nothing),
     }
+
+
+def _compared_sums(plan: ComparisonPlan, label: str) -> ComparedSlice:
+    before, after = (side.found.measured(side.system, label) for side in (plan.baseline, plan.candidate))
+    found = paired_differences(plan.setting.benchmark, before, after, plan.setting.confidence)
+    return ComparedSlice(label, None, {name: ComparedMetric(each, None) for name, each in found.items()}, None)
 
 
 def _scored(side: Side) -> int:

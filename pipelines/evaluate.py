@@ -55,6 +55,9 @@ from transforms.scored_sample import ScoredSample
 from transforms.slice import CheckSliceCount, SliceSamples
 from transforms.slice_labels import Slicing
 
+ROWS_FILE_S = 30.0
+"""How long a worker of a run that may be resumed writes to one file of rows: what is lost of it at most."""
+
 Worst = tuple[float, str, str]
 """The main per-sample metric of a sample, its sample_id and its status."""
 
@@ -64,7 +67,8 @@ class EvaluationPlan:
     """A configuration with its inputs found and checked: all that the pipeline is built from.
 
     launch: how the run was started, for run.json. baseline: the run that gates compare with. reuse: the
-    rows of an earlier run, of which unchanged samples take their scores. page: whether there is a report.html.
+    rows of an earlier run, of which unchanged samples take their scores. page: whether there is a report.html. resume:
+    whether another run shall be able to go on where this one is interrupted.
     """
 
     configuration: Configuration
@@ -75,6 +79,7 @@ class EvaluationPlan:
     baseline: Baseline | None = None
     reuse: ReusedRows | None = None
     page: bool = False
+    resume: bool = False
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -118,6 +123,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         | "SliceCount" >> CheckSliceCount(slicing.columns, limits.slices)
         | "Values" >> ComputeValues(benchmark, settings.bootstrap.confidence, settings.cluster is not None)
     )
+    file_s = ROWS_FILE_S if plan.resume else None
     quarantined = (read.quarantine, paired.quarantine, scored.quarantine) | "AllQuarantined" >> beam.Flatten()
     parts = {
         "slices": totals,
@@ -128,7 +134,9 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         "causes": quarantined | "Causes" >> CountCauses(),
         "samples_files": scored.samples
         | "WriteSamples"
-        >> WriteSamples(_staged(plan, "samples"), plan.systems, benchmark.sample_metric_names(), slicing.columns),
+        >> WriteSamples(
+            _staged(plan, "samples"), plan.systems, benchmark.sample_metric_names(), slicing.columns, file_s
+        ),
         "quarantine_files": quarantined | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }
     if picks is not None:

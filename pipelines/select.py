@@ -1,9 +1,8 @@
-"""Hard cases: the samples of a finished run below a threshold, with their scores and both records."""
+"""Hard cases: the samples of a finished run below a threshold, or in a list, with their scores and both records."""
 
 from __future__ import annotations
 
 import json
-import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +10,9 @@ from typing import Any
 import apache_beam as beam
 import msgspec
 
-from pipelines.config.errors import UsageError, one_line
 from pipelines.config.inputs import Inputs
-from pipelines.results.run import SUMMARY
-from transforms.io.published import Published
 from transforms.io.record_files import WriteRecords, encoded
-from transforms.io.storage import STORAGE_ERRORS
+from transforms.io.sample_list import sample_ids
 from transforms.pair import PairBySample, PairedSample
 from transforms.records import EncodedRecord, InputProblem
 from transforms.sample_schema import SLICE_PREFIX
@@ -26,31 +22,14 @@ from transforms.sample_schema import SLICE_PREFIX
 class Selection:
     """Which samples to take: those of `system` whose metric `column` is below `threshold`.
 
-    files: the rows of the run.
+    files: the rows of the run. threshold: None: whatever they score. listed: a file whose samples alone are taken.
     """
 
     files: tuple[str, ...]
     system: str
     column: str
-    threshold: float
-
-
-def read_summary(run: str, result: Published) -> dict[str, Any]:
-    """Returns the summary of the result of the run in the folder `run`.
-
-    Raises UsageError where it cannot be read.
-    """
-    path = posixpath.join(run, SUMMARY)
-    try:
-        document = json.loads(result.read(SUMMARY))
-    except (*STORAGE_ERRORS, ValueError) as error:
-        raise UsageError(f"{path}: no finished run is here ({one_line(error)}); give its --output folder") from error
-    known = isinstance(document, dict) and all(
-        isinstance(document.get(key), kind) for key, kind in {"config": dict, "systems": dict, "ranking": list}.items()
-    )
-    if not known:
-        raise UsageError(f"{path}: this is no summary of a run")
-    return dict(document)
+    threshold: float | None
+    listed: str | None = None
 
 
 def build_selection(pipeline: beam.Pipeline, inputs: Inputs, selection: Selection, write: WriteRecords) -> None:
@@ -64,8 +43,12 @@ def build_selection(pipeline: beam.Pipeline, inputs: Inputs, selection: Selectio
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
     samples = paired.batches | "Key" >> beam.FlatMap(_keyed).with_output_types(tuple[str, PairedSample])
+    sides = {"rows": rows, "samples": samples}
+    if selection.listed is not None:
+        listed = pipeline | "List" >> beam.Create([selection.listed])
+        sides["listed"] = listed | "Listed" >> beam.FlatMap(_listed).with_output_types(tuple[str, None])
     _ = (
-        {"rows": rows, "samples": samples}
+        sides
         | "Join" >> beam.CoGroupByKey()
         | "Selected" >> beam.FlatMap(_joined)
         | "Encode" >> beam.Map(encoded)
@@ -73,11 +56,18 @@ def build_selection(pipeline: beam.Pipeline, inputs: Inputs, selection: Selectio
     )
 
 
+def _listed(path: str) -> Iterator[tuple[str, None]]:
+    for sample_id in sample_ids(path):
+        yield sample_id, None
+
+
 def _below(table: Any, selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
-    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    columns = {name: table.column(name).to_pylist() for name in table.column_names if not _is_left_out(name)}
+    limit = selection.threshold
     for index, value in enumerate(columns[selection.column]):
-        if value is not None and value < selection.threshold and columns["system"][index] == selection.system:
-            row = {name: columns[name][index] for name in columns if not _is_left_out(name)}
+        chosen = limit is None or (value is not None and value < limit)
+        if chosen and columns["system"][index] == selection.system:
+            row = {name: columns[name][index] for name in columns}
             row["details"] = json.loads(row["details"])
             yield row["sample_id"], row
 
@@ -97,7 +87,7 @@ def _keyed(samples: list[PairedSample]) -> list[tuple[str, PairedSample]]:
 def _joined(group: tuple[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
     sample_id, sides = group
     rows = list(sides["rows"])
-    if not rows:
+    if not rows or not any(True for _ in sides.get("listed", [None])):
         return
     sample = next(iter(sides["samples"]), None)
     if sample is None:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.replicates import PackedReplicates
+from metrics.version import VERSION
 from pipelines.config.settings import check
 from transforms.slice_labels import slice_labels
 
@@ -65,12 +66,17 @@ def write_run(
                 added.add(bootstrap.unit_hash(each["unit"]), json.loads(each["statistics"]))
     folder.mkdir(parents=True)
     common = {"benchmark": "toy", "config": resolved, "fingerprint": {"samples": len(rows), "hash": fingerprint}}
+    sums_document = {"format": 1, "unit_bits": 52, **common}
     counts = {name: _coverage(name, rows) for name in systems}
-    summary = {name: {"coverage": counts[name], "values": {}, "intervals": {}, "slices": {}} for name in systems}
-    document = {
-        name: {"coverage": counts[name], **_stored(sums.pop("")), "slices": {key: _stored(sums[key]) for key in sums}}
-        for name, sums in systems.items()
-    }
+    benchmark = configuration.benchmark
+    summary = {}
+    document = {}
+    for name, sums in systems.items():
+        measured = {label: benchmark.values(each.sums()) for label, each in sums.items()}
+        slices = {label: {"coverage": {}, "values": measured[label]} for label in sums if label}
+        summary[name] = {"coverage": counts[name], "values": measured[""], "slices": slices}
+        stored = {label: _stored(each) for label, each in sums.items()}
+        document[name] = {"coverage": counts[name], **stored.pop(""), "slices": stored}
     draws = {"replicates": bootstrap.replicates, "seed": bootstrap.seed}
     (folder / "samples").mkdir()
     table = pa.Table.from_pylist(list(rows), schema=schema(columns))
@@ -78,9 +84,9 @@ def write_run(
         step = -(-len(rows) // files)
         path = folder / "samples" / f"samples-{number}.parquet"
         pq.write_table(table.slice(number * step, step), path, row_group_size=1000)
-    write(folder / "sums.json", {"format": 1, **common, "bootstrap": draws, "systems": document})
+    write(folder / "sums.json", {**sums_document, "bootstrap": draws, "systems": document})
     write(folder / "report.md", {})
-    write(folder / "summary.json", {**common, "ranking": list(systems), "systems": summary})
+    write(folder / "summary.json", {**common, "version": VERSION, "ranking": list(systems), "systems": summary})
     return folder
 
 

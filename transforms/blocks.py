@@ -7,6 +7,7 @@ of their sample_id, a block at a time; a bucket has all records of its samples.
 from __future__ import annotations
 
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -52,25 +53,23 @@ class HeldRecords:
 
     def __init__(self, buckets: int) -> None:
         self._buckets = buckets
-        self._records: dict[int, list[KeyedRecord]] = {}
-        self._sizes: dict[int, int] = {}
+        self._records: defaultdict[int, list[KeyedRecord]] = defaultdict(list)
+        self._sizes: defaultdict[int, int] = defaultdict(int)
         self._size = 0
 
-    def add(self, sample_id: str, encoded: bytes) -> Iterable[tuple[int, bytes]]:
-        """Adds a record; returns the pairs (bucket, block) that became large enough."""
-        key = sample_id.encode()
-        bucket = bucket_of(key, self._buckets)
-        size = len(key) + len(encoded)
-        records = self._records.get(bucket)
-        if records is None:
-            self._records[bucket], self._sizes[bucket] = [(key, encoded)], size
-        else:
-            records.append((key, encoded))
+    def add(self, records: Iterable[KeyedRecord]) -> Iterator[tuple[int, bytes]]:
+        """Adds records; yields the pairs (bucket, block) that became large enough."""
+        for record in records:
+            key, encoded = record
+            bucket = bucket_of(key, self._buckets)
+            size = len(key) + len(encoded)
+            self._records[bucket].append(record)
             self._sizes[bucket] += size
-        self._size += size
-        if self._size >= BYTES_HELD:
-            return self.flush()
-        return (self._block(bucket),) if self._sizes[bucket] >= BYTES_PER_BLOCK else ()
+            self._size += size
+            if self._size >= BYTES_HELD:
+                yield from self.flush()
+            elif self._sizes[bucket] >= BYTES_PER_BLOCK:
+                yield self._block(bucket)
 
     def flush(self) -> Iterator[tuple[int, bytes]]:
         """Yields a block of each bucket that holds anything."""

@@ -9,7 +9,7 @@ import apache_beam as beam
 
 from metrics.benchmark import Benchmark
 from metrics.statistics.intervals import intervals
-from metrics.statistics.measured import measure
+from metrics.statistics.measured import Measured, measure
 from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import Sums
 from metrics.table import Table
@@ -35,6 +35,10 @@ class SliceResult:
     replicates: PackedReplicates
     units: dict[str, float]
     fingerprint: int = 0
+
+    def measured(self, benchmark: Benchmark[Any, Any, Any], replicates: int, clustered: bool) -> Measured:
+        """Returns the metrics with all `replicates` of them, computed again from the sums."""
+        return measure(benchmark, [self.sums, *self.replicates.unpack(replicates)], clustered)
 
 
 class ComputeValues(beam.PTransform):

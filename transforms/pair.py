@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import apache_beam as beam
 import msgspec
+from apache_beam.coders import registry
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
@@ -15,6 +16,7 @@ from transforms.counters import Outcomes
 from transforms.io.external_sort import sorted_on_disk
 from transforms.read import side_name
 from transforms.records import GROUND_TRUTH, Cause, EncodedRecord, Quarantined, quarantined
+from transforms.sized_coder import SizedCoder
 
 SAMPLES_PER_BATCH = 256
 BYTES_PER_BATCH = 8 << 20
@@ -33,9 +35,12 @@ class PairedSample(msgspec.Struct, frozen=True):
     predictions: tuple[EncodedRecord | None, ...]
 
     @property
-    def size(self) -> int:
+    def nbytes(self) -> int:
         """The bytes of its records before they were compressed."""
         return self.truth.size + sum(each.size for each in self.predictions if each is not None)
+
+
+registry.register_coder(PairedSample, SizedCoder)
 
 
 class PairBySample(beam.PTransform):
@@ -59,7 +64,10 @@ class PairBySample(beam.PTransform):
         return (
             blocks
             | "ByBucket" >> beam.GroupByKey()
-            | "Pick" >> beam.ParDo(self._pair).with_outputs("quarantine", "outcomes", main="batches")
+            | "Pick"
+            >> beam.ParDo(self._pair)
+            .with_output_types(list[PairedSample])
+            .with_outputs("quarantine", "outcomes", main="batches")
         )
 
 
@@ -72,6 +80,7 @@ class DeduplicateAndPair(beam.DoFn):
 
     def __init__(self, names: list[str], batch: int = SAMPLES_PER_BATCH) -> None:
         self._names = names
+        self._systems = range(len(names))
         self._batch = batch
 
     def start_bundle(self) -> None:
@@ -102,8 +111,8 @@ class DeduplicateAndPair(beam.DoFn):
                 if current is not None:
                     yield from self._sample(current.decode(), first)
                 current, first = key, {}
-            record = EncodedRecord.from_bytes(encoded)
-            kept = first.setdefault(record.origin.side, record)
+            record = EncodedRecord(encoded)
+            kept = first.setdefault(record.side, record)
             if kept is not record:
                 message = f"the sample_id stands at {kept.origin.place} already; that record counts, this one does not"
                 yield self._quarantined(record, key.decode(), "duplicate", message)
@@ -118,8 +127,8 @@ class DeduplicateAndPair(beam.DoFn):
             for record in records.values():
                 yield self._quarantined(record, sample_id, "unmatched", message)
             return
-        sample = PairedSample(sample_id, truth, tuple([records.get(system) for system in range(len(self._names))]))
-        size = sample.size
+        sample = PairedSample(sample_id, truth, tuple(map(records.get, self._systems)))
+        size = sample.nbytes
         if self._samples and self._size + size > BYTES_PER_BATCH:
             yield self._taken()
         self._samples.append(sample)
@@ -132,7 +141,7 @@ class DeduplicateAndPair(beam.DoFn):
         return samples
 
     def _quarantined(self, record: EncodedRecord, sample_id: str, cause: Cause, message: str) -> TaggedOutput:
-        side = record.origin.side
+        side = record.side
         self._outcomes.add(side, cause)
         entry: Quarantined = quarantined(record, side_name(side, self._names), sample_id, "pair", cause, message)
         return TaggedOutput("quarantine", entry)

@@ -133,7 +133,7 @@ def _picked(offer: _Offer, sample: PairedSample) -> PickedSample:
         scored.system,
         scored.status,
         offer.why,
-        scored.metrics,
+        dict(scored.metrics),
         scored.details if len(scored.details) <= MAX_DETAILS_BYTES else NO_DETAILS,
         len(scored.details),
         _beginning(truth),

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import apache_beam as beam
 import pyarrow as pa
 import pyarrow.parquet as pq
+from apache_beam.coders import registry
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
@@ -19,6 +20,9 @@ from transforms.io.staging import StageBundles, StagedFolder
 from transforms.records import Quarantined
 from transforms.sample_schema import SLICE_PREFIX, sample_schema
 from transforms.scored_sample import ScoredSample, sample_table
+from transforms.sized_coder import SizedCoder
+
+registry.register_coder(pa.Table, SizedCoder)
 
 ROWS_PER_TABLE = 4096
 BYTES_PER_TABLE = 16 << 20
@@ -35,23 +39,32 @@ def no_samples(metrics: Sequence[str], slice_columns: Sequence[str]) -> bytes:
 class WriteSamples(beam.PTransform):
     """Writes lists of ScoredSample as Parquet to the staged folder; returns the names of the files.
 
-    names: of the systems. metrics: the per-sample metrics. slice_columns: the columns that the run slices by.
+    names: of the systems. metrics: the per-sample metrics. slice_columns: the columns that the run slices by. file_s:
+    see StageBundles.
     """
 
     def __init__(
-        self, folder: StagedFolder, names: Sequence[str], metrics: Sequence[str], slice_columns: Sequence[str]
+        self,
+        folder: StagedFolder,
+        names: Sequence[str],
+        metrics: Sequence[str],
+        slice_columns: Sequence[str],
+        file_s: float | None = None,
     ) -> None:
         super().__init__()
         self._folder = folder
+        self._file_s = file_s
         self._tables = SampleTables(tuple(names), tuple(metrics), tuple(slice_columns))
 
     def expand(self, samples: beam.PCollection) -> beam.PCollection:
         """Gathers rows into tables, and tables into files."""
         return (
             samples
-            | "Tables" >> beam.ParDo(RowsToTables(self._tables))
+            | "Tables" >> beam.ParDo(RowsToTables(self._tables)).with_output_types(pa.Table)
             | "WriteParquet"
-            >> beam.ParDo(StageBundles(self._folder, ".parquet", self._tables.writer)).with_output_types(str)
+            >> beam.ParDo(StageBundles(self._folder, ".parquet", self._tables.writer, self._file_s)).with_output_types(
+                str
+            )
         )
 
 

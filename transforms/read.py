@@ -16,7 +16,7 @@ from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from metrics.common.errors import explain
-from transforms.blocks import HeldRecords, bucket_count
+from transforms.blocks import HeldRecords, KeyedRecord, bucket_count
 from transforms.counters import Outcomes
 from transforms.io import json_depth as depth
 from transforms.io import restriction
@@ -33,8 +33,8 @@ from transforms.records import (
     Cause,
     ColumnsReader,
     EncodedRecord,
-    Origin,
     Quarantined,
+    RecordEncoder,
     quarantined,
 )
 
@@ -73,6 +73,9 @@ def presence(column: str) -> str:
 
 class _KeyOnly(msgspec.Struct):
     sample_id: str
+
+
+_KEY_ONLY = msgspec.json.Decoder(_KeyOnly)
 
 
 class ReadRecords(beam.PTransform):
@@ -187,26 +190,25 @@ class ReadPart(beam.DoFn):
         return self._bundle_bytes is not None and self._given_bytes >= self._bundle_bytes
 
     def _hold(
-        self, side: int, records: Iterable[tuple[str, EncodedRecord] | Quarantined]
+        self, side: int, records: Sequence[KeyedRecord | Quarantined]
     ) -> Iterator[tuple[int, bytes] | TaggedOutput]:
+        kept = [record for record in records if not isinstance(record, Quarantined)]
+        self._outcomes.add(side, "read", len(records))
+        self._outcomes.add(side, "rejected", len(records) - len(kept))
+        if len(kept) < len(records):
+            for record in records:
+                if isinstance(record, Quarantined):
+                    yield TaggedOutput("quarantine", record)
         absent = self._absent[side]
-        read = rejected = 0
-        for record in records:
-            read += 1
-            if isinstance(record, Quarantined):
-                rejected += 1
-                yield TaggedOutput("quarantine", record)
-                continue
-            if absent:
-                self._look_for(side, absent, record[1])
-            encoded = record[1].to_bytes()
-            self._given_bytes += len(encoded)
-            yield from self._held.add(record[0], encoded)
-        self._outcomes.add(side, "read", read)
-        self._outcomes.add(side, "rejected", rejected)
+        for _, encoded in kept if absent else ():
+            self._look_for(side, absent, EncodedRecord(encoded))
+        self._given_bytes += sum([len(encoded) for _, encoded in kept])
+        yield from self._held.add(kept)
 
     def _look_for(self, side: int, absent: set[str], record: EncodedRecord) -> None:
         """Removes from `absent` the columns in which a record has a value."""
+        if not absent:
+            return
         names = tuple(sorted(absent))
         if names not in self._column_readers:
             self._column_readers[names] = ColumnsReader(names)
@@ -221,14 +223,15 @@ class ReadPart(beam.DoFn):
         columns = self._columns[part.file.side]
         limits = RowLimits(self._limits.record_bytes, self._limits.depth)
         reader = reader_of(part, columns.wanted, columns.structured, limits, unread, columns.fields)
-        records: list[tuple[str, EncodedRecord] | Quarantined] = []
+        encoder = RecordEncoder(part.file.side, part.file.number, part.file.path)
+        records: list[KeyedRecord | Quarantined] = []
         size = 0
         for found in reader:
             if isinstance(found, Line):
-                records.append(self._line(part.file, found))
+                records.append(self._line(part.file, encoder, found))
                 size += len(found.text)
             elif found is not None:
-                records.append(self._row(part.file, found))
+                records.append(self._row(encoder, found))
                 size += len(found.payload)
             if found is None or len(records) >= restriction.RECORDS_PER_BLOCK or size >= restriction.BYTES_PER_BLOCK:
                 yield restriction.Block(records, reader.place)
@@ -236,25 +239,27 @@ class ReadPart(beam.DoFn):
         if records:
             yield restriction.Block(records, reader.place)
 
-    def _line(self, file: SourceFile, line: Line) -> tuple[str, EncodedRecord] | Quarantined:
-        origin = Origin(file.side, file.number, line.position, line.line, file.path)
-        encoded = EncodedRecord.of(origin, JSON, line.text)
-        if line.length > self._limits.record_bytes:
-            return self._too_large(encoded, line.length)
-        if depth.deeper_than(line.text, self._limits.depth):
-            return self._too_deep(encoded)
-        try:
-            encoded = EncodedRecord.of(origin, JSON, self._columns[file.side].fields.of_json(line.text))
-            sample_id = msgspec.json.decode(encoded.payload, type=_KeyOnly).sample_id
-        except msgspec.ValidationError as error:
-            return self._rejected(encoded, "no_sample_id", _about_sample_id(str(error)))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            return self._rejected(encoded, "unreadable", _about_json(line.text, error))
-        return self._keyed(encoded, sample_id)
+    def _line(self, file: SourceFile, encoder: RecordEncoder, line: Line) -> KeyedRecord | Quarantined:
+        text = line.text
 
-    def _row(self, file: SourceFile, row: Row) -> tuple[str, EncodedRecord] | Quarantined:
-        origin = Origin(file.side, file.number, row.number, row.line or row.number + 1, file.path)
-        encoded = EncodedRecord.of(origin, MSGPACK, row.payload)
+        def encoded() -> EncodedRecord:
+            return EncodedRecord(encoder.encode(line.position, line.line, JSON, text))
+
+        if line.length > self._limits.record_bytes:
+            return self._too_large(encoded(), line.length)
+        if depth.deeper_than(text, self._limits.depth):
+            return self._too_deep(encoded())
+        try:
+            text = self._columns[file.side].fields.of_json(text)
+            sample_id = _KEY_ONLY.decode(text).sample_id
+        except msgspec.ValidationError as error:
+            return self._rejected(encoded(), "no_sample_id", _about_sample_id(str(error)))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return self._rejected(encoded(), "unreadable", _about_json(line.text, error))
+        return self._keyed(encoded(), sample_id)
+
+    def _row(self, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
+        encoded = EncodedRecord(encoder.encode(row.number, row.line or row.number + 1, MSGPACK, row.payload))
         if row.error is not None:
             sample_id = row.sample_id if isinstance(row.sample_id, str) else None
             return self._rejected(encoded, row.cause, row.error, sample_id)
@@ -265,11 +270,11 @@ class ReadPart(beam.DoFn):
             return self._too_large(encoded, len(row.payload))
         return self._keyed(encoded, row.sample_id)
 
-    def _keyed(self, encoded: EncodedRecord, sample_id: str) -> tuple[str, EncodedRecord] | Quarantined:
+    def _keyed(self, encoded: EncodedRecord, sample_id: str) -> KeyedRecord | Quarantined:
         if not 0 < len(sample_id) <= MAX_SAMPLE_ID_LENGTH:
             message = f"sample_id must have 1 to {MAX_SAMPLE_ID_LENGTH} characters, not {len(sample_id)}"
             return self._rejected(encoded, "no_sample_id", message)
-        return sample_id, encoded
+        return sample_id.encode(), encoded.encoded
 
     def _too_large(self, encoded: EncodedRecord, size: int) -> Quarantined:
         limit = self._limits.record_bytes
@@ -282,7 +287,7 @@ class ReadPart(beam.DoFn):
         return self._rejected(encoded, "too_deep", message)
 
     def _rejected(self, encoded: EncodedRecord, cause: Cause, error: str, sample_id: str | None = None) -> Quarantined:
-        side = side_name(encoded.origin.side, self._names)
+        side = side_name(encoded.side, self._names)
         return quarantined(encoded, side, sample_id, "read", cause, error)
 
 

@@ -23,7 +23,9 @@ JSON: Encoding = 0
 MSGPACK: Encoding = 1
 
 _HEADER = struct.Struct(">IIQQQBH")
-"""Side + 1, file and position come first, the highest byte first: bytes of records compare as their origins do."""
+"""Side + 1, file, position, line, size of the text, encoding, length of the path. The first three come first, the
+highest byte first: bytes of records compare as their origins do."""
+_ENCODING_AT = _HEADER.size - 3
 
 _T = TypeVar("_T")
 
@@ -63,44 +65,68 @@ class Origin(msgspec.Struct, frozen=True, order=True):
         return f"{self.path}:{self.line}" if self.line else f"{self.path} at byte {self.position}"
 
 
-class EncodedRecord(msgspec.Struct, frozen=True):
-    """One record with its origin.
+class RecordEncoder:
+    """Encodes the records of one file.
 
-    encoding: that of the record's text. stored: the text, compressed where it is long: a small file can hold thousands
-    of long records that are nearly the same. size: the bytes of the text before that.
+    The bytes of a record: a header with its origin and size, the path of the file, and the text, compressed where it is
+    long: a small file can hold thousands of long records that are nearly the same.
     """
 
-    origin: Origin
-    encoding: Encoding
-    stored: bytes
-    size: int
+    def __init__(self, side: int, file: int, path: str) -> None:
+        self._side = side
+        self._file = file
+        self._path = path.encode("utf-8", "surrogateescape")
+
+    def encode(self, position: int, line: int, encoding: Encoding, text: bytes) -> bytes:
+        """Returns the bytes of a record; those of two records compare as their origins do."""
+        size, path = len(text), self._path
+        stored = text if size < COMPRESSED_FROM else zstd.compress(text, level=1)
+        return _HEADER.pack(self._side + 1, self._file, position, line, size, encoding, len(path)) + path + stored
+
+
+class EncodedRecord(msgspec.Struct, frozen=True):
+    """One record with its origin, as RecordEncoder encoded it.
+
+    It stays bytes until someone asks: what is read, moved and paired is hardly ever asked where it comes from.
+    """
+
+    encoded: bytes
 
     @classmethod
-    def of(cls, origin: Origin, encoding: Encoding, payload: bytes) -> EncodedRecord:
-        """Returns the record with the text `payload`."""
-        size = len(payload)
-        return cls(origin, encoding, payload if size < COMPRESSED_FROM else zstd.compress(payload, level=1), size)
+    def of(cls, origin: Origin, encoding: Encoding, text: bytes) -> EncodedRecord:
+        """Returns the record with this text."""
+        encoder = RecordEncoder(origin.side, origin.file, origin.path)
+        return cls(encoder.encode(origin.position, origin.line, encoding, text))
+
+    @property
+    def side(self) -> int:
+        """GROUND_TRUTH or the number of a system."""
+        return int.from_bytes(self.encoded[:4], "big") - 1
+
+    @property
+    def origin(self) -> Origin:
+        """Where the record stands."""
+        side, file, position, line, _, _, length = _HEADER.unpack_from(self.encoded)
+        path = self.encoded[_HEADER.size : _HEADER.size + length].decode("utf-8", "surrogateescape")
+        return Origin(side - 1, file, position, line, path)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the text before it was compressed."""
+        size: int = _HEADER.unpack_from(self.encoded)[4]
+        return size
+
+    @property
+    def encoding(self) -> Encoding:
+        """That of the text."""
+        return JSON if self.encoded[_ENCODING_AT] == JSON else MSGPACK
 
     @property
     def payload(self) -> bytes:
         """The record's text."""
-        return self.stored if self.size < COMPRESSED_FROM else zstd.decompress(self.stored)
-
-    def to_bytes(self) -> bytes:
-        """Returns the record as bytes; those of two records compare as their origins do."""
-        side, file, position, line, name = (
-            self.origin.side, self.origin.file, self.origin.position, self.origin.line, self.origin.path,
-        )  # fmt: skip
-        path = name.encode("utf-8", "surrogateescape")
-        return _HEADER.pack(side + 1, file, position, line, self.size, self.encoding, len(path)) + path + self.stored
-
-    @classmethod
-    def from_bytes(cls, encoded: bytes) -> EncodedRecord:
-        """Returns the record that `to_bytes` encoded."""
-        side, file, position, line, size, encoding, length = _HEADER.unpack_from(encoded)
-        start = _HEADER.size + length
-        path = encoded[_HEADER.size : start].decode("utf-8", "surrogateescape")
-        return cls(Origin(side - 1, file, position, line, path), encoding, encoded[start:], size)
+        *_, size, _, length = _HEADER.unpack_from(self.encoded)
+        stored = self.encoded[_HEADER.size + length :]
+        return stored if size < COMPRESSED_FROM else zstd.decompress(stored)
 
     def decode(self, kind: type[_T]) -> _T:
         """Returns the record as one of type `kind`.
@@ -108,10 +134,11 @@ class EncodedRecord(msgspec.Struct, frozen=True):
         Raises msgspec.ValidationError or msgspec.DecodeError where it is none, RecursionError where it is too deep.
         """
         decode = msgspec.msgpack.decode if self.encoding == MSGPACK else msgspec.json.decode
-        if self.size < COMPRESSED_FROM:
-            return decode(self.stored, type=kind)
+        payload = self.payload
+        if len(payload) < COMPRESSED_FROM:
+            return decode(payload, type=kind)
         with no_collection():
-            return decode(self.payload, type=kind)
+            return decode(payload, type=kind)
 
     def text(self) -> str:
         """Returns the beginning of the record as JSON text, for a person."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import apache_beam as beam
 import msgspec
+from apache_beam.coders import registry
 from apache_beam.pvalue import TaggedOutput
 
 from metrics.benchmark import Benchmark, MissingTool, Pair
@@ -26,7 +27,10 @@ from transforms.read import side_name
 from transforms.records import Cause, ColumnsReader, EncodedRecord, InputProblem, Quarantined, quarantined
 from transforms.reuse import ReusedRows, split_known
 from transforms.scored_sample import DecodedSample, ScoredSample, hash_of, unreadable_truth
+from transforms.sized_coder import SizedCoder
 from transforms.slice_labels import Slicing, cluster_unit
+
+registry.register_coder(ScoredSample, SizedCoder)
 
 _TRUTH_REJECTED = "the ground truth of this sample was rejected"
 
@@ -79,9 +83,9 @@ class ScoreSamples(beam.PTransform):
 
     def expand(self, batches: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
         """Scores batch by batch, in the stage that paired."""
-        return batches | "Score" >> beam.ParDo(ScoreBatch(self._plan)).with_outputs(
-            "quarantine", "picked", main="samples"
-        )
+        return batches | "Score" >> beam.ParDo(ScoreBatch(self._plan)).with_output_types(
+            list[ScoredSample]
+        ).with_outputs("quarantine", "picked", main="samples")
 
 
 class ScoreBatch(beam.DoFn):
@@ -117,7 +121,7 @@ class ScoreBatch(beam.DoFn):
         batch = ScoredBatch()
         # The collector would look at the records of the batch again and again: decoding would take twice as long.
         with collector.no_collection():
-            jobs = [job for sample in samples for job in self._decoder.decode(sample, batch)]
+            jobs = self._decoder.jobs(samples, self._decoder.decode(samples), batch)
         known, due = split_known(self._known, [(job.sample.pair, job.sample.truth_hash) for job in jobs])
         scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
         for job, outcome in zip(jobs, known, strict=True):
@@ -140,6 +144,16 @@ class ScoreBatch(beam.DoFn):
         return results
 
 
+class Undecodable(NamedTuple):
+    """Stands for a record that could not be decoded."""
+
+    reason: str
+
+
+Decoded = tuple[Any, list[Any]]
+"""The ground truth of a sample and the predictions of each system: typed records, None or Undecodable."""
+
+
 class BatchDecoder:
     """Decodes the records of samples, and the columns that the run needs."""
 
@@ -150,11 +164,27 @@ class BatchDecoder:
         self._wanted = tuple(dict.fromkeys(wanted))
         self._columns = ColumnsReader(self._wanted)
 
-    def decode(self, sample: PairedSample, batch: ScoredBatch) -> Iterator[_Job]:
-        """Yields a job for each system, or adds the rejection of a truth that cannot be decoded to `batch`."""
+    def decode(self, samples: Sequence[PairedSample]) -> list[Decoded]:
+        """Returns the typed records of each sample."""
+        truth, prediction = self._plan.benchmark.truth_type, self._plan.benchmark.prediction_type
+        return [
+            (_decoded(sample.truth, truth), [_decoded(each, prediction) for each in sample.predictions])
+            for sample in samples
+        ]
+
+    def jobs(self, samples: Sequence[PairedSample], decoded: Sequence[Decoded], batch: ScoredBatch) -> list[_Job]:
+        """Returns a job for each sample and system; what cannot be decoded is rejected in `batch`."""
+        return [
+            job
+            for sample, (truth, predictions) in zip(samples, decoded, strict=True)
+            for job in self._jobs(sample, truth, predictions, batch)
+        ]
+
+    def _jobs(self, sample: PairedSample, truth: Any, predictions: Sequence[Any], batch: ScoredBatch) -> Iterator[_Job]:
         plan = self._plan
         try:
-            truth = sample.truth.decode(plan.benchmark.truth_type)
+            if type(truth) is Undecodable:
+                raise ValueError(truth.reason)
             cells = self._columns.read(sample.truth)
             slice_values = cells[: len(plan.slicing.columns)]
             slices = plan.slicing.of(slice_values)
@@ -164,16 +194,22 @@ class BatchDecoder:
         truth_hash, unit = hash_of(truth), sample.sample_id
         if plan.cluster is not None:
             unit = cluster_unit(cells[self._wanted.index(plan.cluster)], sample.sample_id)
-        for system, record in enumerate(sample.predictions):
-            prediction = None
-            if record is not None:
-                try:
-                    prediction = record.decode(plan.benchmark.prediction_type)
-                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                    _quarantine(record, sample.sample_id, "invalid", explain(error), plan.names, batch)
+        for system, (record, prediction) in enumerate(zip(sample.predictions, predictions, strict=True)):
+            if type(prediction) is Undecodable and record is not None:
+                _quarantine(record, sample.sample_id, "invalid", prediction.reason, plan.names, batch)
+                prediction = None
             pair = Pair(sample.sample_id, truth, prediction)
-            decoded = DecodedSample(pair, system, unit, slices, slice_values, truth_hash, record is not None)
-            yield _Job(decoded, sample.truth, record)
+            scored = DecodedSample(pair, system, unit, slices, slice_values, truth_hash, record is not None)
+            yield _Job(scored, sample.truth, record)
+
+
+def _decoded(record: EncodedRecord | None, kind: type[msgspec.Struct]) -> Any:
+    if record is None:
+        return None
+    try:
+        return record.decode(kind)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        return Undecodable(explain(error))
 
 
 def settle(job: _Job, outcome: Outcome, names: Sequence[str], batch: ScoredBatch) -> None:
@@ -207,5 +243,5 @@ def _reject_truth(sample: PairedSample, message: str, names: Sequence[str], batc
 def _quarantine(
     record: EncodedRecord, sample_id: str, cause: Cause, message: str, names: Sequence[str], batch: ScoredBatch
 ) -> None:
-    side = side_name(record.origin.side, names)
+    side = side_name(record.side, names)
     batch.quarantine.append(quarantined(record, side, sample_id, "score", cause, message))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
@@ -19,6 +20,7 @@ WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": 
 """What counts, by side, the records of scored samples that hold nothing but nulls of the fields of the benchmark."""
 
 NO_DETAILS = b"null"
+_BYTES_BESIDE_DETAILS = 1000
 
 
 class ScoredSample(msgspec.Struct, frozen=True):
@@ -38,14 +40,19 @@ class ScoredSample(msgspec.Struct, frozen=True):
     status: Status
     prediction_status: str | None
     unit: str
-    coverage: dict[str, int]
+    coverage: Mapping[str, int]
     slices: tuple[Slice, ...] = ()
     slice_values: tuple[Any, ...] | None = None
-    statistics: dict[str, float] | None = None
-    metrics: dict[str, float | None] = {}
+    statistics: Mapping[str, float] | None = None
+    metrics: Mapping[str, float | None] = {}
     truth_hash: str | None = None
     prediction_hash: str | None = None
     details: bytes = NO_DETAILS
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes it has."""
+        return _BYTES_BESIDE_DETAILS + len(self.details)
 
 
 class DecodedSample(msgspec.Struct, frozen=True):
@@ -67,26 +74,32 @@ class DecodedSample(msgspec.Struct, frozen=True):
     def scored(self, outcome: Outcome, became: str | None) -> ScoredSample:
         """Returns what became of the sample. became: what became of the record of its prediction."""
         pair, score = self.pair, outcome.score
-        coverage = status_counts(outcome.status, became)
-        if outcome.status != "rejected":
-            coverage.update(_without_fields(pair, outcome))
-        for name, count in (score.coverage if score is not None else {}).items():
-            coverage[name] = coverage.get(name, 0) + count
         return ScoredSample(
             pair.sample_id,
             self.system,
             outcome.status,
             became,
             self.unit,
-            coverage,
+            self._coverage(outcome, became),
             self.slices,
             self.slice_values,
-            None if score is None else dict(score.statistics),
-            {} if score is None else dict(score.metrics),
+            None if score is None else score.statistics,
+            {} if score is None else score.metrics,
             self.truth_hash,
             None if pair.prediction is None else hash_of(pair.prediction),
-            NO_DETAILS if score is None else msgspec.json.encode(score.details),
+            NO_DETAILS if score is None else bytes(score.details),
         )
+
+    def _coverage(self, outcome: Outcome, became: str | None) -> Mapping[str, int]:
+        truth = prediction = False
+        if outcome.status != "rejected":
+            given = None if outcome.prediction_rejected is not None else self.pair.prediction
+            truth, prediction = _has_no_field(self.pair.truth), given is not None and _has_no_field(given)
+        counts = _usual_counts(outcome.status, became, truth, prediction)
+        if outcome.score is None or not outcome.score.coverage:
+            return counts
+        extra = outcome.score.coverage
+        return {**counts, **{name: counts.get(name, 0) + count for name, count in extra.items()}}
 
 
 def unreadable_truth(sample_id: str, system: int, has_prediction: bool) -> ScoredSample:
@@ -103,15 +116,24 @@ def status_counts(status: Status, became: str | None) -> dict[str, int]:
     return counts
 
 
-def _without_fields(pair: Pair[Any, Any], outcome: Outcome) -> dict[str, int]:
-    prediction = None if outcome.prediction_rejected is not None else pair.prediction
-    sides = (("ground_truth", pair.truth), ("predictions", prediction))
-    return {WITHOUT_FIELDS[side]: 1 for side, record in sides if record is not None and _has_no_field(record)}
+@lru_cache(maxsize=256)
+def _usual_counts(
+    status: Status, became: str | None, truth_without_fields: bool, prediction_without_fields: bool
+) -> Mapping[str, int]:
+    """Returns the counts of a sample without counts of its benchmark: one object for all of a kind, not to be changed.
+
+    What is done with them can be done once for all samples that share them.
+    """
+    counts = status_counts(status, became)
+    if truth_without_fields:
+        counts[WITHOUT_FIELDS["ground_truth"]] = 1
+    if prediction_without_fields:
+        counts[WITHOUT_FIELDS["predictions"]] = 1
+    return counts
 
 
 def _has_no_field(record: msgspec.Struct) -> bool:
-    fields = msgspec.structs.astuple(record)
-    return fields.count(None) == len(fields)
+    return all(getattr(record, field) is None for field in record.__struct_fields__)
 
 
 def hash_of(record: msgspec.Struct) -> str | None:
@@ -129,6 +151,7 @@ def sample_table(
 
     systems: the names of the systems. metrics: the per-sample metrics. slice_columns: the columns of slice_values.
     """
+    coverage = _Texts(_SORTED)
     columns: list[list[Any]] = [
         [row.sample_id for row in rows],
         [systems[row.system] for row in rows],
@@ -138,12 +161,13 @@ def sample_table(
         *([_slice_value(row, number) for row in rows] for number in range(len(slice_columns))),
         *([row.metrics.get(name) for row in rows] for name in metrics),
         [None if row.statistics is None else _exact(row.statistics) for row in rows],
-        [_SORTED.encode(row.coverage).decode() for row in rows],
+        [coverage.of(row.coverage) for row in rows],
         [row.truth_hash for row in rows],
         [row.prediction_hash for row in rows],
-        [row.details.decode() for row in rows],
+        [row.details for row in rows],
     ]
     schema = sample_schema(metrics, slice_columns)
+    # Arrow takes UTF-8 as it is for a string.
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.table(arrays, schema)
 
@@ -152,17 +176,32 @@ _SORTED = msgspec.json.Encoder(order="sorted")
 _STATISTICS = msgspec.json.Encoder()
 
 
+class _Texts:
+    """Objects as JSON in UTF-8, each written once, however many rows share it."""
+
+    def __init__(self, encoder: msgspec.json.Encoder) -> None:
+        self._encoder = encoder
+        self._texts: dict[int, bytes] = {}
+
+    def of(self, value: Any) -> bytes:
+        """Returns the text of a value that outlives this object."""
+        text = self._texts.get(id(value))
+        if text is None:
+            text = self._texts[id(value)] = self._encoder.encode(value)
+        return text
+
+
 def _slice_value(row: ScoredSample, number: int) -> str | None:
     value = None if row.slice_values is None else row.slice_values[number]
     return None if value is None else _SORTED.encode(value).decode()
 
 
-def _exact(statistics: Mapping[str, float]) -> str:
+def _exact(statistics: Mapping[str, float]) -> bytes:
     """Returns statistics as JSON, in which every number is exact; those of NumPy are written as Python's."""
     try:
-        return _STATISTICS.encode(statistics).decode()
+        return _STATISTICS.encode(statistics)
     except TypeError:
-        return _STATISTICS.encode({name: _plain(value) for name, value in statistics.items()}).decode()
+        return _STATISTICS.encode({name: _plain(value) for name, value in statistics.items()})
 
 
 def _plain(value: Any) -> float:

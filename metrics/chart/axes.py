@@ -12,50 +12,54 @@ predicted ticks on the y axis, whichever axis is meant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import hypot
-from typing import Any
+from typing import Literal
 
 import msgspec
 
 from metrics.benchmark import RejectedRecord
+from metrics.chart.batch import Batch
+from metrics.chart.details import listed
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import Axes, Identifier, ImageSize, Tick, identifier_text
-from metrics.chart.sample import ChartSample, Memo, TaskResults
-from metrics.chart.task_score import TaskScore, listed
-from metrics.statistics.ratios import f_measure, precision_recall_f1
+from metrics.chart.sample import ChartSample, Memo
+from metrics.statistics.ratios import f_measure
+
+AxisScore = tuple[float, float, float]
+"""Precision, recall and F of one axis."""
 
 
-class AxisScore(msgspec.Struct, frozen=True):
-    """Precision, recall and F of one axis, and its ticks one by one."""
+class MatchedTick(msgspec.Struct, frozen=True, gc=False):
+    """A true tick and the predicted one of the same id, as the details have them."""
 
-    precision: float
-    recall: float
-    f1: float
-    ticks: list[dict[str, Any]]
+    id: str | None
+    kind: Literal["matched"]
+    distance: float
+    score: float
 
 
-def score_axes(
-    samples: Iterable[ChartSample], identifiers: Memo[Identifier, str | None], options: ChartOptions
-) -> TaskResults:
+class UnmatchedTick(msgspec.Struct, frozen=True, gc=False):
+    """A true tick that is missed, or a predicted one that is extra, as the details have it."""
+
+    id: str | None
+    kind: Literal["missed", "extra"]
+
+
+Ticks = list[MatchedTick | UnmatchedTick]
+
+
+def score_axes(batch: Batch, options: ChartOptions) -> None:
     """Scores task 4 of the charts that have it; no prediction scores 0 on both axes."""
-    for sample in samples:
-        task, prediction = sample.truth.task4, sample.prediction
-        if task is None or task.output is None or task.output.axes is None:
+    for sample, truth, given in zip(batch.samples, batch.truths.axes, batch.predictions.axes, strict=True):
+        if truth is None or not sample.is_open or (truth.x_axis is None and truth.y_axis is None):
             continue
-        true_axes = task.output.axes
-        if true_axes.x_axis is None and true_axes.y_axis is None:
+        if sample.truth.image is None:
+            sample.reject(without_image("task4"))
             continue
-        image = sample.truth.image
-        if image is None:
-            yield sample, without_image("task4")
-            continue
-        given = None
-        if prediction is not None and prediction.task4 is not None and prediction.task4.output is not None:
-            given = prediction.task4.output.axes
-            if given is not None and given.x_axis is None and given.y_axis is None:
-                given = None
-        yield sample, _score_axes(true_axes, given, image, identifiers, options)
+        if given is not None and given.x_axis is None and given.y_axis is None:
+            given = None
+        _score_axes(sample, truth, given, sample.truth.image, batch.identifiers, options)
 
 
 def without_image(task: str) -> RejectedRecord:
@@ -64,63 +68,87 @@ def without_image(task: str) -> RejectedRecord:
 
 
 def _score_axes(
+    sample: ChartSample,
     truth: Axes,
     prediction: Axes | None,
     image: ImageSize,
     identifiers: Memo[Identifier, str | None],
     options: ChartOptions,
-) -> TaskScore:
+) -> None:
     diagonal = hypot(image.width, image.height)
     close, far = options.tick_close * diagonal, options.tick_far * diagonal
-    true_axes: Sequence[Sequence[Tick]] = (truth.x_axis or (), truth.y_axis or ())
-    predicted_axes: Sequence[Sequence[Tick]] = ((), ())
-    if prediction is not None:
-        predicted_axes = (prediction.x_axis or (), prediction.y_axis or ())
+    true_x, true_y = truth.x_axis or [], truth.y_axis or []
+    predicted_x, predicted_y = ([], []) if prediction is None else (prediction.x_axis or [], prediction.y_axis or [])
     released = options.protocol == "released"
     if released:
-        true_axes, predicted_axes = _last_of_each_id(true_axes), _last_of_each_id(predicted_axes)
-    x = _score_axis(true_axes[0], predicted_axes[0], close, far, identifiers)
-    y = _score_axis(true_axes[1], predicted_axes[1], close, far, identifiers)
-    if released:
-        x, y = _as_released((x, y), true_axes, predicted_axes)
+        true_x, true_y, predicted_x, predicted_y = map(_last_of_each_id, (true_x, true_y, predicted_x, predicted_y))
+    x_ticks, x_total = _matched_ticks(true_x, predicted_x, close, far, identifiers)
+    y_ticks, y_total = _matched_ticks(true_y, predicted_y, close, far, identifiers)
+    details = {"x-axis": listed(x_ticks), "y-axis": listed(y_ticks)}
     if prediction is None:
-        x, y = AxisScore(0.0, 0.0, 0.0, x.ticks), AxisScore(0.0, 0.0, 0.0, y.ticks)
-
-    precision, recall, f1 = x.precision + y.precision, x.recall + y.recall, x.f1 + y.f1
+        x = y = (0.0, 0.0, 0.0)
+    elif released:
+        x = _released_axis(x_total, true_x, predicted_x, predicted_y)
+        y = _released_axis(y_total, true_y, predicted_y, predicted_y)
+    else:
+        x = _published_axis(x_total, len(true_x), len(predicted_x))
+        y = _published_axis(y_total, len(true_y), len(predicted_y))
+    precision, recall, f1 = x[0] + y[0], x[1] + y[1], x[2] + y[2]
     f1_of_chart = f_measure(precision / 2, recall / 2) if released else f1 / 2
-    return TaskScore(
-        {"task4.axes": 2, "task4.precision": precision, "task4.recall": recall, "task4.f1": f1},
-        {"task4.precision": precision / 2, "task4.recall": recall / 2, "task4.f1": f1_of_chart},
-        f1_of_chart,
-        {"x-axis": listed(x.ticks), "y-axis": listed(y.ticks)},
-        prediction is not None,
-    )
+    statistics, metrics = sample.statistics, sample.metrics
+    statistics["task4.axes"] = 2
+    statistics["task4.precision"], statistics["task4.recall"], statistics["task4.f1"] = precision, recall, f1
+    metrics["task4.precision"], metrics["task4.recall"] = precision / 2, recall / 2
+    metrics["task4.f1"] = f1_of_chart
+    sample.add("task4", f1_of_chart, details, prediction is not None)
 
 
-def _last_of_each_id(axes: Sequence[Sequence[Tick]]) -> Sequence[Sequence[Tick]]:
-    """Returns the ticks of each axis as the released script reads them: the last of each id, and none without one."""
-    return [list({identifier_text(tick.id): tick for tick in axis if tick.id is not None}.values()) for axis in axes]
+def _published_axis(total: float, truths: int, predictions: int) -> AxisScore:
+    if not truths or not predictions:
+        return (0.0, 0.0, 0.0) if truths or predictions else (1.0, 1.0, 1.0)
+    precision, recall = total / predictions, total / truths
+    return precision, recall, f_measure(precision, recall) or 0.0
 
 
-def _score_axis(
+def _released_axis(
+    total: float, truths: Sequence[Tick], predictions: Sequence[Tick], predicted_y: Sequence[Tick]
+) -> AxisScore:
+    """Returns the score of an axis with the released script's ratios where a side of it is empty."""
+    precision, recall, _ = _published_axis(total, len(truths), len(predictions))
+    if not truths:
+        recall = 1.0
+    if not predictions:
+        precision = 1.0
+    if not truths and predicted_y:
+        precision = 0.0
+    return precision, recall, f_measure(precision, recall) or 0.0
+
+
+def _last_of_each_id(axis: Sequence[Tick]) -> list[Tick]:
+    """Returns the ticks of an axis as the released script reads them: the last of each id, and none without one."""
+    return list({identifier_text(tick.id): tick for tick in axis if tick.id is not None}.values())
+
+
+def _matched_ticks(
     truths: Sequence[Tick],
     predictions: Sequence[Tick],
     close: float,
     far: float,
     identifiers: Memo[Identifier, str | None],
-) -> AxisScore:
-    """Scores one axis; ticks of the same id are matched in their order, ticks without an id are not matched."""
-    if not truths and not predictions:
-        return AxisScore(1.0, 1.0, 1.0, [])
+) -> tuple[Ticks, float]:
+    """Returns what became of the ticks of one axis, and the sum of the scores.
+
+    Ticks of the same id are matched in their order, ticks without an id are not matched.
+    """
     waiting, repeated, unidentified = _by_identifier(predictions, identifiers)
     room = far - close
     total = 0.0
-    ticks: list[dict[str, Any]] = []
+    ticks: Ticks = []
     for tick in truths:
         key = identifiers[tick.id]
         match = waiting.pop(key, None)
         if match is None:
-            ticks.append({"id": key, "kind": "missed"})
+            ticks.append(UnmatchedTick(key, "missed"))
             continue
         if key in repeated:
             waiting[key] = repeated[key].pop(0)
@@ -128,18 +156,14 @@ def _score_axis(
                 del repeated[key]
         found, wanted = match.tick_pt, tick.tick_pt
         distance = hypot(found.x - wanted.x, found.y - wanted.y)
-        score = (far - distance) / room
-        if score > 1.0:
-            score = 1.0
-        elif score < 0.0:
-            score = 0.0
+        score = 1.0 if distance <= close else 0.0 if distance >= far else (far - distance) / room
         total += score
-        ticks.append({"id": key, "kind": "matched", "distance": distance, "score": score})
+        ticks.append(MatchedTick(key, "matched", distance, score))
     if waiting:
         ticks += _extra_ticks(waiting, repeated, predictions, identifiers)
-    ticks += [{"id": None, "kind": "extra"}] * unidentified
-    precision, recall, f1 = precision_recall_f1(total, len(predictions), len(truths))
-    return AxisScore(precision or 0.0, recall or 0.0, f1 or 0.0, ticks)
+    if unidentified:
+        ticks += [UnmatchedTick(None, "extra")] * unidentified
+    return ticks, total
 
 
 def _by_identifier(
@@ -168,22 +192,8 @@ def _extra_ticks(
     repeated: Mapping[str | None, Sequence[Tick]],
     predictions: Sequence[Tick],
     identifiers: Memo[Identifier, str | None],
-) -> list[dict[str, Any]]:
+) -> list[UnmatchedTick]:
     """Returns the predicted ticks that no true tick took, by id, in the order of the last tick of each id."""
     order = dict.fromkeys(identifiers[tick.id] for tick in reversed(predictions))
     left = {key: 1 + len(repeated.get(key, ())) for key in order if key in waiting}
-    return [{"id": key, "kind": "extra"} for key, count in left.items() for _ in range(count)]
-
-
-def _as_released(
-    scores: Sequence[AxisScore], truths: Sequence[Sequence[Tick]], predictions: Sequence[Sequence[Tick]]
-) -> list[AxisScore]:
-    """Returns the axis scores with the released script's ratios for axes that are empty on a side."""
-    released = []
-    for score, true_axis, predicted_axis in zip(scores, truths, predictions, strict=True):
-        recall = score.recall if true_axis else 1.0
-        precision = score.precision if predicted_axis else 1.0
-        if not true_axis and predictions[1]:
-            precision = 0.0
-        released.append(AxisScore(precision, recall, f_measure(precision, recall) or 0.0, score.ticks))
-    return released
+    return [UnmatchedTick(key, "extra") for key, count in left.items() for _ in range(count)]

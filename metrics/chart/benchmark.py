@@ -7,27 +7,23 @@ from typing import Any, ClassVar
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.chart.axes import score_axes
+from metrics.chart.batch import Batch
 from metrics.chart.classes import class_values, confusion_table, score_chart_classes, score_text_roles
+from metrics.chart.columns import prediction_columns, truth_columns
 from metrics.chart.converter import ChartConverter
 from metrics.chart.draw import draw_chart
 from metrics.chart.elements import score_elements
 from metrics.chart.legend import score_legends
-from metrics.chart.limits import check_size
+from metrics.chart.limits import check_sizes, rejections
 from metrics.chart.metric_specs import METRICS, SAMPLE_METRICS
-from metrics.chart.options import ALL_TASKS, ChartOptions, TaskName
-from metrics.chart.records import ChartPrediction, ChartTruth, Identifier, identifier_text
-from metrics.chart.sample import ChartSample, ClassOfChart, Memo, TaskResults, given_class
+from metrics.chart.options import ChartOptions, TaskName
+from metrics.chart.records import ChartPrediction, ChartTruth, identifier_text
+from metrics.chart.sample import ChartSample, ClassOfChart, Memo, given_class
 from metrics.chart.series import score_series
 from metrics.chart.text_blocks import score_text_blocks
-from metrics.common.budget import Budget
 from metrics.statistics.ratios import f_measure, ratio
 from metrics.statistics.sums import Sums
 from metrics.table import Table
-
-ATTEMPTED: dict[str, str] = {task: f"{task}.attempted" for task in ALL_TASKS}
-LEFT_OUT: dict[str, str] = {task: f"{task}.left_out" for task in ALL_TASKS}
-# What the released scripts average over the charts that have a prediction.
-RELEASED_OF_PREDICTIONS = ("task5", "task6b", "task7")
 
 
 class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
@@ -61,79 +57,25 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
 
     def score(self, pairs: Sequence[Pair[ChartTruth, ChartPrediction]]) -> list[SampleScore | RejectedRecord]:
         """Scores a batch task by task; what is equal in several charts, such as ids and labels, is read once."""
+        batch = self._opened(pairs)
+        for task in dict.fromkeys(self.options.tasks):
+            _score_task(task, batch, self.options)
+        return [sample.result() for sample in batch.samples]
+
+    def _opened(self, pairs: Sequence[Pair[ChartTruth, ChartPrediction]]) -> Batch:
+        """Returns the batch to score; charts with a record that is too large are rejected in it."""
+        truths = truth_columns([pair.truth for pair in pairs])
+        predictions = prediction_columns([pair.prediction for pair in pairs])
         classes: Memo[str | None, ClassOfChart] = Memo(ClassOfChart.of)
-        opened = [self._open(pair.truth, pair.prediction, classes) for pair in pairs]
-        samples = [sample for sample in opened if isinstance(sample, ChartSample)]
-        identifiers: Memo[Identifier, str | None] = Memo(identifier_text)
-        for task in self.options.tasks:
-            of_predictions = self.options.protocol == "released" and task in RELEASED_OF_PREDICTIONS
-            eligible = samples if task == "task1" else [sample for sample in samples if sample.chart_class.has_tasks]
-            rejected = False
-            for sample, result in self._score_task(task, eligible, classes, identifiers):
-                if isinstance(result, RejectedRecord):
-                    sample.rejected = result
-                    rejected = True
-                elif not of_predictions or sample.prediction is not None:
-                    sample.scores[task] = result
-            if rejected:
-                samples = [sample for sample in samples if sample.rejected is None]
-        return [self._settle(sample) if isinstance(sample, ChartSample) else sample for sample in opened]
-
-    def _open(
-        self, truth: ChartTruth, prediction: ChartPrediction | None, classes: Memo[str | None, ClassOfChart]
-    ) -> ChartSample | RejectedRecord:
-        """Returns a sample to score, or its rejection where a record is too large."""
-        try:
-            check_size("ground_truth", truth, self.options)
-            if prediction is not None:
-                check_size("prediction", prediction, self.options)
-        except RejectedRecord as rejected:
-            return rejected
-        chart_class = classes[given_class(truth.task1)]
-        return ChartSample(truth, prediction, chart_class, Budget(self.options.max_steps), {})
-
-    def _score_task(
-        self,
-        task: TaskName,
-        samples: Sequence[ChartSample],
-        classes: Memo[str | None, ClassOfChart],
-        identifiers: Memo[Identifier, str | None],
-    ) -> TaskResults:
-        """Yields the scores of one task, and the rejections, for the charts that have it."""
-        options = self.options
-        if task == "task1":
-            return score_chart_classes(samples, classes, options)
-        if task == "task2":
-            return score_text_blocks(samples, identifiers, options)
-        if task == "task3":
-            return score_text_roles(samples, identifiers, options)
-        if task == "task4":
-            return score_axes(samples, identifiers, options)
-        if task == "task5":
-            return score_legends(samples, identifiers, options)
-        if task == "task6a":
-            return score_elements(samples, options)
-        return score_series(task, samples, options)
-
-    def _settle(self, sample: ChartSample) -> SampleScore | RejectedRecord:
-        """Returns what the tasks of one chart come to."""
-        if sample.rejected is not None:
-            return sample.rejected
-        statistics: dict[str, float] = {}
-        metrics: dict[str, float | None] = {}
-        details: dict[str, Any] = {}
-        considered: list[float] = []
-        predicted = sample.prediction is not None
-        for task, score in sample.scores.items():
-            statistics.update(score.statistics)
-            metrics.update(score.metrics)
-            details[task] = score.details
-            if predicted:
-                statistics[ATTEMPTED[task] if score.attempted else LEFT_OUT[task]] = 1
-            if score.score is not None and (score.attempted or not predicted):
-                considered.append(score.score)
-        metrics["score"] = sum(considered) / len(considered) if considered else None
-        return SampleScore(statistics, metrics, details)
+        of_charts = [classes[given_class(pair.truth.task1)] for pair in pairs]
+        max_steps = self.options.max_steps
+        samples = [
+            ChartSample(pair.truth, pair.prediction, chart_class, max_steps, chart_class.has_tasks, {}, {}, {}, [])
+            for pair, chart_class in zip(pairs, of_charts, strict=True)
+        ]
+        for number, rejected in rejections(pairs, truths, predictions, self.options).items():
+            samples[number].reject(rejected)
+        return Batch(samples, truths, predictions, classes, Memo(identifier_text))
 
     def values(self, sums: Sums) -> dict[str, float | None]:
         """Returns the metrics of `METRICS`.
@@ -174,9 +116,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
 
         Raises RejectedRecord where a record is too large.
         """
-        check_size("ground_truth", truth, self.options)
-        if prediction is not None:
-            check_size("prediction", prediction, self.options)
+        check_sizes(truth, prediction, self.options)
         return draw_chart(truth, prediction)
 
     def tables(self, sums: Sums) -> list[Table]:
@@ -186,3 +126,21 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             confusion_table("task3", "Text roles (task 3)", sums),
         )
         return [table for table in tables if table is not None]
+
+
+def _score_task(task: TaskName, batch: Batch, options: ChartOptions) -> None:
+    """Scores one task of the charts that have it, and rejects those that cannot be scored."""
+    if task == "task1":
+        score_chart_classes(batch, options)
+    elif task == "task2":
+        score_text_blocks(batch, options)
+    elif task == "task3":
+        score_text_roles(batch, options)
+    elif task == "task4":
+        score_axes(batch, options)
+    elif task == "task5":
+        score_legends(batch, options)
+    elif task == "task6a":
+        score_elements(batch, options)
+    else:
+        score_series(task, batch, options)

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from metrics.chart.batch import Batch
+from metrics.chart.details import listed, shortened
 from metrics.chart.options import TEXT_ROLES, ChartOptions
-from metrics.chart.records import ChartTruth, Identifier, PredictedTextRoles, TextRole, identifier_text
-from metrics.chart.sample import ChartSample, ClassOfChart, Memo, TaskResults, given_class, normalised_class
-from metrics.chart.task_score import TaskScore, listed, shortened
+from metrics.chart.records import ChartTruth, PredictedTextRoles, TextRole, TextRoles, identifier_text
+from metrics.chart.sample import ChartSample, Memo, given_class, normalised_class
 from metrics.statistics.ratios import mean, precision_recall_f1
 from metrics.statistics.sums import Sums
 from metrics.table import Table
@@ -25,33 +26,44 @@ from metrics.table import Table
 NONE = "(none)"
 OTHER = "(other)"
 MAX_CLASS_LENGTH = 64
+KNOWN_ROLES = frozenset(TEXT_ROLES)
 
 
-def score_chart_classes(
-    samples: Iterable[ChartSample], classes: Memo[str | None, ClassOfChart], options: ChartOptions
-) -> TaskResults:
+class ClassScore(msgspec.Struct, frozen=True, gc=False):
+    """The score of one pair of classes: the cell of the confusion matrix, whether it is right, and the details."""
+
+    cell: str
+    correct: float
+    details: dict[str, Any]
+    attempted: bool
+
+
+def score_chart_classes(batch: Batch, options: ChartOptions) -> None:
     """Scores task 1 of the charts whose ground truth has a class; charts of equal classes share one score."""
-    scores: dict[tuple[str, str, bool], TaskScore] = {}
-    for sample in samples:
+    scores: dict[tuple[str, str, bool], ClassScore] = {}
+    classes = batch.classes
+    for sample in batch.samples:
         chart_class, prediction = sample.chart_class, sample.prediction
-        if not chart_class.name:
+        if not chart_class.name or sample.rejected is not None:
             continue
         given = "" if prediction is None else classes[given_class(prediction.task1)].name
         key = chart_class.name, given, chart_class.is_bar and is_ambiguous(sample.truth, options)
         score = scores.get(key)
         if score is None:
             score = scores[key] = _score_class(*key, options)
-        yield sample, score
+        sample.statistics[score.cell] = 1
+        sample.metrics["task1.correct"] = score.correct
+        sample.add("task1", score.correct, score.details, score.attempted)
 
 
-def _score_class(true_class: str, given: str, ambiguous: bool, options: ChartOptions) -> TaskScore:
+def _score_class(true_class: str, given: str, ambiguous: bool, options: ChartOptions) -> ClassScore:
     predicted = given
     if ambiguous:
         true_class, predicted = _as_ambiguous(true_class, predicted, options)
     correct = float(predicted == true_class)
     details = {"truth": shortened(true_class), "predicted": shortened(given) or None}
     cell = _cell("task1", true_class, _known(predicted, true_class, options.classes))
-    return TaskScore({cell: 1}, {"task1.correct": correct}, correct, details, given != "")
+    return ClassScore(cell, correct, details, given != "")
 
 
 def is_ambiguous(truth: ChartTruth, options: ChartOptions) -> bool:
@@ -83,7 +95,7 @@ def _as_grouped(name: str) -> str:
     return f"grouped {rest}" if kind in ("grouped", "stacked") else name
 
 
-def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) -> list[TextRole] | None:
+def predicted_roles(output: TextRoles | None, options: ChartOptions) -> list[TextRole] | None:
     """Returns the roles that a prediction has, None where it has none.
 
     Released, they may be called `text_blocks`, of which those up to the first that is no text role count.
@@ -92,7 +104,8 @@ def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) ->
         return None
     if output.text_roles is not None or options.protocol == "published":
         return output.text_roles
-    return None if output.text_blocks is None else list(_readable(output.text_blocks))
+    blocks = output.text_blocks if isinstance(output, PredictedTextRoles) else None
+    return None if blocks is None else list(_readable(blocks))
 
 
 def _readable(entries: Any) -> Iterable[TextRole]:
@@ -103,9 +116,7 @@ def _readable(entries: Any) -> Iterable[TextRole]:
             return
 
 
-def score_text_roles(
-    samples: Iterable[ChartSample], identifiers: Memo[Identifier, str | None], options: ChartOptions
-) -> TaskResults:
+def score_text_roles(batch: Batch, options: ChartOptions) -> None:
     """Scores task 3 of the charts that have it: the role of each text block, by id.
 
     A text whose true role is none of the four is left out, with what was predicted for it. A role that is
@@ -114,77 +125,110 @@ def score_text_roles(
     """
     names = Memo(_role_name)
     cells = Memo(_role_cell)
-    for sample in samples:
-        task, prediction = sample.truth.task3, sample.prediction
-        if task is None or task.output is None or task.output.text_roles is None:
+    right_cells = Memo(_right_role_cell)
+    identifiers = batch.identifiers
+    for sample, task, output in zip(batch.samples, batch.truths.text_roles, batch.predictions.text_roles, strict=True):
+        if task is None or task.text_roles is None or not sample.is_open:
             continue
-        true_roles = dict.fromkeys([(identifiers[role.id], names[role.role]) for role in task.output.text_roles])
-        output = None if prediction is None or prediction.task3 is None else prediction.task3.output
+        true_roles = [(identifiers[role.id], names[role.role]) for role in task.text_roles]
         given = predicted_roles(output, options)
         read: Sequence[TextRole] = given or ()
         if options.protocol == "released":
             read = _up_to_an_unknown_id(read, {key for key, _ in true_roles})
-        predicted_pairs = dict.fromkeys([(identifiers[role.id], names[role.role]) for role in read])
-        yield sample, _score_roles(true_roles, predicted_pairs, cells, given is not None)
+        compared = _compared_roles(true_roles, [(identifiers[role.id], names[role.role]) for role in read])
+        _note_roles(sample, compared, cells, right_cells, given is not None)
 
 
 IdentifiedRole = tuple["str | None", str]
+WrongRole = tuple["str | None", "str | None", "str | None"]
+"""An id, its true role and the predicted one; None where there is none."""
 
 
-def _score_roles(
-    true_roles: Mapping[IdentifiedRole, None],
-    given: Mapping[IdentifiedRole, None],
-    cells: Memo[tuple[str, str], str],
-    attempted: bool,
-) -> TaskScore:
-    """Scores the distinct (id, role) of one chart, in order."""
-    counts: dict[str, int] = {}
+class ComparedRoles(NamedTuple):
+    """The roles of one chart: how often each was right, and what was wrong."""
+
+    right: dict[str, int]
+    wrong: list[WrongRole]
+
+
+def _compared_roles(truths: Sequence[IdentifiedRole], given: Sequence[IdentifiedRole]) -> ComparedRoles:
+    """Compares the distinct (id, role) of one chart."""
+    true_roles, given_roles = dict(truths), dict(given)
+    if len(true_roles) < len(truths) or len(given_roles) < len(given):
+        return _compared_repeated_roles(dict.fromkeys(truths), dict.fromkeys(given))
+    right: dict[str, int] = {}
+    wrong: list[WrongRole] = []
+    for key, role in truths:
+        if role in KNOWN_ROLES:
+            predicted = given_roles.get(key)
+            if predicted == role:
+                right[role] = right.get(role, 0) + 1
+            else:
+                wrong.append((key, role, predicted or None))
+    if not given_roles.keys() <= true_roles.keys():
+        wrong += [(key, None, role) for key, role in given if role and key not in true_roles]
+    return ComparedRoles(right, wrong)
+
+
+def _compared_repeated_roles(
+    truths: Mapping[IdentifiedRole, None], given: Mapping[IdentifiedRole, None]
+) -> ComparedRoles:
+    """Compares roles where an id has several of them."""
+    right: dict[str, int] = {}
     unmatched: list[IdentifiedRole] = []
     others: dict[str | None, list[str]] = {}
-    ignored = {key for key, role in true_roles if role not in TEXT_ROLES}
-    correct = 0
-    for pair in true_roles:
-        role = pair[1]
-        if role not in TEXT_ROLES:
+    ignored = {key for key, role in truths if role not in KNOWN_ROLES}
+    for pair in truths:
+        if pair[1] not in KNOWN_ROLES:
             continue
         if pair in given and pair[0] not in ignored:
-            cell = cells[role, role]
-            counts[cell] = counts.get(cell, 0) + 1
-            correct += 1
+            right[pair[1]] = right.get(pair[1], 0) + 1
         else:
             unmatched.append(pair)
-    if correct < len(given):
-        for pair in given:
-            if pair[1] and pair[0] not in ignored:
-                left = others.setdefault(pair[0], [])
-                if pair not in true_roles:
-                    left.append(pair[1])
-    total = correct + len(unmatched)
-    accuracy = correct / total if total else None
-    details = {"correct": correct, "errors": listed(_role_errors(unmatched, others, cells, counts))}
-    return TaskScore(counts, {"task3.accuracy": accuracy}, accuracy, details, attempted)
-
-
-def _role_errors(
-    unmatched: Iterable[IdentifiedRole],
-    others: Mapping[str | None, list[str]],
-    cells: Memo[tuple[str, str], str],
-    counts: dict[str, int],
-) -> list[dict[str, Any]]:
-    """Returns what was wrong, counted in `counts`: true roles with another prediction or none, then what is left."""
-    errors: list[dict[str, Any]] = []
+    for pair in given:
+        if pair[1] and pair[0] not in ignored:
+            left = others.setdefault(pair[0], [])
+            if pair not in truths:
+                left.append(pair[1])
+    wrong: list[WrongRole] = []
     for key, role in unmatched:
-        left = others.get(key)
-        wrong = left.pop(0) if left else None
-        cell = cells[role, wrong or NONE]
+        roles = others.get(key)
+        wrong.append((key, role, roles.pop(0) if roles else None))
+    return ComparedRoles(right, wrong + [(key, None, role) for key, left in others.items() for role in left])
+
+
+def _note_roles(
+    sample: ChartSample,
+    compared: ComparedRoles,
+    cells: Memo[tuple[str, str], str],
+    right_cells: Memo[str, str],
+    attempted: bool,
+) -> None:
+    """Counts the cells of the confusion matrix of one chart, those of right roles first."""
+    counts = sample.statistics
+    correct = 0
+    for name, count in compared.right.items():
+        counts[right_cells[name]] = count
+        correct += count
+    total = correct
+    errors: list[RoleError] = []
+    for key, role, predicted in compared.wrong:
+        cell = cells[role or NONE, predicted or NONE]
         counts[cell] = counts.get(cell, 0) + 1
-        errors.append({"id": key, "truth": role, "predicted": None if wrong in (None, NONE) else shortened(wrong)})
-    for key, left in others.items():
-        for role in left:
-            cell = cells[NONE, role]
-            counts[cell] = counts.get(cell, 0) + 1
-            errors.append({"id": key, "truth": None, "predicted": shortened(role)})
-    return errors
+        total += role is not None
+        shown = None if predicted is None or (role and predicted == NONE) else shortened(predicted)
+        errors.append(RoleError(key, role, shown))
+    accuracy = correct / total if total else None
+    sample.metrics["task3.accuracy"] = accuracy
+    sample.add("task3", accuracy, {"correct": correct, "errors": listed(errors)}, attempted)
+
+
+class RoleError(msgspec.Struct, frozen=True, gc=False):
+    """What was wrong about the role of a text block, as the details have it; None where there is no role."""
+
+    id: str | None
+    truth: str | None
+    predicted: str | None
 
 
 def _role_name(role: str | None) -> str:
@@ -194,6 +238,10 @@ def _role_name(role: str | None) -> str:
 def _role_cell(roles: tuple[str, str]) -> str:
     true_role, predicted = roles
     return _cell("task3", true_role, _known(predicted, true_role, TEXT_ROLES))
+
+
+def _right_role_cell(role: str) -> str:
+    return _role_cell((role, role))
 
 
 def _up_to_an_unknown_id(roles: Sequence[TextRole], known: Collection[str | None]) -> Sequence[TextRole]:

@@ -17,69 +17,57 @@ prediction with such elements has none that count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from metrics.benchmark import RejectedRecord
 from metrics.chart.axes import without_image
+from metrics.chart.batch import Batch
+from metrics.chart.details import listed
 from metrics.chart.options import ChartOptions
-from metrics.chart.records import BoxPlot, BoxPlotElement, ChartData, ImageSize, Point, Task, VisualElements, is_empty
-from metrics.chart.sample import ChartSample, TaskResults, without_class
+from metrics.chart.records import BoxPlot, BoxPlotElement, ChartData, Point, VisualElements, is_empty
+from metrics.chart.sample import ChartSample, require_class
 from metrics.chart.series import SUMMARY
 from metrics.chart.similarity import Points, function_similarities
-from metrics.chart.task_score import TaskScore, listed, mean_score
 from metrics.chart.work import PAIR_OF_SERIES, assignment_steps, pair_steps
 from metrics.common.assignment import best_assignment
 from metrics.common.budget import Budget
 from metrics.common.geometry import Array
 
 
-def score_elements(samples: Iterable[ChartSample], options: ChartOptions) -> TaskResults:
+def score_elements(batch: Batch, options: ChartOptions) -> None:
     """Scores task 6a of the charts that have it."""
-    for sample in samples:
-        elements = elements_of(sample.truth.task6)
+    for sample, truth, prediction in zip(batch.samples, batch.truths.data, batch.predictions.data, strict=True):
+        elements = None if truth is None or not sample.is_open else elements_of(truth)
         if elements is None:
             continue
-        rejected = without_class("task6a", sample.chart_class)
-        if rejected is not None:
-            yield sample, rejected
-        elif sample.chart_class.has_data:
-            if sample.truth.image is None:
-                yield sample, without_image("task6a")
-                continue
-            given = elements_of(sample.prediction.task6 if sample.prediction else None)
-            try:
-                yield (
-                    sample,
-                    _score_elements(
-                        elements, given, sample.chart_class.name, sample.truth.image, options, sample.budget
-                    ),
-                )
-            except RejectedRecord as error:
-                yield sample, error
+        try:
+            require_class("task6a", sample.chart_class)
+            if sample.chart_class.has_data:
+                _score_elements(sample, elements, None if prediction is None else elements_of(prediction), options)
+        except RejectedRecord as rejected:
+            sample.reject(rejected)
 
 
-def elements_of(task: Task[ChartData] | None) -> VisualElements | None:
+def elements_of(data: ChartData) -> VisualElements | None:
     """Returns the visual elements of an output; None where it has none, or only groups that are absent."""
-    data = task.output if task is not None else None
-    elements = data.visual_elements if data is not None else None
+    elements = data.visual_elements
     return None if elements is None or is_empty(elements) else elements
 
 
 def _score_elements(
-    truth: VisualElements,
-    prediction: VisualElements | None,
-    chart_class: str,
-    image: ImageSize,
-    options: ChartOptions,
-    budget: Budget,
-) -> TaskScore:
+    sample: ChartSample, truth: VisualElements, prediction: VisualElements | None, options: ChartOptions
+) -> None:
     """Scores task 6a of one chart; no prediction scores 0, no elements on both sides 1.
 
-    Raises RejectedRecord where the ground truth has elements, but none that its chart class is drawn with.
+    Raises RejectedRecord where the image has no size, or the ground truth has elements, but none that its chart class
+    is drawn with.
     """
+    image, chart_class, budget = sample.truth.image, sample.chart_class.name, sample.budget
+    if image is None:
+        raise without_image("task6a")
     threshold = options.element_distance * min(image.width, image.height)
     groups = _groups(truth, prediction or VisualElements(), chart_class, threshold, budget)
     true_count = sum(len(scores) for _, scores in groups)
@@ -100,7 +88,7 @@ def _score_elements(
         }
     nothing = prediction is None or not _has_elements(prediction)
     score = min(1.0, total / larger) if larger else float(nothing)
-    return mean_score("task6a", 0.0 if prediction is None else score, details, prediction is not None)
+    sample.add_mean("task6a", 0.0 if prediction is None else score, details, prediction is not None)
 
 
 def _has_elements(elements: VisualElements) -> bool:

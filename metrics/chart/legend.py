@@ -9,75 +9,88 @@ without area has IoU 0 with every box.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+import msgspec
+
+from metrics.chart.batch import Batch
+from metrics.chart.details import listed
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import Box, Identifier, LegendPair
-from metrics.chart.sample import ChartSample, Memo, TaskResults
-from metrics.chart.task_score import TaskScore, listed, mean_score
+from metrics.chart.sample import Memo
 
 
-def score_legends(
-    samples: Iterable[ChartSample], identifiers: Memo[Identifier, str | None], options: ChartOptions
-) -> TaskResults:
-    """Scores task 5 of the charts that have it."""
+class ScoredPair(msgspec.Struct, frozen=True, gc=False):
+    """What became of a true pair, as the details have it; iou: None where it is missed."""
+
+    id: str | None
+    kind: str
+    iou: float | None
+
+
+def score_legends(batch: Batch, options: ChartOptions) -> None:
+    """Scores task 5 of the charts that have it; released, of those with a prediction."""
     published = options.protocol == "published"
-    for sample in samples:
-        task, prediction = sample.truth.task5, sample.prediction
-        if task is None or task.output is None or task.output.legend_pairs is None:
+    identifiers = batch.identifiers
+    for sample, truths, given in zip(
+        batch.samples, batch.truths.legend_pairs, batch.predictions.legend_pairs, strict=True
+    ):
+        if truths is None or not sample.is_open or not (published or sample.prediction is not None):
             continue
-        given = None
-        if prediction is not None and prediction.task5 is not None and prediction.task5.output is not None:
-            given = prediction.task5.output.legend_pairs
-        yield sample, _score_legend(task.output.legend_pairs, given, identifiers, published)
+        pairs, total, matched = _scored_pairs(truths, given or (), identifiers, published)
+        larger = max(len(truths), len(given or ()))
+        score = total / larger if larger else 1.0
+        details = {"pairs": listed(pairs), "extra": len(given or ()) - matched}
+        sample.add_mean("task5", score if given is not None else 0.0, details, given is not None)
 
 
-def _score_legend(
+def _scored_pairs(
     truths: Sequence[LegendPair],
-    given: Sequence[LegendPair] | None,
+    predictions: Sequence[LegendPair],
     identifiers: Memo[Identifier, str | None],
     published: bool,
-) -> TaskScore:
-    """Scores one chart; pairs of the same id are matched in their order, pairs without an id are not matched."""
-    predictions = given or ()
-    unique = {identifiers[pair.id]: pair for pair in predictions}
-    repeated = _repeated(predictions, identifiers) if len(unique) < len(predictions) else None
-    unique.pop(None, None)
+) -> tuple[list[ScoredPair], float, int]:
+    """Returns what became of each true pair, the sum of the IoU and the number of matches.
+
+    Pairs of the same id are matched in their order, pairs without an id are not matched.
+    """
+    waiting = {identifiers[pair.id]: pair.bb for pair in predictions}
+    repeated = _repeated(predictions, identifiers) if len(waiting) < len(predictions) else {}
+    waiting.pop(None, None)
     total = 0.0
     matched = 0
-    details: list[dict[str, Any]] = []
+    scored: list[ScoredPair] = []
     for pair in truths:
         key = identifiers[pair.id]
-        if repeated is not None and key in repeated:
-            match = repeated[key].pop() if repeated[key] else None
-        else:
-            match = unique.pop(key, None)
+        match = waiting.pop(key, None)
         if match is None:
-            details.append({"id": key, "kind": "missed", "iou": None})
+            scored.append(ScoredPair(key, "missed", None))
             continue
-        iou = box_iou(pair.bb, match.bb, published)
+        if key in repeated:
+            match = _first(key, waiting, repeated)
+        iou = box_iou(pair.bb, match, published)
         total += iou
         matched += 1
-        details.append({"id": key, "kind": "matched", "iou": iou})
-    larger = max(len(truths), len(predictions))
-    score = total / larger if larger else 1.0
-    if given is None:
-        score = 0.0
-    return mean_score(
-        "task5", score, {"pairs": listed(details), "extra": len(predictions) - matched}, given is not None
-    )
+        scored.append(ScoredPair(key, "matched", iou))
+    return scored, total, matched
 
 
 def _repeated(
     predictions: Sequence[LegendPair], identifiers: Memo[Identifier, str | None]
-) -> dict[str | None, list[LegendPair]]:
-    """Returns the pairs of each id, the last one first."""
-    waiting: dict[str | None, list[LegendPair]] = {}
+) -> dict[str | None, list[Box]]:
+    """Returns the boxes of each id that is repeated, the last one first."""
+    boxes: dict[str | None, list[Box]] = {}
     for pair in reversed(predictions):
-        waiting.setdefault(identifiers[pair.id], []).append(pair)
-    waiting.pop(None, None)
-    return waiting
+        boxes.setdefault(identifiers[pair.id], []).append(pair.bb)
+    return {key: of_id for key, of_id in boxes.items() if len(of_id) > 1}
+
+
+def _first(key: str | None, waiting: dict[str | None, Box], repeated: dict[str | None, list[Box]]) -> Box:
+    """Returns the first box left of an id that is repeated; as long as there are more, one of them waits."""
+    first = repeated[key].pop()
+    if repeated[key]:
+        waiting[key] = first
+    return first
 
 
 def box_iou(first: Box, second: Box, published: bool) -> float:
@@ -85,15 +98,13 @@ def box_iou(first: Box, second: Box, published: bool) -> float:
 
     In plain floats, and to the last bit what `metrics.common.geometry.box_ious` computes for arrays.
     """
-    if published and first == second:
-        return 1.0
     left, top, other_left, other_top = first.x0, first.y0, second.x0, second.y0
     right, bottom = left + first.width, top + first.height
     other_right, other_bottom = other_left + second.width, other_top + second.height
-    if published and (left, top, right, bottom) == (other_left, other_top, other_right, other_bottom):
+    if published and right == other_right and left == other_left and bottom == other_bottom and top == other_top:
         return 1.0
-    width = min(right, other_right) - max(left, other_left)
-    height = min(bottom, other_bottom) - max(top, other_top)
+    width = (other_right if other_right < right else right) - (other_left if other_left > left else left)
+    height = (other_bottom if other_bottom < bottom else bottom) - (other_top if other_top > top else top)
     if width <= 0.0 or height <= 0.0:
         return 0.0
     shared = width * height

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any
 
-from metrics.benchmark import RejectedRecord, Side
+from metrics.benchmark import Pair, RejectedRecord, Side
+from metrics.chart.columns import Columns
 from metrics.chart.elements import scatter_points
 from metrics.chart.names import label
 from metrics.chart.options import ChartOptions
@@ -25,37 +26,51 @@ from metrics.chart.series import characters
 MAX_FLOAT_LENGTH = 24
 
 
-def check_size(side: Side, record: ChartTruth | ChartPrediction, options: ChartOptions) -> None:
-    """Raises RejectedRecord where a task of the record has more than the options allow."""
-    if not _fits(record, options):
-        _check_exactly(side, record, options)
+def rejections(
+    pairs: Sequence[Pair[ChartTruth, ChartPrediction]], truths: Columns, predictions: Columns, options: ChartOptions
+) -> dict[int, RejectedRecord]:
+    """Returns the rejection of each pair, by its place, with a record that has more than the options allow.
+
+    truths, predictions: the columns of the two sides.
+    """
+    if _fit(truths, options) and _fit(predictions, options) and _roles_fit(predictions, options):
+        return {}
+    found: dict[int, RejectedRecord] = {}
+    for number, pair in enumerate(pairs):
+        try:
+            check_sizes(pair.truth, pair.prediction, options)
+        except RejectedRecord as rejected:
+            found[number] = rejected
+    return found
 
 
-def _fits(record: ChartTruth | ChartPrediction, options: ChartOptions) -> bool:
-    """Tells quickly that a record is within the limits; one near a limit may be refused."""
-    limit = options.max_text_blocks
-    if (text := record.task2) is not None and (blocks := text.output) is not None and _more(blocks.text_blocks, limit):
-        return False
-    if (roles := record.task3) is not None and (held := roles.output) is not None:
-        if _more(held.text_roles, limit):
+def check_sizes(truth: ChartTruth, prediction: ChartPrediction | None, options: ChartOptions) -> None:
+    """Raises RejectedRecord where a task of a record has more than the options allow."""
+    _check_size("ground_truth", truth, options)
+    if prediction is not None:
+        _check_size("prediction", prediction, options)
+
+
+def _fit(columns: Columns, options: ChartOptions) -> bool:
+    """Tells quickly that all records of a side are within the limits; one near a limit may be refused."""
+    roles = [None if output is None else output.text_roles for output in columns.text_roles]
+    x_axes = [None if axes is None else axes.x_axis for axes in columns.axes]
+    y_axes = [None if axes is None else axes.y_axis for axes in columns.axes]
+    for lists in (columns.text_blocks, roles, x_axes, y_axes, columns.legend_pairs):
+        if _longest(lists) > options.max_text_blocks:
             return False
-        if isinstance(held, PredictedTextRoles) and _length(held.text_blocks) > limit:
-            return False
-    if (analysis := record.task4) is not None and (output := analysis.output) is not None:
-        axes = output.axes
-        if axes is not None and (_more(axes.x_axis, limit) or _more(axes.y_axis, limit)):
-            return False
-    if (
-        (pairs := record.task5) is not None
-        and (legend := pairs.output) is not None
-        and _more(legend.legend_pairs, limit)
-    ):
-        return False
-    if (data := record.task6) is not None and data.output is not None and not _data_fits(data.output, options):
-        return False
-    if isinstance(record, ChartPrediction) and (data := record.task7) is not None and data.output is not None:
-        return _data_fits(data.output, options)
-    return True
+    data = (*columns.data, *columns.extracted)
+    return all(_data_fits(each, options) for each in data if each is not None)
+
+
+def _roles_fit(predictions: Columns, options: ChartOptions) -> bool:
+    """Tells whether what stands in the place of text roles is within the limit."""
+    given = [output.text_blocks for output in predictions.text_roles if isinstance(output, PredictedTextRoles)]
+    return max(map(_length, given), default=0) <= options.max_text_blocks
+
+
+def _longest(lists: Iterable[Sized | None]) -> int:
+    return max(map(len, filter(None, lists)), default=0)
 
 
 def _more(items: Sized | None, limit: int) -> bool:
@@ -94,7 +109,7 @@ def _text_length(values: Sequence[Scalar]) -> int:
         return sum([MAX_FLOAT_LENGTH if isinstance(value, float) else len(label(value)) for value in values])
 
 
-def _check_exactly(side: Side, record: ChartTruth | ChartPrediction, options: ChartOptions) -> None:
+def _check_size(side: Side, record: ChartTruth | ChartPrediction, options: ChartOptions) -> None:
     text, legend = output_of(record.task2), output_of(record.task5)
     roles = record.task3.output if record.task3 else None
     analysis = output_of(record.task4)

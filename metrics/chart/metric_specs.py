@@ -12,15 +12,21 @@ METRICS = (
         rank=5,
         denominator="task1.confusion[*]",
         per_sample=1,
+        classes="task1.recall[CLASS]",
     ),
     MetricSpec(
         "task1.macro_precision",
         "chart class: mean over classes of precision",
         denominator="task1.confusion[*]",
         per_sample=1,
+        classes="task1.recall[CLASS]",
     ),
     MetricSpec(
-        "task1.macro_recall", "chart class: mean over classes of recall", denominator="task1.confusion[*]", per_sample=1
+        "task1.macro_recall",
+        "chart class: mean over classes of recall",
+        denominator="task1.confusion[*]",
+        per_sample=1,
+        classes="task1.recall[CLASS]",
     ),
     MetricSpec(
         "task1.f1[CLASS]",
@@ -53,9 +59,25 @@ METRICS = (
         denominator="task2.charts",
         per_sample=1,
     ),
-    MetricSpec("task3.macro_f1", "text roles: mean over roles of F", main=3, denominator="task3.confusion[*]"),
-    MetricSpec("task3.macro_precision", "text roles: mean over roles of precision", denominator="task3.confusion[*]"),
-    MetricSpec("task3.macro_recall", "text roles: mean over roles of recall", denominator="task3.confusion[*]"),
+    MetricSpec(
+        "task3.macro_f1",
+        "text roles: mean over roles of F",
+        main=3,
+        denominator="task3.confusion[*]",
+        classes="task3.recall[CLASS]",
+    ),
+    MetricSpec(
+        "task3.macro_precision",
+        "text roles: mean over roles of precision",
+        denominator="task3.confusion[*]",
+        classes="task3.recall[CLASS]",
+    ),
+    MetricSpec(
+        "task3.macro_recall",
+        "text roles: mean over roles of recall",
+        denominator="task3.confusion[*]",
+        classes="task3.recall[CLASS]",
+    ),
     MetricSpec(
         "task3.f1[CLASS]",
         "text roles: F of one role",

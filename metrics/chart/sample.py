@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from metrics.benchmark import RejectedRecord
+from metrics.benchmark import RejectedRecord, SampleScore
+from metrics.chart.options import ALL_TASKS, TaskName
 from metrics.chart.records import ChartClass, ChartPrediction, ChartTruth, Task
-from metrics.chart.task_score import TaskScore
 from metrics.common.budget import Budget
 
 # The classes of charts that tasks 6a, 6b and 7 have a measure for, by a word of their name.
 DATA_CLASSES = ("bar", "box", "line", "scatter")
 # Charts with a word of these in their class have task 1 alone.
 CLASSES_WITHOUT_TASKS = ("pie", "donut")
+
+ATTEMPTED: dict[str, str] = {task: f"{task}.attempted" for task in ALL_TASKS}
+LEFT_OUT: dict[str, str] = {task: f"{task}.left_out" for task in ALL_TASKS}
+CHARTS: dict[str, str] = {task: f"{task}.charts" for task in ALL_TASKS}
+SCORES: dict[str, str] = {task: f"{task}.score" for task in ALL_TASKS}
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
@@ -35,7 +40,7 @@ class Memo(dict[KeyT, ValueT], Generic[KeyT, ValueT]):
         return value
 
 
-class ClassOfChart(msgspec.Struct, frozen=True):
+class ClassOfChart(msgspec.Struct, frozen=True, gc=False):
     """What the name of a chart class says.
 
     name: as classes are compared; empty where there is none.
@@ -57,19 +62,66 @@ class ClassOfChart(msgspec.Struct, frozen=True):
         return cls(name, has_tasks, any(word in name for word in DATA_CLASSES), "bar" in words)
 
 
-class ChartSample(msgspec.Struct):
-    """One chart of a batch: its records, its class and budget, its scores so far, and the rejection that ends them."""
+class ChartSample(msgspec.Struct, gc=False):
+    """One chart of a batch: its records, its class, and what the tasks scored so far come to.
+
+    max_steps: the work that may be spent on it. is_open: whether tasks other than task 1 are still to be scored.
+    statistics, metrics, details: as in `SampleScore`. shares: the scores whose mean is the overall score of the chart.
+    rejected: the rejection that ends the scoring. spent: the budget, once there is one.
+    """
 
     truth: ChartTruth
     prediction: ChartPrediction | None
     chart_class: ClassOfChart
-    budget: Budget
-    scores: dict[str, TaskScore]
+    max_steps: int
+    is_open: bool
+    statistics: dict[str, float]
+    metrics: dict[str, float | None]
+    details: dict[str, Any]
+    shares: list[float]
     rejected: RejectedRecord | None = None
+    spent: Budget | None = None
 
+    @property
+    def budget(self) -> Budget:
+        """The budget of the chart."""
+        if self.spent is None:
+            self.spent = Budget(self.max_steps)
+        return self.spent
 
-TaskResults = Iterable[tuple[ChartSample, TaskScore | RejectedRecord]]
-"""What one task makes of a batch, in its order; charts that do not have the task are left out."""
+    def reject(self, rejected: RejectedRecord) -> None:
+        """Ends the scoring of the chart."""
+        self.rejected = rejected
+        self.is_open = False
+
+    def add(self, task: TaskName, score: float | None, details: Any, attempted: bool) -> None:
+        """Notes the score of a task whose statistics and metrics are noted.
+
+        score: the task's share of the overall score, 0 to 1; None where there was nothing to measure. details: what
+        matched what. attempted: whether the prediction has an output for the task; of one that lacks it alone, the
+        score is no share.
+        """
+        self.details[task] = details
+        if self.prediction is None:
+            attempted = True
+        else:
+            self.statistics[ATTEMPTED[task] if attempted else LEFT_OUT[task]] = 1
+        if attempted and score is not None:
+            self.shares.append(score)
+
+    def add_mean(self, task: TaskName, score: float, details: Any, attempted: bool) -> None:
+        """Notes the score of a task whose metric is the mean over charts."""
+        self.statistics[CHARTS[task]] = 1
+        self.statistics[SCORES[task]] = self.metrics[SCORES[task]] = score
+        self.add(task, score, details, attempted)
+
+    def result(self) -> SampleScore | RejectedRecord:
+        """Returns what the tasks of the chart come to."""
+        if self.rejected is not None:
+            return self.rejected
+        shares = self.shares
+        self.metrics["score"] = sum(shares) / len(shares) if shares else None
+        return SampleScore(self.statistics, self.metrics, self.details)
 
 
 def normalised_class(name: str) -> str:
@@ -85,8 +137,7 @@ def given_class(task: Task[ChartClass | str] | None) -> str | None:
     return output.chart_type if isinstance(output, ChartClass) else output
 
 
-def without_class(task: str, chart_class: ClassOfChart) -> RejectedRecord | None:
-    """Returns the rejection of a ground truth without a class, which says how the data of `task` compare."""
-    if chart_class.name:
-        return None
-    return RejectedRecord("ground_truth", f"{task} needs task1.output.chart_type, which says how data compare")
+def require_class(task: str, chart_class: ClassOfChart) -> None:
+    """Raises RejectedRecord for a ground truth without a class, which says how the data of `task` compare."""
+    if not chart_class.name:
+        raise RejectedRecord("ground_truth", f"{task} needs task1.output.chart_type, which says how data compare")

@@ -19,17 +19,18 @@ charts whose labels are all numbers and on degenerate series; such charts are sc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import nan
 from typing import Any
 
 from metrics.benchmark import RejectedRecord
+from metrics.chart.batch import Batch
+from metrics.chart.details import listed, shortened
 from metrics.chart.names import MAX_VALUE, label, number
 from metrics.chart.options import ChartOptions, TaskName
-from metrics.chart.records import BoxSummary, ChartData, DataSeries, Scalar, Task, is_empty
-from metrics.chart.sample import ChartSample, TaskResults, without_class
+from metrics.chart.records import BoxSummary, DataSeries, Scalar, is_empty
+from metrics.chart.sample import ChartSample, require_class
 from metrics.chart.series_scores import Series, SeriesChart, SeriesKind, paired_scores
-from metrics.chart.task_score import TaskScore, listed, mean_score, shortened
 from metrics.common.assignment import best_assignment
 from metrics.common.geometry import Array
 from metrics.common.segments import numpy_sum
@@ -39,47 +40,37 @@ SUMMARY = ("first_quartile", "max", "min", "median", "third_quartile")
 MAX_CELLS = 1 << 18
 
 
-def score_series(task: TaskName, samples: Iterable[ChartSample], options: ChartOptions) -> TaskResults:
+def score_series(task: TaskName, batch: Batch, options: ChartOptions) -> None:
     """Scores task 6b or 7 of the charts that have it; no prediction scores 0, no series on both sides 1.
 
     Rejects a ground truth where a series has not the layout of the chart class, or a y in it is not a number.
+    Released, charts without a prediction are left out.
     """
     charts: list[SeriesChart] = []
     cells = 0
-    for sample in samples:
-        truth = series_of(sample.truth.task6)
-        if truth is None:
-            continue
-        rejected = without_class(task, sample.chart_class)
-        if rejected is not None:
-            yield sample, rejected
-            continue
-        if not sample.chart_class.has_data:
+    predicted = batch.predictions.extracted if task == "task7" else batch.predictions.data
+    for sample, truth, prediction in zip(batch.samples, batch.truths.data, predicted, strict=True):
+        if truth is None or truth.data_series is None or not sample.is_open:
             continue
         try:
-            chart = _read_chart(task, sample, truth)
-        except RejectedRecord as error:
-            yield sample, error
+            require_class(task, sample.chart_class)
+            if not sample.chart_class.has_data:
+                continue
+            chart = _read_chart(sample, truth.data_series, None if prediction is None else prediction.data_series)
+        except RejectedRecord as rejected:
+            sample.reject(rejected)
             continue
         if charts and cells + chart.cells > MAX_CELLS:
-            yield from _score_charts(task, charts, options)
+            _score_charts(task, charts, options)
             charts, cells = [], 0
         charts.append(chart)
         cells += chart.cells
-    yield from _score_charts(task, charts, options)
+    _score_charts(task, charts, options)
 
 
-def series_of(task: Task[ChartData] | None) -> list[DataSeries] | None:
-    """Returns the data series of an output; None where it has none."""
-    return None if task is None or task.output is None else task.output.data_series
-
-
-def _read_chart(task: TaskName, sample: ChartSample, truth: Sequence[DataSeries]) -> SeriesChart:
+def _read_chart(sample: ChartSample, truth: Sequence[DataSeries], given: Sequence[DataSeries] | None) -> SeriesChart:
     """Returns a chart with its series made ready to compare."""
-    chart_class, prediction = sample.chart_class.name, sample.prediction
-    given = None
-    if prediction is not None:
-        given = series_of(prediction.task7 if task == "task7" else prediction.task6)
+    chart_class = sample.chart_class.name
     for series in truth:
         _require_layout(series, chart_class)
     kind = series_kind(truth, chart_class)
@@ -179,16 +170,16 @@ def _require_numbers(series: Series) -> None:
         )
 
 
-def _score_charts(task: TaskName, charts: Sequence[SeriesChart], options: ChartOptions) -> TaskResults:
+def _score_charts(task: TaskName, charts: Sequence[SeriesChart], options: ChartOptions) -> None:
     for chart, scores in paired_scores(charts, options):
         if isinstance(scores, RejectedRecord):
-            yield chart.sample, scores
-        else:
-            yield chart.sample, _task_score(task, chart, *scores)
+            chart.sample.reject(scores)
+        elif options.protocol == "published" or chart.sample.prediction is not None:
+            _note_score(task, chart, *scores)
 
 
-def _task_score(task: TaskName, chart: SeriesChart, similarities: Array, scores: Array) -> TaskScore:
-    """Returns the score of one chart by its pairs of series `[N, M]`."""
+def _note_score(task: TaskName, chart: SeriesChart, similarities: Array, scores: Array) -> None:
+    """Notes the score of one chart by its pairs of series `[N, M]`."""
     truths, predictions = chart.truths, chart.predictions
     rows, columns = [0], [0]
     if scores.shape != (1, 1):
@@ -215,7 +206,7 @@ def _task_score(task: TaskName, chart: SeriesChart, similarities: Array, scores:
         "missed": listed(_others(truths, rows)),
         "extra": listed(_others(predictions, columns)),
     }
-    return mean_score(task, score, details, chart.attempted)
+    chart.sample.add_mean(task, score, details, chart.attempted)
 
 
 def _others(series: Sequence[Series], matched: Sequence[int]) -> list[str]:

@@ -22,12 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.benchmark import RejectedRecord, Side
+from metrics.chart.batch import Batch
 from metrics.chart.box_overlaps import Indexes, Overlaps, Sides, overlaps_of
+from metrics.chart.details import MAX_DETAIL_LENGTH, listed, shortened
 from metrics.chart.names import read_text
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import Box, Identifier, TextBlock
-from metrics.chart.sample import ChartSample, Memo, TaskResults
-from metrics.chart.task_score import MAX_DETAIL_LENGTH, TaskScore, listed, shortened
+from metrics.chart.sample import ChartSample, Memo
 from metrics.chart.work import error_rate_steps, pair_steps
 from metrics.common.budget import Budget
 from metrics.common.geometry import Array, box_ious
@@ -88,42 +89,40 @@ class TextChart(msgspec.Struct, frozen=True):
     attempted: bool
 
 
-def score_text_blocks(
-    samples: Iterable[ChartSample], identifiers: Memo[Identifier, str | None], options: ChartOptions
-) -> TaskResults:
+def score_text_blocks(batch: Batch, options: ChartOptions) -> None:
     """Scores task 2 of the charts that have it; no prediction scores 0, two empty lists of blocks score 1."""
     score_charts = _score_published if options.protocol == "published" else _score_released
     texts: dict[str | None, ReadText] = {}
     charts: list[TextChart] = []
     cells = 0
-    for sample in samples:
-        try:
-            chart = _read_chart(sample, texts, identifiers)
-        except RejectedRecord as rejected:
-            yield sample, rejected
+    for sample, truths, given in zip(
+        batch.samples, batch.truths.text_blocks, batch.predictions.text_blocks, strict=True
+    ):
+        if truths is None or not sample.is_open:
             continue
-        if chart is None:
+        try:
+            chart = _read_chart(sample, truths, given, texts, batch.identifiers)
+        except RejectedRecord as rejected:
+            sample.reject(rejected)
             continue
         count = len(chart.truths) * len(chart.predictions)
         if charts and cells + count > MAX_CELLS:
-            yield from score_charts(charts, options)
+            score_charts(charts, options)
             charts, cells = [], 0
         charts.append(chart)
         cells += count
-    yield from score_charts(charts, options)
+    score_charts(charts, options)
 
 
 def _read_chart(
-    sample: ChartSample, texts: dict[str | None, ReadText], identifiers: Memo[Identifier, str | None]
-) -> TextChart | None:
-    """Returns a chart with its blocks; None where the ground truth lacks them."""
-    task, prediction = sample.truth.task2, sample.prediction
-    if task is None or task.output is None or task.output.text_blocks is None:
-        return None
-    given = None
-    if prediction is not None and prediction.task2 is not None and prediction.task2.output is not None:
-        given = prediction.task2.output.text_blocks
-    truths = _read_blocks(task.output.text_blocks, "ground_truth", sample.budget, texts, identifiers)
+    sample: ChartSample,
+    truth: Sequence[TextBlock],
+    given: Sequence[TextBlock] | None,
+    texts: dict[str | None, ReadText],
+    identifiers: Memo[Identifier, str | None],
+) -> TextChart:
+    """Returns a chart with its blocks."""
+    truths = _read_blocks(truth, "ground_truth", sample.budget, texts, identifiers)
     predictions = _read_blocks(given or (), "prediction", sample.budget, texts, identifiers)
     sample.budget.spend(pair_steps(len(truths), len(predictions), 4))
     return TextChart(sample, truths, predictions, given is not None)
@@ -171,7 +170,7 @@ def _read_each(
     budget.spend_reading(side, unspent)
 
 
-def _score_published(charts: Sequence[TextChart], options: ChartOptions) -> TaskResults:
+def _score_published(charts: Sequence[TextChart], options: ChartOptions) -> None:
     """Scores charts whose boxes are compared together."""
     truths = Sides.of([chart.truths.boxes for chart in charts])
     predictions = Sides.of([chart.predictions.boxes for chart in charts])
@@ -199,9 +198,9 @@ def _score_published(charts: Sequence[TextChart], options: ChartOptions) -> Task
                 _joined("merge", chart, whole, parts, options) for whole, parts in matcher.taken(number, merges, True)
             ]
         except RejectedRecord as rejected:
-            yield chart.sample, rejected
+            chart.sample.reject(rejected)
             continue
-        yield chart.sample, _task_score(chart, _matching(units, *matcher.left(number)))
+        _note_score(chart, _matching(units, *matcher.left(number)))
 
 
 Candidates = dict[int, dict[int, list[tuple[int, float]]]]
@@ -330,13 +329,13 @@ def _matching(units: Sequence[Unit], missed: Sequence[int], extra: Sequence[int]
     return Matching(units, detection, recognition, missed, extra)
 
 
-def _score_released(charts: Sequence[TextChart], options: ChartOptions) -> TaskResults:
+def _score_released(charts: Sequence[TextChart], options: ChartOptions) -> None:
     """Scores each chart; a truth takes the first prediction that overlaps enough, as in metric2.py."""
     for chart in charts:
         try:
-            yield chart.sample, _task_score(chart, _match_released(chart, options))
+            _note_score(chart, _match_released(chart, options))
         except RejectedRecord as rejected:
-            yield chart.sample, rejected
+            chart.sample.reject(rejected)
 
 
 def _match_released(chart: TextChart, options: ChartOptions) -> Matching:
@@ -364,19 +363,20 @@ def _share(total: float, count: int) -> float:
     return total / count if count else 1.0
 
 
-def _task_score(chart: TextChart, matching: Matching) -> TaskScore:
+def _note_score(chart: TextChart, matching: Matching) -> None:
     detection, recognition = matching.detection, matching.recognition
     if not chart.attempted:
         detection = recognition = 0.0
-    metrics = {"task2.detection": detection, "task2.recognition": recognition}
     details = {
         "matched": [_unit_details(unit, chart) for unit in listed(matching.units)],
         "missed": _blocks_details(chart.truths, matching.missed),
         "extra": _blocks_details(chart.predictions, matching.extra),
     }
-    return TaskScore(
-        {"task2.charts": 1, **metrics}, metrics, f_measure(detection, recognition), details, chart.attempted
-    )
+    statistics, metrics = chart.sample.statistics, chart.sample.metrics
+    statistics["task2.charts"] = 1
+    statistics["task2.detection"] = metrics["task2.detection"] = detection
+    statistics["task2.recognition"] = metrics["task2.recognition"] = recognition
+    chart.sample.add("task2", f_measure(detection, recognition), details, chart.attempted)
 
 
 def _unit_details(unit: Unit, chart: TextChart) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class ChemistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     protocol: ProtocolName = "published"
     normalize_text: bool = False
     max_angle_deviation: Annotated[float, msgspec.Meta(ge=0, le=180)] | None = None
-    max_steps: Annotated[int, msgspec.Meta(ge=1)] = 4_000_000
+    max_steps: Annotated[int, msgspec.Meta(ge=1)] = 3_000_000
     tokens: Literal["blanks", "latex"] = "blanks"
     max_characters: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 100_000
 

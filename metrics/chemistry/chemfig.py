@@ -22,6 +22,8 @@ from metrics.chemistry.unreadable import UnreadableMolecule
 from metrics.common.budget import Budget
 
 BOND_STARTS = "-=~<>"
+ENDS_OF_GROUP = frozenset(("", "(", ")", "*", *BOND_STARTS))
+"""What ends a group of atoms."""
 MAX_GROUP_DEPTH = 150
 MAX_RING_SIDES = 500
 OPTIONAL_ARGUMENT = ("\\chemabove", "\\Chemabove", "\\chembelow", "\\Chembelow", "\\charge", "\\Charge")
@@ -62,6 +64,10 @@ class Pen:
     default_length: float = 1.0
     ring: Ring | None = None
     in_ring: bool = False
+
+    def copy(self) -> Pen:
+        """A pen in the same state, with the same ring."""
+        return Pen(self.atom, self.last, self.angle, self.default_angle, self.default_length, self.ring, self.in_ring)
 
 
 def read_chemfig(text: str, submolecules: Mapping[str, Submolecule], angle_increment: float, budget: Budget) -> Sketch:
@@ -143,7 +149,7 @@ class _ChemfigReader:
         """Takes a group of atoms: its text in pieces, and the hooks on it."""
         text: list[str] = []
         hooks: list[tuple[str, str]] = []
-        while (character := self.source.peek()) not in ("", "(", ")", "*", *BOND_STARTS):
+        while (character := self.source.peek()) not in ENDS_OF_GROUP:
             self.budget.spend(1)
             if character == "!":
                 self.budget.spend(len(self.source.text))
@@ -268,7 +274,7 @@ class _ChemfigReader:
         """Draws what `(` or `*` starts, with a copy of the pen."""
         if pen.last is Last.BOND:
             self.draw_atom(pen, "")
-        inner = replace(pen)
+        inner = pen.copy()
         if pen.in_ring:
             inner.last = Last.RING_ATOM
             inner.ring = replace(pen.ring) if pen.ring is not None else None

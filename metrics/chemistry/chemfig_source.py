@@ -11,6 +11,8 @@ from metrics.common.brackets import CLOSING, end_of_enclosed
 
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n")
 COMMAND = re.compile(r"\\(?:[A-Za-z]+|.|\Z)", re.DOTALL)
+SIMPLY_ENCLOSED = re.compile(r"\[[^\[\]{}\\%]*\]|\{[^{}\\%]*\}")
+"""A pair of brackets with nothing in it that could hide or be another of their kind."""
 MAX_EXPANSION_LENGTH = 100_000
 MAX_EXPANSIONS = 1_000
 
@@ -51,11 +53,12 @@ class ChemfigSource:
 
     def peek(self) -> str:
         """The next character that is no blank; the empty string at the end."""
-        character = self.text[self.position : self.position + 1]
+        text, position = self.text, self.position
+        character = text[position : position + 1]
         if not character.isspace():
             return character
         self.skip_blanks()
-        return self.text[self.position : self.position + 1]
+        return text[self.position : self.position + 1]
 
     def take(self) -> str:
         """Takes one character as it stands."""
@@ -90,7 +93,12 @@ class ChemfigSource:
 
         Raises UnreadableMolecule where it is not closed.
         """
-        start, offset = self.position, self.offset
+        start = self.position
+        simple = SIMPLY_ENCLOSED.match(self.text, start)
+        if simple is not None:
+            self.position = simple.end()
+            return self.text[start + 1 : self.position - 1]
+        offset = self.offset
         end = end_of_enclosed(self.text, start)
         if end is None:
             opening = self.text[start]

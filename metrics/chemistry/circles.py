@@ -7,28 +7,30 @@ from that atom on, neighbours are followed counter-clockwise round the circle, t
 from __future__ import annotations
 
 import math
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from metrics.chemistry.molecule import CIRCLE_BOND, Atom, Bond, Molecule
+from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND, Atom, Bond, Molecule
 from metrics.common.budget import Budget
 
 REACH = 0.5
 """Atoms of the ring are this share of the radius nearer or farther than the radius, at most."""
 
 
-def tie_circles(atoms: list[Atom], bonds: list[Bond], ties_open_rings: bool, budget: Budget) -> Molecule:
+def tie_circles(molecule: Molecule, ties_open_rings: bool, budget: Budget) -> Molecule:
     """Returns the molecule with a bond `-:` from every atom of a ring to its circle.
 
     A circle that hangs on one atom alone is looked at; one whose ring cannot be seen stays with that atom.
     """
-    circles: dict[int, list[int]] = {atom: [] for atom, drawn in enumerate(atoms) if drawn.is_circle}
+    atoms, bonds = molecule.atoms, molecule.bonds
+    circles: dict[int, list[int]] = {atom: [] for atom, drawn in enumerate(atoms) if drawn[0] == CIRCLE}
     if not circles:
-        return Molecule(tuple(atoms), tuple(bonds))
+        return molecule
     for number, bond in enumerate(bonds):
         for end in (bond.begin, bond.end):
             if end in circles:
                 circles[end].append(number)
-    neighbours = _neighbours(atoms, bonds)
+    neighbours = _neighbours(molecule, circles)
     untied: set[int] = set()
     ties: list[Bond] = []
     for circle, hanging in circles.items():
@@ -41,24 +43,24 @@ def tie_circles(atoms: list[Atom], bonds: list[Bond], ties_open_rings: bool, bud
     return Molecule(tuple(atoms), (*(bond for number, bond in enumerate(bonds) if number not in untied), *ties))
 
 
-def _neighbours(atoms: list[Atom], bonds: list[Bond]) -> list[list[int]]:
+def _neighbours(molecule: Molecule, circles: Container[int]) -> list[list[int]]:
     """The neighbours of each atom, first along the bonds that begin at it; circles are left out."""
-    begun: list[list[int]] = [[] for _ in atoms]
-    ended: list[list[int]] = [[] for _ in atoms]
-    for bond in bonds:
-        begun[bond.begin].append(bond.end)
-        ended[bond.end].append(bond.begin)
-    return [
-        [other for other in (*first, *second) if not atoms[other].is_circle]
-        for first, second in zip(begun, ended, strict=True)
-    ]
+    neighbours: list[list[int]] = [[] for _ in molecule.atoms]
+    drawn = [(begin, end) for begin, end, _, _, _ in molecule.bonds]
+    for begin, end in drawn:
+        if end not in circles:
+            neighbours[begin].append(end)
+    for begin, end in drawn:
+        if begin not in circles:
+            neighbours[end].append(begin)
+    return neighbours
 
 
 @dataclass(slots=True)
 class _Walk:
     """Walks counter-clockwise round `circle`, from `start` on."""
 
-    atoms: list[Atom]
+    atoms: Sequence[Atom]
     neighbours: list[list[int]]
     circle: int
     start: int
@@ -91,22 +93,26 @@ class _Walk:
         here = self.direction(atom)
         choices = []
         for order, other in enumerate(self.neighbours[atom]):
+            if other == came_from:
+                continue
             off = math.fabs(self.distance(other) - radius)
-            if other != came_from and (self.direction(other) - here) % 360 < 180 and off <= radius * REACH:
+            if off <= radius * REACH and (self.direction(other) - here) % 360 < 180:
                 choices.append((off, order, other))
         return [other for _, _, other in sorted(choices, reverse=True)]
 
     def direction(self, atom: int) -> float:
         """The angle of `atom` as seen from the circle, in degrees."""
-        here, there = self.atoms[self.circle], self.atoms[atom]
-        return math.atan2(-there.y + here.y, there.x - here.x) * 180.0 / math.pi
+        _, here_x, here_y = self.atoms[self.circle]
+        _, x, y = self.atoms[atom]
+        return math.atan2(-y + here_y, x - here_x) * 180.0 / math.pi
 
     def distance(self, atom: int) -> float:
         """The distance of `atom` from the circle."""
-        here, there = self.atoms[self.circle], self.atoms[atom]
-        return math.sqrt((there.y - here.y) ** 2 + (there.x - here.x) ** 2)
+        _, here_x, here_y = self.atoms[self.circle]
+        _, x, y = self.atoms[atom]
+        return math.sqrt((y - here_y) ** 2 + (x - here_x) ** 2)
 
 
-def _tie(atoms: list[Atom], atom: int, circle: int) -> Bond:
+def _tie(atoms: Sequence[Atom], atom: int, circle: int) -> Bond:
     across, down = atoms[circle].x - atoms[atom].x, atoms[circle].y - atoms[atom].y
     return Bond(atom, circle, CIRCLE_BOND, math.degrees(math.atan2(-down, across)) % 360, math.hypot(across, down))

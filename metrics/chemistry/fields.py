@@ -6,6 +6,7 @@ import ast
 import operator
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from metrics.chemistry.unreadable import UnreadableMolecule
 
@@ -21,6 +22,7 @@ HOOK_BONDS = ("-", "=", "~", ">", "<", ">:", "<:", ">|", "<|")
 """Bonds of hooks by number, from 1."""
 MAX_ANGLE = 1e6
 MAX_LENGTH = 1e3
+MAX_CACHED_LENGTH = 32
 
 
 def read_number(text: str, offset: int, what: str, largest: float) -> float:
@@ -28,19 +30,29 @@ def read_number(text: str, offset: int, what: str, largest: float) -> float:
 
     Raises UnreadableMolecule with `offset` where it is no such thing, or is above `largest` in magnitude.
     """
-    expected = f"{what} between {-largest:g} and {largest:g} instead of {text[:40]!r}"
-    if "**" in text or "//" in text or not ARITHMETIC.match(text):
-        raise UnreadableMolecule(offset, expected)
-    try:
-        value = float(text)
-    except ValueError:
-        try:
-            value = _value(ast.parse(re.sub(r"\b0+(?=\d)", "", text.strip()), mode="eval").body)
-        except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError, MemoryError):
-            raise UnreadableMolecule(offset, expected) from None
-    if not abs(value) <= largest:
+    value = _short_value(text) if len(text) <= MAX_CACHED_LENGTH else _arithmetic(text)
+    if value is None or not abs(value) <= largest:
+        expected = f"{what} between {-largest:g} and {largest:g} instead of {text[:40]!r}"
         raise UnreadableMolecule(offset, expected)
     return value
+
+
+def _arithmetic(text: str) -> float | None:
+    """Returns the value of `text`; None where it is no arithmetic."""
+    if "**" in text or "//" in text or not ARITHMETIC.match(text):
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return _value(ast.parse(re.sub(r"\b0+(?=\d)", "", text.strip()), mode="eval").body)
+    except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError, MemoryError):
+        return None
+
+
+_short_value = lru_cache(maxsize=4_096)(_arithmetic)
+"""The same angles and lengths come again and again."""
 
 
 def read_length(text: str, offset: int) -> float:

@@ -48,14 +48,19 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """One `\\chemfig` region: its content without blanks, and the molecule, or why there is none.
+    """One `\\chemfig` region: what is written in it, and the molecule, or why there is none.
 
-    The content is None where the region has no end; molecule and problem are None where it draws nothing.
+    `written` is None where the region has no end; molecule and problem are None where it draws nothing.
     """
 
-    content: str | None
+    written: str | None
     molecule: Molecule | None
     problem: str | None = None
+
+    @property
+    def content(self) -> str | None:
+        """What is written without blanks; None where the region has no end."""
+        return None if self.written is None else plain(self.written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +124,7 @@ def comparable(
         if isinstance(seen, str):
             take(seen if piece.is_in_text else "")
         else:
-            content = None if piece.content is None else plain(piece.content)
-            regions.append(Region(content, seen, piece.problem))
+            regions.append(Region(piece.content, seen, piece.problem))
             tokens += [f"\\chemfig{len(regions)}"] * piece.is_in_text
     if beside_chemfig:
         budget.spend(4 * len(tokens))

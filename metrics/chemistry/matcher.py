@@ -6,6 +6,7 @@ succeeds, the exact search decides, if the protocol has one.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +14,20 @@ from itertools import compress
 
 import numpy as np
 
-from metrics.chemistry.alignment import Costs, is_perfect
+from metrics.chemistry.alignment import Costs, LeastCosts, is_perfect
 from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import Protocol
+from metrics.chemistry.rotation_system import quick_isomorphism
 from metrics.chemistry.surroundings import Neighbour
 from metrics.chemistry.walk import Drawings, Walk
 from metrics.common.budget import Budget
 
 MAX_STARTS = 4
+FEW_PAIRS = 1_000
+"""Costs of so many pairs are computed one by one, as far as they are needed."""
+NOISE = 2000.0
+"""Added to costs, this takes the noise of rounding off them, so that equal costs are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,12 @@ def match_molecules(
         # The pairs of an atom with itself are perfect, so the walk starts with one, and no shift is cheaper than none.
         budget.spend(len(truth.atoms))
         return Match({atom: atom for atom in range(len(truth.atoms))})
+    if protocol.searches_exactly and max_angle_deviation is None:
+        # What the exact search accepts in the end is accepted at once where it is found at once.
+        found = quick_isomorphism(truth, prediction)
+        if found is not None:
+            budget.spend(4 * (len(truth.bonds) + len(prediction.bonds)))
+            return Match(found)
     drawings = Drawings(truth, prediction, budget, max_angle_deviation)
     match = _guided(drawings, protocol)
     if not match.equal and protocol.searches_exactly and len(truth.atoms) == len(prediction.atoms):
@@ -134,12 +146,30 @@ class Starts:
 
 def _imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
     """Yields the pairs that are not perfect by growing cost, in portions."""
+    if len(drawings.truth.atoms) * len(drawings.prediction.atoms) <= FEW_PAIRS:
+        return _few_imperfect_pairs(drawings)
+    return _many_imperfect_pairs(drawings)
+
+
+def _few_imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
+    costs = LeastCosts(
+        drawings.truth, drawings.prediction, drawings.truth_sees, drawings.prediction_sees, drawings.budget
+    )
+    left: list[tuple[float, int, int]] = []
+    for found, least_left in costs.rounds():
+        left += [(cost + NOISE, image, atom) for cost, atom, image in found if cost != 0]
+        left.sort()
+        end = bisect_left(left, (least_left + NOISE,))
+        yield [(atom, image) for _, image, atom in left[:end]]
+        del left[:end]
+
+
+def _many_imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
     costs = Costs(drawings.truth, drawings.prediction, drawings.truth_sees, drawings.prediction_sees, drawings.budget)
     reached = 0.0
     for least_left in costs.rounds():
-        # Adding 2000 takes the noise of rounding off the costs, so that equal costs are equal.
-        ranks = (costs.cost + 2000.0).T.ravel()
-        limit = least_left + 2000.0
+        ranks = (costs.cost + NOISE).T.ravel()
+        limit = least_left + NOISE
         chosen = np.flatnonzero((ranks >= reached) & (ranks < limit) & (costs.cost.T.ravel() != 0))
         pairs = chosen[np.argsort(ranks[chosen], kind="stable")]
         images, atoms = np.divmod(pairs, len(drawings.truth.atoms))
@@ -152,20 +182,21 @@ def _perfect_pairs(drawings: Drawings) -> list[tuple[int, int]]:
 
     Only atoms with the same text, degree and sum of degrees and nearly the same sum of angles are compared.
     """
-    truths: dict[tuple[str, tuple[int, int], int], list[int]] = defaultdict(list)
-    for atom, sees in enumerate(drawings.truth_sees):
-        look, total = _look(sees)
-        truths[drawings.truth.atoms[atom].text, look, round(total) % _PLACES].append(atom)
+    truths: dict[tuple[str, int, int, int], list[int]] = defaultdict(list)
+    for atom, ((text, _, _), sees) in enumerate(zip(drawings.truth.atoms, drawings.truth_sees, strict=True)):
+        degrees, total = _look(sees)
+        truths[text, len(sees), degrees, round(total) % _PLACES].append(atom)
     pairs: list[tuple[int, int]] = []
-    for image, sees in enumerate(drawings.prediction_sees):
-        look, total = _look(sees)
-        text = drawings.prediction.atoms[image].text
+    for image, ((text, _, _), sees) in enumerate(zip(drawings.prediction.atoms, drawings.prediction_sees, strict=True)):
+        degrees, total = _look(sees)
         # Sums of a perfect pair differ by a rounding error and whole turns.
-        places = {round(total - _ROUNDING) % _PLACES, round(total + _ROUNDING) % _PLACES}
-        atoms = [atom for place in places for atom in truths.get((text, look, place), ())]
+        place, next_place = round(total - _ROUNDING) % _PLACES, round(total + _ROUNDING) % _PLACES
+        atoms = truths.get((text, len(sees), degrees, place), [])
+        if next_place != place:
+            atoms = sorted([*atoms, *truths.get((text, len(sees), degrees, next_place), [])])
         drawings.budget.spend(1 + len(sees) * (1 + len(atoms)))
-        pairs += [(atom, image) for atom in sorted(atoms) if is_perfect(drawings.truth_sees[atom], sees)]
-    of_truth, of_prediction = Counter(atom for atom, _ in pairs), Counter(image for _, image in pairs)
+        pairs += [(atom, image) for atom in atoms if is_perfect(drawings.truth_sees[atom], sees)]
+    of_truth, of_prediction = Counter([atom for atom, _ in pairs]), Counter([image for _, image in pairs])
     alone = [of_truth[atom] == 1 and of_prediction[image] == 1 for atom, image in pairs]
     return [*compress(pairs, alone), *(pair for pair, unique in zip(pairs, alone, strict=True) if not unique)]
 
@@ -174,10 +205,6 @@ _PLACES = 3600
 _ROUNDING = 1e-3
 
 
-def _look(sees: Sequence[Neighbour]) -> tuple[tuple[int, int], float]:
-    """Returns the degree and the sum of the neighbours' degrees, and the sum of their angles in tenths of a degree."""
-    total, degrees = 0.0, 0
-    for angle, _, _, _, degree in sees:
-        total += angle
-        degrees += degree
-    return (len(sees), degrees), total * 10
+def _look(sees: Sequence[Neighbour]) -> tuple[int, float]:
+    """Returns the sum of the neighbours' degrees and the sum of their angles in tenths of a degree."""
+    return sum([neighbour[4] for neighbour in sees]), sum([neighbour[0] for neighbour in sees]) * 10

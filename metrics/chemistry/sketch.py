@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from metrics.chemistry.circles import tie_circles
@@ -21,6 +22,8 @@ from metrics.common.budget import Budget
 
 SAME_PLACE = 0.01
 """Atoms closer than this (in bond lengths) are drawn at one place."""
+LARGEST_EXACT = 1e9
+"""Up to here coordinates are rounded by much less than `SAME_PLACE`."""
 
 LINE_BREAKS = ("\\\\", "\\enter")
 MAX_CACHED_LENGTH = 64
@@ -76,7 +79,7 @@ class Sketch:
         self.texts.append("")
         self.places.append((x + across, y + down))
         if bond_type is not None:
-            self.bonds.append(DrawnBond(begin, end, bond_type, angle, length))
+            self.bonds.append(_drawn_bond((begin, end, bond_type, angle, length)))
         return end
 
     def close(self, begin: int, end: int, bond_type: str) -> None:
@@ -101,18 +104,18 @@ class Sketch:
         """
         budget.spend(2 * (len(self.texts) + len(self.bonds)))
         if order is None and not beside_chemfig:
-            atoms = [Atom(text.replace(" ", ""), x, y) for text, (x, y) in zip(self.texts, self.places, strict=True)]
-            return Molecule(tuple(atoms), tuple([_finished(atoms, bond.begin, bond.end, bond) for bond in self.bonds]))
+            atoms = [_atom((text.replace(" ", ""), x, y)) for text, (x, y) in zip(self.texts, self.places, strict=True)]
+            return Molecule(tuple(atoms), tuple([_finished(atoms, bond[0], bond[1], bond) for bond in self.bonds]))
         texts, bonds, kept = [text.replace(" ", "") for text in self.texts], self.bonds, order or range(len(self.texts))
         if beside_chemfig:
             texts = _normalized(self.texts, budget)
             merged = self._merged(texts, budget)
-            bonds = _highest([_moved(bond, merged) for bond in bonds if merged[bond.begin] != merged[bond.end]])
-            joined = {atom for bond in bonds for atom in (bond.begin, bond.end)}
+            bonds = _highest([_moved(bond, merged) for bond in bonds if merged[bond[0]] != merged[bond[1]]])
+            joined = {atom for bond in bonds for atom in bond[:2]}
             kept = [atom for atom in kept if merged[atom] == atom and (atom in joined or not joined)]
         index = {atom: number for number, atom in enumerate(kept)}
-        atoms = [Atom(texts[atom], *self.places[atom]) for atom in kept]
-        finished = [_finished(atoms, index[bond.begin], index[bond.end], bond) for bond in bonds]
+        atoms = [_atom((texts[atom], *self.places[atom])) for atom in kept]
+        finished = [_finished(atoms, index[bond[0]], index[bond[1]], bond) for bond in bonds]
         return Molecule(tuple(atoms), tuple(finished))
 
     def _merged(self, texts: list[str], budget: Budget) -> list[int]:
@@ -120,8 +123,11 @@ class Sketch:
 
         Moves a text onto the atom that stays.
         """
-        cells: dict[tuple[int, int], list[int]] = {}
         merged = list(range(len(texts)))
+        if _are_apart(self.places):
+            budget.spend(9 * len(texts))
+            return merged
+        cells: dict[tuple[int, int], list[int]] = {}
         for atom, (x, y) in enumerate(self.places):
             column, row = math.floor(x / SAME_PLACE), math.floor(y / SAME_PLACE)
             around = [
@@ -143,7 +149,23 @@ class Sketch:
 
 def tied(molecule: Molecule, protocol: Protocol, budget: Budget) -> Molecule:
     """Returns the molecule with its circles tied to their rings."""
-    return tie_circles(list(molecule.atoms), list(molecule.bonds), protocol.ties_open_rings, budget)
+    return tie_circles(molecule, protocol.ties_open_rings, budget)
+
+
+_atom = Atom._make
+_bond = Bond._make
+_drawn_bond = DrawnBond._make
+
+
+def _are_apart(places: Sequence[tuple[float, float]]) -> bool:
+    """Whether no two places are one, for certain: they are apart along a line on which few drawings have any two.
+
+    On that line's scale places are at most sqrt(1 + 0.37**2) = 1.07 times as far apart.
+    """
+    if not places or max(map(max, places)) > LARGEST_EXACT or min(map(min, places)) < -LARGEST_EXACT:
+        return not places
+    along = sorted([x + 0.37 * y for x, y in places])
+    return all(after - before > 1.1 * SAME_PLACE for before, after in pairwise(along))
 
 
 def _normalized(texts: list[str], budget: Budget) -> list[str]:
@@ -161,7 +183,8 @@ _short_text = lru_cache(maxsize=10_000)(_atom_text)
 
 
 def _moved(bond: DrawnBond, merged: list[int]) -> DrawnBond:
-    return DrawnBond(merged[bond.begin], merged[bond.end], bond.type, bond.angle, bond.length)
+    begin, end, bond_type, angle, length = bond
+    return _drawn_bond((merged[begin], merged[end], bond_type, angle, length))
 
 
 def _highest(bonds: list[DrawnBond]) -> list[DrawnBond]:
@@ -177,7 +200,7 @@ def _highest(bonds: list[DrawnBond]) -> list[DrawnBond]:
 def _finished(atoms: list[Atom], begin: int, end: int, bond: DrawnBond) -> Bond:
     _, _, bond_type, angle, length = bond
     if angle is not None and length is not None:
-        return Bond(begin, end, bond_type, angle, length)
+        return _bond((begin, end, bond_type, angle, length))
     across, down = atoms[end].x - atoms[begin].x, atoms[end].y - atoms[begin].y
     return Bond(begin, end, bond_type, math.atan2(-down, across) * 180.0 / math.pi, math.hypot(across, down))
 

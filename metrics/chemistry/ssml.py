@@ -9,9 +9,9 @@ they began; `?[a]` marks an atom and `?[a,{-}]` closes a ring to it. Any other t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice, pairwise, repeat
 from typing import NamedTuple
 
 from metrics.chemistry.protocol import Protocol
@@ -88,24 +88,23 @@ def read_ssml(text: str, protocol: Protocol, numbers: Iterator[int], budget: Bud
     Raises UnreadableMolecule where a bond or a hook is malformed or there is no atom for it.
     """
     budget.spend(len(text))
-    reader = (_NewestAtomReader if protocol.writes_on_newest_atom else _Reader)(numbers)
-    parse = _parsed_with_signs if protocol.reads_signs else _parsed_without_signs
+    reader = (_NewestAtomReader if protocol.writes_on_newest_atom else _Reader)(numbers, protocol.reads_signs)
     try:
-        reader.read(_numbered_items(text, budget), parse)
+        reader.read(*_numbered_items(text, budget))
     except _Malformed as malformed:
         raise UnreadableMolecule(_offset(text, malformed.token), malformed.expected) from None
     return reader.sketch if reader.sketch.texts else None
 
 
-def _numbered_items(text: str, budget: Budget) -> list[tuple[int, str]]:
-    """Returns the tokens of a content with their numbers; a token with line breaks in it may be none or several."""
+def _numbered_items(text: str, budget: Budget) -> tuple[Sequence[int], list[str]]:
+    """Returns the tokens of a content and their numbers; a token with line breaks in it may be none or several."""
     tokens = text.split()
     budget.spend(2 * len(tokens))
     if "\\\\" not in text and "\\enter" not in text and "\\space" not in text:
-        return list(enumerate(tokens))
+        return range(len(tokens)), tokens
     items = [(number, item) for number, token in enumerate(tokens) for item in _without_line_breaks(token)]
     budget.spend(max(0, 2 * (len(items) - len(tokens))))
-    return items
+    return [number for number, _ in items], [item for _, item in items]
 
 
 def _offset(text: str, number: int) -> int:
@@ -181,54 +180,58 @@ def _bond(item: str, reads_signs: bool) -> _Token:
     return _Token("bond", item, "", _bond_type(kind), angle, length, *displacement(angle, length))
 
 
-def _parsed_with_signs(item: str) -> _Token | None:
-    return _short_parsed(item, True) if len(item) <= MAX_CACHED_LENGTH else _parsed(item, True)
-
-
-def _parsed_without_signs(item: str) -> _Token | None:
-    return _short_parsed(item, False) if len(item) <= MAX_CACHED_LENGTH else _parsed(item, False)
+def _parsed_items(items: Sequence[str], reads_signs: bool) -> list[_Token | None]:
+    """Returns what each token says."""
+    if max(map(len, items), default=0) <= MAX_CACHED_LENGTH:
+        return list(map(_short_parsed, items, repeat(reads_signs)))
+    return [
+        _short_parsed(item, reads_signs) if len(item) <= MAX_CACHED_LENGTH else _parsed(item, reads_signs)
+        for item in items
+    ]
 
 
 _short_parsed = lru_cache(maxsize=20_000)(_parsed)
 """The same tokens come again and again: bonds have few lengths and mostly round angles."""
 
-_Parse = Callable[[str], "_Token | None"]
-
 
 class _Reader:
     """Text, hooks and bonds belong to the current atom, which `branch)` gives back."""
 
-    def __init__(self, numbers: Iterator[int]) -> None:
+    def __init__(self, numbers: Iterator[int], reads_signs: bool) -> None:
         self.sketch = Sketch()
         self.numbers = numbers
+        self.reads_signs = reads_signs
         self.marks: dict[str, int] = {}
         self.branches: list[int] = []
         self.atom: int | None = None
 
-    def read(self, items: Iterable[tuple[int, str]], parse: _Parse) -> None:
+    def read(self, numbers: Sequence[int], items: Sequence[str]) -> None:
         """Draws what the items say, each with the number of its token."""
         pieces: list[str] = []
         begin = 0
-        for number, item in items:
-            token = parse(item)
+        for token, number, item in zip(_parsed_items(items, self.reads_signs), numbers, items, strict=True):
             if token is None:
                 begin = begin if pieces else number
                 pieces.append(item)
                 continue
             if pieces:
-                self.write(pieces, begin, parse)
-            self.take(token, number)
-        self.write(pieces, begin, parse)
+                self.write(pieces, begin)
+                pieces = []
+            if token.name == "bond":
+                self.bond(token, number)
+            else:
+                self.take(token, number)
+        if pieces:
+            self.write(pieces, begin)
 
-    def write(self, pieces: list[str], begin: int, parse: _Parse) -> None:
-        """Writes the pieces of text as one, and empties the list; pieces may also join into a bond or a branch."""
+    def write(self, pieces: Sequence[str], begin: int) -> None:
+        """Writes the pieces of text as one; pieces may also join into a bond or a branch."""
         may_join = len(pieces) > 1 and pieces[0][0] in FIRST_CHARACTERS
-        token = parse("".join(pieces)) if may_join else None
+        token = _parsed_items(["".join(pieces)], self.reads_signs)[0] if may_join else None
         if token is not None:
             self.take(token, begin)
-        elif pieces:
+        else:
             self.text(" ".join(pieces))
-        pieces.clear()
 
     def take(self, token: _Token, number: int) -> None:
         """Draws what one token says that is no text."""
@@ -272,10 +275,9 @@ class _Reader:
         """Draws a bond and goes to the new atom at its end."""
         if token.problem is not None:
             raise _Malformed(number, token.problem)
-        begin = self.current()
-        self.atom = self.sketch.grow_by(
-            begin, token.kind, token.angle, token.length, token.across, token.down, next(self.numbers)
-        )
+        begin = self.current() if self.atom is None else self.atom
+        _, _, _, kind, angle, length, across, down, _ = token
+        self.atom = self.sketch.grow_by(begin, kind, angle, length, across, down, next(self.numbers))
 
     def hook(self, token: _Token, number: int) -> None:
         """Marks an atom, or closes a ring from a marked atom to the current one."""
@@ -296,8 +298,8 @@ class _NewestAtomReader(_Reader):
     by their level, which a surplus `branch)` makes negative.
     """
 
-    def __init__(self, numbers: Iterator[int]) -> None:
-        super().__init__(numbers)
+    def __init__(self, numbers: Iterator[int], reads_signs: bool) -> None:
+        super().__init__(numbers, reads_signs)
         self.begins: dict[int, int] = {}
         self.level = 0
         self.level_of_bond = 0

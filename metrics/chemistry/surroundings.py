@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from math import atan2, pi
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ class Neighbour(NamedTuple):
 
 
 _angle = itemgetter(0)
+_neighbour = Neighbour._make
 
 
 def surroundings(molecule: Molecule) -> list[tuple[Neighbour, ...]]:
@@ -32,17 +33,22 @@ def surroundings(molecule: Molecule) -> list[tuple[Neighbour, ...]]:
     for begin, end, *_ in molecule.bonds:
         degrees[begin] += 1
         degrees[end] += 1
-    ended: list[list[Neighbour]] = [[] for _ in atoms]
-    begun: list[list[Neighbour]] = [[] for _ in atoms]
+    seen: list[list[Neighbour]] = [[] for _ in atoms]
+    begun: list[tuple[int, Neighbour]] = []
     for number, (begin, end, bond_type, _, _) in enumerate(molecule.bonds):
         kind = MIRRORED_WEDGE.get(bond_type, bond_type)
         _, x, y = atoms[begin]
         _, end_x, end_y = atoms[end]
-        forwards = math.atan2(-end_y + y, end_x - x) * 180.0 / math.pi % 360
-        backwards = math.atan2(-y + end_y, x - end_x) * 180.0 / math.pi % 360
-        begun[begin].append(Neighbour(forwards, number, kind, end, degrees[end]))
-        ended[end].append(Neighbour(backwards, number, kind, begin, degrees[begin]))
-    return [tuple(sorted(first + second, key=_angle)) for first, second in zip(ended, begun, strict=True)]
+        forwards = atan2(-end_y + y, end_x - x) * 180.0 / pi % 360
+        backwards = atan2(-y + end_y, x - end_x) * 180.0 / pi % 360
+        begun.append((begin, _neighbour((forwards, number, kind, end, degrees[end]))))
+        seen[end].append(_neighbour((backwards, number, kind, begin, degrees[begin])))
+    for begin, neighbour in begun:
+        seen[begin].append(neighbour)
+    for neighbours in seen:
+        if len(neighbours) > 1:
+            neighbours.sort(key=_angle)
+    return list(map(tuple, seen))
 
 
 def turn(first: float, second: float) -> float:

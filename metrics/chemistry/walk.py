@@ -54,25 +54,24 @@ class Drawings:
         must do so in both drawings, and where `asks_for_counterparts` is set, to atoms that were met together.
         """
         walk = Walk()
+        pairs = walk.pairs
         seen: set[int] = set()
         to_visit = [(truth_start, prediction_start, -1)]
         while to_visit:
             self.budget.spend(1)
             atom, image, came_from = to_visit.pop()
-            if atom in walk.pairs or image in seen:
-                as_good = (
-                    walk.pairs.get(atom) == image if asks_for_counterparts else atom in walk.pairs and image in seen
-                )
+            if atom in pairs or image in seen:
+                as_good = pairs.get(atom) == image if asks_for_counterparts else atom in pairs and image in seen
                 if not as_good:
-                    return walk.stop(atom, image, self.closing_words(atom, came_from, atom in walk.pairs))
+                    return walk.stop(atom, image, self.closing_words(atom, came_from, atom in pairs))
                 continue
-            difference = self.atoms_differ(atom, image)
-            if difference is not None:
-                return walk.stop(atom, image, difference)
-            walk.pairs[atom] = image
+            sees, image_sees = self.truth_sees[atom], self.prediction_sees[image]
+            if self.truth.atoms[atom][0] != self.prediction.atoms[image][0] or len(sees) != len(image_sees):
+                return walk.stop(atom, image, self.atoms_differ(atom, image))
+            pairs[atom] = image
             seen.add(image)
-            facing = aligned(self.truth_sees[atom], self.prediction_sees[image], self.budget)
-            for neighbour, other in zip(self.truth_sees[atom], facing, strict=True):
+            facing = aligned(sees, image_sees, self.budget)
+            for neighbour, other in zip(sees, facing, strict=True):
                 if neighbour.kind != other.kind or self.max_angle_deviation is not None:
                     difference = self.bonds_differ(atom, neighbour, other)
                     if difference is not None:
@@ -80,15 +79,13 @@ class Drawings:
                 to_visit.append((neighbour.atom, other.atom, atom))
         return walk
 
-    def atoms_differ(self, atom: int, image: int) -> str | None:
-        """How two atoms differ, in words; None where they do not."""
+    def atoms_differ(self, atom: int, image: int) -> str:
+        """How two atoms differ, by their texts or their numbers of bonds, in words."""
         truth_text, prediction_text = self.truth.atoms[atom].text, self.prediction.atoms[image].text
         if truth_text != prediction_text:
             return f"{self.name(atom)}: the prediction has {_quoted(prediction_text)} there"
         truth_degree, prediction_degree = len(self.truth_sees[atom]), len(self.prediction_sees[image])
-        if truth_degree != prediction_degree:
-            return f"{self.name(atom)}: {truth_degree} bonds in the ground truth, {prediction_degree} in the prediction"
-        return None
+        return f"{self.name(atom)}: {truth_degree} bonds in the ground truth, {prediction_degree} in the prediction"
 
     def bonds_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> str | None:
         """How two bonds differ, in words; None where they do not."""

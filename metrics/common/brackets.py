@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _COMMENT = r"%[^\n]*\n"
 _SHIELDED = r"\\.?"
@@ -11,6 +11,7 @@ _BRACKET = re.compile(rf"{_SHIELDED}|([{{}}()\[\]])", re.DOTALL)
 _BRACKET_OR_COMMENT = re.compile(rf"{_SHIELDED}|{_COMMENT}|([{{}}()\[\]])", re.DOTALL)
 _BRACE = re.compile(rf"{_SHIELDED}|([{{}}])", re.DOTALL)
 _BRACE_OR_COMMENT = re.compile(rf"{_SHIELDED}|{_COMMENT}|([{{}}])", re.DOTALL)
+_BARE_BRACE = re.compile(r"[{}]")
 
 CLOSING = {"{": "}", "[": "]", "(": ")"}
 
@@ -49,7 +50,11 @@ def brace_ends(text: str) -> dict[int, int]:
     """
     ends: dict[int, int] = {}
     opened: list[int] = []
-    for character, index in _found(text, 0, _BRACE_OR_COMMENT, _BRACE):
+    if "%" in text or "\\{" in text or "\\}" in text:
+        braces: Iterable[tuple[str, int]] = _found(text, 0, _BRACE_OR_COMMENT, _BRACE)
+    else:
+        braces = [(match[0], match.start()) for match in _BARE_BRACE.finditer(text)]
+    for character, index in braces:
         if character == "{":
             opened.append(index)
         elif opened:

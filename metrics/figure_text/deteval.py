@@ -16,7 +16,9 @@ of the regions that count, such as the subsets by difficulty, are matched at onc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,11 +44,11 @@ class Rules:
         good: BoolArray = shares > threshold if self.strict else shares >= threshold
         return good
 
-    def sum_reached(self, shares: FloatArray, threshold: float) -> bool:
+    def sum_reached(self, shares: Sequence[float], threshold: float) -> bool:
         """Says whether shares add up to `threshold`; sums are rounded to 4 decimals, as in the script."""
-        if not len(shares):
+        if not shares:
             return False
-        total = round(float(np.add.accumulate(shares)[-1]), 4)
+        total = round(functools.reduce(operator.add, shares), 4)  # from left to right, which `sum` is not everywhere
         return total > threshold if self.strict else total >= threshold
 
 
@@ -87,7 +89,7 @@ class _Side:
     order: IntArray
     regions: IntArray
     starts: IntArray
-    candidates: list[tuple[int, IntArray, FloatArray]]
+    candidates: list[tuple[int, list[int], list[float]]]
 
 
 def match(overlaps: Overlaps, counts: BoolArray, rules: Rules) -> Iterator[Matching]:
@@ -120,30 +122,34 @@ def _match_some(
     free_truths[choices, rows[single[ones]]] = False
     free_detections[choices, columns[single[ones]]] = False
     for n in range(len(counts)):
-        free = free_truths[n], free_detections[n]
+        free = free_truths[n].tolist(), free_detections[n].tolist()
         groups = [
             Group((truth,), others)
-            for truth, others in _scattered(by_truth, *free, truth_overlaps[n], rules, rules.sigma)
+            for truth, others in _scattered(by_truth, *free, truth_overlaps[n].tolist(), rules, rules.sigma)
         ]
         groups += [
             Group(others, (detection,))
-            for detection, others in _scattered(by_detection, *free[::-1], detection_overlaps[n], rules, rules.tau)
+            for detection, others in _scattered(
+                by_detection, *free[::-1], detection_overlaps[n].tolist(), rules, rules.tau
+            )
         ]
         yield Matching(regions[n], detections[n], covered[n], single[alone[n]], groups)
 
 
 def _scattered(
-    side: _Side, free: BoolArray, free_others: BoolArray, overlapped: IntArray, rules: Rules, threshold: float
+    side: _Side, free: list[bool], free_others: list[bool], overlapped: list[int], rules: Rules, threshold: float
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yields each region of one side that matches several of the other, with those; both are then no longer free."""
     for region, others, shares in side.candidates:
-        if free[region] and overlapped[region] >= 2:
-            left = free_others[others]
-            if rules.sum_reached(shares[left], threshold):
-                matched = others[left]
-                free[region] = False
-                free_others[matched] = False
-                yield region, tuple(matched.tolist())
+        if not free[region] or overlapped[region] < 2:
+            continue
+        matched = tuple([other for other in others if free_others[other]])
+        left = [share for other, share in zip(others, shares, strict=True) if free_others[other]]
+        if rules.sum_reached(left, threshold):
+            free[region] = False
+            for other in matched:
+                free_others[other] = False
+            yield region, matched
 
 
 def _single_pairs(overlaps: Overlaps, rules: Rules) -> IntArray:
@@ -195,5 +201,5 @@ def _side(
     candidates = []
     for k in np.flatnonzero(likely & (np.diff(bounds) >= 2)).tolist():
         part = order[bounds[k] : bounds[k + 1]][passed[bounds[k] : bounds[k + 1]]]
-        candidates.append((int(regions[k]), others[part], share[part]))
+        candidates.append((int(regions[k]), others[part].tolist(), share[part].tolist()))
     return _Side(order, regions, starts, candidates)

@@ -178,10 +178,8 @@ def _charge_locating(
             of_side[figure] += corners * a_corner + (100 if corners > MAX_SIDES_TRIED else 0)
         steps.append(of_side)
     for job, of_truths, of_detections in zip(jobs, *steps, strict=True):
-        with job.budget.reading("ground_truth"):
-            job.budget.spend(of_truths)
-        with job.budget.reading("prediction"):
-            job.budget.spend(of_detections)
+        job.budget.spend_reading("ground_truth", of_truths)
+        job.budget.spend_reading("prediction", of_detections)
 
 
 def _counting(jobs: Sequence[Job], side: Side, records: Sequence[TruthRegion], overlaps: Overlaps) -> BoolArray:

@@ -18,6 +18,7 @@ MAX_CORNER_PAIRS = 4_000_000
 
 _CELLS_AT_ONCE = 2_000_000
 _STEPS_PER_CROSSING = 20
+_STEPS_PER_PAIR = 30
 _CORNER_PAIRS_NOT_COUNTED = 64
 _NEAR = 2e-4
 """Shares so close to a limit are measured by GEOS; sums of shares are compared with 4 decimals."""
@@ -69,7 +70,7 @@ def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget], lim
 
     sigma = common / area of the ground truth; tau = common / area of the detection (Wolf and Jolion 2006).
 
-    Spends a step for each pair whose boxes meet and for every 200 that do not; of polygons also 20 for each pair, one
+    Spends a step for each pair whose boxes meet and for every 200 that do not; of polygons also 30 for each pair, one
     for every 4 pairs of corners, and 20 for each place where sides of the two may cross.
 
     With `limits`, clearly convex quadrangles are intersected here rather than by GEOS, as long as the shares are not
@@ -90,7 +91,7 @@ def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget], lim
         corner_pairs = _sums(truths.sizes[rows] * detections.sizes[columns], figures, len(budgets))
         if corner_pairs.max() > MAX_CORNER_PAIRS:
             raise TooManyOverlaps(f"{corner_pairs.max()} pairs of corners to intersect, at most {MAX_CORNER_PAIRS}")
-        charge(budgets, _STEPS_PER_CROSSING * pairs + corner_pairs // 4)
+        charge(budgets, _STEPS_PER_PAIR * pairs + corner_pairs // 4)
         charge(budgets, _STEPS_PER_CROSSING * crossings(truths, detections, rows, columns, len(budgets)))
         common, areas, other_areas = _polygons_in_common(
             truths, detections, truths.outlines, detections.outlines, rows, columns, limits

@@ -40,30 +40,43 @@ def pair_up(
     contested = np.flatnonzero(~alone)
     if contested.size:
         contested = contested[np.lexsort((columns[contested], -scores[contested], rows[contested]))]
-        owners = np.zeros(len(rows), dtype=np.intp) if figures is None else figures
-        for part in np.split(contested, np.flatnonzero(np.diff(owners[contested])) + 1):
-            figure = int(owners[part[0]])
+        owners = np.zeros(len(contested), dtype=np.intp) if figures is None else figures[contested]
+        ends = [*(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(contested)]
+        pairs = list(zip(rows[contested].tolist(), columns[contested].tolist(), strict=True))
+        taken: list[tuple[int, int]] = []
+        for start, end in itertools.pairwise([0, *ends]):
+            figure = int(owners[start])
             for n in range(len(allowed) if choices is None else choices[figure]):
-                budgets[figure].spend(len(part) // _PAIRS_PER_STEP)
-                chosen[n, _largest(rows, columns, part[allowed[n, part]], budgets[figure])] = True
+                budgets[figure].spend((end - start) // _PAIRS_PER_STEP)
+                part = [start + place for place in np.flatnonzero(allowed[n, contested[start:end]]).tolist()]
+                taken += [(n, number) for number in _largest(pairs, part, budgets[figure])]
+        if taken:
+            chosen[[n for n, _ in taken], contested[[number for _, number in taken]]] = True
     return chosen
 
 
-def _largest(rows: IntArray, columns: IntArray, pairs: IntArray, budget: Budget) -> IntArray:
-    """Returns a largest choice among `pairs`, which are ordered by row; the first of a row is tried first."""
-    if pairs.size < 2:
-        return pairs
-    begins = np.append(True, rows[pairs[1:]] != rows[pairs[:-1]])
-    firsts: IntArray = pairs[begins]
-    used_columns, column_numbers = np.unique(columns[pairs], return_inverse=True)
-    if np.bincount(column_numbers[begins]).max() == 1:
+def _largest(pairs: Sequence[tuple[int, int]], part: list[int], budget: Budget) -> list[int]:
+    """Returns a largest choice among the `pairs` (row, column) whose numbers are in `part`.
+
+    They are ordered by row; the first of a row is tried first.
+    """
+    if len(part) < 2:
+        return part
+    of_row: dict[int, list[int]] = {}
+    for number in part:
+        of_row.setdefault(pairs[number][0], []).append(number)
+    firsts = [numbers[0] for numbers in of_row.values()]
+    if len({pairs[number][1] for number in firsts}) == len(firsts):
         return firsts  # each row has its own column, and no pairing has more pairs than rows
-    starts = [*np.flatnonzero(begins).tolist(), len(pairs)]
-    numbers = column_numbers.tolist()
-    neighbours = [numbers[start:stop] for start, stop in itertools.pairwise(starts)]
-    partner = np.array(matched_columns(neighbours, len(used_columns), budget))
-    chosen: IntArray = pairs[partner[np.cumsum(begins) - 1] == column_numbers]
-    return chosen
+    columns = {column: place for place, column in enumerate(sorted({pairs[number][1] for number in part}))}
+    neighbours = [[columns[pairs[number][1]] for number in numbers] for numbers in of_row.values()]
+    partners = matched_columns(neighbours, len(columns), budget)
+    return [
+        number
+        for numbers, partner in zip(of_row.values(), partners, strict=True)
+        for number in numbers
+        if columns[pairs[number][1]] == partner
+    ]
 
 
 def matched_columns(neighbours: list[list[int]], columns: int, budget: Budget) -> list[int]:

@@ -55,6 +55,19 @@ def poisson_thresholds() -> npt.NDArray[np.uint64]:
 
 
 _THRESHOLDS = poisson_thresholds()
+_LEADING_BITS = 16
+_UNDECIDED = 255
+
+
+def _weights_by_leading_bits() -> npt.NDArray[np.uint8]:
+    """Returns the weight of the uniforms with the same leading bits, _UNDECIDED where a threshold lies among them."""
+    lowest = np.arange(1 << _LEADING_BITS, dtype=np.uint64) << np.uint64(64 - _LEADING_BITS)
+    weights: npt.NDArray[np.uint8] = np.searchsorted(_THRESHOLDS, lowest, side="right").astype(np.uint8)
+    weights[(_THRESHOLDS >> np.uint64(64 - _LEADING_BITS)).astype(np.intp)] = _UNDECIDED
+    return weights
+
+
+_WEIGHTS_BY_LEADING_BITS = _weights_by_leading_bits()
 _PLAIN_NUMBERS = {float, int}
 _TYPES = (np.int8, np.int16, np.int32, np.int64)
 
@@ -79,15 +92,16 @@ class Bootstrap:
         state = np.asarray(unit_hashes, dtype=np.uint64)[None, :]
         steps = np.arange(1, self.replicates + 1, dtype=np.uint64)[:, None]
         mixed = state + steps * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed ^= mixed >> np.uint64(31)
-        drawn = np.zeros(mixed.shape, dtype=np.uint8)
-        for threshold in _THRESHOLDS:
-            above = mixed >= threshold
-            if not above.any():
-                break
-            drawn += above
+        shifted = mixed >> np.uint64(30)
+        mixed ^= shifted
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        mixed ^= np.right_shift(mixed, np.uint64(27), out=shifted)
+        mixed *= np.uint64(0x94D049BB133111EB)
+        mixed ^= np.right_shift(mixed, np.uint64(31), out=shifted)
+        leading = np.right_shift(mixed, np.uint64(64 - _LEADING_BITS), out=shifted).view(np.int64)
+        drawn = np.take(_WEIGHTS_BY_LEADING_BITS, leading)
+        undecided = np.flatnonzero(drawn == _UNDECIDED)
+        drawn.flat[undecided] = np.searchsorted(_THRESHOLDS, mixed.flat[undecided], side="right")
         weights = np.ones((self.replicates + 1, len(unit_hashes)))
         weights[1:] = drawn
         return weights
@@ -218,12 +232,11 @@ class BootstrapSums:
 
     def _fold_block(self, block: Sequence[tuple[int, Mapping[str, float]]]) -> None:
         columns: defaultdict[str, int] = defaultdict(itertools.count().__next__)
-        cells: list[int] = []
-        numbers: list[float] = []
-        for _, statistics in block:
-            cells.extend(map(columns.__getitem__, statistics))
-            numbers.extend(statistics.values())
         rows = np.repeat(np.arange(len(block)), [len(statistics) for _, statistics in block])
+        names = itertools.chain.from_iterable([statistics for _, statistics in block])
+        cells = np.fromiter(map(columns.__getitem__, names), np.intp, len(rows))
+        given = itertools.chain.from_iterable([statistics.values() for _, statistics in block])
+        numbers = np.fromiter(given, np.float64, len(rows))
         values = np.zeros((len(block), len(columns)))
         values[rows, cells] = numbers
         weights = self.bootstrap.weights([unit_hash for unit_hash, _ in block])

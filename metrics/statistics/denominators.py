@@ -5,11 +5,19 @@ contributors. Where unit u adds d_u, it counts n = (sum d_u)^2 / sum d_u^2 units
 the same (Kish, Survey Sampling, 1965, section 11.7). A weight of the Poisson bootstrap has mean 1 and variance 1, so
 the replicates D_r of the denominator D have mean D and variance sum d_u^2: the mean of (D_r - D)^2 estimates it without
 bias, whether samples or clusters are drawn, and no other sum has to be kept.
+
+A mean over K classes gives a unit of class k, of n_k units, the weight 1 / n_k, so that few units of rare classes make
+most of its variance, and of the error of that variance. The estimate of a variance of independent errors with the
+weights a_u has (sum a_u^2)^2 / sum a_u^4 degrees of freedom (Satterthwaite, "An Approximate Distribution of Estimates
+of Variance Components", Biometrics Bulletin 2, 1946): (sum 1 / n_k)^2 / sum 1 / n_k^3, which is the number of all
+units where the classes have equally many.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -56,6 +64,16 @@ def counted_units(denominators: FloatArray, per_sample: int | None, clustered: b
         return most
     spread = float(np.mean((denominators[1:] - total) ** 2)) if len(denominators) > 1 else 0.0
     return min(most, total * total / spread) if spread else most
+
+
+def units_over_classes(classes: Sequence[float]) -> float:
+    """Returns how many units count for a mean over classes, from the units of each class; 0 without any.
+
+    >>> round(units_over_classes([10, 10, 10]), 6), round(units_over_classes([100, 2]), 6)
+    (30.0, 2.080783)
+    """
+    shares = [1 / units for units in classes if units > 0]
+    return math.fsum(shares) ** 2 / math.fsum(share**3 for share in shares) if shares else 0.0
 
 
 _PLACEHOLDER = re.compile(r"\[([A-Z_]+)\]")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.benchmark import Benchmark, MetricSpec
-from metrics.statistics.denominators import counted_units, denominator_columns
+from metrics.statistics.denominators import counted_units, denominator_columns, units_over_classes
 from metrics.statistics.sums import Sums
 
 FloatArray = npt.NDArray[np.float64]
@@ -64,4 +64,9 @@ def _units(kind: type[AnyBenchmark], metrics: Sequence[str], sums: Sequence[Sums
         if key not in counted:
             counted[key] = counted_units(table[:, list(columns)].sum(axis=1), spec.per_sample, clustered)
         units[metric] = counted[key]
+    for metric in metrics:
+        classes = spec_of(kind, metric).classes
+        if classes:
+            members = [units[each] for each in metrics if spec_of(kind, each) is spec_of(kind, classes)]
+            units[metric] = min(units[metric], units_over_classes(members))
     return units

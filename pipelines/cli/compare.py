@@ -18,7 +18,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from pipelines.cli import console
 from pipelines.cli.common import DONE, add_command, hand_over, positive, run_and_publish, warn
 from pipelines.compare import LAYOUT, ComparisonPlan, build_comparison, plan_comparison
-from pipelines.compare_inputs import Side, differences, open_side
+from pipelines.compare_inputs import Side, differences, open_side, surroundings
 from pipelines.config.errors import UsageError
 from pipelines.results.comparison import COMPARISON, REPORT
 from pipelines.results.comparison_report import samples_line, verdict_line
@@ -59,7 +59,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             f"{baseline.name} and {candidate.name} do not compare: {'; '.join(found)}; "
             "give --allow-differences to compare the samples with the same ground truth all the same"
         )
-    warn(found)
+    warn([*found, *surroundings(baseline, candidate)])
     plan = plan_comparison(
         baseline, candidate, found, parsed.threshold, parsed.changes, size=_size(baseline, candidate)
     )
@@ -108,5 +108,5 @@ def _output(given: str | None) -> Iterator[str]:
 
 def _size(*sides: Side) -> int:
     """Returns the bytes of the rows of both sides."""
-    files = [path for side in sides for path in side.result.folder("samples")]
+    files = [path for side in sides for path in side.files]
     return sum(entry.size_in_bytes for found in FileSystems.match(files) for entry in found.metadata_list)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.check import check_inputs
@@ -32,18 +33,19 @@ from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_ver
 from pipelines.cli.messages import say
 from pipelines.cli.watch import MetricsFile
 from pipelines.config import settings
-from pipelines.config.errors import UsageError
+from pipelines.config.errors import UsageError, one_line
 from pipelines.config.inputs import find_inputs
 from pipelines.config.settings import Configuration
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from pipelines.results.gates import Decision, coverage_failures, decide
 from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT, PAGE, REPORT, SUMMARY
-from pipelines.results.stored import StoredRun, scored_otherwise
+from pipelines.results.stored import Start, StoredRun, scored_otherwise
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
 from pipelines.runtime.memory import free_bytes, memory_warnings
-from transforms.io.storage import new_run_id
+from transforms.io.kept import ask_to_keep, kept_runs, remove_kept
+from transforms.io.storage import is_on_disk, new_run_id
 from transforms.records import printable
 from transforms.reuse import ReusedRows
 
@@ -62,6 +64,9 @@ def add(commands: Any) -> None:
         "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
     )
     command.add_argument("--reuse", metavar="RUN", help="take the scores of unchanged samples from a finished run")
+    command.add_argument(
+        "--resume", action="store_true", help="go on where an interrupted run into this --output has stopped"
+    )
     command.add_argument("--no-html", action="store_true", help="no report.html, the page for a browser")
     add_verdicts(command)
     command.add_argument(
@@ -86,12 +91,16 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if parsed.check:
         return _check(configuration, options, parsed.processes)
     _check_verdicts(parsed, configuration, options)
+    if parsed.resume and launch.is_detached(options):
+        raise UsageError(
+            "--resume: the job goes on without this command, which could not tell whether it was interrupted"
+        )
     baseline = read_baseline(parsed, configuration)
     if baseline is not None and os.path.abspath(baseline.path) == os.path.abspath(configuration.settings.output or ""):
         raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
     reuse, reused = reused_rows(parsed.reuse, configuration, options)
     plan = plan_evaluation(configuration, new_run_id())
-    plan = replace(plan, baseline=baseline, reuse=reuse, page=not parsed.no_html)
+    plan = replace(plan, baseline=baseline, reuse=reuse, page=not parsed.no_html, resume=parsed.resume)
     warn(plan.inputs.warnings)
     started = Launch.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
     if baseline is not None:
@@ -117,13 +126,15 @@ def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: Evalua
     with console.progress_line(len(plan.systems), parsed.quiet, launch.is_local(options)):
         summary = run_and_publish(
             options,
-            lambda pipeline: build_evaluation(pipeline, plan),
+            lambda pipeline: build_evaluation(pipeline, resumed(plan) if plan.resume else plan),
             plan.output,
             plan.run_id,
             LAYOUT,
             SUMMARY,
             watched.add_result,
         )
+    if plan.resume:
+        remove_kept(plan.output)
     document = json.loads(summary)
     watched.add_values(document, metrics)
     if not parsed.quiet:
@@ -144,12 +155,37 @@ def reused_rows(
     if path is None:
         return None, None
     found = StoredRun(path)
-    reason = scored_otherwise(found, configuration)
+    reason = scored_otherwise(found.start, configuration)
     if reason is not None:
         warn([f"nothing is reused of {path}: {reason}"])
         return None, None
     files = tuple(launch.path_for_workers(options, each) for each in found.published.folder("samples"))
     return ReusedRows(files, configuration.benchmark.sample_metric_names()), found
+
+
+def resumed(plan: EvaluationPlan) -> EvaluationPlan:
+    """Returns the plan of a run that begins with the rows that interrupted runs have kept, and keeps its own.
+
+    The run must own its output: what runs that were killed have left is kept only then.
+    """
+    configuration = plan.configuration
+    if not is_on_disk(plan.output):
+        warn([f"--resume: {plan.output} is not on a disk: what an interrupted run has scored is lost there"])
+        return plan
+    files = list(plan.reuse.files) if plan.reuse is not None else []
+    for run in kept_runs(plan.output):
+        try:
+            reason = scored_otherwise(msgspec.json.decode(run.start, type=Start), configuration)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            reason = one_line(error)
+        if reason is not None:
+            warn([f"nothing is taken from the interrupted run {run.run_id}: {reason}"])
+        else:
+            files += run.files
+    ask_to_keep(plan.output, plan.run_id, msgspec.json.encode(Start.of(configuration)))
+    if not files:
+        return plan
+    return replace(plan, reuse=ReusedRows(tuple(files), configuration.benchmark.sample_metric_names()))
 
 
 def _check_verdicts(parsed: argparse.Namespace, configuration: Configuration, options: PipelineOptions) -> None:

@@ -14,21 +14,26 @@ from pipelines.cli.common import Globs, add_command, add_record_output, write_re
 from pipelines.config import settings
 from pipelines.config.errors import UsageError
 from pipelines.config.inputs import Inputs, find_inputs
-from pipelines.results.run import open_result
+from pipelines.results.stored import StoredRun
 from pipelines.runtime import launch
-from pipelines.select import Selection, build_selection, read_summary
+from pipelines.select import Selection, build_selection
 from transforms.io.parquet_schema import Columns, Kind
-from transforms.io.published import Published
 from transforms.io.record_files import WriteRecords
+from transforms.io.sample_list import sample_ids
+from transforms.records import InputProblem
 
 
 def add(commands: Any) -> None:
     """Adds the command."""
-    command = add_command(commands, "select", run, "write the samples of a finished run that score low")
+    text = "write the samples of a finished run that score low, or that a list names"
+    command = add_command(commands, "select", run, text)
     command.add_argument("run", metavar="DIR", help="the output folder of the run")
     add_record_output(command)
     command.add_argument("--value", metavar="NAME", help="the per-sample metric (default: that of the worst samples)")
-    command.add_argument("--below", type=float, default=1.0, help="the threshold (default: 1)")
+    command.add_argument("--below", type=float, help="the threshold (default: 1; with --samples, none)")
+    command.add_argument(
+        "--samples", metavar="FILE", help="only these: JSONL or Parquet with sample_id, such as changes/ of compare"
+    )
     command.add_argument("--system", metavar="NAME", help="the system (default: the best)")
     command.add_argument(
         "--ground-truth", metavar="GLOB", action=Globs, nargs="+", help="where it is now, if it has moved since the run"
@@ -44,24 +49,38 @@ def add(commands: Any) -> None:
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Selects; the inputs are those that the run's summary names, unless they have moved."""
-    result = open_result(parsed.run)
-    summary = read_summary(parsed.run, result)
+    found = StoredRun(parsed.run)
+    summary = found.summary
     if not parsed.output:
         raise UsageError("give --output FILE")
-    if math.isnan(parsed.below):
+    if parsed.below is not None and math.isnan(parsed.below):
         raise UsageError("--below nan: must be a number")
-    kind = type(settings.check({**summary["config"], "gates": {}}, parsed.run).benchmark)
-    value, system = parsed.value or kind.main_sample_metric().name, parsed.system or summary["ranking"][0]
+    kind = type(found.configuration.benchmark)
+    value, system = parsed.value or kind.main_sample_metric().name, parsed.system or summary.ranking[0]
     if value not in kind.sample_metric_names():
         raise UsageError(f"--value {value}: no such metric; there are {', '.join(kind.sample_metric_names())}")
-    if system not in summary["systems"]:
-        raise UsageError(f"--system {system}: not in this run; there are {', '.join(summary['systems'])}")
-    inputs = _inputs(parsed, summary["config"], system)
+    if system not in summary.systems:
+        raise UsageError(f"--system {system}: not in this run; there are {', '.join(summary.systems)}")
+    inputs = _inputs(parsed, summary.config, system)
     write = WriteRecords(launch.path_for_workers(options, parsed.output), _columns(kind), parsed.shards)
-    _check_rows(parsed.run, result, summary["systems"][system])
-    files = tuple(launch.path_for_workers(options, path) for path in result.folder("samples"))
-    selection = Selection(files, system, value, parsed.below)
+    _check_rows(found, system)
+    files = tuple(launch.path_for_workers(options, path) for path in found.published.folder("samples"))
+    below, listed = parsed.below, None
+    if parsed.samples is None:
+        below = 1.0 if below is None else below
+    else:
+        listed = launch.path_for_workers(options, parsed.samples)
+        _check_list(listed)
+    selection = Selection(files, system, value, below, listed)
     return write_records(options, lambda pipeline: build_selection(pipeline, inputs, selection, write), write, None)
+
+
+def _check_list(path: str) -> None:
+    """Raises UsageError where the list of samples cannot be read, before anything else is."""
+    try:
+        next(sample_ids(path), None)
+    except InputProblem as error:
+        raise UsageError(f"--samples {error.message}") from error
 
 
 def _columns(kind: type[Benchmark[Any, Any, Any]]) -> Columns:
@@ -70,11 +89,11 @@ def _columns(kind: type[Benchmark[Any, Any, Any]]) -> Columns:
     return columns | dict.fromkeys(["details", "ground_truth", "prediction"], Kind.JSON)
 
 
-def _check_rows(run: str, result: Published, system: Mapping[str, Any]) -> None:
+def _check_rows(run: StoredRun, system: str) -> None:
     """Raises UsageError where the run should have rows, but they are not there."""
-    counts = system.get("coverage", {}).get("ground_truth", {})
-    if not result.folder("samples") and (counts.get("scored") or counts.get("missing_prediction")):
-        raise UsageError(f"{run}: the rows of the run are not there: samples/ holds no samples-*.parquet")
+    counts = run.summary.systems[system].coverage.get("ground_truth", {})
+    if not run.published.folder("samples") and (counts.get("scored") or counts.get("missing_prediction")):
+        raise UsageError(f"{run.path}: the rows of the run are not there: samples/ holds no samples-*.parquet")
 
 
 def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) -> Inputs:

@@ -91,7 +91,7 @@ def _beginning(file: SourceFile) -> Part:
     if file.format != "parquet":
         return Part(file, 0, None)
     with open_parquet(file) as parquet:
-        return Part(file, 0, parquet.metadata.num_row_groups)
+        return Part(file, 0, parquet.metadata.num_row_groups, stored=file.size)
 
 
 def _mapped(columns: SideColumns, text: bytes) -> bytes:

@@ -179,7 +179,8 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
         if key not in shared | own:
             near = nearest(key, sorted(shared | own))
             raise UsageError(
-                f"{source}: {key}: unknown key{near}; allowed for {name}: {', '.join(sorted(shared | own))}"
+                f"{source}: {truncated(str(key), 80)}: unknown key{near}; "
+                f"allowed for {name}: {', '.join(sorted(shared | own))}"
             )
     settings = _convert({key: raw[key] for key in raw if key in shared}, Settings, source)
     options = _convert({key: raw[key] for key in raw if key in own}, kind.options_type, source)

@@ -15,12 +15,11 @@ from metrics.benchmark import Benchmark
 from metrics.statistics.measured import Measured, measure
 from pipelines.config.errors import UsageError, one_line
 from pipelines.results.judged import JudgedSlice, measured_samples
-from pipelines.results.stored import Identity, SliceSums, StoredRun
+from pipelines.results.stored import Identity, SliceSums, StoredRun, split_system
 from transforms.io.storage import STORAGE_ERRORS, read_bytes
 
 MAX_BASELINE_DAYS = 30
 MAX_BLESSED_BYTES = 1 << 20
-_SYSTEM = re.compile(r"(?P<run>.+):(?P<system>[A-Za-z0-9_.-]{1,100})", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -75,14 +74,12 @@ def find_baseline(given: str) -> tuple[str, str | None]:
     """
     if given.endswith(".txt"):
         given = _blessed(given)
-    if not os.path.exists(given) and (found := _SYSTEM.fullmatch(given)) is not None:
-        return found["run"], found["system"]
-    return given, None
+    return split_system(given)
 
 
 def _blessed(path: str) -> str:
     try:
-        lines = read_bytes(path)[:MAX_BLESSED_BYTES].decode().splitlines()
+        lines = read_bytes(path, MAX_BLESSED_BYTES).decode().splitlines()
     except (*STORAGE_ERRORS, ValueError) as error:
         raise UsageError(f"--baseline {path}: cannot be read: {one_line(error)}") from error
     named = [text for line in lines if (text := re.split(r"(?:^|\s)#", line)[0].strip())]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.statistics.measured import Measured, measure
+from metrics.statistics.measured import Measured
 from pipelines.config.settings import Configuration
 from pipelines.results.run import RunResult
 from pipelines.results.stored import StoredRun
@@ -46,19 +46,16 @@ def judged_result(result: RunResult) -> JudgedSystems:
 
 
 def _judged(configuration: Configuration, found: SliceResult) -> JudgedSlice:
-    prefix = "ground_truth."
+    prefix, bootstrap = "ground_truth.", configuration.settings.bootstrap
     counts = {key.removeprefix(prefix): count for key, count in found.coverage.items() if key.startswith(prefix)}
     return JudgedSlice(
         found.values,
         found.intervals,
         measured_samples(counts, configuration.settings.missing),
-        lambda: _measure(configuration, found),
+        lambda: found.measured(
+            configuration.benchmark, bootstrap.replicates, configuration.settings.cluster is not None
+        ),
     )
-
-
-def _measure(configuration: Configuration, found: SliceResult) -> Measured:
-    replicates = found.replicates.unpack(configuration.settings.bootstrap.replicates)
-    return measure(configuration.benchmark, [found.sums, *replicates], configuration.settings.cluster is not None)
 
 
 def judged_run(run: StoredRun) -> JudgedSystems:

@@ -8,9 +8,7 @@ from typing import Any
 
 from metrics.benchmark import Benchmark, MetricSpec
 from metrics.statistics.denominators import denominator_columns
-from metrics.statistics.measured import Measured
 from metrics.statistics.paired import PairedDifference, paired_differences
-from pipelines.results.comparison_sums import ALL_SAMPLES, StoredSystem
 from transforms.finalize import SliceResult
 
 
@@ -75,8 +73,7 @@ def rank_with_ties(
     if len(order) < 2 or not metrics:
         return None
     spec = metrics[0]
-    stored = {name: StoredSystem.of_results(overall[name], {}, replicates, clustered) for name in order}
-    measured: dict[str, Measured] = {name: each.measured(benchmark, ALL_SAMPLES) for name, each in stored.items()}
+    measured = {name: overall[name].measured(benchmark, replicates, clustered) for name in order}
     places = [Place(order[0], 1, tied=False, behind=None)]
     leader = order[0]
     for number, name in enumerate(order[1:], start=2):
@@ -84,18 +81,18 @@ def rank_with_ties(
         tied = behind.interval is not None and behind.interval[0] <= 0 <= behind.interval[1]
         places.append(Place(name, places[-1].place if tied else number, tied, behind))
         leader = leader if tied else name
-    return Ranking(spec.name, places, _other_samples(spec, order, stored, overall))
+    return Ranking(spec.name, places, _other_samples(spec, order, overall, replicates))
 
 
 def _other_samples(
-    spec: MetricSpec, order: Sequence[str], stored: Mapping[str, StoredSystem], overall: Mapping[str, SliceResult]
+    spec: MetricSpec, order: Sequence[str], overall: Mapping[str, SliceResult], replicates: int
 ) -> list[str]:
     """Returns a warning where systems did not score the same samples: their differences are not paired then.
 
     A count of one for each sample has the same replicates where the samples are the same, and practically never else.
     """
-    first = _samples(spec, stored[order[0]], overall[order[0]])
-    others = [name for name in order[1:] if _samples(spec, stored[name], overall[name]) != first]
+    first = _samples(spec, overall[order[0]], replicates)
+    others = [name for name in order[1:] if _samples(spec, overall[name], replicates) != first]
     if not others:
         return []
     return [
@@ -104,11 +101,10 @@ def _other_samples(
     ]
 
 
-def _samples(spec: MetricSpec, stored: StoredSystem, overall: SliceResult) -> Any:
+def _samples(spec: MetricSpec, overall: SliceResult, replicates: int) -> Any:
     counts = [overall.coverage.get(f"ground_truth.{status}", 0) for status in ("scored", "missing_prediction")]
     if spec.per_sample is None:
         return sum(counts)
-    sums, packed = stored.slices[ALL_SAMPLES]
-    rows = [sums, *packed.unpack(stored.replicates)]
-    names = tuple(sums)
+    rows = [overall.sums, *overall.replicates.unpack(replicates)]
+    names = tuple(overall.sums)
     return [sum(row[names[column]] for column in denominator_columns(spec, spec.name, names)) for row in rows]

@@ -1,7 +1,8 @@
-"""Finished runs, read back and checked: what `gate`, `history` and `merge` start from."""
+"""Finished runs, read back and checked: what every command that reads runs starts from."""
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ from transforms.io.published import Published
 from transforms.io.storage import STORAGE_ERRORS
 
 _Document = TypeVar("_Document", bound=msgspec.Struct)
+_SYSTEM = re.compile(r"(?P<run>.+):(?P<system>[A-Za-z0-9_.-]{1,100})", re.DOTALL)
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
@@ -180,26 +182,49 @@ def incomparable(ours: Identity, theirs: Identity, same_samples: bool = True) ->
     return None
 
 
-def scored_otherwise(run: StoredRun, configuration: Configuration) -> str | None:
+class Start(msgspec.Struct, frozen=True):
+    """What a run scores with; versions: those of run.json."""
+
+    benchmark: str
+    version: str
+    config: dict[str, Any]
+    versions: Any = None
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> Start:
+        """Returns what a run scores with that starts here and now."""
+        benchmark = configuration.benchmark
+        config = msgspec.json.decode(msgspec.json.encode(configuration.resolved()), type=dict[str, Any])
+        return cls(benchmark.name, VERSION, config, versions(benchmark))
+
+
+def scored_otherwise(made: Start, configuration: Configuration) -> str | None:
     """Returns why the rows of a run may differ from what scoring under a configuration gives, here; None where not.
 
     Unlike for a comparison, the versions must be the same to the last digit, also those of packages and programs.
     """
     benchmark = configuration.benchmark
-    if run.summary.benchmark != benchmark.name:
-        return f"it is a run of {run.summary.benchmark}, not of {benchmark.name}"
-    if run.summary.version != VERSION:
-        return f"it was made by beamscore {run.summary.version or 'of an earlier version'}, not {VERSION}"
+    if made.benchmark != benchmark.name:
+        return f"it is a run of {made.benchmark}, not of {benchmark.name}"
+    if made.version != VERSION:
+        return f"it was made by beamscore {made.version or 'of an earlier version'}, not {VERSION}"
     options = msgspec.json.decode(msgspec.json.encode(benchmark.options), type=dict[str, Any])
     # A missing prediction has a score in the rows of one and none in those of the other.
     for key, value in {**options, "missing": configuration.settings.missing}.items():
-        if run.summary.config.get(key) != value:
-            return f"it was made with {key}: {_value(run.summary.config.get(key))}, not {_value(value)}"
-    made, here = run.provenance.get("versions"), versions(benchmark)
+        if made.config.get(key) != value:
+            return f"it was made with {key}: {_value(made.config.get(key))}, not {_value(value)}"
+    here = versions(benchmark)
     for key in ("packages", "tools"):
-        if not isinstance(made, dict) or made.get(key) != here[key]:
+        if not isinstance(made.versions, dict) or made.versions.get(key) != here[key]:
             return f"its run.json names other versions of {key} than are here"
     return None
+
+
+def split_system(text: str) -> tuple[str, str | None]:
+    """Returns the folder and the system of `RUN:SYSTEM`; of anything else, and of a path that exists, the whole."""
+    if not os.path.exists(text) and (found := _SYSTEM.fullmatch(text)) is not None:
+        return found["run"], found["system"]
+    return text, None
 
 
 def _value(value: Any) -> str:
@@ -226,6 +251,8 @@ class StoredRun:
         missing = [name for name in self.summary.ranking if name not in self.summary.systems]
         if not self.summary.systems or missing:
             raise self._problem(SUMMARY, "it names no system" if not missing else f"the system {missing[0]} is missing")
+        if set(self.summary.ranking) != self.summary.systems.keys():
+            raise self._problem(SUMMARY, "its ranking does not name every system")
 
     @property
     def identity(self) -> Identity:
@@ -247,6 +274,12 @@ class StoredRun:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise self._problem(RUN, one_line(error)) from error
 
+    @property
+    def start(self) -> Start:
+        """What the run scored with."""
+        summary = self.summary
+        return Start(summary.benchmark, summary.version, summary.config, self.provenance.get("versions"))
+
     @cached_property
     def configuration(self) -> Configuration:
         """The configuration of the run, checked, without its gates, which an earlier version may have taken."""
@@ -257,7 +290,7 @@ class StoredRun:
         """The exact sums of the run, checked against its summary."""
         sums = self._read(SUMS, StoredSums)
         if (sums.format, sums.unit_bits) != (SUMS_FORMAT, FRACTION_BITS):
-            raise self._problem(SUMS, f"its format is {sums.format}, and beamscore {VERSION} reads {SUMS_FORMAT}")
+            raise self._problem(SUMS, f"its format is {sums.format}, not {SUMS_FORMAT}: another version wrote it")
         same = sums.benchmark == self.summary.benchmark and sums.config == self.summary.config
         labels = {name: set(system.slices) for name, system in self.summary.systems.items()}
         if not same or {name: set(system.slices) for name, system in sums.systems.items()} != labels:
@@ -306,4 +339,6 @@ class StoredRun:
             raise self._problem(name, one_line(error)) from error
 
     def _problem(self, name: str, reason: str) -> UsageError:
-        return UsageError(f"{posixpath.join(self.path, name)}: no finished run can be read here: {reason}")
+        return UsageError(
+            f"{posixpath.join(self.path, name)}: no finished run can be read here: {reason}; evaluate again"
+        )

@@ -21,11 +21,12 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
 from pyarrow.parquet.encryption import CryptoFactory, EncryptionConfiguration, KmsClient, KmsConnectionConfig
 
+from transforms.blocks import unpack
 from transforms.io import zstd
 from transforms.io.files import match_files, split_file
 from transforms.io.restriction import UnreadOfPart
 from transforms.read import Limits, ReadPart, SideColumns
-from transforms.records import InputProblem
+from transforms.records import EncodedRecord, InputProblem
 
 MAX_SECONDS = 5.0
 MAX_BYTES = 1 << 30
@@ -90,12 +91,24 @@ def _many_structs(path: Path) -> None:
     _table({"sample_id": ["before", "large"], "words": _lists(members, [1, 2_999_999])}, path)
 
 
-def _many_columns(path: Path) -> None:
-    _table({"sample_id": ["s"], **{f"c{number}": [number] for number in range(10_000)}}, path)
+def _row_groups(count: int) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        _table({"sample_id": [f"s{number}" for number in range(count)]}, path, row_group_size=1)
+
+    return write
 
 
-def _many_row_groups(path: Path) -> None:
-    _table({"sample_id": [f"s{number}" for number in range(3000)]}, path, row_group_size=1)
+def _columns(count: int, row_groups: int = 1) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        columns = {f"c{number}": pa.array([number] * row_groups, pa.int32()) for number in range(count)}
+        ids = [f"s{number}" for number in range(row_groups)]
+        _table({"sample_id": ids, **columns}, path, row_group_size=1, write_statistics=False, use_dictionary=False)
+
+    return write
+
+
+def _many_rows_of_one_text(path: Path) -> None:
+    _table({"sample_id": _repeated("s", 3000), "text": _repeated("x" * 12_000_000, 3000)}, path)
 
 
 def _wide_structs(path: Path) -> None:
@@ -203,7 +216,11 @@ def _members(compress: Callable[[bytes], bytes], piece: bytes, count: int) -> Ca
 
 
 def _record(**fields: Any) -> bytes:
-    return json.dumps({"sample_id": "s", **fields}).encode() + b"\n"
+    return _line_of({"sample_id": "s", **fields})
+
+
+def _line_of(record: dict[str, Any]) -> bytes:
+    return json.dumps(record).encode() + b"\n"
 
 
 FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
@@ -215,8 +232,13 @@ FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "structs nested 150 deep": ("parquet", _nested_structs),
     "a map of 3 million keys": ("parquet", _large_map),
     "a list of 3 million structs": ("parquet", _many_structs),
-    "10,000 columns": ("parquet", _many_columns),
-    "3,000 row groups": ("parquet", _many_row_groups),
+    "3,000 rows, one text of 12 MB": ("parquet", _many_rows_of_one_text),
+    "10,000 columns": ("parquet", _columns(10_000)),
+    "31,000 columns": ("parquet", _columns(31_000)),
+    "100,000 columns": ("parquet", _columns(100_000)),
+    "9,900 columns in 10 row groups": ("parquet", _columns(9_900, 10)),
+    "10,000 row groups": ("parquet", _row_groups(10_000)),
+    "100,000 row groups": ("parquet", _row_groups(100_000)),
     "structs of 20,000 fields": ("parquet", _wide_structs),
     "lists nested 40 deep": ("parquet", _deep_lists),
     "nulls of a list of 300 million": ("parquet", _long_fixed_lists),
@@ -236,6 +258,10 @@ FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "1 GB of blank lines in .zst": ("jsonl.zst", _members(zstd.compress, b"\n" * (1 << 24), 64)),
     "1 GB of blank lines in .gz": ("jsonl.gz", _members(gzip.compress, b"\n" * (1 << 24), 64)),
     "256 MB of blank lines in .bz2": ("jsonl.bz2", _members(bz2.compress, b" \r\n" * (1 << 22), 21)),
+    "40 GB of blank lines in .zst": ("jsonl.zst", _members(zstd.compress, b"\n" * (1 << 28), 160)),
+    "40 GB of blanks in .zst": ("jsonl.zst", _members(zstd.compress, b" " * (1 << 28), 160)),
+    "40 GB of blank lines in .bz2": ("jsonl.bz2", _members(bz2.compress, b"\n" * (1 << 24), 2560)),
+    "40 GB of one record in .zst": ("jsonl.zst", _members(zstd.compress, (b"x" * (1 << 23) + b"\n") * 8, 640)),
     "a line of 1 GB in .zst": ("jsonl.zst", _members(zstd.compress, b"x" * (1 << 24), 64)),
     "a line of 256 MB in .bz2": ("jsonl.bz2", _members(bz2.compress, b"x" * (1 << 24), 16)),
     "a line of 1 GB of spaces in .gz": ("jsonl.gz", _members(gzip.compress, b" " * (1 << 24), 64)),
@@ -256,7 +282,7 @@ def check(*names: str) -> list[tuple[str, float, int, str]]:
     """
     rows = []
     with tempfile.TemporaryDirectory(prefix="beamscore-abuse-") as folder:
-        (Path(folder) / "z.jsonl").write_text(json.dumps(BASE) + "\n", encoding="utf-8")
+        (Path(folder) / "z.jsonl").write_bytes(_line_of(BASE))
         for name, (ending, _) in FILES.items():
             if names and name not in names:
                 continue
@@ -289,6 +315,8 @@ def read(path: str) -> Iterator[Any]:
         provider = UnreadOfPart()
         tracker = ThreadsafeRestrictionTracker(provider.create_tracker(provider.initial_restriction(part)))
         yield from do_fn.process(part, RestrictionTrackerView(tracker))
+    for windowed in do_fn.finish_bundle():
+        yield windowed if isinstance(windowed, TaggedOutput) else windowed.value
 
 
 def _cost(paths: list[str]) -> list[Any]:
@@ -300,14 +328,16 @@ def _cost(paths: list[str]) -> list[Any]:
                 if not isinstance(output, TaggedOutput):
                     # A local runner holds what is read until it has all of it.
                     held.append(output)
-                    counts["read"] = counts.get("read", 0) + 1
                 elif output.tag == "quarantine":
-                    cause = output.value[1].cause
+                    cause = output.value.cause
                     counts[cause] = counts.get(cause, 0) + 1
         except InputProblem as problem:
             counts[problem.message.partition(": ")[2][:80]] = 1
-    if not held or held[-1][0] != "base":
-        raise AssertionError(f"the neighbour is not as it should be: {held[-1:]}")
+        for _, block in held:
+            last = unpack(block)
+            counts["read"] = counts.get("read", 0) + len(last)
+    if not held or (last[-1][0], EncodedRecord(last[-1][1]).payload) != (b"base", _line_of(BASE).strip()):
+        raise AssertionError("the neighbour is not as it should be")
     counts["read"] -= 1
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return [_seconds() - started, peak, ", ".join(f"{count} {what}" for what, count in counts.items() if count)]

@@ -135,8 +135,10 @@ def steps(benchmark: str, truth: str, predictions: str) -> Cost:
         writer = tables.tables.writer(stream)
         for batch in batches:
             scored = ScoredBatch()
-            with clock.of("score: decode records, hash them"), no_collection():
-                jobs = [job for sample in batch for job in decoder.decode(sample, scored)]
+            with clock.of("score: decode records"), no_collection():
+                decoded = decoder.decode(batch)
+            with clock.of("score: hash records"), no_collection():
+                jobs = decoder.jobs(batch, decoded, scored)
             with clock.of("score: scoring functions"):
                 outcomes = score_pairs(made, [job.sample.pair for job in jobs])
             with clock.of("score: settle"):

@@ -9,7 +9,7 @@ import numpy as np
 from metrics.benchmark import MetricSpec
 from metrics.registry import benchmark_class
 from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.denominators import counted_units, denominator_columns
+from metrics.statistics.denominators import counted_units, denominator_columns, units_over_classes
 from metrics.statistics.intervals import interval, measured_replicates
 from tests.calibrate.populations import UNITS, Case, FloatArray, difficulties
 
@@ -68,23 +68,33 @@ def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
         weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(units)])
         chosen = rng.integers(0, size, (units, min(CORPORA_PER_DRAW, corpora - start)))
         sums = {name: weights @ values[chosen] for name, values in summed.items()}
-        values, denominators = case.value(sums), denominator(spec, case.metric, sums)
+        values, counted = case.value(sums), units_behind(case, sums)
         for corpus in range(chosen.shape[1]):
-            counted = counted_units(denominators[:, corpus], spec.per_sample, case.clusters > 0)
             replicates = values[1:, corpus]
             if np.isnan(values[0, corpus]) or measured_replicates(replicates) is None:
                 continue
             measured += 1
-            found = interval(spec, float(values[0, corpus]), replicates, counted, CONFIDENCE)
+            found = interval(spec, float(values[0, corpus]), replicates, counted[corpus], CONFIDENCE)
             held += found is not None and found[0] <= truth <= found[1]
             low, high = np.nanquantile(replicates, [0.025, 0.975])
             plain += bool(low <= truth <= high)
     return Coverage(case, units, measured, held / measured, plain / measured)
 
 
-def denominator(spec: MetricSpec, metric: str, sums: dict[str, FloatArray]) -> FloatArray:
-    """Returns the denominator of a metric, [1 + R, corpora]."""
+def units_behind(case: Case, sums: dict[str, FloatArray]) -> list[float]:
+    """Returns how many units count for the metric of a case in each corpus, of sums [1 + R, corpora]."""
+    spec = spec_of(case)
+    whole = _counted(case, spec, case.metric, sums)
+    if not spec.classes:
+        return whole
+    family = benchmark_class(case.benchmark).spec_of(spec.classes)
+    assert family is not None
+    of_class = [_counted(case, family, f"{family.name.partition('[')[0]}[{name}]", sums) for name in case.classes]
+    return [min(most, units_over_classes(of)) for most, of in zip(whole, zip(*of_class, strict=True), strict=True)]
+
+
+def _counted(case: Case, spec: MetricSpec, metric: str, sums: dict[str, FloatArray]) -> list[float]:
     names = tuple(sums)
     columns = denominator_columns(spec, metric, names)
     total: FloatArray = np.sum([sums[names[column]] for column in columns], axis=0)
-    return total
+    return [counted_units(each, spec.per_sample, case.clusters > 0) for each in total.T]

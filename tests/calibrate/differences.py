@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.denominators import counted_units
 from metrics.statistics.intervals import interval, measured_replicates
 from metrics.statistics.paired import paired_interval
 from metrics.statistics.swaps import SwapBits, simultaneous_p, studentized, swap_p, units_needed
-from tests.calibrate.coverage import CONFIDENCE, REPLICATES, denominator, spec_of
+from tests.calibrate.coverage import CONFIDENCE, REPLICATES, spec_of, units_behind
 from tests.calibrate.populations import Case, FloatArray, difficulties
 
 CORPORA_PER_DRAW = 100
@@ -61,8 +60,7 @@ def _told(
     systems = [{name: values.reshape(units, -1).sum(axis=1) for name, values in each.items()} for each in drawn]
     sums = [{name: weights @ values for name, values in each.items()} for each in systems]
     values = [case.value(each) for each in sums]
-    denominators = [denominator(declared, case.metric, each) for each in sums]
-    counted = [counted_units(each, declared.per_sample, case.clusters > 0) for each in denominators]
+    counted = [units_behind(case, {name: each[name][:, None] for name in each})[0] for each in sums]
     difference = float(values[1][0] - values[0][0])
     spread = measured_replicates(values[1][1:] - values[0][1:])
     if spread is None or math.isnan(difference):

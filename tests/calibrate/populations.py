@@ -26,7 +26,7 @@ class Case:
     benchmark, metric: as they are called. hard: what makes the case hard; empty where nothing does. rare: whether the
     metric is one of a rare class. draw: from (generator, difficulties, gain) to the statistics of each sample by name;
     gain makes a system better. value: the metric from sums by name. clusters: samples in a cluster; 0: samples are the
-    units.
+    units. classes: of a mean over classes, their names.
     """
 
     benchmark: str
@@ -36,6 +36,7 @@ class Case:
     value: Callable[[Sums], FloatArray]
     rare: bool = False
     clusters: int = 0
+    classes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -188,6 +189,7 @@ def _beta(quantile: FloatArray, a: float, b: float) -> FloatArray:
 
 
 EVEN = np.ones(CLASSES)
+NAMES = tuple(f"c{number}" for number in range(CLASSES))
 UNEVEN = np.array([30, 20, 14, 10, 8, 6, 5, 3, 2, 2], dtype=float)
 
 CASES = (
@@ -199,8 +201,8 @@ CASES = (
     Case("formula", "cdm", "", mean_cdm, _share("cdm", "rendered")),
     Case("figure_text", "detection.f1", "", detection, detection_f1),
     Case("traffic_rules", "overall.f1", "", rules, rules_f1),
-    Case("chart", "task1.macro_f1", "ten even classes", classes(EVEN), macro_f1),
-    Case("chart", "task1.macro_f1", "with rare classes", classes(UNEVEN), macro_f1, rare=True),
+    Case("chart", "task1.macro_f1", "ten even classes", classes(EVEN), macro_f1, classes=NAMES),
+    Case("chart", "task1.macro_f1", "with rare classes", classes(UNEVEN), macro_f1, rare=True, classes=NAMES),
     Case("chart", "task1.recall[c3]", "a class of 10 %", classes(UNEVEN), class_recall(3), rare=True),
     Case("formula", "cdm", "pages in clusters of 8", pages, _share("cdm", "rendered"), clusters=8),
 )

@@ -317,16 +317,16 @@ def damaged_sums(run: Path) -> None:
     ("damage", "told"),
     [
         (no_summary, "no finished run is here"),
-        (half_summary, "summary.json: it cannot be read"),
-        (no_sums, "sums.json: it"),
-        (other_format, "its format is 2, not 1: another version wrote this run"),
+        (half_summary, "summary.json: no finished run can be read here: Input data was truncated; evaluate again"),
+        (no_sums, "sums.json: no finished run can be read here: there is no such file; evaluate again"),
+        (other_format, "its format is 2, not 1: another version wrote it"),
         (unknown_key, "newer: unknown key"),
         (no_column, "the column statistics is missing: another version wrote this run"),
         (other_type, "the column unit has the type double, not string"),
         (half_table, "the rows of the run cannot be read"),
         (twice, "the candidate has two rows of sample s"),
         (bad_statistics, "its statistics cannot be read"),
-        (damaged_sums, "sums.json: this is damaged"),
+        (damaged_sums, "sums.json: no finished run can be read here: Expected `array`, got `int`"),
     ],
 )
 def test_a_damaged_run_is_told_in_one_line(tmp_path: Path, damage: Callable[[Path], None], told: str) -> None:

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -118,6 +119,49 @@ def test_a_run_of_no_samples_has_no_hard_cases(tmp_path: Path) -> None:
     assert select(empty, tmp_path / "o.jsonl") == []
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "jsonl.gz"])
+def test_the_samples_of_a_list(run: Run, tmp_path: Path, suffix: str) -> None:
+    """Whatever they score; a sample that the run does not have, and one that is listed twice, change nothing."""
+    listed = [{"sample_id": name, "change": number} for number, name in enumerate(("c", "a", "c", "none"))]
+    if suffix == "parquet":
+        pq.write_table(pa.Table.from_pylist(listed), tmp_path / "list.parquet")
+    else:
+        write_lines(tmp_path / f"list.{suffix}", listed)
+    flags = ("--system", "poor", "--samples", str(tmp_path / f"list.{suffix}"))
+    found = select(run, tmp_path / "o.jsonl", *flags)
+    assert [(each["sample_id"], each["similarity"]) for each in found] == [("a", 1), ("c", 0.25)]
+    assert [each["sample_id"] for each in select(run, tmp_path / "o.jsonl", *flags, "--below", "0.5")] == ["c"]
+
+
+def test_the_changes_of_a_comparison_can_be_selected(run: Run, tmp_path: Path) -> None:
+    code, _, stderr = command("compare", f"{run.output}:good", f"{run.output}:poor", "--output", tmp_path / "out")
+    assert code == 0, stderr
+    for path in (tmp_path / "out" / "changes").iterdir():
+        found = select(run, tmp_path / "o.jsonl", "--system", "poor", "--samples", str(path))
+        # e has no prediction in either.
+        assert [each["sample_id"] for each in found] == ["b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("list.jsonl", b'{"id": "a"}\n', "line 1: Object missing required field `sample_id`"),
+        ("list.jsonl", b'{"sample_id": 1}\n', "line 1: Expected `str`, got `int` - at `$.sample_id`"),
+        ("list.jsonl", b"a\n", "line 1: JSON is malformed"),
+        ("list.parquet", b"PAR1", "Parquet file size is 4 bytes"),
+        ("none.jsonl", None, ""),
+    ],
+)
+def test_a_list_that_cannot_be_read_is_told(
+    run: Run, tmp_path: Path, name: str, content: bytes | None, reason: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    code, _, stderr = command("select", run.output, "--output", tmp_path / "o.jsonl", "--samples", tmp_path / name)
+    assert (code, stderr.count("\n")) == (2, 1)
+    assert stderr.startswith(f"beamscore: --samples {tmp_path}/{name}: this is no list of samples: {reason}")
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -145,9 +189,7 @@ def test_a_folder_that_is_no_finished_run_is_told(run: Run, tmp_path: Path) -> N
     (tmp_path / "run").mkdir()
     for text in ("{", "[]", "{}", '{"config": {}, "systems": [], "ranking": []}'):
         (tmp_path / "run" / "summary.json").write_text(text)
-        assert refusal().startswith(
-            ("run/summary.json: no finished run is here (", "run/summary.json: this is no summary")
-        )
+        assert refusal().startswith("run/summary.json: no finished run can be read here: ")
     shutil.copy(run.output / "summary.json", tmp_path / "run")
     assert refusal().startswith("run: the rows of the run are not there: ")
     assert command("select", tmp_path / "run")[2] == "beamscore: give --output FILE\n"

@@ -65,7 +65,7 @@ def test_every_record_leaves_once_in_its_bucket(
         patch.setattr(blocks, "BYTES_PER_BLOCK", per_block)
         patch.setattr(blocks, "BYTES_HELD", held)
         holder = HeldRecords(buckets)
-        given_early = [block for record in records for block in holder.add(*record)]
+        given_early = list(holder.add([(sample_id.encode(), record) for sample_id, record in records]))
         given_last = list(holder.flush())
         assert list(holder.flush()) == []
     found = [(bucket, record) for bucket, block in [*given_early, *given_last] for record in unpack(block)]

@@ -69,7 +69,7 @@ def pair(buckets: Sequence[Sequence[list[tuple[bytes, bytes]]]], batch: int = 10
 
 def pick(places: Sequence[tuple[int, int, int]]) -> tuple[list[PairedSample], list[Quarantined], dict[int, Sums]]:
     """Pairs records of one sample, in two blocks."""
-    records = [(b"a", encoded(*place).to_bytes()) for place in places]
+    records = [(b"a", encoded(*place).encoded) for place in places]
     batches, quarantine, outcomes = pair([[records[:3], records[3:]]])
     return [sample for batch in batches for sample in batch], quarantine, outcomes
 
@@ -123,7 +123,7 @@ def bucket(ids: Sequence[str], size: int = 0) -> list[tuple[bytes, bytes]]:
     for position, sample_id in enumerate(ids):
         for side in (GROUND_TRUTH, 0, 1):
             origin = Origin(side, 0, position, position + 1, "a.jsonl")
-            records.append((sample_id.encode(), EncodedRecord.of(origin, JSON, b"x" * size).to_bytes()))
+            records.append((sample_id.encode(), EncodedRecord.of(origin, JSON, b"x" * size).encoded))
     random.Random(1).shuffle(records)
     return records
 
@@ -147,7 +147,7 @@ def test_a_batch_holds_no_more_bytes_than_are_decoded_at_once(monkeypatch: pytes
 def test_long_records_count_with_the_bytes_that_they_become() -> None:
     batches, _, _ = pair([[bucket("ab", size=3 << 20)]])
     assert ids_of(batches) == [["a"], ["b"]]
-    assert len(batches[0][0].truth.stored) < 10_000
+    assert len(batches[0][0].truth.encoded) < 10_000
 
 
 def test_a_bucket_that_is_larger_than_the_memory_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +170,7 @@ def test_a_million_duplicates_are_never_held_at_once(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(external_sort.sorted_on_disk.__wrapped__, "__defaults__", (100_000,))  # type: ignore[attr-defined]
     record = encoded(0, 0, 1)
     count = 20_000
-    blocks = (pack([(b"a", encoded(0, 0, number).to_bytes())]) for number in range(count))
+    blocks = (pack([(b"a", encoded(0, 0, number).encoded)]) for number in range(count))
     do_fn = DeduplicateAndPair(NAMES)
     do_fn.start_bundle()
     tracemalloc.start()
@@ -180,4 +180,4 @@ def test_a_million_duplicates_are_never_held_at_once(monkeypatch: pytest.MonkeyP
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert duplicates == count
-    assert peak < 1_000_000 < count * len(record.to_bytes())
+    assert peak < 1_000_000 < count * len(record.encoded)

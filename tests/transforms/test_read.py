@@ -66,7 +66,7 @@ def bundle_of(outputs: Iterable[Any]) -> Bundle:
         value = value.value if isinstance(value, WindowedValue) else value
         if tag is None:
             found.blocks.append(value)
-            found.records.extend((key.decode(), EncodedRecord.from_bytes(record)) for key, record in unpack(value[1]))
+            found.records.extend((key.decode(), EncodedRecord(record)) for key, record in unpack(value[1]))
         else:
             assert tag in ("quarantine", "outcomes")
             getattr(found, tag).append(value)
@@ -233,7 +233,7 @@ def test_sides_have_names() -> None:
 
 
 def sides_and_ids(bucket: int, block: bytes) -> list[tuple[int, str]]:
-    return [(EncodedRecord.from_bytes(record).origin.side, key.decode()) for key, record in unpack(block)]
+    return [(EncodedRecord(record).origin.side, key.decode()) for key, record in unpack(block)]
 
 
 def test_the_transform_reads_all_files_of_all_sides_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +292,7 @@ def test_bundles_that_defer_the_rest_give_every_record_once(
     }
     for given in bundles:
         in_order = sorted(given.records, key=lambda record: record[1].origin)
-        sizes_given = [len(record.to_bytes()) for _, record in in_order]
+        sizes_given = [len(record.encoded) for _, record in in_order]
         assert sum(sizes_given[: -per_block or None]) < per_bundle, "no more than a block beyond the limit"
     read = [counts["read"] for given in bundles for _, counts in given.outcomes]
     assert sum(read) == len(records)

@@ -21,6 +21,7 @@ from transforms.io.arrow_stream import (
     read_beginning,
     read_message,
 )
+from transforms.io.expansion import records_allowed
 from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
 from transforms.io.files import Part, SourceFile, unreadable
 from transforms.io.parquet import RowLimits, RowReader, check_columns, check_depth
@@ -50,6 +51,7 @@ class BatchReader(RowReader):
         super().__init__(part, columns, structured, limits, unread, fields)
         start = unread.start if unread else first_place(part)
         self._batch_start, self._group_first = start.stored_start, start.start
+        self._allowed = records_allowed(part.size, part.file.size)
 
     def __iter__(self) -> Iterator[Row]:
         """Yields the rows."""
@@ -67,7 +69,7 @@ class BatchReader(RowReader):
         """Where the reader stands; of a batch that is being read, the bytes count by the share of its rows."""
         share = (self._number - self._group_first) / max(1, self._group_rows)
         read = self._batch_start - self._part.start + int(self._group_bytes * min(1.0, share))
-        return Place(self._number, self._number + 1, read, self._batch_start, self._group_first)
+        return Place(self._number, self._number + 1, read, self._batch_start, self._group_first, self._unpacked)
 
     def _checked_columns(self, file: SourceFile, schema: Any) -> list[int]:
         check_columns(file, schema, self._fields)
@@ -112,10 +114,11 @@ class BatchReader(RowReader):
         first = self._group_first
         begin = max(0, self._from - first)
         for start in range(begin, batch.num_rows, ROWS_PER_BATCH):
-            for row in self._of_batch(batch.slice(start, ROWS_PER_BATCH), first + start):
+            for row, size in self._of_batch(batch.slice(start, ROWS_PER_BATCH), first + start):
                 if self._stop is not None and row.number >= self._stop:
                     return
                 self._number = row.number + 1
+                self._count(size)
                 yield row
 
 

@@ -32,7 +32,7 @@ def sorted_on_disk(items: Iterable[Item], bytes_in_memory: int = BYTES_IN_MEMORY
                 runs.append(_spilled(sorted(held), files.enter_context(tempfile.TemporaryFile())))
                 held, size = [], 0
         held.sort()
-        yield heapq.merge(*map(_read_back, runs), held)
+        yield heapq.merge(*map(_read_back, runs), held) if runs else iter(held)
 
 
 def _spilled(items: list[Item], file: IO[bytes]) -> IO[bytes]:

@@ -28,6 +28,18 @@ a plain JSONL file into parts of one size, a Parquet file by row groups and an A
 size. A JSONL file of BYTES_PER_PART or less stays whole, as the later parts of a file do not know their line numbers.
 CSV stays whole too: where a record starts can only be known by what stands before."""
 
+LEAST_STORED_PER_PART = 64 << 10
+"""What a part of a Parquet file takes of it at least, as each reads the footer again."""
+
+MAX_FOOTER_BYTES = 16 << 20
+MAX_ROW_GROUPS = 10_000
+MAX_COLUMNS = 32_000
+MAX_COLUMN_CHUNKS = 100_000
+"""The limits on what a Parquet file tells of itself; a column chunk is one column of one row group."""
+
+_MAX_FOOTER_LIST = 2 * MAX_COLUMNS
+"""The schema is a list of columns and of what holds them."""
+
 _NAMES = re.compile(r"\.(?:(jsonl|ndjson|json|csv|tsv)(?:\.(?:gz|zst|bz2))?|(parquet|pq|arrow))$", re.IGNORECASE)
 _FORMATS: dict[str, Format] = {"parquet": "parquet", "pq": "parquet", "arrow": "arrow", "csv": "csv", "tsv": "tsv"}
 ENDINGS = ".jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
@@ -177,15 +189,18 @@ def split_file(file: SourceFile, size: int) -> Iterator[Part]:
 def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[Part]:
     with open_parquet(file) as parquet:
         metadata = parquet.metadata
-    start, first_row, row, size, stored = 0, 0, 0, 0, 0
+    start, first_row, row, size, stored, total = 0, 0, 0, 0, 0, 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        if size and size + group.total_byte_size > part_bytes:
+        if stored >= min(part_bytes, LEAST_STORED_PER_PART) and size + group.total_byte_size > part_bytes:
             yield Part(file, start, number, first_row, stored)
             start, first_row, size, stored = number, row, 0, 0
         size += group.total_byte_size
         stored += stored_bytes(group)
+        total += stored_bytes(group)
         row += group.num_rows
+    if total > file.size:
+        raise unreadable(file, ValueError(f"its column chunks have {total} bytes, the file {file.size}: they overlap"))
     if metadata.num_row_groups:
         yield Part(file, start, metadata.num_row_groups, first_row, stored)
 
@@ -223,17 +238,33 @@ class OpenParquet(NamedTuple):
 def open_parquet(file: SourceFile) -> Iterator[OpenParquet]:
     """Opens a file on any filesystem of Beam and reads its footer.
 
-    Raises InputProblem where it cannot be opened, is no Parquet, or has encrypted columns.
+    Raises InputProblem where it cannot be opened, is no Parquet, has encrypted columns, or tells more of itself than
+    the limits of this module allow.
     """
     with contextlib.ExitStack() as opened:
         try:
             stream = opened.enter_context(FileSystems.open(file.path, compression_type="uncompressed"))
-            parquet = opened.enter_context(pq.ParquetFile(stream, pre_buffer=False))
+            _check_footer_size(stream)
+            parquet = opened.enter_context(
+                pq.ParquetFile(stream, pre_buffer=False, thrift_container_size_limit=_MAX_FOOTER_LIST)
+            )
             found = OpenParquet(stream, parquet.metadata, parquet.schema_arrow)
             _check_footer(found)
         except (OSError, ValueError, BeamIOError) as error:
+            if "Exceeded size limit" in str(error):
+                error = ValueError(f"its footer holds a list of more than {_MAX_FOOTER_LIST} columns or row groups")
             raise unreadable(file, error) from error
         yield found
+
+
+def _check_footer_size(stream: BinaryIO) -> None:
+    """Raises ValueError where the footer is too large to be parsed in bounded memory."""
+    if stream.seek(0, io.SEEK_END) >= 8:
+        stream.seek(-8, io.SEEK_END)
+        size = int.from_bytes(stream.read(4), "little")
+        if stream.read(4) == b"PAR1" and size > MAX_FOOTER_BYTES:
+            raise ValueError(f"its footer has {size} bytes, at most {MAX_FOOTER_BYTES}; write it as several files")
+    stream.seek(0)
 
 
 def _check_footer(parquet: OpenParquet) -> None:
@@ -244,6 +275,14 @@ def _check_footer(parquet: OpenParquet) -> None:
     parquet.stream.seek(-8, io.SEEK_END)
     if int.from_bytes(parquet.stream.read(4), "little") != parquet.metadata.serialized_size:
         raise ValueError("its footer is signed, so columns of it are encrypted; write the file without encryption")
+    groups, columns = parquet.metadata.num_row_groups, parquet.metadata.num_columns
+    for found, limit, what in (
+        (groups, MAX_ROW_GROUPS, "row groups"),
+        (columns, MAX_COLUMNS, "columns"),
+        (groups * columns, MAX_COLUMN_CHUNKS, "column chunks (row groups times columns)"),
+    ):
+        if found > limit:
+            raise ValueError(f"it has {found} {what}, at most {limit}; write it as several files")
 
 
 def unreadable(file: SourceFile, error: BaseException) -> InputProblem:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 
 from transforms.io.arrow_rows import Row, RowsOfBatch
+from transforms.io.expansion import LEAST_RECORD_BYTES, check_records, records_allowed
 from transforms.io.field_map import FIELDS_AS_NAMED, SAMPLE_ID, FieldMap
 from transforms.io.files import OpenParquet, Part, SourceFile, open_parquet, stored_bytes, unreadable
 from transforms.io.parquet_plan import GroupPlan, plan_group
@@ -43,8 +44,9 @@ class RowReader:
     Parquet's own JSON type are taken as JSON in any case. fields: where the fields stand.
 
     Memory is bounded, whatever a small file promises to become: see GroupPlan. A row that is larger than the limit is
-    given as such before any of it becomes a Python object. Iterating raises InputProblem where the file cannot be read
-    or has no column of the sample_id; `place` is where the reader stands, behind the row that it gave last.
+    given as such before any of it becomes a Python object. Iterating raises InputProblem where the file cannot be read,
+    has no column of the sample_id, or becomes too large, see transforms.io.expansion. `place` is where the reader
+    stands, behind the row that it gave last.
     """
 
     def __init__(
@@ -64,6 +66,8 @@ class RowReader:
         self._from = unread.start.position if unread else part.first_row
         self._stop = unread.stop.position if unread and unread.stop else None
         self._number = self._from
+        self._unpacked = unread.start.unpacked if unread else 0
+        self._allowed = records_allowed(part.stored, part.file.size)
         self._read, self._group_first, self._group_rows, self._group_bytes = 0, part.first_row, 1, 0
 
     def __iter__(self) -> Iterator[Row]:
@@ -83,7 +87,7 @@ class RowReader:
         """Where the reader stands; of a row group that is being read, the bytes count by the share of its rows."""
         share = (self._number - self._group_first) / max(1, self._group_rows)
         read = self._read + int(self._group_bytes * min(1.0, share))
-        return Place(self._number, self._number + 1, read)
+        return Place(self._number, self._number + 1, read, unpacked=self._unpacked)
 
     def _of_groups(self, parquet: OpenParquet, names: list[str]) -> Iterator[Row]:
         for number in range(self._part.start, self._part.stop or 0):
@@ -93,15 +97,21 @@ class RowReader:
             if self._stop is not None and self._group_first >= self._stop:
                 return
             if behind > self._from:
-                for row in self._of_group(parquet, number, names):
+                for row, size in self._of_group(parquet, number, names):
                     if self._stop is not None and row.number >= self._stop:
                         return
                     self._number = row.number + 1
+                    self._count(size)
                     yield row
             self._read += self._group_bytes
             self._group_first, self._group_bytes = behind, 0
 
-    def _of_group(self, parquet: OpenParquet, number: int, names: list[str]) -> Iterator[Row]:
+    def _count(self, size: int) -> None:
+        self._unpacked += max(size, LEAST_RECORD_BYTES)
+        check_records(self._number, self._unpacked, self._allowed)
+
+    def _of_group(self, parquet: OpenParquet, number: int, names: list[str]) -> Iterator[tuple[Row, int]]:
+        """Yields the rows of a row group that are to be read, with the bytes of each, as far as it is read."""
         plan = plan_group(parquet, number, names, self._limits.record_bytes, self._fields.id_column())
         if plan.stop != 0:
             for first, batch in self._batches(parquet, plan, names):
@@ -111,7 +121,7 @@ class RowReader:
         for first, batch in self._batches(parquet, plan.ids_alone(), [self._fields.id_column()]):
             for offset, sample_id in enumerate(self._rows.ids(batch.column(0))):
                 cause, error = plan.refusal(first + offset - self._group_first)
-                yield Row(first + offset, sample_id, b"\xc0", error, cause)
+                yield Row(first + offset, sample_id, b"\xc0", error, cause), 0
 
     def _batches(self, parquet: OpenParquet, plan: GroupPlan, names: list[str]) -> Iterator[tuple[int, Any]]:
         """Yields the batches of a row group that have rows to give, without the others, with their first numbers."""
@@ -134,20 +144,20 @@ class RowReader:
             if plan.stop is not None and start >= self._group_first + plan.stop:
                 return
 
-    def _of_batch(self, batch: Any, first: int) -> Iterator[Row]:
+    def _of_batch(self, batch: Any, first: int) -> Iterator[tuple[Row, int]]:
         """Yields the rows of a batch: all at once where they are small, else one by one."""
         sizes = np.zeros(batch.num_rows, np.int64)
         for column in batch.columns:
             sizes += row_sizes(column)
         if int(sizes.sum()) <= min(BYTES_AT_ONCE, self._limits.record_bytes):
-            yield from self._rows.of(batch, first)
+            yield from ((row, len(row.payload)) for row in self._rows.of(batch, first))
             return
         for offset, size in enumerate(sizes.tolist()):
             row = batch.slice(offset, 1)
             if size > self._limits.record_bytes:
-                yield self._too_large(row, first + offset, size)
+                yield self._too_large(row, first + offset, size), self._limits.record_bytes
             else:
-                yield from self._rows.of(row, first + offset)
+                yield from ((each, size) for each in self._rows.of(row, first + offset))
 
     def _too_large(self, row: Any, number: int, size: int) -> Row:
         ids = row.column(row.schema.names.index(self._fields.id_column()))

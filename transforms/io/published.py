@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from transforms.io.storage import is_on_disk, list_folder, read_bytes
+from transforms.io.storage import STORAGE_ERRORS, is_on_disk, list_folder, read_bytes
 from transforms.records import InputProblem
 
 CURRENT = "current"
@@ -78,17 +78,44 @@ def find_published(output: str, layout: Layout) -> Published | None:
 
     Raises one of STORAGE_ERRORS where the output cannot be read, or its manifest is damaged.
     """
-    hidden = posixpath.join(output, layout.hidden)
-    if is_on_disk(output):
-        current = posixpath.join(hidden, CURRENT)
-        if os.path.isdir(current):
-            root = os.path.realpath(current)
-            return _plain(root, layout, posixpath.basename(root).partition("-")[0])
+    while True:
+        root = _current(output, layout)
+        if root is None:
+            found, is_last = _by_manifest(output, layout)
+        else:
+            found = _plain(root, layout, posixpath.basename(root).partition("-")[0])
+            is_last = _current(output, layout) == root
+        # A run that published meanwhile may have removed some of what was looked at.
+        if is_last:
+            return found
+
+
+def _current(output: str, layout: Layout) -> str | None:
+    """Returns the folder that OUTPUT/.NAME/current points to; None where there is none."""
+    if not is_on_disk(output):
+        return None
+    current = posixpath.join(output, layout.hidden, CURRENT)
+    root = os.path.realpath(current)
+    while not os.path.isdir(root):
+        before, root = root, os.path.realpath(current)
+        if root == before:
+            return None
+    return root
+
+
+def _by_manifest(output: str, layout: Layout) -> tuple[Published | None, bool]:
+    """Returns the result of the last manifest or under the plain names, and whether that still was the last one."""
     manifests = manifest_names(output, layout)
-    if manifests:
-        manifest = _decode_manifest(posixpath.join(hidden, manifests[-1]))
-        return Published(manifest.run_id, {name: posixpath.join(output, path) for name, path in manifest.files.items()})
-    return _plain(output, layout, "")
+    if not manifests:
+        return _plain(output, layout, ""), True
+    try:
+        manifest = _decode_manifest(posixpath.join(output, layout.hidden, manifests[-1]))
+    except STORAGE_ERRORS:
+        if manifest_names(output, layout)[-1:] == manifests[-1:]:
+            raise
+        return None, False
+    files = {name: posixpath.join(output, path) for name, path in manifest.files.items()}
+    return Published(manifest.run_id, files), True
 
 
 def _decode_manifest(path: str) -> Manifest:

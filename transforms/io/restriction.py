@@ -35,7 +35,7 @@ class Place:
     position: the byte of the text, or the number of the row, that comes next. line: the number of the line that comes
     next, from 1; 0 where it is not known. read: how many bytes of the part, as it is stored, have been read to come
     here. stored_start, start: the byte of a compressed file from which to uncompress, and the position of the text
-    there.
+    there. unpacked: of Parquet and Arrow, the bytes of the records of the part up to here.
     """
 
     position: int
@@ -43,6 +43,7 @@ class Place:
     read: int
     stored_start: int = 0
     start: int = 0
+    unpacked: int = 0
 
 
 @dataclass(frozen=True, slots=True)

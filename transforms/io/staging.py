@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import posixpath
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
@@ -59,19 +60,32 @@ class StageBundles(beam.DoFn):
     A bundle that fails leaves a file whose name nobody learns, and when it is run again it writes another one. So the
     names that arrive downstream are those of whole files with each element once, whatever was run twice.
 
+    file_s: after how many seconds a file ends and another begins, so that whole files are there while a long bundle
+    goes on; None: one file for each bundle. clock: seconds, from anywhere on.
+
     Raises InputProblem where the output cannot be written.
     """
 
-    def __init__(self, folder: StagedFolder, suffix: str, open_writer: Callable[[BinaryIO], Writer]) -> None:
+    def __init__(
+        self,
+        folder: StagedFolder,
+        suffix: str,
+        open_writer: Callable[[BinaryIO], Writer],
+        file_s: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._folder = folder
         self._suffix = suffix
         self._open_writer = open_writer
+        self._file_s = file_s
+        self._clock = clock
         self._name = ""
         self._stream: BinaryIO | None = None
 
     def start_bundle(self) -> None:
         """Starts without a file: a bundle without elements writes none."""
         self._name = ""
+        self._ended: list[str] = []
 
     def teardown(self) -> None:
         """Closes the file of a bundle that failed."""
@@ -85,18 +99,26 @@ class StageBundles(beam.DoFn):
             if not self._name:
                 self._open()
             self._writer.write(element)
+        if self._file_s is not None and self._clock() - self._opened >= self._file_s:
+            self._end()
 
     def finish_bundle(self) -> Iterator[WindowedValue]:
-        """Ends the file and yields its name."""
+        """Ends the file and yields the names of all files of the bundle."""
+        self._end()
+        for name in self._ended:
+            yield GlobalWindows.windowed_value(name)
+
+    def _end(self) -> None:
         if self._name and self._stream:
             with self._output_problems():
                 self._writer.close()
                 self._stream.close()
             beat_from_worker(self._folder.output, self._folder.run_id)
-            name, self._name, self._stream = self._name, "", None
-            yield GlobalWindows.windowed_value(name)
+            self._ended.append(self._name)
+            self._name, self._stream = "", None
 
     def _open(self) -> None:
+        self._opened = self._clock()
         make_folder(self._folder.path)
         self._name = f"{self._folder.name}-{new_run_id()}{self._suffix}"
         path = posixpath.join(self._folder.path, self._name)
@@ -116,15 +138,23 @@ def staging_folder(output: str, run_id: str) -> str:
     return posixpath.join(output, STAGING, run_id)
 
 
-def remove_staging(output: str, run_id: str) -> None:
+KEPT = ".kept"
+"""The ending of the folder of an interrupted run whose rows another run may reuse."""
+START = "start.json"
+"""In a staged folder: what the run scores with. It asks that its rows are kept where it is interrupted."""
+
+
+def remove_staging(output: str, run_id: str, keep: bool = False) -> None:
     """Removes what a run has staged; its claim stays.
 
-    On a disk the folder loses its name first: from then on whoever publishes from it fails.
+    On a disk the folder loses its name first: from then on whoever publishes from it fails. keep: whether it keeps its
+    content, where it holds START.
     """
     folder = staging_folder(output, run_id)
     if is_on_disk(output):
         with contextlib.suppress(FileNotFoundError):
-            os.rename(folder, f"{folder}.{new_run_id()}.removed")
+            is_kept = keep and os.path.exists(posixpath.join(folder, START)) and not os.path.exists(folder + KEPT)
+            os.rename(folder, folder + KEPT if is_kept else f"{folder}.{new_run_id()}.removed")
     else:
         delete_folder(folder)
     if not has_folders(output):
@@ -139,7 +169,7 @@ def mark_abandoned(output: str, run_id: str) -> None:
     """Forbids a run to publish, wherever it may go on, and removes what it has staged so far."""
     # In this order: a run that has still seen its claim finds what it staged, or not.
     release(output, run_id)
-    remove_staging(output, run_id)
+    remove_staging(output, run_id, keep=True)
     if is_on_disk(output):
         with contextlib.suppress(OSError):
             os.rmdir(posixpath.join(output, STAGING))

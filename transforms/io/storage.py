@@ -101,10 +101,13 @@ def _below(folder: str) -> list[Any]:
     return list_prefix(folder.rstrip("/") + "/")
 
 
-def read_bytes(path: str) -> bytes:
-    """Returns the content of a file as it is; raises one of STORAGE_ERRORS where it cannot be read."""
+def read_bytes(path: str, most: int = -1) -> bytes:
+    """Returns the content of a file as it is, its first `most` bytes where that is not negative.
+
+    Raises one of STORAGE_ERRORS where it cannot be read.
+    """
     with FileSystems.open(path, compression_type="uncompressed") as stream:
-        return bytes(stream.read())
+        return bytes(stream.read(most))
 
 
 def make_folder(path: str) -> None:

@@ -8,6 +8,7 @@ from collections import deque
 from typing import Any, BinaryIO, Protocol
 
 from transforms.io import zstd
+from transforms.io.expansion import check_text
 
 _STORED_BYTES = 1 << 14
 """How much of a compressed file is fetched at a time: what a short member leaves of it is copied for the next one."""
@@ -50,12 +51,13 @@ class CompressedText:
     """A file of one or more compressed members (gzip members, zstd frames, bzip2 streams), one after the other.
 
     Reading can start at any member: stored_start is the byte where one starts, position that of its text. Raises
-    EOFError where the file ends within a member, and the error of its format where it is none.
+    EOFError where the file ends within a member, the error of its format where it is none, and ValueError where it
+    becomes too large, see transforms.io.expansion.
     """
 
     def __init__(self, raw: BinaryIO, ending: str, stored_start: int = 0, position: int = 0) -> None:
         self._raw = raw
-        self._new = _MEMBERS[ending]
+        self._ending = ending
         self._position = position
         self._fetched = stored_start
         self._pending = b""
@@ -77,6 +79,7 @@ class CompressedText:
                 self._member = None
             if chunk:
                 self._position += len(chunk)
+                check_text(self._ending, self._position, self._stored)
                 return bytes(chunk)
 
     def read_for(self, position: int) -> int:
@@ -108,7 +111,7 @@ class CompressedText:
             after_first = bool(self._members) or self._stored > 0
             self._pending = self._pending.lstrip(b"\0") if after_first else self._pending
             if self._pending:
-                self._member = self._new()
+                self._member = _MEMBERS[self._ending]()
                 if self._members and self._members[-1][1] == self._position:
                     self._members.pop()
                 self._members.append((self._stored, self._position))

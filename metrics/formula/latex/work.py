@@ -8,7 +8,7 @@ bound, about one step for a microsecond; it depends on the text alone, never on 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -76,6 +76,7 @@ _PART = re.compile(
 )
 """A mark, alone or with the one character that it marks, a command or a character, behind blanks and ends of marks."""
 _SMALLEST_PART = re.compile(rf"\x01\{{\d*\}}|{_COMMAND}|\s+|.", re.DOTALL)
+_HAS_COLUMNS = re.compile(r"\\begin|\\multicolumn|\*")
 _REPEATED_COLUMN = re.compile(r"\*\s*\{\s*(\d{1,2})\s*\}")
 _MAX_REPEATS = 99
 _MAX_TIMES = 10**9
@@ -107,7 +108,14 @@ class _Level:
 def typesetting_steps(source: str) -> int:
     """Returns the steps of typesetting LaTeX with marks; Python's share, which reads what TeX wrote, is included."""
     parts = _PART.findall(source)
-    growing = _growing(source) if any(map(_GROWING.__contains__, parts)) else {}
+    growing = {} if _GROWING.isdisjoint(parts) else _growing(source)
+    if _TIMES.keys().isdisjoint(parts) and not _HAS_COLUMNS.search(source):
+        return PAGE_STEPS + sum(map(_flat_steps, parts)) + sum([growing.get(part, 0) for part in parts if growing])
+    return _nested_steps(parts, growing)
+
+
+def _nested_steps(parts: Sequence[str], growing: Mapping[str, int]) -> int:
+    """The steps of a source in which commands typeset their arguments more than once, or there are columns."""
     steps = PAGE_STEPS
     levels = [_Level(1)]
     level, times = levels[0], 1
@@ -166,6 +174,14 @@ def typesetting_steps(source: str) -> int:
     return steps
 
 
+@lru_cache(maxsize=20_000)
+def _flat_steps(part: str) -> int:
+    """The steps of a part where everything is typeset once, but for how it grows with its surroundings."""
+    if part[0] == "\x01":
+        return MARK_STEPS + (_STEPS.get(part[-3], _CHARACTER_STEPS) if part[-1] == "\x02" else 0)
+    return 0 if part in {"{", "}", "\x02"} or part.isspace() else _own_steps(part)
+
+
 @lru_cache(maxsize=4096)
 def _plain_steps(part: str) -> int | None:
     """The steps of a part that changes neither level nor arguments, nor grows with its surroundings; None of others."""
@@ -184,12 +200,15 @@ def reading_steps(tokens: Sequence[str]) -> int:
 
     Each is read once for every group round it, and filling in braces moves all the tokens that follow.
     """
-    depth = 0
     steps = _STEPS_OF_TOKEN * len(tokens) + len(tokens) ** 2 // 15
-    for token in tokens:
-        depth = depth + 1 if token == "{" else max(depth - (token == "}"), 0)
-        steps += min(depth, _DEEPEST)
-    return steps
+    depth = last = 0
+    for place, token in enumerate(tokens):
+        if token == "{" or token == "}":
+            # A brace that opens is in its group, one that closes is not.
+            steps += min(depth, _DEEPEST) * (place - last)
+            last = place
+            depth = depth + 1 if token == "{" else max(depth - 1, 0)
+    return steps + min(depth, _DEEPEST) * (len(tokens) - last)
 
 
 def matching_steps(truth: int, prediction: int) -> int:

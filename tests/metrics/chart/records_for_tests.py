@@ -95,6 +95,6 @@ def work(truth: Json, prediction: Json | None, **options: Any) -> int:
             budgets.append(self)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("metrics.chart.benchmark.Budget", Counting)
+        patched.setattr("metrics.chart.sample.Budget", Counting)
         columns(truth, prediction, max_steps=10**12, **options)
-    return budgets[0].steps
+    return sum(budget.steps for budget in budgets)

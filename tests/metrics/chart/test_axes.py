@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from metrics.statistics.sums import Sums
@@ -106,7 +107,7 @@ def test_details_say_which_ticks_are_matched_missed_and_extra() -> None:
     truth = axes([tick(1, 10, 10), tick(2, 50, 10)], [])
     prediction = axes([tick(1, 17, 10), tick(7, 50, 10), tick(None, 50, 10)], [tick(1, 10, 10)])
     score = benchmark(tasks=["task4"]).score_sample(truth_of(task4=truth), prediction_of(task4=prediction))
-    assert score.details["task4"] == {
+    assert msgspec.to_builtins(score.details["task4"]) == {
         "x-axis": [
             {"id": "1", "kind": "matched", "distance": 7, "score": pytest.approx(0.6)},
             {"id": "2", "kind": "missed"},

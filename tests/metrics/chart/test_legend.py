@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from tests.metrics.chart.records_for_tests import Json, benchmark, box, columns, legend, prediction_of, truth_of
@@ -24,7 +25,7 @@ def test_pairs_are_found_by_id_and_scored_by_iou() -> None:
 def test_details_say_which_pairs_are_matched() -> None:
     prediction = prediction_of(task5=legend(_2=box(0, 20, 5, 10), _7=box(0, 20, 10, 10)))
     details = benchmark(tasks=["task5"]).score_sample(truth_of(task5=PAIRS), prediction).details["task5"]
-    assert details == {
+    assert msgspec.to_builtins(details) == {
         "pairs": [{"id": "1", "kind": "missed", "iou": None}, {"id": "2", "kind": "matched", "iou": 0.5}],
         "extra": 1,
     }

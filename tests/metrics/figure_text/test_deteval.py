@@ -59,8 +59,8 @@ class TestSums:
         ],
     )
     def test_sums_of_shares_are_rounded_to_4_decimals(self, shares: list[float], published: bool, script: bool) -> None:
-        assert PAPER.sum_reached(np.array(shares), 0.8) is published
-        assert SCRIPT.sum_reached(np.array(shares), 0.8) is script
+        assert PAPER.sum_reached(shares, 0.8) is published
+        assert SCRIPT.sum_reached(shares, 0.8) is script
 
 
 class TestOneToOne:

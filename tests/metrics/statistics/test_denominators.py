@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metrics.benchmark import MetricSpec
 from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.denominators import counted_units, denominator_columns
+from metrics.statistics.denominators import counted_units, denominator_columns, units_over_classes
+from metrics.statistics.measured import measure
+from metrics.statistics.sums import Sums
+from tests.plain_loop import make_benchmark
 
 NAMES = ("all", "cell[a|a]", "cell[a|b]", "cell[b|a]", "cell[b*|a]", "cell[x + y|a]", "part[a]", "party[a]")
 
@@ -68,3 +75,25 @@ def test_clusters_count_as_clusters() -> None:
     weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(len(sizes))])
     # (sum d)^2 / sum d^2 = 120^2 / (5 * 150); the estimate of 2,000 replicates is good to sqrt(2 / 2000) = 3 %.
     assert counted_units(weights @ sizes, None, clustered=True) == pytest.approx(120**2 / 750, rel=0.1)
+
+
+@given(st.lists(st.floats(0.5, 1e6), min_size=1, max_size=9), st.integers(1, 5))
+def test_a_mean_over_classes_rests_on_no_more_units_than_there_are(classes: list[float], times: int) -> None:
+    """By Cauchy and Schwarz (sum 1/n)^2 / sum 1/n^3 is at most sum n, and is sum n where all n are the same."""
+    found = units_over_classes(classes)
+    assert min(classes) * (1 - 1e-9) <= found <= math.fsum(classes) * (1 + 1e-9)
+    assert units_over_classes([classes[0]] * times) == pytest.approx(times * classes[0])
+    assert units_over_classes([*classes, 0.0]) == found
+    assert units_over_classes([]) == 0
+
+
+def test_a_mean_over_classes_by_hand() -> None:
+    """30 pies, 6 bars and 3 lines: (1/30 + 1/6 + 1/3)^2 / (1/27000 + 1/216 + 1/27) = 6.83."""
+    benchmark = make_benchmark("chart")
+    cells = {"pie|pie": 20, "pie|bar": 10, "bar|bar": 6, "line|line": 2, "line|pie": 1}
+    sums = Sums.of({f"task1.confusion[{name}]": count for name, count in cells.items()})
+    units = measure(benchmark, [sums]).units
+    assert units["task1.recall[line]"] == 3
+    expected = (1 / 30 + 1 / 6 + 1 / 3) ** 2 / (1 / 27000 + 1 / 216 + 1 / 27)
+    for metric in ("macro_f1", "macro_precision", "macro_recall"):
+        assert units[f"task1.{metric}"] == pytest.approx(expected)

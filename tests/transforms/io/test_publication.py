@@ -11,16 +11,17 @@ import os
 import posixpath
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from apache_beam.io.filesystems import FileSystems
 
 from tests.faults import Faults, Stopped
 from tests.memory_files import FolderStore, ObjectStore
-from transforms.io import links
+from transforms.io import links, published
 from transforms.io.claim import LEASE_S, STAGING, Claim, Process, held_claim
 from transforms.io.publication import clean_up, own_output, owned_output, publish
 from transforms.io.published import Layout, TakenOver, find_published
@@ -180,6 +181,33 @@ def test_a_reader_who_looks_all_the_time_sees_one_run_whole(
     evaluate(output, "b1", "later")
     assert [tag for tag, _ in itertools.groupby(tags)] == [before, "later"]
     assert faults.steps > 20
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_run_that_publishes_while_a_reader_looks_hides_neither_result(
+    output: str, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result that a reader has begun to look at may be removed before it has seen all of it."""
+    evaluate(output, "a1", "first")
+    calls = itertools.count()
+
+    def after_another_run(call: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*arguments: Any) -> Any:
+            if next(calls) == step:
+                evaluate(output, "b2", "second")
+            return call(*arguments)
+
+        return called
+
+    with monkeypatch.context() as patch:
+        for name in ("list_folder", "read_bytes"):
+            patch.setattr(published, name, after_another_run(getattr(published, name)))
+        found = find_published(output, LAYOUT)
+    assert found is not None
+    assert found.run_id in ("a1", "b2")
+    assert len(found.files) == len(documents("")) + 3
+    if found.run_id == "b2":
+        assert seen(output) == "second"
 
 
 @pytest.mark.parametrize(

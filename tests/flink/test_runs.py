@@ -1,0 +1,85 @@
+"""What reads finished runs, on Flink: comparing, merging and reusing give the bytes that they give locally."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.flink.cluster import FlinkCluster
+from tests.flink.workers import PROJECT
+from tests.runs import Run, command, evaluate, without_progress, write_lines
+
+CORPUS = PROJECT / "tests" / "corpora" / "figure_text"
+FLAGS = ("--slice", "source", "--set", "bootstrap.replicates=50", "--quiet", "--no-html")
+GATES = ("--set", "gates.detection.f1.not_worse_than=baseline", "--set", "gates.detection.f1.margin=0.5")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample corpus evaluated whole and in two halves, and again with every third prediction lost."""
+    folder = tmp_path_factory.mktemp("runs")
+    truths = (CORPUS / "ground_truth.jsonl").read_bytes().splitlines()
+    answers = (CORPUS / "predictions.jsonl").read_bytes().splitlines()
+    half = {json.loads(line)["sample_id"] for line in truths[: len(truths) // 2]}
+    for name, keep in (("first", True), ("second", False)):
+        for side, lines in (("t", truths), ("p", answers)):
+            write_lines(
+                folder / f"{name}-{side}.jsonl", [e for e in lines if (json.loads(e)["sample_id"] in half) == keep]
+            )
+    write_lines(folder / "worse-p.jsonl", [each for number, each in enumerate(answers) if number % 3])
+    for name in ("first", "second"):
+        assert run(folder / name, folder / f"{name}-t.jsonl", folder / f"{name}-p.jsonl").code == 0
+    assert run(folder / "whole", CORPUS / "ground_truth.jsonl", CORPUS / "predictions.jsonl").code == 0
+    assert run(folder / "worse", CORPUS / "ground_truth.jsonl", folder / "worse-p.jsonl").code == 0
+    return folder
+
+
+def run(output: Path, truths: Path, answers: Path, *more: str) -> Run:
+    return evaluate(output, truths, answers, *FLAGS, *more, config="figure_text")
+
+
+def both(cluster: FlinkCluster, folder: Path, *words: str) -> tuple[Path, Path]:
+    """Runs a command locally and on the cluster; returns the two output folders."""
+    for name, options in (("here", []), ("there", cluster.options())):
+        code, _, stderr = command(*words, f"--output={folder / name}", *options)
+        assert (code, without_progress(stderr)) == (0, "")
+    return folder / "here", folder / "there"
+
+
+def lines(folder: Path) -> list[bytes]:
+    return sorted(line for path in folder.iterdir() for line in path.read_bytes().splitlines())
+
+
+def test_a_comparison_has_the_bytes_of_a_local_one(cluster: FlinkCluster, runs: Path, tmp_path: Path) -> None:
+    here, there = both(cluster, tmp_path, "compare", str(runs / "whole"), str(runs / "worse"))
+    for name in ("comparison.json", "comparison.md"):
+        assert (there / name).read_bytes() == (here / name).read_bytes()
+    changes = [[path.read_bytes() for path in (each / "changes").glob("*.jsonl")] for each in (here, there)]
+    assert changes[0] == changes[1] != [b""]
+    tables = [[path.read_bytes() for path in (each / "changes").glob("*.parquet")] for each in (here, there)]
+    assert tables[0] == tables[1]
+    assert "worse" in json.loads((here / "comparison.json").read_bytes())["verdicts"]
+
+
+def test_a_merged_run_has_the_bytes_of_a_local_one(cluster: FlinkCluster, runs: Path, tmp_path: Path) -> None:
+    here, there = both(cluster, tmp_path, "merge", str(runs / "first"), str(runs / "second"), "--quiet")
+    for name in ("summary.json", "sums.json", "report.md"):
+        assert (there / name).read_bytes() == (here / name).read_bytes()
+    found, other, whole = (Run(0, "", "", each) for each in (here, there, runs / "whole"))
+    assert found.samples == other.samples == whole.samples
+    assert found.sums["systems"] == other.sums["systems"] == whole.sums["systems"]
+
+
+def test_reusing_and_comparing_with_a_baseline(cluster: FlinkCluster, runs: Path, tmp_path: Path) -> None:
+    inputs = CORPUS / "ground_truth.jsonl", runs / "worse-p.jsonl"
+    flags = ("--baseline", str(runs / "whole"), *GATES)
+    plain = run(tmp_path / "plain", *inputs, *flags)
+    reuse = ("--reuse", str(runs / "worse"))
+    found = run(tmp_path / "there", *inputs, *flags, *reuse, *cluster.options())
+    assert (found.code, found.stderr) == (plain.code, plain.stderr)
+    assert found.bytes() == plain.bytes()
+    assert found.samples == plain.samples
+    assert found.summary["gates"][0]["difference"] < 0
+    assert json.loads((found.output / "run.json").read_bytes())["reused"]["path"] == str(runs / "worse")
