@@ -85,7 +85,8 @@ def evaluate(benchmark: str, truth: str, predictions: str, processes: str = "1")
     with tempfile.TemporaryDirectory() as output:
         arguments = ["evaluate", benchmark, "--ground-truth", truth, "--predictions", predictions, "--output", output]
         cost = cost_of(lambda: main.main([*arguments, "--quiet", "--processes", processes]))
-    return replace(cost, **{name: seconds[0] for name, seconds in watched.items()})
+    measured: dict[str, Any] = {name: seconds[0] for name, seconds in watched.items()}
+    return replace(cost, **measured)
 
 
 def _watch(owner: Any, name: str, total: list[float] | None = None) -> list[float]:
