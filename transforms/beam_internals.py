@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -34,13 +35,20 @@ __all__ = [
 
 OptionsT = TypeVar("OptionsT", bound=PipelineOptions)
 
+_GOOGLE_ERRORS = {
+    "google.api_core.exceptions": ("GoogleAPIError",),
+    "google.auth.exceptions": ("GoogleAuthError",),
+    "google.cloud.storage.exceptions": ("InvalidResponse", "DataCorruption"),
+    "google.resumable_media": ("InvalidResponse", "DataCorruption"),
+}
+
 
 def _store_errors() -> tuple[type[Exception], ...]:
-    try:
-        from google.api_core.exceptions import GoogleAPICallError
-    except ImportError:
-        return (S3ClientError,)
-    return S3ClientError, GoogleAPICallError
+    found: list[type[Exception]] = [S3ClientError]
+    for module, names in _GOOGLE_ERRORS.items():
+        with contextlib.suppress(ImportError):
+            found += [getattr(importlib.import_module(module), name) for name in names]
+    return tuple(dict.fromkeys(found))
 
 
 STORE_ERRORS = _store_errors()

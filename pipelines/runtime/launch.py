@@ -55,8 +55,8 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
         raise UsageError(f"{' '.join(flags)}: {error}") from error
     if unknown and not unknown[0].startswith("-"):
         raise UsageError(
-            f"{unknown[0]}: belongs to no option, as each takes one value; quote a pattern, such as "
-            "--predictions 'runs/*.jsonl', or the shell expands it"
+            f"{unknown[0]}: belongs to no option, as each but --ground-truth and --predictions takes one value; "
+            "quote a pattern, or the shell expands it"
         )
     if unknown:
         hint = nearest(unknown[0].partition("=")[0], [*option_names(parser), *OWN_FLAGS])
