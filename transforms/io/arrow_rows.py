@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from transforms.collector import no_collection
 from transforms.io.field_map import SAMPLE_ID, FieldMap
-from transforms.io.json_depth import deeper_than
+from transforms.io.json_depth import deeper_than, more_containers_than
 from transforms.io.parquet_values import encoded_value, python_values
 from transforms.records import Cause
 
@@ -34,11 +34,12 @@ class RowsOfBatch:
     """Makes rows of Arrow batches.
 
     structured: the fields whose value is never plain text: where they hold text, it is JSON. depth: how deep that may
-    be nested. fields: where the fields stand.
+    be nested. containers: how many arrays and objects it may have. fields: where the fields stand.
     """
 
-    def __init__(self, structured: Collection[str], depth: int, fields: FieldMap) -> None:
+    def __init__(self, structured: Collection[str], depth: int, containers: int, fields: FieldMap) -> None:
         self._depth = depth
+        self._containers = containers
         self._fields = fields
         # A field that is a column is parsed with its column, one within a column after it has been found.
         paths = {name: fields.path_of(name) for name in structured}
@@ -114,6 +115,8 @@ class RowsOfBatch:
     def _parsed(self, name: str, text: str) -> Any:
         if deeper_than(text.encode(), self._depth):
             raise ValueError(f"column {name} is nested deeper than the {self._depth} levels of limits.depth")
+        if more_containers_than(text.encode(), self._containers):
+            raise ValueError(f"column {name} has more than {self._containers} arrays and objects")
         try:
             return msgspec.json.decode(text)
         except (msgspec.DecodeError, RecursionError) as error:

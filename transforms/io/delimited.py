@@ -19,6 +19,7 @@ from apache_beam.io.filesystems import FileSystems
 
 from transforms.io import zstd
 from transforms.io.arrow_rows import Row, RowsOfBatch
+from transforms.io.expansion import containers_allowed
 from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
 from transforms.io.files import Part, SourceFile, unreadable
 from transforms.io.jsonl import BOM, READ_BYTES
@@ -169,7 +170,7 @@ class DelimitedReader:
         self._fields = fields
         self._columns = None if columns is None else fields.columns({"sample_id", *columns})
         self._limits = limits
-        self._rows = RowsOfBatch(structured, limits.depth, fields)
+        self._rows = RowsOfBatch(structured, limits.depth, containers_allowed(limits.record_bytes), fields)
         self._from = unread.start if unread else first_place(part)
         self._stop = unread.stop.position if unread and unread.stop else None
 
