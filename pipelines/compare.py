@@ -37,7 +37,8 @@ LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))
 class ComparisonPlan:
     """A comparison that has been checked: all that the pipeline is built from.
 
-    size: the bytes of the rows of both sides. page: what comparison.html shows; None: there is none.
+    size: the bytes of the rows of both sides, in their files. expansion: how many in memory for each of these.
+    page: what comparison.html shows; None: there is none.
     """
 
     baseline: Side
@@ -45,6 +46,7 @@ class ComparisonPlan:
     setting: ComparisonSetting
     compare: ComparePlan
     size: int
+    expansion: float = 0.0
     page: ComparisonPagePlan | None = None
 
     def tables(self, path: Callable[[str], str] = str) -> tuple[SampleTable, SampleTable]:
@@ -101,8 +103,7 @@ def plan_comparison(
     if missing:
         _check_stored(baseline, candidate)
     else:
-        for table in plan.tables():
-            check_columns(table)
+        plan = replace(plan, expansion=max(map(check_columns, plan.tables())))
     return plan
 
 
@@ -157,7 +158,7 @@ def build_comparison(
         return
     compared = (
         pipeline
-        | "Read" >> ReadSampleRows(plan.tables(path), bucket_count(plan.size))
+        | "Read" >> ReadSampleRows(plan.tables(path), bucket_count(plan.size * plan.expansion))
         | "Buckets" >> beam.GroupByKey()
         | "Pair" >> beam.ParDo(CompareBuckets(plan.compare)).with_outputs("slices", "counts", "metrics", "changed")
     )

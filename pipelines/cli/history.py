@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import posixpath
+from collections.abc import Sequence
 from typing import Any
 
 from apache_beam.io.filesystems import FileSystems
@@ -40,9 +41,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     output = parsed.output or parsed.folder
     known = None if parsed.rebuild else load_table(posixpath.join(output, HISTORY))
     index = index_runs(parsed.folder, known)
-    warn(index.unreadable)
     if not len(index.table):
-        raise UsageError(f"{parsed.folder}: no finished run is below this folder; give the folder of --output folders")
+        raise UsageError(_nothing(parsed.folder, index.unreadable))
+    warn(index.unreadable)
     found = histories(index.table)
     report = history_report(parsed.folder, found, index.unreadable, _blessed(parsed.folder))
     try:
@@ -56,13 +57,21 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     except (*STORAGE_ERRORS, ValueError) as error:
         raise UsageError(f"--output {output}: cannot be written: {one_line(error)}; give another --output") from error
     nights = sum(len(each.nights) for each in found)
-    print(f"{nights} runs, {index.read} of them read now")
+    print(f"{nights} run{'s' if nights > 1 else ''}, {index.read} of them read now")
     for each in found:
         for change in each.changes[-5:]:
             text = f"{change.metric} of {change.system} changed from {change.before:.4f} to {change.after:.4f}"
             print(printable(f"{each.benchmark}: {text} with {change.night.run}"))
     print(f"report: {posixpath.join(output, REPORT if parsed.no_html else PAGE)}")
     return DONE
+
+
+def _nothing(folder: str, unreadable: Sequence[str]) -> str:
+    """Returns in one line why there is no history: nothing is there, or nothing that can be read."""
+    if not unreadable:
+        return f"{folder}: no finished run is below this folder; give the folder of --output folders"
+    more = f" (and {len(unreadable) - 1} more)" if len(unreadable) > 1 else ""
+    return f"{folder}: no run below this folder can be read: {unreadable[0]}{more}"
 
 
 def _blessed(folder: str) -> str | None:

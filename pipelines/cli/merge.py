@@ -16,7 +16,7 @@ from pipelines.cli.common import DONE, add_command, hand_over, run_and_publish, 
 from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
 from pipelines.config.errors import UsageError
 from pipelines.merge import MergePlan, build_merge
-from pipelines.results.gates import coverage_failures, decide, unscored_failures
+from pipelines.results.gates import decide, record_failures
 from pipelines.results.merged import merged_configuration
 from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT, REPORT, SUMMARY
@@ -82,11 +82,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not parsed.quiet:
         console.print_metrics(document, configuration.benchmark.main_metrics(), posixpath.join(plan.output, REPORT))
     warn(document.get("warnings", []))
-    systems = document["systems"]
-    failures = [
-        *unscored_failures(systems),
-        *coverage_failures(systems, configuration.settings.max_rejected_fraction),
-    ]
+    failures = record_failures(document["systems"], configuration.settings.max_rejected_fraction)
     code = conclude(decide(document.get("gates", [])), failures)
     write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, baseline)
     return code

@@ -86,7 +86,7 @@ def against_baseline(result: RunResult, document: Mapping[str, Any], baseline: B
     document: of summary.json.
     """
     name = f"the baseline {baseline.path}"
-    reason = incomparable(Identity.of_document(document), baseline.identity)
+    reason = incomparable(Identity.of_result(result), baseline.identity)
     if reason is not None:
         return Against(f"Not compared with {name}: {reason}.")
     try:
