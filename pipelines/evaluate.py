@@ -25,7 +25,7 @@ from pipelines.results.baseline import Baseline
 from pipelines.results.gates import judged
 from pipelines.results.page.cards import make_card
 from pipelines.results.page.document import Card
-from pipelines.results.page.evaluation import page_or_reason
+from pipelines.results.page.evaluation import PageInputs, page_or_reason
 from pipelines.results.provenance import UNKNOWN_LAUNCH, Launch, run_document
 from pipelines.results.report import report
 from pipelines.results.run import (
@@ -213,16 +213,17 @@ def make_result(
     result = judged(result, baseline)
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
     run = run_document(launch, run_id, configuration.benchmark, systems, records)
+    document = summary(result)
     files = {
         SUMS: encode_json(sums_document(result)),
         REPORT: report(result).encode(),
         RUN: encode_json(run),
-        SUMMARY: encode_json(summary(result)),
+        SUMMARY: encode_json(document),
     }
     if samples_folder is not None:
         cards = [card for _, card in sorted(parts["cards"], key=itemgetter(0))]
         samples = [posixpath.join(samples_folder, name) for name in sorted(parts["samples_files"])]
-        files[PAGE] = page_or_reason(result, run, samples, cards)
+        files[PAGE] = page_or_reason(result, PageInputs(document, run, samples, cards, baseline))
     if not parts["samples_files"]:
         files[f"samples/samples-{run_id}.parquet"] = no_samples(
             configuration.benchmark.sample_metric_names(), configuration.columns()

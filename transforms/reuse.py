@@ -7,12 +7,12 @@ are not taken: what the quarantine says of them is not in the row.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -26,7 +26,12 @@ from metrics.scoring import Outcome, Status
 from metrics.statistics.bootstrap import check_statistics
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.records import InputProblem
-from transforms.scored_sample import WITHOUT_FIELDS, hash_of
+from transforms.scored_sample import WITHOUT_FIELDS, DecodedSample
+
+KEYS_PER_QUERY = 500
+"""SQLite takes at least 999 parameters."""
+CACHE_KIB = 32 << 10
+"""Memory of a worker process for rows that it has on its disk."""
 
 _COLUMNS = ("sample_id", "status", "prediction_status", "truth_hash", "prediction_hash")
 _CONTENT = ("statistics", "coverage", "details")
@@ -59,7 +64,9 @@ class RowStore:
         self._lock = threading.Lock()
         # Without a name it is a file of SQLite's own in the temporary folder, gone when this process is.
         self._connection = sqlite3.connect("", check_same_thread=False)
-        self._connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
+        self._connection.executescript(
+            f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE_KIB}"
+        )
         self._connection.execute("CREATE TABLE rows (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID")
         for path in rows.files:
             try:
@@ -84,29 +91,47 @@ class RowStore:
                     if whole and (status, became) in _TAKEN:
                         yield _key(sample_id, truth, prediction), msgspec.msgpack.encode([status, statistics, *content])
 
-    def find(self, pair: Pair[Any, Any], truth_hash: str | None) -> Outcome | None:
-        """Returns what became of a pair; None where no row tells."""
-        prediction_hash = None if pair.prediction is None else hash_of(pair.prediction)
-        if truth_hash is None or (pair.prediction is not None and prediction_hash is None):
-            return None
-        with self._lock:
-            query = "SELECT row FROM rows WHERE key = ?"
-            found = self._connection.execute(query, (_key(pair.sample_id, truth_hash, prediction_hash),)).fetchone()
-        if found is None:
-            return None
-        with contextlib.suppress(msgspec.MsgspecError, ValueError, UnicodeDecodeError):
-            return self._outcome(found[0])
-        return None
+    def find(self, samples: Sequence[DecodedSample]) -> list[Outcome | None]:
+        """Returns what became of each sample of a batch; None where no row tells."""
+        keys = [_key_of(sample) for sample in samples]
+        wanted = list({key for key in keys if key is not None})
+        rows: dict[bytes, bytes] = {}
+        for start in range(0, len(wanted), KEYS_PER_QUERY):
+            some = wanted[start : start + KEYS_PER_QUERY]
+            query = f"SELECT key, row FROM rows WHERE key IN ({','.join('?' * len(some))})"
+            with self._lock:
+                rows.update(self._connection.execute(query, some).fetchall())
+        return [None if key is None or key not in rows else self._outcome(rows[key]) for key in keys]
 
-    def _outcome(self, row: bytes) -> Outcome:
-        status, statistics, coverage, details, *values = msgspec.msgpack.decode(row)
-        exact = msgspec.json.decode(statistics, type=dict[str, int | float])
-        check_statistics(exact)
-        counts = msgspec.json.decode(coverage, type=dict[str, int])
-        extra = {name: n for name, n in counts.items() if "." not in name and name not in WITHOUT_FIELDS.values()}
+    def _outcome(self, row: bytes) -> Outcome | None:
+        """Returns what a row says; None where its numbers are impossible."""
+        try:
+            status, statistics, coverage, details, *values = _ROW.decode(row)
+            exact = _STATISTICS.decode(statistics)
+            check_statistics(exact)
+            extra = _extra(coverage)
+        except (msgspec.MsgspecError, ValueError, UnicodeDecodeError):
+            return None
         metrics = dict(zip(self._metrics, values, strict=True))
         taken: Status = "scored" if status == "scored" else "missing_prediction"
         return Outcome(taken, SampleScore(exact, metrics, msgspec.Raw(details.encode()), extra))
+
+
+_ROW = msgspec.msgpack.Decoder(list[Any])
+_STATISTICS = msgspec.json.Decoder(dict[str, int | float])
+
+
+@lru_cache(maxsize=1024)
+def _extra(coverage: str) -> dict[str, int]:
+    """Returns the counts of a benchmark's own in the coverage of a sample; most samples have the same."""
+    counts = msgspec.json.decode(coverage, type=dict[str, int])
+    return {name: n for name, n in counts.items() if "." not in name and name not in WITHOUT_FIELDS.values()}
+
+
+def _key_of(sample: DecodedSample) -> bytes | None:
+    """Returns the key of the row that a sample may have; None where a record of it has no hash."""
+    known = sample.truth_hash is not None and (sample.prediction_hash is not None or sample.pair.prediction is None)
+    return _key(sample.pair.sample_id, sample.truth_hash or "", sample.prediction_hash) if known else None
 
 
 def _key(sample_id: str, truth_hash: str, prediction_hash: str | None) -> bytes:
@@ -119,8 +144,8 @@ _STORES: dict[ReusedRows, RowStore] = {}
 
 
 def split_known(
-    store: RowStore | None, pairs: Sequence[tuple[Pair[Any, Any], str | None]]
+    store: RowStore | None, samples: Sequence[DecodedSample]
 ) -> tuple[list[Outcome | None], list[Pair[Any, Any]]]:
-    """Returns what is known of each pair, given with the hash of its truth, and the pairs that are left to score."""
-    known = [None if store is None else store.find(pair, truth_hash) for pair, truth_hash in pairs]
-    return known, [pair for (pair, _), outcome in zip(pairs, known, strict=True) if outcome is None]
+    """Returns what is known of each sample, and the pairs that are left to score."""
+    known: list[Outcome | None] = [None] * len(samples) if store is None else store.find(samples)
+    return known, [sample.pair for sample, outcome in zip(samples, known, strict=True) if outcome is None]

@@ -22,7 +22,9 @@ from transforms.records import InputProblem
 from transforms.sample_schema import SLICE_PREFIX
 
 ROWS_PER_READ = 2048
-BYTES_PER_BUCKET = 8 << 20
+BYTES_PER_BUCKET = 32 << 20
+BYTES_PER_ROW = 1000
+"""About what the objects of a row take in memory, beside the text of its cells."""
 BYTES_HELD = 32 << 20
 MAX_BUCKETS = 100_000
 
@@ -97,24 +99,32 @@ def open_table(path: str) -> Iterator[Any]:
         raise InputProblem(f"{path}: the rows of the run cannot be read ({error})") from error
 
 
-def check_columns(table: SampleTable) -> None:
-    """Raises InputProblem where the first file of a table lacks a column, or has another type in its place."""
+def check_columns(table: SampleTable) -> float:
+    """Returns how many bytes the rows take in memory for each byte of their files, told by the first file.
+
+    Raises InputProblem where it lacks a column, or has another type in its place; 0 without any file.
+    """
     if not table.files:
-        return
+        return 0.0
     path = table.files[0]
     with open_table(path) as file:
-        schema = file.schema_arrow
+        schema, metadata = file.schema_arrow, file.metadata
     for name in table.columns:
         kind = pa.float64() if name in table.metrics else pa.string()
         if name not in schema.names:
             raise InputProblem(f"{path}: the column {name} is missing: another version wrote this run; evaluate again")
         if schema.field(name).type != kind:
             raise InputProblem(f"{path}: the column {name} has the type {schema.field(name).type}, not {kind}")
+    wanted = [place for place, name in enumerate(schema.names) if name in table.columns]
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    stored = sum(group.column(place).total_compressed_size for group in groups for place in range(len(schema.names)))
+    cells = sum(group.column(place).total_uncompressed_size for group in groups for place in wanted)
+    return float((cells + BYTES_PER_ROW * metadata.num_rows) / max(1, stored))
 
 
-def bucket_count(total_bytes: int) -> int:
-    """Returns how many buckets keep the rows of one within some 50 MiB; files are a fifth of that, compressed."""
-    return min(MAX_BUCKETS, 1 + total_bytes // BYTES_PER_BUCKET)
+def bucket_count(total_bytes: float) -> int:
+    """Returns how many buckets keep the rows of one within BYTES_PER_BUCKET, of `total_bytes` in memory."""
+    return min(MAX_BUCKETS, 1 + int(total_bytes) // BYTES_PER_BUCKET)
 
 
 class ReadSampleRows(beam.PTransform):

@@ -122,7 +122,7 @@ class ScoreBatch(beam.DoFn):
         # The collector would look at the records of the batch again and again: decoding would take twice as long.
         with collector.no_collection():
             jobs = self._decoder.jobs(samples, self._decoder.decode(samples), batch)
-        known, due = split_known(self._known, [(job.sample.pair, job.sample.truth_hash) for job in jobs])
+        known, due = split_known(self._known, [job.sample for job in jobs])
         scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
         for job, outcome in zip(jobs, known, strict=True):
             settle(job, next(scored) if outcome is None else outcome, self._plan.names, batch)
@@ -199,7 +199,9 @@ class BatchDecoder:
                 _quarantine(record, sample.sample_id, "invalid", prediction.reason, plan.names, batch)
                 prediction = None
             pair = Pair(sample.sample_id, truth, prediction)
-            scored = DecodedSample(pair, system, unit, slices, slice_values, truth_hash, record is not None)
+            scored = DecodedSample(
+                pair, system, unit, slices, slice_values, truth_hash, hash_of(prediction), record is not None
+            )
             yield _Job(scored, sample.truth, record)
 
 

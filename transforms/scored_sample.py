@@ -64,6 +64,7 @@ class DecodedSample(msgspec.Struct, frozen=True):
     slices: tuple[Slice, ...]
     slice_values: tuple[Any, ...]
     truth_hash: str | None
+    prediction_hash: str | None
     has_prediction: bool
 
     @property
@@ -86,7 +87,7 @@ class DecodedSample(msgspec.Struct, frozen=True):
             None if score is None else score.statistics,
             {} if score is None else score.metrics,
             self.truth_hash,
-            None if pair.prediction is None else hash_of(pair.prediction),
+            self.prediction_hash,
             NO_DETAILS if score is None else bytes(score.details),
         )
 
@@ -136,8 +137,10 @@ def _has_no_field(record: msgspec.Struct) -> bool:
     return all(getattr(record, field) is None for field in record.__struct_fields__)
 
 
-def hash_of(record: msgspec.Struct) -> str | None:
-    """Returns the hash of a record; None of one that holds what cannot be written as JSON again."""
+def hash_of(record: msgspec.Struct | None) -> str | None:
+    """Returns the hash of a record; None without one, and of one that holds what cannot be written as JSON again."""
+    if record is None:
+        return None
     try:
         return record_hash(record)
     except (TypeError, ValueError, OverflowError, RecursionError):

@@ -18,9 +18,9 @@ from pipelines.config.errors import UsageError, one_line
 from pipelines.config.gates import BASELINE, gate_target
 from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline, load_baseline
-from pipelines.results.gates import Decision, Judge, coverage_failures, decide, unscored_failures
+from pipelines.results.gates import Decision, Judge, decide, record_failures
 from pipelines.results.judged import judged_run
-from pipelines.results.moved import MovedSample, moved_most
+from pipelines.results.moved import MovedSample, SlicePart, moved_most
 from pipelines.results.stored import StoredRun, scoring_keys
 from pipelines.results.verdict_files import junit, markdown
 from transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
@@ -103,8 +103,7 @@ def _check_intervals(found: StoredRun, configuration: Configuration) -> None:
 def _coverage_failures(found: StoredRun, configuration: Configuration) -> list[str]:
     systems = {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
     try:
-        failures = coverage_failures(systems, configuration.settings.max_rejected_fraction)
-        return [*unscored_failures(systems), *failures]
+        return record_failures(systems, configuration.settings.max_rejected_fraction)
     except (KeyError, TypeError) as error:
         raise UsageError(f"{found.path}: the coverage in summary.json is not that of a run") from error
 
@@ -176,13 +175,17 @@ def _moved(
     for place in wanted:
         each = verdicts[place]
         sums, other = ours.slice_sums(each["system"], each["slice"] or ""), baseline.system_for(each["system"])
-        if sums is not None and other is not None and each["slice"] is None:
+        if sums is not None and other is not None:
+            part = None
+            if each["slice"]:
+                part = SlicePart(ours.configuration.columns(), ours.configuration.slice_indexes(), each["slice"])
             found[place] = moved_most(
                 configuration.benchmark,
                 each["metric"],
                 sums.all_sums(ours.sums.bootstrap.replicates)[0],
                 (ours.published, each["system"]),
                 (theirs.published, other),
+                part,
             )
     return found
 

@@ -16,7 +16,7 @@ from pipelines.cli.common import DONE, add_command, hand_over, run_and_publish, 
 from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
 from pipelines.config.errors import UsageError
 from pipelines.merge import MergePlan, build_merge
-from pipelines.results.gates import coverage_failures, decide, unscored_failures
+from pipelines.results.gates import decide, record_failures
 from pipelines.results.merged import merged_configuration
 from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT, REPORT, SUMMARY
@@ -30,6 +30,7 @@ def add(commands: Any) -> None:
     command = add_command(commands, "merge", run, "merge runs over disjoint samples to one")
     command.add_argument("runs", metavar="RUN", nargs="+", help="the output folders of finished runs")
     command.add_argument("--output", metavar="RUN", required=True, help="the folder for the merged run")
+    command.add_argument("--no-html", action="store_true", help="no report.html, the page for a browser")
     add_verdicts(command)
     command.add_argument("--quiet", action="store_true", help="no metrics on the console")
 
@@ -67,6 +68,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         new_run_id(),
         started,
         baseline,
+        page=not parsed.no_html,
     )
     if launch.is_detached(options):
         hand_over(options, lambda pipeline: build_merge(pipeline, plan, runs), plan.output, plan.run_id, LAYOUT)
@@ -80,11 +82,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not parsed.quiet:
         console.print_metrics(document, configuration.benchmark.main_metrics(), posixpath.join(plan.output, REPORT))
     warn(document.get("warnings", []))
-    systems = document["systems"]
-    failures = [
-        *unscored_failures(systems),
-        *coverage_failures(systems, configuration.settings.max_rejected_fraction),
-    ]
+    failures = record_failures(document["systems"], configuration.settings.max_rejected_fraction)
     code = conclude(decide(document.get("gates", [])), failures)
     write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, baseline)
     return code

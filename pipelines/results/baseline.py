@@ -95,7 +95,11 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
     Raises UsageError where there is no such run, or it cannot be read.
     """
     path, system = find_baseline(given)
-    run = StoredRun(path)
+    try:
+        run = StoredRun(path)
+    except UsageError as error:
+        # Of a file the reader must know that it is what names the run.
+        raise error if path == given else UsageError(f"--baseline {given}: {error}") from error
     if system is not None and system not in run.summary.systems:
         raise UsageError(f"--baseline {given}: the run has no system {system}; it has {', '.join(run.summary.systems)}")
     missing = run.configuration.settings.missing

@@ -19,7 +19,7 @@ from pipelines.config.gates import BASELINE, Gate, GateTarget, gate_target
 from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline
 from pipelines.results.judged import JudgedSlice, JudgedSystems, judged_result
-from pipelines.results.run import RunResult, summary
+from pipelines.results.run import RunResult
 from pipelines.results.stored import Identity, incomparable
 from pipelines.results.verdict import GateVerdict, Interval, Word
 
@@ -30,7 +30,7 @@ ROUNDING = 1e-12
 
 def judged(result: RunResult, baseline: Baseline | None) -> RunResult:
     """Returns a result with the verdicts of the gates of its configuration."""
-    identity = Identity.of_document(summary(result))
+    identity = Identity.of_result(result)
     verdicts = Judge(result.configuration, judged_result(result), identity, baseline).verdicts()
     return replace(result, verdicts=tuple(verdicts))
 
@@ -263,6 +263,11 @@ def decide(verdicts: Sequence[Mapping[str, Any]], skipped: Sequence[str] = ()) -
         else:
             decision.failures.append(line)
     return decision
+
+
+def record_failures(systems: Mapping[str, Any], max_rejected_fraction: float) -> list[str]:
+    """Returns why a run fails beside its gates, a line each, from the coverage of its systems."""
+    return [*unscored_failures(systems), *coverage_failures(systems, max_rejected_fraction)]
 
 
 def unscored_failures(systems: Mapping[str, Any]) -> list[str]:

@@ -161,17 +161,18 @@ def encode_table(table: Any) -> bytes:
 
 def _read(folder: str, run: str, stamp: str) -> Any:
     """Returns the rows of a run, or in a line why there are none."""
+    path = posixpath.normpath(posixpath.join(folder, run)) if is_on_disk(folder) else _join(folder, run)
     try:
-        found = StoredRun(posixpath.normpath(posixpath.join(folder, run)) if is_on_disk(folder) else _join(folder, run))
+        found = StoredRun(path)
         provenance = found.provenance
         started = provenance.get("started")
         if not isinstance(started, str):
-            return f"{run}: it has no run.json that says when it was made; evaluate it again"
+            return f"{path}: it has no run.json that says when it was made; evaluate it again"
         return _rows(found, run, stamp, started)
     except UsageError as error:
         return str(error)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        return f"{run}: this is no run that can be read: {one_line(error)}"
+        return f"{path}: this is no run that can be read: {one_line(error)}"
 
 
 def _join(folder: str, run: str) -> str:

@@ -8,8 +8,9 @@ Estimates of Standard Error", Biometrika 68, 1981), and of the first some hundre
 from __future__ import annotations
 
 import heapq
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -21,6 +22,8 @@ from metrics.statistics.measured import AnyBenchmark
 from metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
 from transforms.io.published import Published
 from transforms.io.storage import STORAGE_ERRORS
+from transforms.sample_schema import SLICE_PREFIX
+from transforms.slice_labels import slice_labels
 
 MAX_ROWS = 2_000_000
 CANDIDATES = 200
@@ -38,6 +41,19 @@ class MovedSample(NamedTuple):
     after: str
 
 
+class SlicePart(NamedTuple):
+    """A slice: the columns of the run, those of each slice as indexes into them, and the label."""
+
+    columns: tuple[str, ...]
+    slices: tuple[tuple[int, ...], ...]
+    label: str
+
+    def holds(self, cells: Sequence[str | None]) -> bool:
+        """Tells whether a sample with these values of the columns, as JSON, is in the slice."""
+        values = [None if cell is None else json.loads(cell) for cell in cells]
+        return self.label in slice_labels(self.columns, self.slices, values)
+
+
 class _Row(NamedTuple):
     status: str
     statistics: bytes
@@ -49,14 +65,16 @@ def moved_most(
     sums: Sums,
     ours: tuple[Published, str],
     theirs: tuple[Published, str],
+    part: SlicePart | None = None,
     count: int = 5,
 ) -> list[MovedSample]:
-    """Returns the `count` samples that moved a metric of all samples most, between two runs, each with its system.
+    """Returns the `count` samples that moved a metric most, between two runs, each with its system.
 
-    sums: of our run. Empty where either run has no rows with statistics, or more than MAX_ROWS.
+    sums: of our run. part: the slice whose metric it is; None: of all samples.
+    Empty where either run has no rows with statistics, or more than MAX_ROWS.
     """
-    before = _rows(*theirs)
-    after = _rows(*ours)
+    before = _rows(*theirs, part)
+    after = _rows(*ours, part)
     if before is None or after is None:
         return []
     changed = {
@@ -108,14 +126,15 @@ def _decoded(row: _Row) -> Statistics:
     return msgspec.json.decode(row.statistics, type=dict[str, float]) if row.statistics else {}
 
 
-def _rows(result: Published, system: str) -> dict[str, _Row] | None:
+def _rows(result: Published, system: str, part: SlicePart | None) -> dict[str, _Row] | None:
     """Returns the rows of a system by sample; None where they are not there, not whole or too many."""
     found: dict[str, _Row] = {}
     paths = result.folder("samples")
+    columns = [*COLUMNS, *(f"{SLICE_PREFIX}{name}" for name in (part.columns if part else ()))]
     try:
         for path in paths:
-            for sample_id, name, status, statistics in _cells(path):
-                if name == system:
+            for sample_id, name, status, statistics, *cells in _cells(path, columns):
+                if name == system and (part is None or part.holds(cells)):
                     found[sample_id] = _Row(status, (statistics or "").encode())
                     if len(found) > MAX_ROWS:
                         return None
@@ -124,9 +143,9 @@ def _rows(result: Published, system: str) -> dict[str, _Row] | None:
     return found if paths else None
 
 
-def _cells(path: str) -> Iterator[Sequence[str]]:
+def _cells(path: str, columns: list[str]) -> Iterator[Sequence[Any]]:
     with FileSystems.open(path, compression_type="uncompressed") as stream:
-        for batch in pq.ParquetFile(stream, pre_buffer=False).iter_batches(columns=COLUMNS):
-            if batch.schema.names != COLUMNS:
+        for batch in pq.ParquetFile(stream, pre_buffer=False).iter_batches(columns=columns):
+            if set(batch.schema.names) != set(columns):
                 raise KeyError(f"{path}: a column is missing")
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)

@@ -20,7 +20,7 @@ from pipelines.config import settings
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
 from pipelines.results.provenance import versions
-from pipelines.results.run import RUN, SUMMARY, SUMS, SUMS_FORMAT, open_result
+from pipelines.results.run import RUN, SUMMARY, SUMS, SUMS_FORMAT, RunResult, fingerprint, open_result
 from transforms.io.published import Published
 from transforms.io.storage import STORAGE_ERRORS
 
@@ -142,12 +142,11 @@ class Identity:
         return cls(summary.benchmark, summary.version, scoring_keys(summary.config), summary.fingerprint)
 
     @classmethod
-    def of_document(cls, summary: Mapping[str, Any]) -> Identity:
-        """Returns the identity of a run from the document of its summary, as it is about to be written."""
-        config = msgspec.json.decode(msgspec.json.encode(summary["config"]))
-        found = summary.get("fingerprint")
-        fingerprint = None if found is None else msgspec.convert(found, Fingerprint)
-        return cls(summary["benchmark"], summary["version"], scoring_keys(config), fingerprint)
+    def of_result(cls, result: RunResult) -> Identity:
+        """Returns the identity of a run that is about to be written."""
+        config = msgspec.json.decode(msgspec.json.encode(result.configuration.resolved()))
+        found = msgspec.convert(fingerprint(result), Fingerprint)
+        return cls(result.configuration.benchmark.name, VERSION, scoring_keys(config), found)
 
 
 def scoring_keys(config: Mapping[str, Any]) -> dict[str, Any]:

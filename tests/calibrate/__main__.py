@@ -1,8 +1,9 @@
 """Measures how often intervals and tests hold, and writes the tables of docs/statistics.md.
 
-    python -m tests.calibrate [--corpora N] [--check]
+    python -m tests.calibrate [--corpora N] [--years N] [--check]
 
---corpora: how many corpora a cell (default: 2000). --check: exits with 1 where a cell misses what is promised.
+--corpora: how many corpora a cell (default: 1000). --years: how many years of nights are simulated (default: 200).
+--check: exits with 1 where a cell misses what is promised.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from metrics.statistics.change_points import detection_rate, false_alarms
 from tests.calibrate.coverage import Coverage, coverage
 from tests.calibrate.differences import alarms, family_alarms
 from tests.calibrate.populations import CASES
@@ -24,19 +26,28 @@ SIZES, CLUSTER_SIZES = (20, 30, 100, 1000), (6, 12, 30, 100)
 LEAST, FROM = 0.935, 30
 SEED = 1
 GAIN = 0.1
+SERIES, DETECTIONS = 8, 1000
+MAX_FALSE_ALARMS = 1.0
+"""In 365 nights, over SERIES metrics together."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Measures, writes, and tells which cells miss what is promised."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--corpora", type=int, default=2000)
+    parser.add_argument("--corpora", type=int, default=1000)
+    parser.add_argument("--years", type=int, default=200)
     parser.add_argument("--check", action="store_true")
     parsed = parser.parse_args(arguments)
     found = [
         [coverage(case, units, parsed.corpora, SEED) for units in (CLUSTER_SIZES if case.clusters else SIZES)]
         for case in CASES
     ]
-    sections = [_coverage_table(found, parsed.corpora), *_alarm_tables(parsed.corpora)]
+    yearly = false_alarms(parsed.years, SERIES)
+    sections = [
+        _coverage_table(found, parsed.corpora),
+        *_alarm_tables(parsed.corpora),
+        _change_points(yearly, parsed.years),
+    ]
     text = PAGE.read_text(encoding="utf-8")
     head, _, rest = text.partition(BEGIN)
     PAGE.write_text(f"{head}{BEGIN}\n\n" + "\n\n".join(sections) + f"\n\n{END}{rest.partition(END)[2]}", "utf-8")
@@ -45,11 +56,24 @@ def main(arguments: Sequence[str]) -> int:
     missed = [each for row in found for each in row if _promised(each) and each.holds < LEAST - margin]
     for each in missed:
         print(f"{each.case.name}: {each.holds:.1%} of {each.units} units, below {LEAST:.1%}", file=sys.stderr)
-    return int(bool(missed) and parsed.check)
+    # Three standard errors of a count that is distributed as Poisson's.
+    too_many = yearly > MAX_FALSE_ALARMS + 3 * (MAX_FALSE_ALARMS / parsed.years) ** 0.5
+    if too_many:
+        print(f"change points: {yearly:.2f} false alarms a year, above {MAX_FALSE_ALARMS}", file=sys.stderr)
+    return int((bool(missed) or too_many) and parsed.check)
 
 
 def _promised(found: Coverage) -> bool:
     return not found.case.rare and found.units >= FROM
+
+
+def _change_points(yearly: float, years: int) -> str:
+    rates = [f"{detection_rate(shift, DETECTIONS, series=SERIES):.0%}" for shift in (4.0, 5.0)]
+    return (
+        f"Change points of {SERIES} unchanged metrics, {years} years of 365 nights: {yearly:.2f} false alarms a year, "
+        f"with a standard error of {(yearly / years) ** 0.5:.2f}. A change of 4 standard errors is found on its first "
+        f"night in {rates[0]} of {DETECTIONS:,} cases, one of 5 in {rates[1]}."
+    )
 
 
 def _coverage_table(found: Sequence[Sequence[Coverage]], corpora: int) -> str:
@@ -64,9 +88,14 @@ def _coverage_table(found: Sequence[Sequence[Coverage]], corpora: int) -> str:
         tables.append(tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True))
     text = (
         f"How often a 95 % interval holds, in {corpora:,} corpora a cell; in brackets, plain percentiles of the "
-        "replicates."
+        f"replicates. A cell of 95 % has a standard error of {_error(corpora):.1%}."
     )
     return "\n\n".join([text, *tables])
+
+
+def _error(count: int) -> float:
+    """Returns the standard error of a share of 95 %, or 5 %, among so many."""
+    return float((0.05 * 0.95 / count) ** 0.5)
 
 
 def _alarm_tables(corpora: int) -> Iterator[str]:
@@ -81,7 +110,8 @@ def _alarm_tables(corpora: int) -> Iterator[str]:
     yield (
         "How often two systems are told apart: first where they are equally good (false alarms), then where the second "
         f"is right more often by {GAIN:.0%} of the samples at most (power). Paired: its interval leaves out 0. Apart: "
-        "the intervals of both values do not overlap."
+        f"the intervals of both values do not overlap. A rate of 5 % has a standard error of "
+        f"{_error(corpora // 2):.1%}."
     )
     yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
     family = [

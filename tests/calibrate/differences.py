@@ -80,9 +80,11 @@ def _told(
 
 def _swapped(case: Case, systems: list[dict[str, FloatArray]], swaps: FloatArray) -> FloatArray:
     """Returns the difference under each swap."""
-    chosen, stay = swaps[1:], 1 - swaps[1:]
-    first = {name: stay @ systems[0][name] + chosen @ systems[1][name] for name in systems[0]}
-    second = {name: stay @ systems[1][name] + chosen @ systems[0][name] for name in systems[0]}
+    first, second = {}, {}
+    for name, before in systems[0].items():
+        after = systems[1][name]
+        traded = swaps[1:] @ (after - before)
+        first[name], second[name] = before.sum() + traded, after.sum() - traded
     found: FloatArray = case.value(second) - case.value(first)
     return found
 

@@ -48,7 +48,7 @@ def _of_parquet(path: str) -> Iterator[str]:
 
 def _of_lines(path: str) -> Iterator[str]:
     with FileSystems.open(path) as stream:
-        for number, line in enumerate(stream, start=1):
+        for number, line in enumerate(iter(stream.readline, b""), start=1):
             if line.strip():
                 try:
                     yield msgspec.json.decode(line, type=_Listed).sample_id

@@ -119,6 +119,16 @@ def test_junit_has_a_case_for_each_verdict(nights: Path, tmp_path: Path) -> None
     assert "-0.0167" in short.read_text()
 
 
+def test_the_samples_that_moved_a_slice_are_of_the_slice(nights: Path, tmp_path: Path) -> None:
+    extra = ("--set", "gates.exact_match @ kind=1.not_worse_than=baseline", "--markdown", tmp_path / "short.md")
+    gate(nights, "bad", "good", *extra)
+    found = (tmp_path / "short.md").read_text().partition("Samples that moved `exact_match @ kind=1`")[2]
+    kinds = {each["sample_id"]: each["kind"] for each in map(json.loads, (nights / "t.jsonl").read_text().splitlines())}
+    named = [cells[1].strip().strip("`") for line in found.splitlines() if len(cells := line.split("|")) > 4][2:]
+    assert 0 < len(named) <= 5
+    assert {kinds[name] for name in named} == {1}
+
+
 def test_without_a_baseline_a_comparison_is_an_error_and_never_a_pass(nights: Path, tmp_path: Path) -> None:
     code, _, stderr = gate(nights, "same", None, "--junit", tmp_path / "j.xml")
     assert code == 1
