@@ -263,7 +263,7 @@ class ReadPart(beam.DoFn):
         return self._keyed(encoded(), sample_id)
 
     def _row(self, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
-        encoded = EncodedRecord(encoder.encode(row.number, row.number + 1, MSGPACK, row.payload))
+        encoded = EncodedRecord(encoder.encode(row.number, row.line or row.number + 1, MSGPACK, row.payload))
         if row.error is not None:
             sample_id = row.sample_id if isinstance(row.sample_id, str) else None
             return self._rejected(encoded, row.cause, row.error, sample_id)

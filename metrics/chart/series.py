@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from math import nan
 
 import msgspec
+from msgspec.structs import astuple
 
 from metrics.benchmark import RejectedRecord
 from metrics.chart.batch import Batch
@@ -31,12 +32,12 @@ from metrics.chart.names import MAX_VALUE, label, number
 from metrics.chart.options import ChartOptions, TaskName
 from metrics.chart.records import BoxSummary, DataSeries, Scalar, is_empty
 from metrics.chart.sample import ChartSample, require_class
-from metrics.chart.series_scores import Series, SeriesChart, SeriesKind, paired_scores
+from metrics.chart.series_scores import Series, SeriesChart, SeriesKind, Table, paired_scores
 from metrics.common.assignment import best_pairs
-from metrics.common.geometry import Array
 from metrics.common.segments import numpy_sum
 
-SUMMARY = ("first_quartile", "max", "min", "median", "third_quartile")
+SUMMARY = BoxSummary.__struct_fields__
+NO_SUMMARY = astuple(BoxSummary())
 # Charts are scored together up to so many pairs of points, which bounds the memory.
 MAX_CELLS = 1 << 18
 
@@ -61,11 +62,12 @@ def score_series(task: TaskName, batch: Batch, options: ChartOptions) -> None:
         except RejectedRecord as rejected:
             sample.reject(rejected)
             continue
-        if charts and cells + chart.cells > MAX_CELLS:
+        count = chart.cells
+        if charts and cells + count > MAX_CELLS:
             _score_charts(task, charts, options)
             charts, cells = [], 0
         charts.append(chart)
-        cells += chart.cells
+        cells += count
     _score_charts(task, charts, options)
 
 
@@ -96,7 +98,7 @@ def series_kind(truth: Sequence[DataSeries], chart_class: str) -> SeriesKind:
 def _has_layout(series: DataSeries, chart_class: str) -> bool:
     """Tells whether the data are what the chart class has: points, or at least one of the numbers of a box plot."""
     if "box" in chart_class:
-        return isinstance(series.data, BoxSummary) and not is_empty(series.data)
+        return isinstance(series.data, BoxSummary) and astuple(series.data) != NO_SUMMARY
     return isinstance(series.data, list)
 
 
@@ -126,7 +128,7 @@ def _series(series: DataSeries, kind: SeriesKind, chart_class: str) -> Series:
     if not _has_layout(series, chart_class):
         return Series(name, (), (), (), 0, well_formed=False)
     if isinstance(data, BoxSummary):
-        parts = [(part, value) for part in SUMMARY if (value := getattr(data, part)) is not None]
+        parts = [(part, value) for part, value in zip(SUMMARY, astuple(data), strict=True) if value is not None]
         return Series(name, [part for part, _ in parts], (), _floats([value for _, value in parts]), len(parts))
     points = data or ()
     xs, ys = [point.x for point in points], _floats([point.y for point in points])
@@ -168,11 +170,11 @@ def _require_numbers(series: Series) -> None:
 
 
 def _score_charts(task: TaskName, charts: Sequence[SeriesChart], options: ChartOptions) -> None:
-    for chart, scores in paired_scores(charts, options):
-        if isinstance(scores, RejectedRecord):
-            chart.sample.reject(scores)
+    for chart, table in paired_scores(charts, options):
+        if isinstance(table, RejectedRecord):
+            chart.sample.reject(table)
         elif options.protocol == "published" or chart.sample.prediction is not None:
-            _note_score(task, chart, *scores)
+            _note_score(task, chart, table)
 
 
 class SeriesPair(msgspec.Struct, frozen=True, gc=False):
@@ -184,12 +186,11 @@ class SeriesPair(msgspec.Struct, frozen=True, gc=False):
     score: float
 
 
-def _note_score(task: TaskName, chart: SeriesChart, similarities: Array, scores: Array) -> None:
-    """Notes the score of one chart by its pairs of series `[N, M]`."""
+def _note_score(task: TaskName, chart: SeriesChart, table: Table) -> None:
+    """Notes the score of one chart by its pairs of series."""
     truths, predictions = chart.truths, chart.predictions
-    score_table, similarity_table = scores.tolist(), similarities.tolist()
-    matched = best_pairs(score_table)
-    total = numpy_sum([score_table[row][column] for row, column in matched])
+    matched = best_pairs(table.scores)
+    total = numpy_sum([table.scores[row][column] for row, column in matched])
     larger = max(len(truths), len(predictions))
     score = min(1.0, total / larger) if larger else 1.0
     if not chart.attempted:
@@ -198,8 +199,8 @@ def _note_score(task: TaskName, chart: SeriesChart, similarities: Array, scores:
         SeriesPair(
             shortened(truths[row].name),
             shortened(predictions[column].name),
-            similarity_table[row][column],
-            score_table[row][column],
+            table.similarities[row][column],
+            table.scores[row][column],
         )
         for row, column in matched
     ]

@@ -18,7 +18,8 @@ from transforms.records import Cause
 class Row(msgspec.Struct, frozen=True):
     """One row: its number in the file from 0, its sample_id, and the record as MessagePack without nulls.
 
-    Where the row makes no record, `error` says why, `cause` in one word, and `payload` is a MessagePack null.
+    line: the line of a text file in which it starts, where the number is the byte; 0: it has none. Where the row makes
+    no record, `error` says why, `cause` in one word, and `payload` is a MessagePack null, or the text of the row.
     """
 
     number: int
@@ -26,6 +27,7 @@ class Row(msgspec.Struct, frozen=True):
     payload: bytes
     error: str | None = None
     cause: Cause = "unreadable"
+    line: int = 0
 
 
 class RowsOfBatch:
@@ -63,6 +65,14 @@ class RowsOfBatch:
             return
         for offset, cells in enumerate(zip(*values, strict=True)):
             yield self._of_cells(first + offset, names, list(cells), json_columns)
+
+    def of_text(self, number: int, names: list[str], values: list[str]) -> Row:
+        """Returns the row of values that are text: of a field that is never text it is JSON, an empty one is none."""
+        json_columns = [i for i, name in enumerate(names) if name in self._structured]
+        cells: list[Any] = list(values)
+        for column in json_columns:
+            cells[column] = cells[column] or None
+        return self._of_cells(number, names, cells, json_columns)
 
     def _of_cells(self, number: int, names: list[str], cells: list[Any], json_columns: list[int]) -> Row:
         sample_id = self._id(dict(zip(names, cells, strict=True)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
@@ -51,6 +51,13 @@ class MarkedNight(msgspec.Struct, frozen=True):
     metric: int = -1
 
 
+class Event(NamedTuple):
+    """Something that happened on a night."""
+
+    what: str
+    mark: MarkedNight
+
+
 class GateLine(msgspec.Struct, frozen=True):
     """A bound of a metric of all samples in the last run. direction: whether the metric must be above or below it."""
 
@@ -78,6 +85,12 @@ class BenchmarkHistory(msgspec.Struct, frozen=True):
     changes: tuple[MarkedNight, ...]
     gaps: tuple[MarkedNight, ...]
     gates: tuple[GateLine, ...]
+
+    def events(self) -> list[Event]:
+        """Returns all that happened, the last first."""
+        of_kind = {"break": self.breaks, "change point": self.changes, "missing before": self.gaps}
+        events = [Event(what, mark) for what, marks in of_kind.items() for mark in marks]
+        return sorted(events, key=lambda event: -event.mark.night)
 
 
 class HistoryData(msgspec.Struct, frozen=True):

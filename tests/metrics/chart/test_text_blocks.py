@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import RejectedRecord
+from metrics.benchmark import Pair, RejectedRecord
 from tests.metrics.chart.records_for_tests import (
     Json,
     benchmark,
@@ -203,6 +203,15 @@ def test_the_work_of_texts_is_counted_before_it_is_done(protocol: str) -> None:
     with pytest.raises(RejectedRecord, match="max_steps=4000000") as rejected:
         scores(*texts, protocol=protocol)
     assert rejected.value.side == "sample"
+
+
+def test_a_text_read_for_another_chart_does_not_change_what_is_said_of_the_work() -> None:
+    truth = truth_of(task2=blocks(*(block(place, f"{place} CO_{{2}}", 0, 0, 9, 9) for place in range(60))))
+    scorer = benchmark(tasks=["task2"], max_steps=3000)
+    alone, again = scorer.score([Pair("a", truth, None), Pair("b", truth, None)])
+    assert isinstance(alone, RejectedRecord)
+    assert isinstance(again, RejectedRecord)
+    assert (alone.side, alone.message) == (again.side, again.message)
 
 
 def test_the_work_of_latex_is_counted() -> None:
