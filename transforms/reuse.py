@@ -147,5 +147,5 @@ def split_known(
     store: RowStore | None, samples: Sequence[DecodedSample]
 ) -> tuple[list[Outcome | None], list[Pair[Any, Any]]]:
     """Returns what is known of each sample, and the pairs that are left to score."""
-    known = [None] * len(samples) if store is None else store.find(samples)
+    known: list[Outcome | None] = [None] * len(samples) if store is None else store.find(samples)
     return known, [sample.pair for sample, outcome in zip(samples, known, strict=True) if outcome is None]

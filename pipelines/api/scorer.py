@@ -201,7 +201,7 @@ def _decoded(
                 totals.rejected.append(Rejected("predictions", sample_id, explain(error)))
         unit = cluster_unit(cells.get(plan.cluster), sample_id) if plan.cluster else sample_id
         pair = Pair(sample_id, truth, decoded)
-        yield DecodedSample(pair, 0, unit, slices, values, hash_of(truth), hash_of(prediction), prediction is not None)
+        yield DecodedSample(pair, 0, unit, slices, values, hash_of(truth), hash_of(decoded), prediction is not None)
 
 
 def _reject_truth(totals: Totals, sample_id: str, message: str, has_prediction: bool) -> None:
