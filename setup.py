@@ -59,7 +59,7 @@ setup(
         "metrics": ["py.typed"],
         "transforms": ["py.typed"],
         "pipelines": ["py.typed"],
-        "pipelines.results.page": ["templates/*", "vendor/*"],
+        "pipelines.results.page": ["scripts/*", "templates/*", "vendor/*"],
     },
     packages=find_packages(include=["metrics", "metrics.*", "transforms", "transforms.*", "pipelines", "pipelines.*"]),
     install_requires=REQUIREMENTS,

@@ -16,9 +16,11 @@ from metrics.statistics.paired import paired_differences
 from metrics.statistics.sums import Sums
 from metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
 from pipelines.compare_inputs import Side
+from pipelines.compare_page import ChangedSamples, ComparisonPagePlan, in_order
 from pipelines.config.errors import UsageError
 from pipelines.results.comparison import COMPARISON, REPORT, ComparisonSetting, document
 from pipelines.results.comparison_report import report
+from pipelines.results.page.comparison import PAGE, page_or_reason
 from transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, PairSums, merged_sums
 from transforms.io.published import Layout
 from transforms.io.staging import StagedFolder
@@ -28,7 +30,7 @@ from transforms.sample_changes import ChangePlan, merged_counts
 from transforms.sample_rows import ReadSampleRows, SampleTable, bucket_count, check_columns
 from transforms.write_changes import WriteChanges
 
-LAYOUT = Layout("comparison", (REPORT, COMPARISON), ("changes",))
+LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class ComparisonPlan:
     """A comparison that has been checked: all that the pipeline is built from.
 
     size: the bytes of the rows of both sides, in their files. expansion: how many in memory for each of these.
+    page: what comparison.html shows; None: there is none.
     """
 
     baseline: Side
@@ -44,6 +47,7 @@ class ComparisonPlan:
     compare: ComparePlan
     size: int
     expansion: float = 0.0
+    page: ComparisonPagePlan | None = None
 
     def tables(self, path: Callable[[str], str] = str) -> tuple[SampleTable, SampleTable]:
         """Returns the rows of both sides; `path` turns the path of a file into the one that workers use."""
@@ -148,7 +152,7 @@ def build_comparison(
     pipeline: beam.Pipeline, plan: ComparisonPlan, output: str, run_id: str, path: Callable[[str], str] = str
 ) -> None:
     """Wires the pipeline; `path` turns the path of a file into the one that workers use."""
-    publish = Publish(output, run_id, LAYOUT, partial(make_result, plan.setting))
+    publish = Publish(output, run_id, LAYOUT, partial(make_result, plan.setting, page=plan.page))
     if plan.setting.missing:
         _ = _from_sums(pipeline, plan) | "Publish" >> publish
         return
@@ -177,6 +181,9 @@ def build_comparison(
         "first": written.first,
         "changes_files": written.files,
     }
+    if plan.page is not None:
+        shown = ChangedSamples(plan.page, plan.setting.benchmark, plan.tables(path))
+        parts["changed"] = compared.changed | "Page" >> shown
     _ = parts | "Publish" >> publish
 
 
@@ -216,7 +223,7 @@ def _from_sums(pipeline: beam.Pipeline, plan: ComparisonPlan) -> dict[str, beam.
     return {
         "slices": pipeline | "Slices" >> beam.Create(slices),
         "counts": pipeline | "Counts" >> beam.Create([("compared", _scored(plan.baseline))]),
-        **dict.fromkeys(("largest", "metrics", "first", "changes_files"), nothing),
+        **dict.fromkeys(("largest", "metrics", "first", "changes_files", "changed"), nothing),
     }
 
 
@@ -232,8 +239,10 @@ def _scored(side: Side) -> int:
     return int(counts["scored"] + wrong)
 
 
-def make_result(setting: ComparisonSetting, parts: dict[str, list[Any]]) -> dict[str, bytes]:
-    """Returns comparison.json and comparison.md.
+def make_result(
+    setting: ComparisonSetting, parts: dict[str, list[Any]], page: ComparisonPagePlan | None = None
+) -> dict[str, bytes]:
+    """Returns comparison.json and comparison.md, and comparison.html where there is a plan of the page.
 
     Raises InputProblem where there is no sample that both sides scored.
     """
@@ -246,4 +255,7 @@ def make_result(setting: ComparisonSetting, parts: dict[str, list[Any]]) -> dict
     largest = parts["largest"][0] if parts["largest"] else None
     found = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
     first = [row for rows in parts["first"] for row in rows]
-    return {REPORT: report(found, setting.benchmark, first).encode(), COMPARISON: encode_json(found)}
+    files = {REPORT: report(found, setting.benchmark, first).encode(), COMPARISON: encode_json(found)}
+    if page is not None:
+        files[PAGE] = page_or_reason(found, setting.benchmark, page.runs, in_order(parts["changed"]))
+    return files

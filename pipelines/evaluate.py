@@ -25,7 +25,7 @@ from pipelines.results.baseline import Baseline
 from pipelines.results.gates import judged
 from pipelines.results.page.cards import make_card
 from pipelines.results.page.document import Card
-from pipelines.results.page.evaluation import page_or_reason
+from pipelines.results.page.evaluation import PageInputs, page_or_reason
 from pipelines.results.provenance import UNKNOWN_LAUNCH, Launch, run_document
 from pipelines.results.report import report
 from pipelines.results.run import (
@@ -223,7 +223,7 @@ def make_result(
     if samples_folder is not None:
         cards = [card for _, card in sorted(parts["cards"], key=itemgetter(0))]
         samples = [posixpath.join(samples_folder, name) for name in sorted(parts["samples_files"])]
-        files[PAGE] = page_or_reason(result, document, run, samples, cards)
+        files[PAGE] = page_or_reason(result, PageInputs(document, run, samples, cards, baseline))
     if not parts["samples_files"]:
         files[f"samples/samples-{run_id}.parquet"] = no_samples(
             configuration.benchmark.sample_metric_names(), configuration.columns()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import posixpath
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,9 +23,10 @@ from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline
 from pipelines.results.gates import judged
 from pipelines.results.merged import Worst, merged_result
+from pipelines.results.page.evaluation import PageInputs, page_or_reason
 from pipelines.results.provenance import Launch, run_document
 from pipelines.results.report import report
-from pipelines.results.run import LAYOUT, REPORT, RUN, SUMMARY, SUMS, summary, sums_document, worst_first
+from pipelines.results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY, SUMS, summary, sums_document, worst_first
 from pipelines.results.stored import StoredRun
 from transforms.io.staging import StageBundles, StagedFolder
 from transforms.io.storage import STORAGE_ERRORS
@@ -39,7 +41,10 @@ DAMAGED = (*STORAGE_ERRORS, BeamIOError, pa.ArrowException, KeyError, ValueError
 
 @dataclass(frozen=True)
 class MergePlan:
-    """The runs that are merged, by folder with the id that each must still have, and where the result goes."""
+    """The runs that are merged, by folder with the id that each must still have, and where the result goes.
+
+    page: whether there is a report.html, which has the rows of all samples and none of their records.
+    """
 
     runs: tuple[tuple[str, str], ...]
     configuration: Configuration
@@ -47,6 +52,7 @@ class MergePlan:
     run_id: str
     launch: Launch
     baseline: Baseline | None = None
+    page: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,12 +117,18 @@ def _documents(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]
     records = {number: result.systems[name].coverage["predictions"]["read"] for number, name in enumerate(systems)}
     records[GROUND_TRUTH] = result.systems[systems[0]].coverage["ground_truth"]["read"]
     document = run_document(plan.launch, plan.run_id, plan.configuration.benchmark, systems, records)
-    return {
+    summary_of_all = summary(result)
+    files = {
         SUMS: encode_json(sums_document(result)),
         REPORT: report(result).encode(),
         RUN: encode_json(document),
-        SUMMARY: encode_json(summary(result)),
+        SUMMARY: encode_json(summary_of_all),
     }
+    if plan.page:
+        folder = StagedFolder(plan.output, plan.run_id, "samples").path
+        samples = [posixpath.join(folder, name) for name in sorted(parts["samples_files"])]
+        files[PAGE] = page_or_reason(result, PageInputs(summary_of_all, document, samples, baseline=plan.baseline))
+    return files
 
 
 def _named(plan: MergePlan, runs: int) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from apache_beam.io.aws.clients.s3.messages import S3ClientError
 from apache_beam.io.filesystems import FileSystems
@@ -22,6 +23,7 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 __all__ = [
     "STORE_ERRORS",
+    "OptionsWithViews",
     "list_prefix",
     "local_runner",
     "option_names",
@@ -31,12 +33,22 @@ __all__ = [
 ]
 
 
+OptionsT = TypeVar("OptionsT", bound=PipelineOptions)
+
+_GOOGLE_ERRORS = {
+    "google.api_core.exceptions": ("GoogleAPIError",),
+    "google.auth.exceptions": ("GoogleAuthError",),
+    "google.cloud.storage.exceptions": ("InvalidResponse", "DataCorruption"),
+    "google.resumable_media": ("InvalidResponse", "DataCorruption"),
+}
+
+
 def _store_errors() -> tuple[type[Exception], ...]:
-    try:
-        from google.api_core.exceptions import GoogleAPICallError
-    except ImportError:
-        return (S3ClientError,)
-    return S3ClientError, GoogleAPICallError
+    found: list[type[Exception]] = [S3ClientError]
+    for module, names in _GOOGLE_ERRORS.items():
+        with contextlib.suppress(ImportError):
+            found += [getattr(importlib.import_module(module), name) for name in names]
+    return tuple(dict.fromkeys(found))
 
 
 STORE_ERRORS = _store_errors()
@@ -49,6 +61,22 @@ def list_prefix(prefix: str) -> list[Any]:
     `FileSystems.match` accepts patterns only, and no character of a pattern can be quoted.
     """
     return [entry for entry in FileSystems.get_filesystem(prefix)._list(prefix) if entry.path.startswith(prefix)]
+
+
+class OptionsWithViews(PipelineOptions):
+    """Options that make each view of theirs once.
+
+    Beam asks for a view of some kind several times for each transform of a pipeline, and parses all flags each time: a
+    fifth of what building and starting a pipeline takes.
+    """
+
+    def view_as(self, cls: type[OptionsT]) -> OptionsT:
+        """Returns the view of a kind."""
+        views = self.__dict__.setdefault("_views", {})
+        if cls not in views:
+            views[cls] = super().view_as(cls)
+        view: OptionsT = views[cls]
+        return view
 
 
 def option_parser() -> argparse.ArgumentParser:

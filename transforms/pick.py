@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -43,7 +43,7 @@ class PickedSample(msgspec.Struct, frozen=True):
     system: int
     status: str
     why: Why
-    metrics: dict[str, float | None]
+    metrics: Mapping[str, float | None]
     details: bytes
     details_size: int
     truth: bytes
@@ -90,14 +90,23 @@ class Picker:
             yield (offer.why, offer.scored.system), _picked(offer, paired[offer.sample_id])
 
     def _ranked(self, scored: Sequence[ScoredSample]) -> Iterator[_Offer]:
+        """Yields what may be among the best; of almost all samples nothing is, which is told by two numbers."""
+        metric = self._picks.metric
         by_sample: dict[str, list[tuple[float, ScoredSample]]] = {}
+        several = any(sample.system for sample in scored)
         for sample in scored:
             if sample.status == "rejected":
                 continue
-            yield _Offer(_hashed(sample.sample_id), sample.sample_id, "random", sample)
-            value = sample.metrics.get(self._picks.metric.name)
-            if value is not None:
-                yield _Offer(self._picks.metric.goodness(value), sample.sample_id, "worst", sample)
+            rank = _hashed(sample.sample_id)
+            if not self._is_beaten("random", sample.system, rank):
+                yield _Offer(rank, sample.sample_id, "random", sample)
+            value = sample.metrics.get(metric.name)
+            if value is None:
+                continue
+            rank = metric.goodness(value)
+            if not self._is_beaten("worst", sample.system, rank):
+                yield _Offer(rank, sample.sample_id, "worst", sample)
+            if several:
                 by_sample.setdefault(sample.sample_id, []).append((value, sample))
         for sample_id, of_systems in by_sample.items():
             values = [value for value, _ in of_systems]
@@ -105,6 +114,10 @@ class Picker:
             if apart >= MIN_FLIP:
                 for _, sample in of_systems:
                     yield _Offer(-apart, sample_id, "flip", sample)
+
+    def _is_beaten(self, why: Why, system: int, rank: float) -> bool:
+        best = self._best.get((why, system))
+        return best is not None and len(best) >= self._picks.count(why) and (not best or -rank < best[0][0])
 
     def _is_among_best(self, offer: _Offer) -> bool:
         best = self._best.setdefault((offer.why, offer.scored.system), [])
@@ -136,14 +149,14 @@ def _picked(offer: _Offer, sample: PairedSample) -> PickedSample:
         dict(scored.metrics),
         scored.details if len(scored.details) <= MAX_DETAILS_BYTES else NO_DETAILS,
         len(scored.details),
-        _beginning(truth),
+        beginning_of(truth),
         truth.size,
-        None if prediction is None else _beginning(prediction),
+        None if prediction is None else beginning_of(prediction),
         0 if prediction is None else prediction.size,
     )
 
 
-def _beginning(record: EncodedRecord) -> bytes:
+def beginning_of(record: EncodedRecord) -> bytes:
     """Returns a record as JSON, or the beginning of one that is too long; a Parquet row of that size is left out."""
     if record.encoding != MSGPACK:
         return record.payload[:MAX_RECORD_BYTES]
@@ -166,28 +179,36 @@ class KeepPicked(beam.PTransform):
 
     def expand(self, offers: beam.PCollection) -> beam.PCollection:
         """Keeps for each reason as many as are wanted."""
-        kept = []
-        for why in PREFERENCE:
-            count = self._picks.count(why)
-            if count:
-                kept.append(
-                    offers
-                    | f"Only_{why}" >> beam.Filter(_is_for, why)
-                    | f"Top_{why}" >> beam.combiners.Top.PerKey(count, key=_order, reverse=True)
-                )
-        if not kept:
-            return offers | "None" >> beam.Filter(lambda _: False)
         return (
-            kept
-            | "AllReasons" >> beam.Flatten()
+            offers
+            | "Best" >> beam.CombinePerKey(_KeepBest(self._picks))
             | "BySample" >> beam.FlatMap(_by_sample)
             | "Once" >> beam.GroupByKey()
             | "BestReason" >> beam.MapTuple(_best_reason)
         )
 
 
-def _is_for(offer: tuple[tuple[Why, int], PickedSample], why: Why) -> bool:
-    return offer[0][0] == why
+class _KeepBest(beam.CombineFn):
+    """Keeps the best samples of one system for one reason, as many as are wanted for that reason."""
+
+    def __init__(self, picks: Picks) -> None:
+        self._picks = picks
+
+    def create_accumulator(self) -> list[PickedSample]:
+        return []
+
+    def add_input(self, kept: list[PickedSample], sample: PickedSample) -> list[PickedSample]:
+        kept.append(sample)
+        return self._best(kept) if len(kept) > 2 * self._picks.count(sample.why) else kept
+
+    def merge_accumulators(self, accumulators: Iterable[list[PickedSample]]) -> list[PickedSample]:
+        return self._best([sample for kept in accumulators for sample in kept])
+
+    def extract_output(self, kept: list[PickedSample]) -> list[PickedSample]:
+        return self._best(kept)
+
+    def _best(self, kept: list[PickedSample]) -> list[PickedSample]:
+        return sorted(kept, key=_order)[: self._picks.count(kept[0].why)] if kept else []
 
 
 def _order(sample: PickedSample) -> tuple[float, str]:

@@ -21,6 +21,7 @@ from transforms.counters import Outcomes
 from transforms.io import json_depth as depth
 from transforms.io import restriction
 from transforms.io.arrow_rows import Row
+from transforms.io.expansion import containers_allowed
 from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
 from transforms.io.files import Part, SourceFile, part_size, split_file
 from transforms.io.jsonl import Line
@@ -249,6 +250,9 @@ class ReadPart(beam.DoFn):
             return self._too_large(encoded(), line.length)
         if depth.deeper_than(text, self._limits.depth):
             return self._too_deep(encoded())
+        containers = containers_allowed(self._limits.record_bytes)
+        if depth.more_containers_than(text, containers):
+            return self._rejected(encoded(), "too_large", f"the record has more than {containers} arrays and objects")
         try:
             text = self._columns[file.side].fields.of_json(text)
             sample_id = _KEY_ONLY.decode(text).sample_id
@@ -259,7 +263,7 @@ class ReadPart(beam.DoFn):
         return self._keyed(encoded(), sample_id)
 
     def _row(self, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
-        encoded = EncodedRecord(encoder.encode(row.number, row.number + 1, MSGPACK, row.payload))
+        encoded = EncodedRecord(encoder.encode(row.number, row.line or row.number + 1, MSGPACK, row.payload))
         if row.error is not None:
             sample_id = row.sample_id if isinstance(row.sample_id, str) else None
             return self._rejected(encoded, row.cause, row.error, sample_id)

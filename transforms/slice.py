@@ -70,7 +70,7 @@ class PartialSums:
         self._bootstrap = bootstrap
         self._most = most
         self._seen: set[Slice] = set()
-        self._totals: dict[SliceKey, SliceTotals] = {}
+        self._totals: dict[tuple[int, Slice], SliceTotals] = {}
 
     def add(
         self,
@@ -88,11 +88,11 @@ class PartialSums:
 
     def of(self, system: int, each: Slice = ALL_SAMPLES) -> SliceTotals:
         """Returns the totals of a slice, to be added to."""
-        key: Any = system, each  # equal to a SliceKey, and made faster
-        totals: SliceTotals | None = self._totals.get(key)
+        # A plain tuple is equal to the SliceKey, and made faster.
+        totals = self._totals.get((system, each))
         if totals is None:
             self._see(each)
-            totals = self._totals[SliceKey(system, each)] = SliceTotals(BootstrapSums(self._bootstrap))
+            totals = self._totals[system, each] = SliceTotals(BootstrapSums(self._bootstrap))
         return totals
 
     def take(self, limit: int = 0) -> Iterator[tuple[SliceKey, SliceTotals]]:
@@ -100,7 +100,8 @@ class PartialSums:
         if limit and sum(totals.sums.size for totals in self._totals.values()) <= limit:
             return
         totals, self._totals = self._totals, {}
-        yield from totals.items()
+        for key, of_slice in totals.items():
+            yield SliceKey(*key), of_slice
 
     def _see(self, each: Slice) -> None:
         """Counts the slices that this worker has seen, so that too many end the run before they fill its memory."""

@@ -18,8 +18,9 @@ prediction with such elements has none that count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from metrics.benchmark import RejectedRecord
@@ -32,9 +33,33 @@ from metrics.chart.sample import ChartSample, require_class
 from metrics.chart.series import SUMMARY
 from metrics.chart.similarity import Points, function_similarities
 from metrics.chart.work import PAIR_OF_SERIES, assignment_steps, pair_steps
-from metrics.common.assignment import best_assignment
+from metrics.common.assignment import best_pairs
 from metrics.common.budget import Budget
 from metrics.common.geometry import Array
+from metrics.common.segments import numpy_sum
+
+# Up to so many pairs of elements are compared one by one, without arrays.
+MAX_FEW = 64
+
+
+Scores = Sequence[Sequence[float]]
+
+
+class Group(NamedTuple):
+    """A class of elements: how many there are on both sides, and the scores of their pairs, `[N, M]`."""
+
+    name: str
+    truths: int
+    predictions: int
+    scores: Scores
+
+
+class GroupDetails(msgspec.Struct, frozen=True, gc=False):
+    """How many elements of a class there are on both sides, and the pairs (truth, prediction, score)."""
+
+    truths: int
+    predictions: int
+    pairs: Sequence[tuple[float, float, float]]
 
 
 def score_elements(batch: Batch, options: ChartOptions) -> None:
@@ -70,22 +95,18 @@ def _score_elements(
         raise without_image("task6a")
     threshold = options.element_distance * min(image.width, image.height)
     groups = _groups(truth, prediction or VisualElements(), chart_class, threshold, budget)
-    true_count = sum(len(scores) for _, scores in groups)
+    true_count = sum([group.truths for group in groups])
     if not true_count and _has_elements(truth):
         raise RejectedRecord("ground_truth", f"task6: the visual elements are not those of a {chart_class} chart")
     total = 0.0
-    larger = max(true_count, sum(scores.shape[1] for _, scores in groups))
-    details: dict[str, Any] = {}
-    for name, scores in groups:
-        budget.spend(assignment_steps(*scores.shape))
-        rows, columns = best_assignment(scores)
-        found = scores[rows, columns]
-        total += float(found.sum())
-        details[name] = {
-            "truths": scores.shape[0],
-            "predictions": scores.shape[1],
-            "pairs": listed(np.column_stack((rows, columns, found)).tolist()),
-        }
+    larger = max(true_count, sum([group.predictions for group in groups]))
+    details: dict[str, GroupDetails] = {}
+    for name, truths, predictions, scores in groups:
+        budget.spend(assignment_steps(truths, predictions))
+        found = [(row, column, scores[row][column]) for row, column in best_pairs(scores)]
+        total += numpy_sum([score for _, _, score in found])
+        pairs = [(float(row), float(column), score) for row, column, score in listed(found)]
+        details[name] = GroupDetails(truths, predictions, pairs)
     nothing = prediction is None or not _has_elements(prediction)
     score = min(1.0, total / larger) if larger else float(nothing)
     sample.add_mean("task6a", 0.0 if prediction is None else score, details, prediction is not None)
@@ -97,27 +118,25 @@ def _has_elements(elements: VisualElements) -> bool:
 
 def _groups(
     truth: VisualElements, prediction: VisualElements, chart_class: str, threshold: float, budget: Budget
-) -> list[tuple[str, Array]]:
-    """Returns the pair scores `[N, M]` of each class of elements that the chart has."""
+) -> list[Group]:
+    """Returns the classes of elements that the chart has."""
     if "box" in chart_class:
         budget.spend(pair_steps(len(truth.boxplots or ()), len(prediction.boxplots or ()), len(SUMMARY)))
-        return [(name, _box_plot_scores(truth, prediction, name, threshold)) for name in SUMMARY]
+        return [_box_plot_lines(truth, prediction, name, threshold) for name in SUMMARY]
     if "scatter" in chart_class:
-        true_points, predicted_points = _array(scatter_points(truth)), _array(scatter_points(prediction))
-        budget.spend(pair_steps(len(true_points), len(predicted_points)))
-        return [("points", _closeness(_manhattan(true_points, predicted_points), threshold))]
+        points, predicted_points = _places(scatter_points(truth)), _places(scatter_points(prediction))
+        budget.spend(pair_steps(len(points), len(predicted_points)))
+        return [_group("points", points, predicted_points, threshold)]
     if "line" in chart_class:
-        true_lines, predicted_lines = truth.lines or [], prediction.lines or []
-        budget.spend(PAIR_OF_SERIES * len(true_lines) * len(predicted_lines))
-        budget.spend(pair_steps(len(true_lines), sum(map(len, predicted_lines))))
-        budget.spend(pair_steps(sum(map(len, true_lines)), len(predicted_lines)))
-        return [("lines", _line_scores(true_lines, predicted_lines))]
-    true_bars, predicted_bars = (
-        np.array([bar.corners() for bar in side.bars or ()], dtype=np.float64).reshape(-1, 4)
-        for side in (truth, prediction)
-    )
-    budget.spend(pair_steps(len(true_bars), len(predicted_bars)))
-    return [("bars", _closeness(_manhattan(true_bars, predicted_bars), threshold))]
+        lines, predicted_lines = truth.lines or [], prediction.lines or []
+        budget.spend(PAIR_OF_SERIES * len(lines) * len(predicted_lines))
+        budget.spend(pair_steps(len(lines), sum(map(len, predicted_lines))))
+        budget.spend(pair_steps(sum(map(len, lines)), len(predicted_lines)))
+        scores = _line_scores(lines, predicted_lines).tolist() if lines and predicted_lines else []
+        return [Group("lines", len(lines), len(predicted_lines), scores)]
+    bars, predicted_bars = ([bar.corners() for bar in side.bars or ()] for side in (truth, prediction))
+    budget.spend(pair_steps(len(bars), len(predicted_bars)))
+    return [_group("bars", bars, predicted_bars, threshold)]
 
 
 def scatter_points(elements: VisualElements) -> list[Point]:
@@ -128,12 +147,11 @@ def scatter_points(elements: VisualElements) -> list[Point]:
     return points
 
 
-def _box_plot_scores(truth: VisualElements, prediction: VisualElements, name: str, threshold: float) -> Array:
-    """Returns the scores of one class of box plot lines: the truth has an extent, the prediction is a point."""
-    truths = _parts(truth.boxplots, name)
-    true_points, predicted_points = _array(truths), _array(_parts(prediction.boxplots, name))
-    halves = np.array([_half_extent(element) for element in truths], dtype=np.float64).reshape(-1, 2)
-    return _closeness(_manhattan(true_points, predicted_points, halves), threshold)
+def _box_plot_lines(truth: VisualElements, prediction: VisualElements, name: str, threshold: float) -> Group:
+    """Returns one class of box plot lines: the truth has an extent, the prediction is a point."""
+    truths, predictions = _parts(truth.boxplots, name), _parts(prediction.boxplots, name)
+    halves = [_half_extent(element) for element in truths]
+    return _group(name, _places(truths), _places(predictions), threshold, halves)
 
 
 def _parts(box_plots: Sequence[BoxPlot] | None, name: str) -> list[BoxPlotElement]:
@@ -165,21 +183,55 @@ def _lines(lines: Sequence[Sequence[Point]]) -> Points:
     return Points(points[:, 0].copy(), points[:, 1].copy(), counts)
 
 
-def _array(points: Sequence[Point | BoxPlotElement]) -> Array:
-    return np.array([(point.x, point.y) for point in points], dtype=np.float64).reshape(-1, 2)
+def _array(points: Sequence[Point]) -> Array:
+    return np.array(_places(points), dtype=np.float64).reshape(-1, 2)
 
 
-def _manhattan(first: Array, second: Array, halves: Array | None = None) -> Array:
-    """Returns the Manhattan distance of each row of `[N, K]` and each of `[M, K]`, `[N, M]`.
+Place = tuple[float, ...]
 
-    halves: how far each of `first` reaches in each direction, `[N, K]`; as points, not at all.
+
+def _places(points: Sequence[Point | BoxPlotElement]) -> list[Place]:
+    return [(point.x, point.y) for point in points]
+
+
+def _group(
+    name: str, first: Sequence[Place], second: Sequence[Place], threshold: float, halves: Sequence[Place] | None = None
+) -> Group:
+    """Returns the elements of a class at places in `K` dimensions with the scores of all pairs.
+
+    halves: how far each of `first` reaches in each direction; as points, not at all.
     """
+    few = not first or not second or (len(first) * len(second) <= MAX_FEW and threshold > 0)
+    return Group(name, len(first), len(second), (_few_scores if few else _scores)(first, second, threshold, halves))
+
+
+def _few_scores(
+    first: Sequence[Place], second: Sequence[Place], threshold: float, halves: Sequence[Place] | None
+) -> Scores:
+    """Returns to the last bit what `_scores` does, in less time for a few pairs."""
+    scores: list[list[float]] = []
+    for number, place in enumerate(first):
+        line: list[float] = []
+        half = None if halves is None else halves[number]
+        for other in second:
+            distance = 0.0
+            for axis, (one, another) in enumerate(zip(place, other, strict=True)):
+                gap = abs(one - another)
+                if half is not None:
+                    gap = max(gap - half[axis], 0.0)
+                distance += gap
+            line.append(1 - distance / threshold if distance < threshold else 0.0)
+        scores.append(line)
+    return scores
+
+
+def _scores(
+    first: Sequence[Place], second: Sequence[Place], threshold: float, halves: Sequence[Place] | None
+) -> Scores:
+    """Returns max(0, 1 - D / threshold) of each pair, with D the Manhattan distance."""
+    places, others = np.array(first, dtype=np.float64), np.array(second, dtype=np.float64)
     distances = np.zeros((len(first), len(second)))
-    for axis in range(first.shape[1]):
-        gaps = np.abs(first[:, axis, None] - second[None, :, axis])
-        distances += gaps if halves is None else np.maximum(gaps - halves[:, axis, None], 0.0)
-    return distances
-
-
-def _closeness(distances: Array, threshold: float) -> Array:
-    return np.asarray(np.maximum(0.0, 1 - distances / threshold), dtype=np.float64)
+    for axis in range(places.shape[1]):
+        gaps = np.abs(places[:, axis, None] - others[None, :, axis])
+        distances += gaps if halves is None else np.maximum(gaps - np.array(halves)[:, axis, None], 0.0)
+    return np.maximum(0.0, 1 - distances / threshold).tolist()  # type: ignore[no-any-return]

@@ -94,15 +94,29 @@ def _first(key: str | None, waiting: dict[str | None, Box], repeated: dict[str |
 
 
 def box_iou(first: Box, second: Box, published: bool) -> float:
-    """Returns intersection over union; two boxes without area have 0 or, as published, 1 where they are equal.
-
-    In plain floats, and to the last bit what `metrics.common.geometry.box_ious` computes for arrays.
-    """
+    """Returns intersection over union; two boxes without area have 0 or, as published, 1 where they are equal."""
     left, top, other_left, other_top = first.x0, first.y0, second.x0, second.y0
     right, bottom = left + first.width, top + first.height
     other_right, other_bottom = other_left + second.width, other_top + second.height
     if published and right == other_right and left == other_left and bottom == other_bottom and top == other_top:
         return 1.0
+    return corners_iou(left, top, right, bottom, other_left, other_top, other_right, other_bottom)
+
+
+def corners_iou(
+    left: float,
+    top: float,
+    right: float,
+    bottom: float,
+    other_left: float,
+    other_top: float,
+    other_right: float,
+    other_bottom: float,
+) -> float:
+    """Returns intersection over union of two boxes by their corners; boxes without area have 0.
+
+    In plain floats, and to the last bit what `metrics.common.geometry.box_ious` computes for arrays.
+    """
     width = (other_right if other_right < right else right) - (other_left if other_left > left else left)
     height = (other_bottom if other_bottom < bottom else bottom) - (other_top if other_top > top else top)
     if width <= 0.0 or height <= 0.0:

@@ -21,7 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import nan
-from typing import Any
+
+import msgspec
+from msgspec.structs import astuple
 
 from metrics.benchmark import RejectedRecord
 from metrics.chart.batch import Batch
@@ -30,12 +32,12 @@ from metrics.chart.names import MAX_VALUE, label, number
 from metrics.chart.options import ChartOptions, TaskName
 from metrics.chart.records import BoxSummary, DataSeries, Scalar, is_empty
 from metrics.chart.sample import ChartSample, require_class
-from metrics.chart.series_scores import Series, SeriesChart, SeriesKind, paired_scores
-from metrics.common.assignment import best_assignment
-from metrics.common.geometry import Array
+from metrics.chart.series_scores import Series, SeriesChart, SeriesKind, Table, paired_scores
+from metrics.common.assignment import best_pairs
 from metrics.common.segments import numpy_sum
 
-SUMMARY = ("first_quartile", "max", "min", "median", "third_quartile")
+SUMMARY = BoxSummary.__struct_fields__
+NO_SUMMARY = astuple(BoxSummary())
 # Charts are scored together up to so many pairs of points, which bounds the memory.
 MAX_CELLS = 1 << 18
 
@@ -60,11 +62,12 @@ def score_series(task: TaskName, batch: Batch, options: ChartOptions) -> None:
         except RejectedRecord as rejected:
             sample.reject(rejected)
             continue
-        if charts and cells + chart.cells > MAX_CELLS:
+        count = chart.cells
+        if charts and cells + count > MAX_CELLS:
             _score_charts(task, charts, options)
             charts, cells = [], 0
         charts.append(chart)
-        cells += chart.cells
+        cells += count
     _score_charts(task, charts, options)
 
 
@@ -95,7 +98,7 @@ def series_kind(truth: Sequence[DataSeries], chart_class: str) -> SeriesKind:
 def _has_layout(series: DataSeries, chart_class: str) -> bool:
     """Tells whether the data are what the chart class has: points, or at least one of the numbers of a box plot."""
     if "box" in chart_class:
-        return isinstance(series.data, BoxSummary) and not is_empty(series.data)
+        return isinstance(series.data, BoxSummary) and astuple(series.data) != NO_SUMMARY
     return isinstance(series.data, list)
 
 
@@ -125,7 +128,7 @@ def _series(series: DataSeries, kind: SeriesKind, chart_class: str) -> Series:
     if not _has_layout(series, chart_class):
         return Series(name, (), (), (), 0, well_formed=False)
     if isinstance(data, BoxSummary):
-        parts = [(part, value) for part in SUMMARY if (value := getattr(data, part)) is not None]
+        parts = [(part, value) for part, value in zip(SUMMARY, astuple(data), strict=True) if value is not None]
         return Series(name, [part for part, _ in parts], (), _floats([value for _, value in parts]), len(parts))
     points = data or ()
     xs, ys = [point.x for point in points], _floats([point.y for point in points])
@@ -144,17 +147,13 @@ def _series(series: DataSeries, kind: SeriesKind, chart_class: str) -> Series:
 def _floats(values: Sequence[Scalar]) -> list[float]:
     """Returns the numbers that values are or hold as text; NaN where there is none within +-1e100."""
     try:
-        held = [float(value) for value in values]  # type: ignore[arg-type]
+        held = list(map(float, values))  # type: ignore[arg-type]
+        if sum(map(abs, held)) <= MAX_VALUE:
+            return held
     except (TypeError, ValueError, OverflowError):
-        held = []
-    if len(held) == len(values) and (not held or _all_within_limits(held)):
-        return held
+        pass
     numbers = [number(value) for value in values]
     return [nan if each is None else each for each in numbers]
-
-
-def _all_within_limits(held: Sequence[float]) -> bool:
-    return _are_numbers(held) and min(held) >= -MAX_VALUE and max(held) <= MAX_VALUE
 
 
 def _are_numbers(values: Sequence[float]) -> bool:
@@ -171,40 +170,45 @@ def _require_numbers(series: Series) -> None:
 
 
 def _score_charts(task: TaskName, charts: Sequence[SeriesChart], options: ChartOptions) -> None:
-    for chart, scores in paired_scores(charts, options):
-        if isinstance(scores, RejectedRecord):
-            chart.sample.reject(scores)
+    for chart, table in paired_scores(charts, options):
+        if isinstance(table, RejectedRecord):
+            chart.sample.reject(table)
         elif options.protocol == "published" or chart.sample.prediction is not None:
-            _note_score(task, chart, *scores)
+            _note_score(task, chart, table)
 
 
-def _note_score(task: TaskName, chart: SeriesChart, similarities: Array, scores: Array) -> None:
-    """Notes the score of one chart by its pairs of series `[N, M]`."""
+class SeriesPair(msgspec.Struct, frozen=True, gc=False):
+    """Two series that are paired, as the details have them."""
+
+    truth: str
+    predicted: str
+    similarity: float
+    score: float
+
+
+def _note_score(task: TaskName, chart: SeriesChart, table: Table) -> None:
+    """Notes the score of one chart by its pairs of series."""
     truths, predictions = chart.truths, chart.predictions
-    rows, columns = [0], [0]
-    if scores.shape != (1, 1):
-        found = best_assignment(scores)
-        rows, columns = found[0].tolist(), found[1].tolist()
-    score_table, similarity_table = scores.tolist(), similarities.tolist()
-    total = numpy_sum([score_table[row][column] for row, column in zip(rows, columns, strict=True)])
+    matched = best_pairs(table.scores)
+    total = numpy_sum([table.scores[row][column] for row, column in matched])
     larger = max(len(truths), len(predictions))
     score = min(1.0, total / larger) if larger else 1.0
     if not chart.attempted:
         score = 0.0
-    pairs: list[dict[str, Any]] = [
-        {
-            "truth": shortened(truths[row].name),
-            "predicted": shortened(predictions[column].name),
-            "similarity": similarity_table[row][column],
-            "score": score_table[row][column],
-        }
-        for row, column in zip(rows, columns, strict=True)
+    pairs = [
+        SeriesPair(
+            shortened(truths[row].name),
+            shortened(predictions[column].name),
+            table.similarities[row][column],
+            table.scores[row][column],
+        )
+        for row, column in matched
     ]
     details = {
         "kind": chart.kind.value,
         "pairs": listed(pairs),
-        "missed": listed(_others(truths, rows)),
-        "extra": listed(_others(predictions, columns)),
+        "missed": listed(_others(truths, [row for row, _ in matched])),
+        "extra": listed(_others(predictions, [column for _, column in matched])),
     }
     chart.sample.add_mean(task, score, details, chart.attempted)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from itertools import chain
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -41,7 +42,7 @@ class SeriesKind(Enum):
     FUNCTION = "function"
 
 
-class Series(msgspec.Struct, frozen=True):
+class Series(msgspec.Struct, frozen=True, gc=False):
     """A data series made ready to compare.
 
     labels: the x of labelled values, else empty. xs: the x of points, sorted for a function, else empty.
@@ -58,7 +59,7 @@ class Series(msgspec.Struct, frozen=True):
     well_formed: bool = True
 
 
-class SeriesChart(msgspec.Struct, frozen=True):
+class SeriesChart(msgspec.Struct, frozen=True, gc=False):
     """One chart with the series of both sides, and whether there is a prediction."""
 
     sample: ChartSample
@@ -70,33 +71,51 @@ class SeriesChart(msgspec.Struct, frozen=True):
     @property
     def cells(self) -> int:
         """The pairs of points, and of series."""
-        truths, predictions = ([1 + len(series.ys) for series in side] for side in (self.truths, self.predictions))
-        return sum(truths) * sum(predictions)
+        truths, predictions = self.truths, self.predictions
+        points = sum([len(series.ys) for series in truths]), sum([len(series.ys) for series in predictions])
+        return (len(truths) + points[0]) * (len(predictions) + points[1])
 
 
-Scored = tuple[SeriesChart, "tuple[Array, Array] | RejectedRecord"]
+class Table(NamedTuple):
+    """The similarity and the score of each pair of series of one chart, a list for each true series."""
+
+    similarities: list[list[float]]
+    scores: list[list[float]]
 
 
-def paired_scores(charts: Sequence[SeriesChart], options: ChartOptions) -> Iterator[Scored]:
-    """Yields each chart with the similarity and the score of each pair of its series, `[N, M]`, or its rejection.
+def paired_scores(
+    charts: Sequence[SeriesChart], options: ChartOptions
+) -> Iterator[tuple[SeriesChart, Table | RejectedRecord]]:
+    """Yields each chart, in no order, with the table of its pairs of series, or its rejection.
 
     The work is spent before it is done.
     """
-    able: list[SeriesChart] = []
+    able: dict[SeriesKind, list[SeriesChart]] = {}
     for chart, steps in zip(charts, _steps(charts, options), strict=True):
         try:
             chart.sample.budget.spend(steps)
         except RejectedRecord as rejected:
             yield chart, rejected
         else:
-            able.append(chart)
-    similarities: dict[int, Array] = {}
-    for kind in SeriesKind:
-        of_kind = [number for number, chart in enumerate(able) if chart.kind is kind]
-        if of_kind:
-            found = _similarities([able[number] for number in of_kind], kind, options)
-            similarities.update(zip(of_kind, found, strict=True))
-    yield from zip(able, _named(able, [similarities[number] for number in range(len(able))], options), strict=True)
+            able.setdefault(chart.kind, []).append(chart)
+    for kind, of_kind in able.items():
+        similarities = _similarities(of_kind, kind, options)
+        scores = _named(of_kind, similarities, options).tolist()
+        yield from zip(of_kind, _tables(of_kind, similarities.tolist(), scores), strict=True)
+
+
+def _tables(charts: Sequence[SeriesChart], similarities: Sequence[float], scores: Sequence[float]) -> Iterator[Table]:
+    """Yields the table of each chart; the values are those of one chart after the other."""
+    start = 0
+    for chart in charts:
+        width = len(chart.predictions)
+        end = start + len(chart.truths) * width
+        if width:
+            rows = [slice(place, place + width) for place in range(start, end, width)]
+            yield Table([list(similarities[row]) for row in rows], [list(scores[row]) for row in rows])
+        else:
+            yield Table([], [])
+        start = end
 
 
 def _steps(charts: Sequence[SeriesChart], options: ChartOptions) -> list[int]:
@@ -153,8 +172,8 @@ class _Layout:
         self.columns = np.repeat(starts_of(widths)[self.true_charts], widths_of_rows) + within(widths_of_rows)
 
 
-def _similarities(charts: Sequence[SeriesChart], kind: SeriesKind, options: ChartOptions) -> list[Array]:
-    """Returns the similarity of each pair of series of each chart, `[N, M]`; two without points have 1."""
+def _similarities(charts: Sequence[SeriesChart], kind: SeriesKind, options: ChartOptions) -> Array:
+    """Returns the similarity of each pair of series, one chart after the other; two without points have 1."""
     layout = _Layout(charts)
     rows, columns = layout.rows, layout.columns
     truths, predictions = _points(layout.truths), _points(layout.predictions)
@@ -176,10 +195,7 @@ def _similarities(charts: Sequence[SeriesChart], kind: SeriesKind, options: Char
         for part, cells in cells_of(truths, predictions, rows, columns):
             sums = matched_sums(score(cells), cells)
             similarities[compared[part]] = np.minimum(1.0, sums / larger[part])
-    tables = np.split(similarities, np.cumsum(layout.pairs)[:-1])
-    return [
-        table.reshape(len(chart.truths), len(chart.predictions)) for chart, table in zip(charts, tables, strict=True)
-    ]
+    return np.asarray(similarities, dtype=np.float64)
 
 
 def _points(series: Sequence[Series]) -> Points:
@@ -272,22 +288,16 @@ def _distances(first: Sequence[Sequence[str]], second: Sequence[Sequence[str]]) 
     return np.concatenate([*tables, paired_edit_distances(*texts)])
 
 
-def _named(
-    charts: Sequence[SeriesChart], similarities: Sequence[Array], options: ChartOptions
-) -> Iterator[tuple[Array, Array]]:
-    """Yields the similarities of each chart, and the scores in which the names of the series count."""
+def _named(charts: Sequence[SeriesChart], similarities: Array, options: ChartOptions) -> Array:
+    """Returns the scores, in which the names of the series count, by the similarities of all pairs."""
     counting = [_names_count(chart, options) for chart in charts]
     named = [chart for chart, counts in zip(charts, counting, strict=True) if counts]
     distances = _distances(
         [[one.name for one in chart.truths] for chart in named],
         [[one.name for one in chart.predictions] for chart in named],
     )
-    weights = 1 - distances**options.alpha
-    start = 0
-    for table, counts in zip(similarities, counting, strict=True):
-        if not counts:
-            yield table, table
-            continue
-        weight = weights[start : start + table.size].reshape(table.shape)
-        start += table.size
-        yield table, np.maximum(table / options.beta, weight * table)
+    counted = np.repeat(counting, [len(chart.truths) * len(chart.predictions) for chart in charts])
+    of_named = similarities[counted]
+    scores = similarities.copy()
+    scores[counted] = np.maximum(of_named / options.beta, (1 - distances**options.alpha) * of_named)
+    return np.asarray(scores, dtype=np.float64)

@@ -1,6 +1,6 @@
 """How alike two atoms look, and which of their neighbours face each other.
 
-The neighbours of both atoms stand in order of their angles. They are laid against each other in every cyclic shift;
+The neighbours of both atoms are in order of their angles. They are laid against each other in every cyclic shift;
 a pair of neighbours costs its angle in degrees, 10 where the kinds of the bonds differ, and 30 for each difference
 of the neighbours' degrees. The first cheapest shift counts. Sums are taken in one fixed order, so that a cost is the
 same to the last bit wherever it is computed.

@@ -1,6 +1,6 @@
 """The reader of raw Chemfig, as LaTeX takes it: it draws what the package (version 1.6) draws.
 
-Every `(...)`, ring and branch alike, is a group that starts from the pen's state and gives it back at its end. A
+Every `(...)`, ring and branch alike, is a group that starts from the pen's state and restores it at its end. A
 branch of a ring leaves along the bisector, a ring after a bond lies symmetrically about it, a ring at an atom of
 another ring shares the side that comes next, and a ring that starts the molecule has its last side upright. Within
 a ring, angles and lengths after bonds count for nothing. Departure and arrival atoms choose letters within a
@@ -17,13 +17,15 @@ from enum import Enum
 from metrics.chemistry.chemfig_source import ChemfigSource, Submolecule
 from metrics.chemistry.fields import MAX_ANGLE, read_hook, read_length, read_number, split_fields
 from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND
-from metrics.chemistry.sketch import DrawnBond, Sketch
+from metrics.chemistry.sketch import Sketch
 from metrics.chemistry.unreadable import UnreadableMolecule
 from metrics.common.budget import Budget
 
 BOND_STARTS = "-=~<>"
 ENDS_OF_GROUP = frozenset(("", "(", ")", "*", *BOND_STARTS))
 """What ends a group of atoms."""
+DECORATIONS = frozenset("^_:|#@")
+"""What may follow the first character of a bond, before its brackets."""
 MAX_GROUP_DEPTH = 150
 MAX_RING_SIDES = 500
 OPTIONAL_ARGUMENT = ("\\chemabove", "\\Chemabove", "\\chembelow", "\\Chembelow", "\\charge", "\\Charge")
@@ -140,7 +142,7 @@ class _ChemfigReader:
             pen.angle = pen.default_angle
 
     def expand(self) -> None:
-        """Expands submolecules that stand next."""
+        """Expands submolecules that are next."""
         while self.source.peek() == "!":
             self.budget.spend(len(self.source.text))
             self.source.expand_submolecule(runs_left=False)
@@ -224,7 +226,7 @@ class _ChemfigReader:
         """Makes the bond to a drawn circle, which most often is not drawn, one that ties it."""
         bonds = self.sketch.bonds
         start = bonds.pop().begin if bonds and bonds[-1].end == circle else self.last_start
-        bonds.append(DrawnBond(start, circle, CIRCLE_BOND))
+        self.sketch.close(start, circle, CIRCLE_BOND)
 
     def bond(self, pen: Pen) -> bool:
         """Draws a bond; True where it closes its ring, which ends the group."""
@@ -258,6 +260,8 @@ class _ChemfigReader:
     def bond_type(self) -> str:
         kind = self.source.take()
         following = self.source.peek()
+        if following not in DECORATIONS:
+            return kind
         if kind == "=" and following and following in "^_":
             self.source.take()
         elif kind in "<>" and following and following in ":|":

@@ -61,7 +61,7 @@ class ChemfigSource:
         return text[self.position : self.position + 1]
 
     def take(self) -> str:
-        """Takes one character as it stands."""
+        """Takes one character unchanged."""
         self.position += 1
         return self.text[self.position - 1]
 

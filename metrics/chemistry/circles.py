@@ -1,4 +1,4 @@
-"""The circle of an aromatic ring, tied to every atom of the ring that it stands in.
+"""The circle of an aromatic ring, tied to every atom of the ring that it is in.
 
 A circle is written as an atom that hangs on one atom of its ring. Which atoms the ring has is seen from the drawing:
 from that atom on, neighbours are followed counter-clockwise round the circle, those at the most similar distance first.

@@ -1,7 +1,7 @@
 """A picture of one sample: the molecules of both lines side by side, with what matched and what differs.
 
 Matched atoms and bonds are dark blue, with round marks; what differs is orange, with square marks and dashed bonds,
-so that it shows without colours, too. The text around the molecules stands above them.
+so that it shows without colours, too. The text around the molecules is above them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What stands in the brackets after a bond and a hook of raw Chemfig."""
+"""What is in the brackets after a bond and a hook of raw Chemfig."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def flat_text(molecule: Molecule) -> str | None:
     """Returns the text of a straight chain, left to right; None where the molecule is a drawing.
 
     A chain has no branch and no ring, all its bonds run within 15 degrees of the x axis and are of the types
-    `- = ~` (a shorter bond than 0.25 may be of any type); a single atom is one. An empty molecule gives no text.
+    `- = ~` (a shorter bond than 0.25 may be of any type); a single atom is one. An empty molecule has no text.
     """
     if len(molecule.bonds) != max(0, len(molecule.atoms) - 1):
         return None

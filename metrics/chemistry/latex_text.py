@@ -1,7 +1,7 @@
 """LaTeX text made comparable: one sequence of tokens for all ways to write what prints the same.
 
 Blanks, spacing and changes of style are dropped, braces stay only around arguments, `_2` is `_ { 2 }`, a subscript
-stands before a superscript, and text above and below an arrow is written in one way. Both sides of a comparison go
+comes before a superscript, and text above and below an arrow is written in one way. Both sides of a comparison go
 through it, so molecules and lines in the competition's normalised form (which is such a form already) keep the
 competition tool's verdicts, and hand-written LaTeX can be compared with them.
 """
@@ -72,7 +72,7 @@ class _Reader:
         return node if isinstance(node, list) else [node]
 
     def option(self) -> list[Node]:
-        """Takes `[...]` where it stands next; else the empty list."""
+        """Takes `[...]` where it is next; else the empty list."""
         if self.position >= len(self.nodes) or self.nodes[self.position] != "[":
             return []
         if self.option_ends is None:
@@ -157,7 +157,7 @@ def _stack(token: str, reader: _Reader) -> list[str]:
 
 
 def _layers(token: str, reader: _Reader) -> tuple[list[str], list[str], list[str]]:
-    """What stands above, below and in the middle of a stack; a stack in the middle is taken apart, too."""
+    """What is above, below and in the middle of a stack; a stack in the middle is taken apart, too."""
     if token in symbols.STACKED_ARROWS:
         below = _written(reader.option())
         return _written(reader.argument()), below, [symbols.STACKED_ARROWS[token]]

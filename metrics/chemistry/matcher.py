@@ -1,7 +1,7 @@
 """Whether two molecules are drawn alike: the competition's rules, from geometry that others prepare.
 
 Start pairs of atoms are tried from the most alike on, four at most, by a guided walk of both drawings. Where none
-succeeds, the exact search decides, if the protocol has one.
+succeeds, the exact search decides, if the protocol has one; a quick search comes first then, as most pairs are equal.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import NamedTuple
 CIRCLE = "\\circle"
 """The text of the atom that stands for the circle within an aromatic ring."""
 CIRCLE_BOND = "-:"
-"""The bond between a circle and the atoms of its ring; also what joins two texts that stand at one place."""
+"""The bond between a circle and the atoms of its ring; also what joins two texts at one place."""
 
 MIRRORED_WEDGE = {">": "<", ">:": "<:", ">|": "<|"}
 

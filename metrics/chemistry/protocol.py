@@ -14,7 +14,7 @@ ProtocolName = Literal["published", "released"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Protocol:
-    """One protocol as its policies; the docs page gives the reasons.
+    """One protocol as its policies; see the docs page for the reasons.
 
     cuts_as_tool: regions are cut out by counting brackets of one kind alone, and text before a `\\chemfig` without an
         argument is lost; else braces are read as LaTeX reads them, and nothing is lost.

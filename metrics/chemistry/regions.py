@@ -49,7 +49,7 @@ class SourceRegion:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What the content of a region says, wherever it stands: a drawing (None: of nothing), or why there is none."""
+    """What the content of a region means, wherever it is: a drawing (None: of nothing), or why there is none."""
 
     sketch: Sketch | None
     unreadable: UnreadableMolecule | None

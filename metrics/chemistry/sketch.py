@@ -8,11 +8,10 @@ and keeps the highest of several bonds between two atoms.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
-from typing import NamedTuple
 
 from metrics.chemistry.circles import tie_circles
 from metrics.chemistry.latex_text import normalize, tokenize
@@ -32,24 +31,17 @@ BOND_ORDER = {"-": 0, "=": 1, "~": 2}
 """Of several bonds between the same atoms the highest is seen; every other type hides these."""
 
 
-class DrawnBond(NamedTuple):
-    """A bond as it was drawn; angle and length are None where it closes a ring between two placed atoms."""
-
-    begin: int
-    end: int
-    type: str
-    angle: float | None = None
-    length: float | None = None
-
-
 @dataclass(slots=True)
 class Sketch:
-    """Atoms by index with their source text and place, the numbers in whose order they were made, and bonds."""
+    """Atoms by index with their source text and place, the numbers in whose order they were made, and bonds.
+
+    A bond that closes a ring between two placed atoms has the angle and the length NaN until the drawing is finished.
+    """
 
     texts: list[str] = field(default_factory=list)
     places: list[tuple[float, float]] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
-    bonds: list[DrawnBond] = field(default_factory=list)
+    bonds: list[Bond] = field(default_factory=list)
 
     def place(self, x: float, y: float, text: str = "", number: int | None = None) -> int:
         """Draws an atom and returns its index, which is also its number where none is given."""
@@ -79,12 +71,12 @@ class Sketch:
         self.texts.append("")
         self.places.append((x + across, y + down))
         if bond_type is not None:
-            self.bonds.append(_drawn_bond((begin, end, bond_type, angle, length)))
+            self.bonds.append(_bond((begin, end, bond_type, angle, length)))
         return end
 
     def close(self, begin: int, end: int, bond_type: str) -> None:
         """Draws a bond between two atoms that have their places."""
-        self.bonds.append(DrawnBond(begin, end, bond_type))
+        self.bonds.append(Bond(begin, end, bond_type, math.nan, math.nan))
 
     def write_beside(self, atom: int, text: str) -> int:
         """Writes text after a finished atom, as a second atom at the same place, which it returns."""
@@ -105,7 +97,8 @@ class Sketch:
         budget.spend(2 * (len(self.texts) + len(self.bonds)))
         if order is None and not beside_chemfig:
             atoms = [_atom((text.replace(" ", ""), x, y)) for text, (x, y) in zip(self.texts, self.places, strict=True)]
-            return Molecule(tuple(atoms), tuple([_finished(atoms, bond[0], bond[1], bond) for bond in self.bonds]))
+            bonds = [bond if bond[3] == bond[3] else _measured(atoms, *bond[:3]) for bond in self.bonds]
+            return Molecule(tuple(atoms), tuple(bonds))
         texts, bonds, kept = [text.replace(" ", "") for text in self.texts], self.bonds, order or range(len(self.texts))
         if beside_chemfig:
             texts = _normalized(self.texts, budget)
@@ -115,7 +108,12 @@ class Sketch:
             kept = [atom for atom in kept if merged[atom] == atom and (atom in joined or not joined)]
         index = {atom: number for number, atom in enumerate(kept)}
         atoms = [_atom((texts[atom], *self.places[atom])) for atom in kept]
-        finished = [_finished(atoms, index[bond[0]], index[bond[1]], bond) for bond in bonds]
+        finished = [
+            _bond((index[begin], index[end], bond_type, angle, length))
+            if angle == angle
+            else _measured(atoms, index[begin], index[end], bond_type)
+            for begin, end, bond_type, angle, length in bonds
+        ]
         return Molecule(tuple(atoms), tuple(finished))
 
     def _merged(self, texts: list[str], budget: Budget) -> list[int]:
@@ -152,9 +150,8 @@ def tied(molecule: Molecule, protocol: Protocol, budget: Budget) -> Molecule:
     return tie_circles(molecule, protocol.ties_open_rings, budget)
 
 
-_atom = Atom._make
-_bond = Bond._make
-_drawn_bond = DrawnBond._make
+_atom: Callable[[tuple[str, float, float]], Atom] = partial(tuple.__new__, Atom)
+_bond: Callable[[tuple[int, int, str, float, float]], Bond] = partial(tuple.__new__, Bond)
 
 
 def _are_apart(places: Sequence[tuple[float, float]]) -> bool:
@@ -182,14 +179,14 @@ _short_text = lru_cache(maxsize=10_000)(_atom_text)
 """The same texts come again and again: most atoms are one of a few dozen."""
 
 
-def _moved(bond: DrawnBond, merged: list[int]) -> DrawnBond:
+def _moved(bond: Bond, merged: list[int]) -> Bond:
     begin, end, bond_type, angle, length = bond
-    return _drawn_bond((merged[begin], merged[end], bond_type, angle, length))
+    return _bond((merged[begin], merged[end], bond_type, angle, length))
 
 
-def _highest(bonds: list[DrawnBond]) -> list[DrawnBond]:
+def _highest(bonds: list[Bond]) -> list[Bond]:
     """Keeps one bond between two atoms, at the place of the first: the highest, the latest of equals."""
-    best: dict[tuple[int, int], DrawnBond] = {}
+    best: dict[tuple[int, int], Bond] = {}
     for bond in bonds:
         ends = min(bond.begin, bond.end), max(bond.begin, bond.end)
         if ends not in best or BOND_ORDER.get(bond.type, 3) >= BOND_ORDER.get(best[ends].type, 3):
@@ -197,10 +194,8 @@ def _highest(bonds: list[DrawnBond]) -> list[DrawnBond]:
     return list(best.values())
 
 
-def _finished(atoms: list[Atom], begin: int, end: int, bond: DrawnBond) -> Bond:
-    _, _, bond_type, angle, length = bond
-    if angle is not None and length is not None:
-        return _bond((begin, end, bond_type, angle, length))
+def _measured(atoms: Sequence[Atom], begin: int, end: int, bond_type: str) -> Bond:
+    """The bond between two placed atoms, with the angle and the length that it has between them."""
     across, down = atoms[end].x - atoms[begin].x, atoms[end].y - atoms[begin].y
     return Bond(begin, end, bond_type, math.atan2(-down, across) * 180.0 / math.pi, math.hypot(across, down))
 

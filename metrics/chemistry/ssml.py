@@ -48,7 +48,7 @@ def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
     """Whether the content of a region looks like SSML.
 
     SSML has words of its own, or whole bonds and hooks between blanks. Raw Chemfig shows in rings, relative angles,
-    branches in parentheses and tokens of several characters. Where blanks stand between all characters it is SSML,
+    branches in parentheses and tokens of several characters. Where there are blanks between all characters it is SSML,
     unless bare bonds, rings or options are among them and `reads_spaced_chemfig` is set.
     """
     if OWN_WORDS.search(text):
@@ -71,7 +71,7 @@ def has_own_words(line: str) -> bool:
 
 
 def _has_outside_braces(tokens: list[str]) -> bool:
-    """Whether a bare bond, a ring, an option or a branch `( -` of raw Chemfig stands outside braces."""
+    """Whether a bare bond, a ring, an option or a branch `( -` of raw Chemfig is outside braces."""
     depth = 0
     for token, following in pairwise([*tokens, ""]):
         depth += (token == "{") - (token == "}")
@@ -124,7 +124,7 @@ def _without_line_breaks(token: str) -> list[str]:
 
 
 class _Malformed(Exception):
-    """A token, by its number in the region, that says nothing that can be drawn, and what was expected there."""
+    """A token, by its number in the region, that cannot be drawn, and what was expected there."""
 
     def __init__(self, token: int, expected: str) -> None:
         super().__init__(token, expected)
@@ -133,7 +133,7 @@ class _Malformed(Exception):
 
 
 class _Token(NamedTuple):
-    """What one token that is no text says.
+    """What one token that is no text means.
 
     name: `branch(`, `branch)`, `bond`, `mark` or `closing`; of a mark and a closing hook, `mark` is the letter.
     kind, angle, length: of a bond; across, down: from its beginning to its end. kind: of the bond of a closing hook.
@@ -152,7 +152,7 @@ class _Token(NamedTuple):
 
 
 def _parsed(item: str, reads_signs: bool) -> _Token | None:
-    """Returns what a token says; None where it is text."""
+    """Returns what a token means; None where it is text."""
     if item in (OPEN, CLOSE):
         return _Token(item, item)
     if "?" in item:
@@ -167,7 +167,7 @@ def _parsed(item: str, reads_signs: bool) -> _Token | None:
 
 
 def _bond(item: str, reads_signs: bool) -> _Token:
-    """Returns the bond that a token says, with the length 1 where none is written."""
+    """Returns the bond that a token means, with the length 1 where none is written."""
     kind, _, _ = item.rpartition("[")
     number = SIGNED_NUMBER if reads_signs else NUMBER
     try:
@@ -181,7 +181,7 @@ def _bond(item: str, reads_signs: bool) -> _Token:
 
 
 def _parsed_items(items: Sequence[str], reads_signs: bool) -> list[_Token | None]:
-    """Returns what each token says."""
+    """Returns what each token means."""
     if max(map(len, items), default=0) <= MAX_CACHED_LENGTH:
         return list(map(_short_parsed, items, repeat(reads_signs)))
     return [
@@ -195,7 +195,7 @@ _short_parsed = lru_cache(maxsize=20_000)(_parsed)
 
 
 class _Reader:
-    """Text, hooks and bonds belong to the current atom, which `branch)` gives back."""
+    """Text, hooks and bonds belong to the current atom, which `branch)` restores."""
 
     def __init__(self, numbers: Iterator[int], reads_signs: bool) -> None:
         self.sketch = Sketch()
@@ -234,7 +234,7 @@ class _Reader:
             self.text(" ".join(pieces))
 
     def take(self, token: _Token, number: int) -> None:
-        """Draws what one token says that is no text."""
+        """Draws a token that is no text."""
         if token.name == "bond":
             self.bond(token, number)
         elif token.name == OPEN:
@@ -268,7 +268,7 @@ class _Reader:
         self.atom = self.branches.pop()
 
     def hooked(self) -> int:
-        """The atom that a hook stands on."""
+        """The atom that a hook is on."""
         return self.current()
 
     def bond(self, token: _Token, number: int) -> None:

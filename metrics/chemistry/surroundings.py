@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import atan2, pi
 from operator import itemgetter
 from typing import NamedTuple
@@ -20,7 +22,7 @@ class Neighbour(NamedTuple):
 
 
 _angle = itemgetter(0)
-_neighbour = Neighbour._make
+_neighbour: Callable[[tuple[float, int, str, int, int]], Neighbour] = partial(tuple.__new__, Neighbour)
 
 
 def surroundings(molecule: Molecule) -> list[tuple[Neighbour, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
@@ -21,6 +23,36 @@ def best_assignment(scores: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int
     """
     rows, columns = linear_sum_assignment(scores, maximize=True)
     return rows, columns
+
+
+def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """Returns what `best_assignment` does for lists, as pairs (row, column), in less time for a few rows and columns.
+
+    >>> best_pairs([[0.9, 0.8], [0.7, 0.1]])
+    [(0, 1), (1, 0)]
+    """
+    if not scores or not scores[0]:
+        return []
+    upright = len(scores) <= len(scores[0])
+    found = _single_bests(scores if upright else list(zip(*scores, strict=True)))
+    if found is None:
+        rows, columns = best_assignment(np.array(scores, dtype=np.float64))
+        return list(zip(rows.tolist(), columns.tolist(), strict=True))
+    return list(enumerate(found)) if upright else sorted(zip(found, range(len(found)), strict=True))
+
+
+def _single_bests(lines: Sequence[Sequence[float]]) -> list[int] | None:
+    """Returns the place of the best score of each line; None where a line has two, or two lines have the same one.
+
+    Where each line has one of its own, no other assignment has their sum.
+    """
+    places: list[int] = []
+    for line in lines:
+        best = max(line)
+        if line.count(best) > 1:
+            return None
+        places.append(line.index(best))
+    return places if len(set(places)) == len(places) else None
 
 
 def best_assignment_sums(scores: Array, shorter: Indexes, longer: Indexes, upright: npt.NDArray[np.bool_]) -> Array:

@@ -13,7 +13,7 @@ _FAMILIES = ("detection.regions[", "word_recognition.words[")
 
 def subset_names(sums: Sums) -> list[str]:
     """The subsets that have any region, in order."""
-    return sorted({name[name.index("[") + 1 : -1] for name in sums.units() if name.startswith(_FAMILIES)})
+    return sorted({name[name.index("[") + 1 : -1] for name in sums if name.startswith(_FAMILIES)})
 
 
 def subset_table(sums: Sums, values: Mapping[str, float | None]) -> Table:

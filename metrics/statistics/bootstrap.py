@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metrics.statistics.rows_of_sums import sums_of_rows
 from metrics.statistics.sums import FRACTION_BITS, MAX_STATISTIC, UNITS_PER_ONE, Sums, to_units
 
 IntArray = npt.NDArray[np.int64]
@@ -207,12 +208,9 @@ class BootstrapSums:
         self._wholes, self._fractions = _widened(wholes), _widened(fractions)
 
     def _rows(self, replicates: Iterable[int]) -> list[Sums]:
+        chosen = list(replicates)
         names, wholes, fractions = self.to_arrays()
-        rows = []
-        for replicate in replicates:
-            cells = zip(names, wholes[replicate].tolist(), fractions[replicate].tolist(), strict=True)
-            rows.append(Sums({name: (whole << FRACTION_BITS) + fraction for name, whole, fraction in cells}))
-        return rows
+        return list(sums_of_rows(names, wholes[chosen], fractions[chosen]))
 
     def _columns(self, names: Mapping[str, Any]) -> list[int]:
         """Returns the columns of `names`, and makes those that were not there."""

@@ -99,7 +99,8 @@ class Sums:
 
     def units(self) -> dict[str, int]:
         """The totals in units of 2**-52, in order of the names."""
-        return {name: self._units[name] for name in self}
+        units = self._units
+        return {name: units[name] for name in self}
 
     def bracketed(self, prefix: str) -> dict[str, float]:
         """The sums named `prefix[KEY]`, by KEY, in order: the cells of a family of statistics."""

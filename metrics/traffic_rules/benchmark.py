@@ -7,11 +7,11 @@ Source: "Driving by the Rules: A Benchmark for Integrating Traffic Sign Regulati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from metrics.benchmark import Benchmark, SampleScore
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.common.budget import Budget
 from metrics.common.text import truncated
 from metrics.converter import Converter
@@ -24,11 +24,25 @@ from metrics.traffic_rules.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.traffic_rules.pairing import pair_rules
 from metrics.traffic_rules.properties import WrongProperty, property_statistics, wrong_properties
 from metrics.traffic_rules.records import GroundTruth, Options, Prediction
-from metrics.traffic_rules.rules import Rule, Sample, predicted_rules, true_rules
+from metrics.traffic_rules.rules import Numbers, Rule, Sample, predicted_rules, true_rules
 from metrics.traffic_rules.tasks import TASKS, distinct_edges
 
 _EDGES_IN_DETAILS = 200
 _MAX_EDGE_NAME_LENGTH = 200
+
+
+class _Names(NamedTuple):
+    """The names of the statistics and the metrics of a task."""
+
+    right: str
+    predicted: str
+    true: str
+    precision: str
+    recall: str
+    f1: str
+
+
+_NAMES = {task: _Names(*(f"{task}.{name}" for name in _Names._fields)) for task in TASKS}
 
 
 class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
@@ -42,31 +56,45 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
     converter: ClassVar[Converter | None] = LabelConverter()
+    batch_size = 256
 
     def score_sample(self, truth: GroundTruth, prediction: Prediction | None) -> SampleScore:
         """Counts what is right in each task, and what was wrong by property; see the modules for the definitions.
 
         Raises RejectedRecord where the ids of the true rules are not unique, or a record is beyond the limits.
         """
-        sample = Sample(Budget(self.options.max_steps), frozenset(self.options.ignore_properties))
-        with sample.budget.reading("ground_truth"):
-            true = true_rules(truth, sample)
-        with sample.budget.reading("prediction"):
-            predicted = predicted_rules(prediction, sample)
+        return self._score(truth, prediction, Numbers())
+
+    def score(self, pairs: Sequence[Pair[GroundTruth, Prediction]]) -> list[SampleScore | RejectedRecord]:
+        """Scores a batch; properties that are equal in several samples are numbered once."""
+        numbers = Numbers()
+        results: list[SampleScore | RejectedRecord] = []
+        for pair in pairs:
+            try:
+                results.append(self._score(pair.truth, pair.prediction, numbers))
+            except RejectedRecord as rejected:
+                results.append(rejected)
+        return results
+
+    def _score(self, truth: GroundTruth, prediction: Prediction | None, numbers: Numbers) -> SampleScore:
+        sample = Sample(Budget(self.options.max_steps), frozenset(self.options.ignore_properties), numbers)
+        true, predicted = true_rules(truth, sample), predicted_rules(prediction, sample)
         statistics: dict[str, float] = {}
         metrics: dict[str, float | None] = {}
         for task, count in TASKS.items():
             counts = count(true, predicted)
-            statistics[f"{task}.right"] = counts.right
-            statistics[f"{task}.predicted"] = counts.predicted
-            statistics[f"{task}.true"] = counts.true
-            metrics.update(_precision_recall_f1(task, counts.right, counts.predicted, counts.true))
+            names = _NAMES[task]
+            statistics[names.right], statistics[names.predicted] = counts.right, counts.predicted
+            statistics[names.true] = counts.true
+            metrics[names.precision], metrics[names.recall], metrics[names.f1] = precision_recall_f1(
+                counts.right, counts.predicted, counts.true
+            )
         pairs = dict(pair_rules(true, predicted, sample.budget))
         faults = [
             wrong_properties(rule, predicted[pairs[number]]) if number in pairs else None
             for number, rule in enumerate(true)
         ]
-        metrics["wrong_properties"] = sum(len(wrong) for wrong in faults if wrong)
+        metrics["wrong_properties"] = sum([len(wrong) for wrong in faults if wrong])
         metrics["unpaired_rules"] = len(true) - len(pairs)
         statistics.update(property_statistics(true, faults))
         unknown = _unknown_matches(true, predicted)
@@ -85,8 +113,9 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         """
         values: dict[str, float | None] = {}
         for task in TASKS:
-            values.update(
-                _precision_recall_f1(task, sums[f"{task}.right"], sums[f"{task}.predicted"], sums[f"{task}.true"])
+            names = _NAMES[task]
+            values[names.precision], values[names.recall], values[names.f1] = precision_recall_f1(
+                sums[names.right], sums[names.predicted], sums[names.true]
             )
         right = sums.bracketed("property_right")
         for name, total in sums.bracketed("property_true").items():
@@ -139,14 +168,18 @@ def _words(properties: Mapping[str, Any] | None) -> str:
     return ", ".join(" ".join(map(str, value)) if isinstance(value, list) else str(value) for value in values)
 
 
-def _precision_recall_f1(task: str, right: float, predicted: float, true: float) -> dict[str, float | None]:
-    precision, recall, f1 = precision_recall_f1(right, predicted, true)
-    return {f"{task}.precision": precision, f"{task}.recall": recall, f"{task}.f1": f1}
-
-
 def _unknown_matches(true: Sequence[Rule], predicted: Sequence[Rule]) -> int:
     known = {rule.name for rule in true}
-    return sum(rule.name is not None and rule.name not in known for rule in predicted)
+    return sum([rule.name is not None and rule.name not in known for rule in predicted])
+
+
+class _RuleDetails(msgspec.Struct, frozen=True, gc=False):
+    """A true rule, the position of the predicted rule that it is paired with, and what was wrong about that."""
+
+    id: str | None
+    prediction: int | None
+    right: bool
+    wrong: Sequence[WrongProperty] | None
 
 
 def _details(
@@ -159,7 +192,7 @@ def _details(
     edges = distinct_edges(true)
     right: dict[tuple[str | None, str], None] = {}
     wrong: list[tuple[str | None, str]] = []
-    for edge in ((rule.name, line) for rule in predicted for line in rule.centerlines):
+    for edge in [(rule.name, line) for rule in predicted for line in rule.centerlines]:
         if edge in edges and edge not in right:
             right[edge] = None
         else:
@@ -167,8 +200,8 @@ def _details(
     paired = set(pairs.values())
     return {
         "rules": [
-            {"id": rule.name, "prediction": pairs.get(number), "right": faults[number] == [], "wrong": faults[number]}
-            for number, rule in enumerate(true)
+            _RuleDetails(rule.name, pairs.get(number), wrong == [], wrong)
+            for number, (rule, wrong) in enumerate(zip(true, faults, strict=True))
         ],
         "unpaired_predictions": [number for number in range(len(predicted)) if number not in paired],
         "edges": {
@@ -181,6 +214,11 @@ def _details(
 
 def _shown(edges: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
     """Returns the first edges, with long names cut: the name of a rule is repeated in each of its edges."""
+    if (
+        len(edges) <= _EDGES_IN_DETAILS
+        and len("".join([(name or "") + line for name, line in edges])) <= _MAX_EDGE_NAME_LENGTH
+    ):
+        return list(edges)
     return [(name if name is None else _cut(name), _cut(line)) for name, line in edges[:_EDGES_IN_DETAILS]]
 
 

@@ -6,9 +6,9 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
+from metrics.common.assignment import best_assignment, best_pairs
 from metrics.common.budget import Budget
 from metrics.traffic_rules.rules import Rule
 
@@ -31,10 +31,13 @@ def pair_rules(true: Sequence[Rule], predicted: Sequence[Rule], budget: Budget) 
         budget.spend(len(left) * len(candidates))
         if len(left) == len(candidates) == 1:
             return sorted([*pairs, (left[0], candidates[0])])
-        make_weights = _few_weights if len(left) * len(candidates) <= MAX_FEW else _weights
-        weights = make_weights([true[i] for i in left], [predicted[j] for j in candidates])
-        rows, columns = linear_sum_assignment(weights, maximize=True)
-        pairs += [(left[row], candidates[column]) for row, column in zip(rows.tolist(), columns.tolist(), strict=True)]
+        rules, others = [true[i] for i in left], [predicted[j] for j in candidates]
+        if len(left) * len(candidates) <= MAX_FEW:
+            best = best_pairs(_few_weights(rules, others))
+        else:
+            rows, columns = best_assignment(_weights(rules, others))
+            best = list(zip(rows.tolist(), columns.tolist(), strict=True))
+        pairs += [(left[row], candidates[column]) for row, column in best]
     return sorted(pairs)
 
 
@@ -53,20 +56,15 @@ def _equal_pairs(true: Sequence[Rule], predicted: Sequence[Rule]) -> tuple[list[
     return pairs, left, sorted(j for rest in by_properties.values() for j in rest)
 
 
-def _few_weights(true: Sequence[Rule], predicted: Sequence[Rule]) -> np.ndarray:
+def _few_weights(true: Sequence[Rule], predicted: Sequence[Rule]) -> list[list[int]]:
     """Returns what `_weights` does, in less time for a few rules."""
     lines, predicted_lines = ([set(rule.centerlines) for rule in rules] for rules in (true, predicted))
     scale = 1 + sum(map(len, lines))
-    return np.array(
-        [
-            [
-                len(rule.distinct & other.distinct) * scale + len(of_rule & of_other)
-                for other, of_other in zip(predicted, predicted_lines, strict=True)
-            ]
-            for rule, of_rule in zip(true, lines, strict=True)
-        ],
-        dtype=np.float64,
-    )
+    others = [(other.distinct, of_other) for other, of_other in zip(predicted, predicted_lines, strict=True)]
+    return [
+        [len(rule.distinct & distinct) * scale + len(of_rule & of_other) for distinct, of_other in others]
+        for rule, of_rule in zip(true, lines, strict=True)
+    ]
 
 
 def _weights(true: Sequence[Rule], predicted: Sequence[Rule]) -> np.ndarray:

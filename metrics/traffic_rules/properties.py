@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -18,7 +19,7 @@ MAX_NAME_LENGTH = 80
 _MAX_VALUE_LENGTH = 200
 
 
-class WrongProperty(msgspec.Struct, frozen=True):
+class WrongProperty(msgspec.Struct, frozen=True, gc=False):
     """One property that a paired prediction got wrong.
 
     fault: `different` where both sides have it with other values, `absent` where only the true rule has it,
@@ -45,6 +46,8 @@ def wrong_properties(true: Rule, predicted: Rule) -> list[WrongProperty]:
         for name, number in true.properties.items()
         if predicted.properties.get(name) != number
     ]
+    if predicted.values.keys() <= true.values.keys():
+        return wrong
     extra = [name for name in predicted.values if name not in true.values]
     return wrong + [WrongProperty(name, "extra", None, _text(predicted.values[name])) for name in extra]
 
@@ -60,24 +63,40 @@ def property_statistics(true: Sequence[Rule], faults: Sequence[Sequence[WrongPro
     their true rule does not; names that no true rule of the sample has are all one, "(other)".
     """
     counts: dict[str, int] = {}
-    known = {name for rule in true for name in rule.values}
+    known: set[str] = set()
+    for rule in true:
+        known.update(rule.values)
     for rule, wrong in zip(true, faults, strict=True):
-        _count(counts, "true", rule.values)
+        _count(counts, _TRUE, rule.values)
         if wrong is None:
             continue
         if not wrong:
-            _count(counts, "right", rule.values)
+            _count(counts, _RIGHT, rule.values)
             continue
         bad = {fault.name for fault in wrong}
-        _count(counts, "right", [name for name in rule.values if name not in bad])
+        _count(counts, _RIGHT, [name for name in rule.values if name not in bad])
         for fault in wrong:
-            _count(counts, fault.fault, [fault.name if fault.name in known else OTHER])
+            _count(counts, _FAULTS[fault.fault], [fault.name if fault.name in known else OTHER])
     return counts
 
 
-def _count(counts: dict[str, int], kind: str, names: Iterable[str]) -> None:
-    for name in names:
-        statistic = f"property_{kind}[{truncated(name, MAX_NAME_LENGTH)}]"
+class _Statistics:
+    """The names of the statistics of one kind, made once for each property."""
+
+    def __init__(self, kind: str) -> None:
+        self.of = lru_cache(maxsize=1024)(self._of)
+        self._kind = kind
+
+    def _of(self, name: str) -> str:
+        return f"property_{self._kind}[{truncated(name, MAX_NAME_LENGTH)}]"
+
+
+_TRUE, _RIGHT = _Statistics("true"), _Statistics("right")
+_FAULTS: dict[Fault, _Statistics] = {fault: _Statistics(fault) for fault in get_args(Fault)}
+
+
+def _count(counts: dict[str, int], statistics: _Statistics, names: Iterable[str]) -> None:
+    for statistic in map(statistics.of, names):
         counts[statistic] = counts.get(statistic, 0) + 1
 
 

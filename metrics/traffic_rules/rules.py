@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ MAX_SIMPLE_LIST = 8
 _SHOWN = 60
 
 
-class Rule(msgspec.Struct, frozen=True):
+class Rule(msgspec.Struct, frozen=True, gc=False):
     """One rule of either side.
 
     name: the id of a true rule; of a predicted rule, the id that it matches, or None.
@@ -41,16 +42,44 @@ class Rule(msgspec.Struct, frozen=True):
     centerlines: list[str]
 
 
+class _Values(dict[Hashable, int]):
+    """The numbers of the values of one property; a new value takes the next number of all properties."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self, numbers: Iterator[int]) -> None:
+        super().__init__()
+        self._numbers = numbers
+
+    def __missing__(self, value: Hashable) -> int:
+        number = self[value] = next(self._numbers)
+        return number
+
+
+class Numbers(dict[str, _Values]):
+    """The numbers of properties by name and value, shared by the samples of a batch: equal ones have one number."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers = count()
+
+    def __missing__(self, name: str) -> _Values:
+        values = self[name] = _Values(self._numbers)
+        return values
+
+
 class Sample:
     """What the two sides of one sample share: the numbers of their properties, their names, and the budget.
 
     Long texts are compared once here, and never again for each pair of rules or each edge.
     """
 
-    def __init__(self, budget: Budget, ignored: Collection[str] = ()) -> None:
+    def __init__(self, budget: Budget, ignored: Collection[str] = (), numbers: Numbers | None = None) -> None:
         self.budget = budget
         self.ignored = ignored
-        self._numbers: dict[tuple[str, Hashable], int] = {}
+        self.numbers = Numbers() if numbers is None else numbers
         self._names: dict[str, str] = {}
 
     def number(self, name: str, value: Any) -> int:
@@ -61,7 +90,7 @@ class Sample:
         key = self._simple_key(value)
         if key is None:
             key = ("canonical", canonical(value, self.budget.spend))
-        return self._numbers.setdefault((name, key), len(self._numbers))
+        return self.numbers[name][key]
 
     def _simple_key(self, value: Any) -> Hashable:
         """Returns what equals that of another value where the values are equal; None where it takes a canonical text.
@@ -94,10 +123,10 @@ def true_rules(truth: GroundTruth, sample: Sample) -> list[Rule]:
 
     Raises RejectedRecord where an id is duplicated, or where the record is beyond the limits.
     """
-    rules = _rules(truth.rules, [rule.id for rule in truth.rules], sample, "ground_truth")
-    names = [rule.name for rule in rules]
-    if len(set(names)) < len(names):
-        name = next(name for name, count in Counter(names).items() if count > 1)
+    rules = _read(truth.rules, [rule.id for rule in truth.rules], sample, "ground_truth")
+    names = {rule.name for rule in rules}
+    if len(names) < len(rules):
+        name = next(name for name, number in Counter([rule.name for rule in rules]).items() if number > 1)
         raise RejectedRecord(
             "ground_truth", f"rules: the id {_shown(name)} is duplicated; give every rule an id of its own"
         )
@@ -110,7 +139,80 @@ def predicted_rules(prediction: Prediction | None, sample: Sample) -> list[Rule]
     Raises RejectedRecord where the record is beyond the limits.
     """
     rules = (prediction.rules if prediction else None) or []
-    return _rules(rules, [rule.matches for rule in rules], sample, "prediction")
+    return _read(rules, [rule.matches for rule in rules], sample, "prediction")
+
+
+def _read(
+    rules: Sequence[TrueRule | PredictedRule], names: Sequence[str | int | None], sample: Sample, side: Side
+) -> list[Rule]:
+    """Returns the rules of one side; those of plain values are read at once, others one value after the other."""
+    read = _plain_rules(rules, names, sample, side)
+    if read is None:
+        with sample.budget.reading(side):
+            return _rules(rules, names, sample, side)
+    return read
+
+
+def _plain_rules(
+    rules: Sequence[TrueRule | PredictedRule], names: Sequence[str | int | None], sample: Sample, side: Side
+) -> list[Rule] | None:
+    """Returns what `_rules` does; None where that would raise, or a value is neither text, integer nor a short list."""
+    if len(rules) > MAX_RULES:
+        return None
+    steps = 0
+    read: list[Rule] = []
+    for rule, name in zip(rules, names, strict=True):
+        values = rule.properties or {}
+        if sample.ignored or None in values.values():
+            values = _counted(values, sample)
+        numbered = _plain_numbers(values, sample.numbers)
+        if numbered is None or len(values) > MAX_PROPERTIES:
+            return None
+        numbers, steps_of_values = numbered
+        lines = [line if type(line) is str else str(line) for line in rule.centerlines or ()]
+        steps += steps_of_values + len(lines)
+        if side == "ground_truth" and len(lines) > 1:
+            lines = list(dict.fromkeys(lines))
+        read.append(Rule(sample.name(name), numbers, frozenset(numbers.values()), values, lines))
+    if steps > sample.budget.left or sum([len(rule.centerlines or ()) for rule in rules]) > MAX_EDGES:
+        return None
+    sample.budget.spend_reading(side, steps)
+    return read
+
+
+def _plain_numbers(values: Mapping[str, Any], numbers: Numbers) -> tuple[dict[str, int], int] | None:
+    """Returns the number of each property by its name, and the steps; None where a value is not plain."""
+    steps = 0
+    found: dict[str, int] = {}
+    for name, value in values.items():
+        kind = type(value)
+        if kind is str:
+            steps += 1 + len(value) // CHARACTERS_PER_STEP
+            found[name] = numbers[name][value]
+        elif kind is list:
+            if len(value) > MAX_SIMPLE_LIST or not _are_short_texts(value):
+                return None
+            steps += 1 + len(value)
+            found[name] = numbers[name][frozenset(value)]
+        elif kind is int and -MAX_SIMPLE < value < MAX_SIMPLE:
+            steps += 1
+            found[name] = numbers[name][value]
+        else:
+            return None
+    return found, steps
+
+
+def _are_short_texts(values: Sequence[Any]) -> bool:
+    try:
+        return len("".join(values)) < CHARACTERS_PER_STEP
+    except TypeError:
+        return False
+
+
+def _counted(values: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
+    """Returns the properties that count: those with a value that are not ignored."""
+    ignored = sample.ignored
+    return {name: value for name, value in values.items() if value is not None and name not in ignored}
 
 
 def _rules(
@@ -129,8 +231,7 @@ def _rules(
 
 
 def _rule(rule: TrueRule | PredictedRule, name: str | None, sample: Sample, side: Side, where: str) -> Rule:
-    ignored = sample.ignored
-    values = {key: value for key, value in (rule.properties or {}).items() if value is not None and key not in ignored}
+    values = _counted(rule.properties or {}, sample)
     if len(values) > MAX_PROPERTIES:
         raise RejectedRecord(
             side, f"{where}.properties: there are {len(values)}, and at most {MAX_PROPERTIES} are scored"

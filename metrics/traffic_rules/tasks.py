@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import msgspec
 
@@ -12,7 +12,7 @@ Edge = tuple[str, str]
 """(id of a true rule, centerline)"""
 
 
-class Counts(msgspec.Struct, frozen=True):
+class Counts(msgspec.Struct, frozen=True, gc=False):
     """What was right, of what was predicted and of what is true."""
 
     right: int
@@ -20,8 +20,7 @@ class Counts(msgspec.Struct, frozen=True):
     true: int
 
 
-def _common(true: Iterable[Hashable], predicted: Iterable[Hashable]) -> Counts:
-    true_items, predicted_items = list(true), list(predicted)
+def _common(true_items: Sequence[Hashable], predicted_items: Sequence[Hashable]) -> Counts:
     left: dict[Hashable, int] = {}
     for item in true_items:
         left[item] = left.get(item, 0) + 1
@@ -38,7 +37,7 @@ def rule_extraction(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
 
     Source: MapDR, evaluate/metric.md, "Rule Extraction": |R^ ∩ R| over |R^| and |R|.
     """
-    return _common((rule.distinct for rule in true), (rule.distinct for rule in predicted))
+    return _common([rule.distinct for rule in true], [rule.distinct for rule in predicted])
 
 
 def correspondence(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
@@ -69,8 +68,8 @@ def overall(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
     return _common(_subgraphs(true), _subgraphs(predicted))
 
 
-def _subgraphs(rules: Sequence[Rule]) -> Iterable[tuple[Hashable, str]]:
-    return ((rule.distinct, line) for rule in rules for line in rule.centerlines)
+def _subgraphs(rules: Sequence[Rule]) -> list[tuple[Hashable, str]]:
+    return [(rule.distinct, line) for rule in rules for line in rule.centerlines]
 
 
 TASKS: dict[str, Callable[[Sequence[Rule], Sequence[Rule]], Counts]] = {

@@ -30,15 +30,73 @@ from transforms.io.staging import mark_abandoned
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.records import InputProblem, printable
 
+_NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
+
 DONE, FAILED, WRONG_USAGE, CRASHED, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser that ends with one line."""
 
+    _starts_with_option = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parses arguments, of which a CONFIG may stand behind globs, which would be taken for one more."""
+        return super().parse_known_args(None if args is None else self._config_first(list(args)), namespace)
+
     def error(self, message: str) -> NoReturn:
         """Raises UsageError instead of ending the process."""
+        if "required: CONFIG" in message and self._starts_with_option:
+            message += "; give it first, as --ground-truth and --predictions take all paths that follow them"
         raise UsageError(f"{message}; see {self.prog} --help")
+
+    def _config_first(self, args: list[str]) -> list[str]:
+        takes_config = any(action.dest == "config" for action in self._actions)
+        self._starts_with_option = takes_config and args[:1] != [] and args[0].startswith("-")
+        if not self._starts_with_option:
+            return args
+        for index in range(2, len(args)):
+            is_config = args[index] in benchmark_names() or args[index].endswith((".yaml", ".yml"))
+            if is_config and not args[index - 1].startswith("-"):
+                return [args[index], *args[:index], *args[index + 1 :]]
+        return args
+
+
+class Globs(argparse.Action):
+    """Adds the globs that follow an option, one or several, to those given before."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        """Adds `values`."""
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), *values])
+
+
+class NamedGlobs(Globs):
+    """Adds globs that may have a name, NAME=GLOB: one without belongs to the name before it."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        """Adds `values`, each with its name."""
+        named: list[str] = []
+        name = ""
+        for value in values:
+            found = _NAMED.match(value)
+            name = f"{found[1]}=" if found else name
+            named.append(value if found else name + value)
+        super().__call__(parser, namespace, named, option_string)
+
+
+class SystemGlobs(NamedGlobs):
+    """Adds the globs of systems.
+
+    Several paths that follow one option, none of them a pattern and none with a name, may be what the shell made of a
+    pattern: `notes` of the namespace says what they are taken for.
+    """
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        """Adds `values`, each with its name."""
+        if len(values) > 1 and not any(_NAMED.match(value) or re.search(r"[*?[]", value) for value in values):
+            text = f"--predictions: {len(values)} paths without a name are one system; NAME=PATH makes one of each"
+            namespace.notes = [*getattr(namespace, "notes", []), text]
+        super().__call__(parser, namespace, values, option_string)
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int], text: str) -> argparse.ArgumentParser:
@@ -63,14 +121,24 @@ def add_config(command: argparse.ArgumentParser) -> None:
 def add_ground_truth(command: argparse.ArgumentParser) -> None:
     """Adds the ground truth."""
     command.add_argument(
-        "--ground-truth", metavar="GLOB", action="append", default=[], help="JSONL or Parquet; may be given again"
+        "--ground-truth",
+        metavar="GLOB",
+        action=Globs,
+        nargs="+",
+        default=[],
+        help="files of records, or a folder of them",
     )
 
 
 def add_predictions(command: argparse.ArgumentParser) -> None:
     """Adds the predictions."""
     command.add_argument(
-        "--predictions", metavar="[NAME=]GLOB", action="append", default=[], help="a system; several are ranked"
+        "--predictions",
+        metavar="[NAME=]GLOB",
+        action=SystemGlobs,
+        nargs="+",
+        default=[],
+        help="the files of a system; several systems are ranked",
     )
 
 
@@ -178,7 +246,7 @@ def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
     """Returns the globs by system; a glob without a name belongs to the system `predictions`."""
     named: dict[str, list[str]] = {}
     for each in predictions:
-        found = re.match(r"([A-Za-z0-9_.-]+)=(.*)", each, re.DOTALL)
+        found = _NAMED.match(each)
         name, glob = (found.group(1), found.group(2)) if found else ("predictions", each)
         named.setdefault(name, []).append(glob)
     return named

@@ -9,6 +9,7 @@ import math
 import posixpath
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,11 +20,15 @@ from pipelines.cli import console
 from pipelines.cli.common import DONE, add_command, hand_over, positive, run_and_publish, warn
 from pipelines.compare import LAYOUT, ComparisonPlan, build_comparison, plan_comparison
 from pipelines.compare_inputs import Side, differences, open_side, surroundings
+from pipelines.compare_page import plan_page
 from pipelines.config.errors import UsageError
 from pipelines.results.comparison import COMPARISON, REPORT
 from pipelines.results.comparison_report import samples_line, verdict_line
+from pipelines.results.page.comparison import PAGE
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id, prepare_output
+
+MAX_SAMPLES = 1000
 
 
 def add(commands: Any) -> None:
@@ -31,7 +36,9 @@ def add(commands: Any) -> None:
     command = add_command(commands, "compare", run, "tell which of two finished runs is better, and where")
     command.add_argument("baseline", metavar="BASELINE", help="the output folder of a run, or RUN:SYSTEM")
     command.add_argument("candidate", metavar="CANDIDATE", help="another, or the same run with another system")
-    command.add_argument("--output", metavar="DIR", help="the folder for comparison.json, comparison.md and changes/")
+    command.add_argument(
+        "--output", metavar="DIR", help="the folder for comparison.json, comparison.md, comparison.html and changes/"
+    )
     command.add_argument(
         "--allow-differences", action="store_true", help="compare though options, versions or ground truth differ"
     )
@@ -45,6 +52,14 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--changes", type=positive, default=100_000, metavar="N", help="samples listed in changes/ (default: 100000)"
     )
+    command.add_argument("--no-html", action="store_true", help="no comparison.html, the page for a browser")
+    command.add_argument(
+        "--samples",
+        type=int,
+        default=50,
+        metavar="N",
+        help="samples in comparison.html that lost most, and that won most (default: 50); 0 reads no input again",
+    )
     command.add_argument("--quiet", action="store_true", help="no table on the console")
 
 
@@ -52,6 +67,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Compares; whatever comes out of it, the exit code is 0."""
     if not math.isfinite(parsed.threshold) or parsed.threshold < 0:
         raise UsageError(f"--threshold {parsed.threshold}: must be a number of at least 0")
+    if not 0 <= parsed.samples <= MAX_SAMPLES:
+        raise UsageError(f"--samples {parsed.samples}: must be a whole number from 0 to {MAX_SAMPLES}")
     baseline, candidate = open_side(parsed.baseline), open_side(parsed.candidate)
     found = differences(baseline, candidate)
     if found and not parsed.allow_differences:
@@ -66,6 +83,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     warn(plan.setting.missing)
     if parsed.output is None and (launch.is_detached(options) or not launch.is_local(options)):
         raise UsageError("give --output DIR: the workers of this runner share no folder with the command")
+    if parsed.output is not None and not parsed.no_html:
+        sides = ((baseline.run, baseline.system), (candidate.run, candidate.system))
+        plan = replace(plan, page=plan_page(*sides, parsed.samples, parsed.command_line))
     with _output(parsed.output) as folder:
         return _compare(plan, folder, parsed, options)
 
@@ -85,7 +105,7 @@ def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, opti
     if not parsed.quiet:
         _print(document, plan)
         if parsed.output:
-            print(f"report: {posixpath.join(folder, REPORT)}")
+            print(f"report: {posixpath.join(folder, REPORT if parsed.no_html else PAGE)}")
     return DONE
 
 

@@ -10,6 +10,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from metrics.registry import benchmark_class
 from pipelines.cli.common import (
     DONE,
+    NamedGlobs,
     add_command,
     add_record_output,
     check_benchmark,
@@ -28,7 +29,12 @@ def add(commands: Any) -> None:
     command = add_command(commands, "convert", run, "turn a benchmark's own files into JSONL or Parquet")
     command.add_argument("benchmark", metavar="BENCHMARK", help="the benchmark")
     command.add_argument(
-        "--input", metavar="[ROLE=]GLOB", action="append", default=[], help="files; 'roles' in place of GLOB lists them"
+        "--input",
+        metavar="[ROLE=]GLOB",
+        action=NamedGlobs,
+        nargs="+",
+        default=[],
+        help="files; 'roles' in place of GLOB lists them",
     )
     add_record_output(command)
 

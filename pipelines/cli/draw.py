@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import posixpath
-import re
 from typing import Any
 
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import RejectedRecord
-from metrics.common.errors import explain
 from pipelines.cli.common import (
     DONE,
     add_command,
@@ -28,9 +25,9 @@ from pipelines.config.errors import UsageError
 from pipelines.config.inputs import Inputs, find_inputs
 from pipelines.runtime import launch
 from transforms.blocks import only_sample
-from transforms.io.storage import delete_files, new_run_id, prepare_output, rename_files, write_file
-from transforms.pair import PairBySample, PairedSample
-from transforms.records import InputProblem
+from transforms.draw import DrawSample
+from transforms.io.storage import delete_files, new_run_id, prepare_output, rename_files
+from transforms.pair import PairBySample
 
 
 def add(commands: Any) -> None:
@@ -70,37 +67,4 @@ def _build(pipeline: beam.Pipeline, inputs: Inputs, sample_id: str, output: str)
         inputs.read(pipeline).records
         | "One" >> beam.FlatMap(only_sample, sample_id).with_output_types(tuple[int, bytes])
         | "Pair" >> PairBySample(inputs.systems)
-    ).batches | "Draw" >> beam.ParDo(DrawSample(inputs, output))
-
-
-class DrawSample(beam.DoFn):
-    """Draws one sample and writes the picture."""
-
-    def __init__(self, inputs: Inputs, output: str) -> None:
-        self._benchmark = inputs.configuration.benchmark
-        self._output = output
-
-    def setup(self) -> None:
-        """Makes what the benchmark needs."""
-        self._benchmark.setup()
-
-    def teardown(self) -> None:
-        """Removes what `setup` made."""
-        self._benchmark.teardown()
-
-    def process(self, samples: list[PairedSample]) -> None:
-        """Writes the picture of the one sample there is."""
-        (sample,) = samples
-        frame = sample.predictions[0]
-        try:
-            truth = sample.truth.decode(self._benchmark.truth_type)
-            prediction = None if frame is None else frame.decode(self._benchmark.prediction_type)
-            picture = self._benchmark.draw(truth, prediction)
-        except Exception as error:
-            message = error.message if isinstance(error, RejectedRecord) else explain(error)
-            raise InputProblem(f"--sample {sample.sample_id}: cannot be drawn: {message}") from error
-        write_file(self._output, _NOT_XML.sub("\ufffd", picture).encode())
-
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML document may hold, such as control characters in the text of a prediction."""
+    ).batches | "Draw" >> beam.ParDo(DrawSample(inputs.configuration.benchmark, output))

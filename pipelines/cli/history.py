@@ -16,8 +16,9 @@ from pipelines.results.baseline import age_warnings, find_baseline
 from pipelines.results.history import histories
 from pipelines.results.history_index import HISTORY, encode_table, index_runs, load_table
 from pipelines.results.history_report import history_report
+from pipelines.results.page.history import PAGE, page_or_reason
 from pipelines.results.stored import StoredRun
-from transforms.io.storage import STORAGE_ERRORS, write_file
+from transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
 from transforms.records import printable
 
 REPORT = "history.md"
@@ -28,12 +29,15 @@ def add(commands: Any) -> None:
     """Adds the command."""
     command = add_command(commands, "history", run, "tell what changed over the runs below a folder")
     command.add_argument("folder", metavar="FOLDER", help="the folder with the runs, on any disk or object store")
-    command.add_argument("--output", metavar="DIR", help="where history.parquet and history.md go (default: FOLDER)")
+    command.add_argument(
+        "--output", metavar="DIR", help="where history.parquet, history.md and history.html go (default: FOLDER)"
+    )
+    command.add_argument("--no-html", action="store_true", help="no history.html, the page for a browser")
     command.add_argument("--rebuild", action="store_true", help="read every run again, not only what is new")
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Reads what is new, and writes history.parquet and history.md."""
+    """Reads what is new, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
     known = None if parsed.rebuild else load_table(posixpath.join(output, HISTORY))
     index = index_runs(parsed.folder, known)
@@ -45,6 +49,11 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     try:
         write_file(posixpath.join(output, HISTORY), encode_table(index.table))
         write_file(posixpath.join(output, REPORT), report.encode())
+        if parsed.no_html:
+            delete_files([posixpath.join(output, PAGE)])
+        else:
+            page = page_or_reason(parsed.folder, output, found, index.table, index.unreadable, parsed.command_line)
+            write_file(posixpath.join(output, PAGE), page)
     except (*STORAGE_ERRORS, ValueError) as error:
         raise UsageError(f"--output {output}: cannot be written: {one_line(error)}; give another --output") from error
     nights = sum(len(each.nights) for each in found)
@@ -53,7 +62,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         for change in each.changes[-5:]:
             text = f"{change.metric} of {change.system} changed from {change.before:.4f} to {change.after:.4f}"
             print(printable(f"{each.benchmark}: {text} with {change.night.run}"))
-    print(f"report: {posixpath.join(output, REPORT)}")
+    print(f"report: {posixpath.join(output, REPORT if parsed.no_html else PAGE)}")
     return DONE
 
 

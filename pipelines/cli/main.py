@@ -18,7 +18,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.version import VERSION
 from pipelines.cli import benchmarks, compare, convert, describe, draw, evaluate, gate, history, merge, select, split
-from pipelines.cli.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser
+from pipelines.cli.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser, warn
 from pipelines.cli.messages import say, use_format
 from pipelines.config.errors import as_usage_error
 from pipelines.config.reachable import check_reachable
@@ -54,6 +54,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     use_format("text", False)
     parsed, rest = parser().parse_known_args(arguments)
     use_format(parsed.log_format, parsed.verbose)
+    warn(getattr(parsed, "notes", []))
     options = launch.beam_options(rest)
     launch.quiet_workers(options, parsed.verbose)
     FileSystems.set_options(options)

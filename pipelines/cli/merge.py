@@ -30,6 +30,7 @@ def add(commands: Any) -> None:
     command = add_command(commands, "merge", run, "merge runs over disjoint samples to one")
     command.add_argument("runs", metavar="RUN", nargs="+", help="the output folders of finished runs")
     command.add_argument("--output", metavar="RUN", required=True, help="the folder for the merged run")
+    command.add_argument("--no-html", action="store_true", help="no report.html, the page for a browser")
     add_verdicts(command)
     command.add_argument("--quiet", action="store_true", help="no metrics on the console")
 
@@ -67,6 +68,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         new_run_id(),
         started,
         baseline,
+        page=not parsed.no_html,
     )
     if launch.is_detached(options):
         hand_over(options, lambda pipeline: build_merge(pipeline, plan, runs), plan.output, plan.run_id, LAYOUT)

@@ -10,7 +10,7 @@ from typing import Any
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.benchmark import Benchmark
-from pipelines.cli.common import add_command, add_record_output, write_records
+from pipelines.cli.common import Globs, add_command, add_record_output, write_records
 from pipelines.config import settings
 from pipelines.config.errors import UsageError
 from pipelines.config.inputs import Inputs, find_inputs
@@ -36,10 +36,14 @@ def add(commands: Any) -> None:
     )
     command.add_argument("--system", metavar="NAME", help="the system (default: the best)")
     command.add_argument(
-        "--ground-truth", metavar="GLOB", action="append", help="where it is now, if it has moved since the run"
+        "--ground-truth", metavar="GLOB", action=Globs, nargs="+", help="where it is now, if it has moved since the run"
     )
     command.add_argument(
-        "--predictions", metavar="GLOB", action="append", help="where those of the system are now, if they have moved"
+        "--predictions",
+        metavar="GLOB",
+        action=Globs,
+        nargs="+",
+        help="where those of the system are now, if they have moved",
     )
 
 

@@ -70,9 +70,10 @@ def look_into(file: SourceFile, columns: SideColumns, limits: RowLimits, found: 
         if item is None:
             read = reader.place.read
         elif isinstance(item, Line):
-            _add(found, file, JSON, _mapped(columns, item.text), item.length > limits.record_bytes)
+            too_large = "it is larger than limits.record_bytes" if item.length > limits.record_bytes else None
+            _add(found, file, JSON, _mapped(columns, item.text), too_large)
         else:
-            _add(found, file, MSGPACK, item.payload, item.error is not None)
+            _add(found, file, MSGPACK, item.payload, item.error)
         if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or found.stored_bytes + read >= BYTES_LOOKED_AT:
             read = reader.place.read
             found.whole = False
@@ -85,8 +86,10 @@ def look_into(file: SourceFile, columns: SideColumns, limits: RowLimits, found: 
 
 
 def _beginning(file: SourceFile) -> Part:
-    if file.format != "parquet":
+    if file.format == "jsonl":
         return Part(file, 0, BYTES_LOOKED_AT)
+    if file.format != "parquet":
+        return Part(file, 0, None)
     with open_parquet(file) as parquet:
         return Part(file, 0, parquet.metadata.num_row_groups, stored=file.size)
 
@@ -97,18 +100,18 @@ def _mapped(columns: SideColumns, text: bytes) -> bytes:
     return text
 
 
-def _add(found: FirstRecords, file: SourceFile, encoding: Any, payload: bytes, is_bad: bool) -> None:
+def _add(found: FirstRecords, file: SourceFile, encoding: Any, payload: bytes, error: str | None) -> None:
     encoded = EncodedRecord.of(Origin(file.side, file.number, found.records, 0, file.path), encoding, payload)
     try:
-        if is_bad:
-            raise ValueError("it is larger than a limit, or holds a value that cannot be read")
+        if error is not None:
+            raise ValueError(error)
         for name, value in encoded.decode(dict[str, msgspec.Raw]).items():
             found.fields[name] = found.fields.get(name, 0) + (bytes(value) not in (b"null", b"\xc0"))
         found.records += 1
         found.by_id.setdefault(encoded.decode(_Key).sample_id, encoded)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
         found.rejected += 1
-        found.problem = found.problem or f"{file.path}: {error}"
+        found.problem = found.problem or f"{file.path}: {problem}"
 
 
 class _Key(msgspec.Struct):

@@ -23,7 +23,7 @@ from pipelines.config.errors import UsageError, as_usage_error, one_line
 from pipelines.config.explain import nearest
 from pipelines.runtime import flink
 from pipelines.runtime.worker_processes import lifeline
-from transforms.beam_internals import local_runner, option_names, option_parser, worker_environment
+from transforms.beam_internals import OptionsWithViews, local_runner, option_names, option_parser, worker_environment
 
 MANY_CORES = 4
 MUCH_INPUT = 64 << 20
@@ -55,8 +55,8 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
         raise UsageError(f"{' '.join(flags)}: {error}") from error
     if unknown and not unknown[0].startswith("-"):
         raise UsageError(
-            f"{unknown[0]}: belongs to no option, as each takes one value; quote a pattern, such as "
-            "--predictions 'runs/*.jsonl', or the shell expands it"
+            f"{unknown[0]}: belongs to no option, as each but --ground-truth and --predictions takes one value; "
+            "quote a pattern, or the shell expands it"
         )
     if unknown:
         hint = nearest(unknown[0].partition("=")[0], [*option_names(parser), *OWN_FLAGS])
@@ -178,7 +178,7 @@ def empty_pipeline(options: PipelineOptions, environment: Any = None) -> beam.Pi
     try:
         # Elsewhere the options name the runner.
         runner = local_runner(options, environment) if is_local(options) else None
-        return beam.Pipeline(runner=runner, options=options)
+        return beam.Pipeline(runner=runner, options=options.view_as(OptionsWithViews))
     except (ImportError, AttributeError, ValueError) as error:
         name = options.view_as(StandardOptions).runner
         raise UsageError(f"--runner {name}: {one_line(error)}") from error

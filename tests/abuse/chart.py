@@ -95,6 +95,12 @@ def _odd_layouts() -> Iterator[Case]:
     bars = [_named("a", [{"x": "b", "y": 1}])]
     for name, data in (("null", None), ("an empty object", {}), ("a summary", {"min": 1}), ("no points", [])):
         yield _series_case(f"data that are {name}", "Grouped vertical bar", bars, [_named("a", data)] * 200)
+    for kind, parts in (("scatter points", [[]]), ("lines", [[]]), ("boxplots", [{}]), ("bars", [{}])):
+        for count in (1_000_000, 5_000_000):
+            many: Json = {kind: parts * count}
+            yield _element_case(f"{count:,} {kind} without anything", "Scatter", many, many)
+    roles: Json = {"task3": {"output": {"text_blocks": [[[[]]]] * 340_000}}}
+    yield Case("lists nested in lists in place of roles", _truth("Line"), roles)
     yield Case("empty outputs", _truth("Pie"), {f"task{number}": {"output": {}} for number in range(1, 8)})
 
 

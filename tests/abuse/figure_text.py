@@ -79,6 +79,8 @@ def texts() -> Iterator[Case]:
     yield Case("long readings", {"regions": read}, {"regions": read})
     longest = [{**boxes[0], "text": "ΰ" * 8_000_000}]
     yield _alike("one text of 16 MB", longest)
+    for count in (1_000_000, 5_000_000):
+        yield _alike(f"{count:,} regions without anything", [{}] * count)
     words = [{"id": n, "text": "a"} for n in range(10_000)]
     yield Case("10,000 readings", {"regions": words}, {"regions": words})
 

@@ -21,6 +21,7 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
 from pyarrow.parquet.encryption import CryptoFactory, EncryptionConfiguration, KmsClient, KmsConnectionConfig
 
+from tests.abuse.run import peak_bytes
 from transforms.blocks import unpack
 from transforms.io import zstd
 from transforms.io.files import match_files, split_file
@@ -211,8 +212,9 @@ def _cut_off(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-4])
 
 
-def _members(compress: Callable[[bytes], bytes], piece: bytes, count: int) -> Callable[[Path], object]:
-    return lambda path: path.write_bytes(compress(piece) * count)
+def _members(compress: Callable[[bytes], bytes], piece: bytes, times: int, count: int) -> Callable[[Path], object]:
+    """Returns what writes `count` members, each of them a piece so many times."""
+    return lambda path: path.write_bytes(compress(piece * times) * count)
 
 
 def _record(**fields: Any) -> bytes:
@@ -255,18 +257,18 @@ FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "an empty Parquet file": ("parquet", _empty),
     "a Parquet file that breaks off": ("parquet", _cut_off),
     "an empty .gz": ("jsonl.gz", _empty),
-    "1 GB of blank lines in .zst": ("jsonl.zst", _members(zstd.compress, b"\n" * (1 << 24), 64)),
-    "1 GB of blank lines in .gz": ("jsonl.gz", _members(gzip.compress, b"\n" * (1 << 24), 64)),
-    "256 MB of blank lines in .bz2": ("jsonl.bz2", _members(bz2.compress, b" \r\n" * (1 << 22), 21)),
-    "40 GB of blank lines in .zst": ("jsonl.zst", _members(zstd.compress, b"\n" * (1 << 28), 160)),
-    "40 GB of blanks in .zst": ("jsonl.zst", _members(zstd.compress, b" " * (1 << 28), 160)),
-    "40 GB of blank lines in .bz2": ("jsonl.bz2", _members(bz2.compress, b"\n" * (1 << 24), 2560)),
-    "40 GB of one record in .zst": ("jsonl.zst", _members(zstd.compress, (b"x" * (1 << 23) + b"\n") * 8, 640)),
-    "a line of 1 GB in .zst": ("jsonl.zst", _members(zstd.compress, b"x" * (1 << 24), 64)),
-    "a line of 256 MB in .bz2": ("jsonl.bz2", _members(bz2.compress, b"x" * (1 << 24), 16)),
-    "a line of 1 GB of spaces in .gz": ("jsonl.gz", _members(gzip.compress, b" " * (1 << 24), 64)),
-    "100,000 empty members of .gz": ("jsonl.gz", _members(gzip.compress, b"", 100_000)),
-    "a record of 16 MB of brackets": ("jsonl", _members(bytes, b"[" * ((16 << 20) - 1) + b"\n", 4)),
+    "1 GB of blank lines in .zst": ("jsonl.zst", _members(zstd.compress, b"\n", 1 << 24, 64)),
+    "1 GB of blank lines in .gz": ("jsonl.gz", _members(gzip.compress, b"\n", 1 << 24, 64)),
+    "256 MB of blank lines in .bz2": ("jsonl.bz2", _members(bz2.compress, b" \r\n", 1 << 22, 21)),
+    "40 GB of blank lines in .zst": ("jsonl.zst", _members(zstd.compress, b"\n", 1 << 28, 160)),
+    "40 GB of blanks in .zst": ("jsonl.zst", _members(zstd.compress, b" ", 1 << 28, 160)),
+    "40 GB of blank lines in .bz2": ("jsonl.bz2", _members(bz2.compress, b"\n", 1 << 24, 2560)),
+    "40 GB of one line in .zst": ("jsonl.zst", _members(zstd.compress, b"x", 1 << 28, 160)),
+    "a line of 1 GB in .zst": ("jsonl.zst", _members(zstd.compress, b"x", 1 << 24, 64)),
+    "a line of 256 MB in .bz2": ("jsonl.bz2", _members(bz2.compress, b"x", 1 << 24, 16)),
+    "a line of 1 GB of spaces in .gz": ("jsonl.gz", _members(gzip.compress, b" ", 1 << 24, 64)),
+    "100,000 empty members of .gz": ("jsonl.gz", _members(gzip.compress, b"", 1, 100_000)),
+    "a record of 16 MB of brackets": ("jsonl", lambda path: path.write_bytes((b"[" * ((16 << 20) - 1) + b"\n") * 4)),
     "a record of 16 MB of keys": (
         "jsonl",
         lambda path: path.write_bytes(_record(**{f"k{i}": 1 for i in range(10**6)})),
@@ -339,8 +341,7 @@ def _cost(paths: list[str]) -> list[Any]:
     if not held or (last[-1][0], EncodedRecord(last[-1][1]).payload) != (b"base", _line_of(BASE).strip()):
         raise AssertionError("the neighbour is not as it should be")
     counts["read"] -= 1
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return [_seconds() - started, peak, ", ".join(f"{count} {what}" for what, count in counts.items() if count)]
+    return [_seconds() - started, peak_bytes(), ", ".join(f"{count} {what}" for what, count in counts.items() if count)]
 
 
 def _seconds() -> float:

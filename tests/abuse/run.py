@@ -25,7 +25,8 @@ from tests.bench.measure import processor_seconds
 from tests.plain_loop import comparable, make_benchmark
 from transforms.blas import one_blas_thread
 from transforms.collector import no_collection
-from transforms.io.json_depth import deeper_than
+from transforms.io.expansion import containers_allowed
+from transforms.io.json_depth import deeper_than, more_containers_than
 
 MAX_SECONDS = 5.0
 MAX_BYTES = 1 << 30
@@ -158,10 +159,12 @@ def _score_among(
 
 def _decoded(benchmark: Benchmark[Any, Any, Any], truth: str, prediction: str | None, sample_id: str) -> Pair[Any, Any]:
     """Returns a pair as the pipeline makes it of two records; raises msgspec.MsgspecError where one is invalid."""
-    depth = LimitSettings().depth
+    depth, containers = LimitSettings().depth, containers_allowed(LimitSettings().record_bytes)
     for text in (truth, prediction or ""):
         if deeper_than(text.encode(), depth):
             raise msgspec.ValidationError(f"nested more than {depth} deep")
+        if more_containers_than(text.encode(), containers):
+            raise msgspec.ValidationError(f"more than {containers} arrays and objects")
     with no_collection():
         return Pair(
             sample_id,

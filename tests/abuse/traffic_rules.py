@@ -39,6 +39,10 @@ def cases() -> Iterator[Case]:
     yield _alike("16 MB of values", [{"properties": {str(k): _SMALL for k in range(8)}} for n in range(500)])
     yield _alike("16 MB of empty lists", [{"properties": {str(n): [[]] * 100_000 for n in range(55)}}])
     yield _alike("16 MB of empty objects", [{"properties": {str(n): [{}] * 100_000 for n in range(55)}}])
+    yield _alike("16 MB of lists nested in lists", [{"properties": {"a": [nested_list(190)] * 42_000}}])
+    many = [{"properties": {"a": [nested_list(190)] * 5_000}}]
+    yield _alike("as many lists nested in lists as a record may have", many)
+    yield Case("a million predicted rules without anything", _truth([]), {"rules": [{}] * 1_000_000})
     yield _alike("many names of properties", [{"properties": {f"{n}-{k}": n for k in range(64)}} for n in range(500)])
     yield Case(
         "the costliest assignment",
@@ -53,6 +57,14 @@ def cases() -> Iterator[Case]:
 
 
 _SMALL = [1.5] * 999 + [2]
+
+
+def nested_list(depth: int) -> list[Any]:
+    """Returns a list that holds a list, and so on, `depth` in all."""
+    found: list[Any] = []
+    for _ in range(depth - 1):
+        found = [found]
+    return found
 
 
 def _shares(lines: range, own: int) -> dict[str, Any]:

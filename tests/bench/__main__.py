@@ -69,15 +69,22 @@ def _against_floor(corpus: Corpus) -> Cost:
     """Prints what an evaluation costs as a multiple of Beam's floor, and returns its cost."""
     runs = {what: _run(what, corpus) for what in ("floor", "score", "evaluate")}
     floor, score, whole = (runs[what].microseconds(corpus.count) for what in ("floor", "score", "evaluate"))
-    inside = runs["evaluate"].scoring_seconds / corpus.count * 1e6
+    evaluated = runs["evaluate"]
+    scoring, decoding, page = (
+        seconds / corpus.count * 1e6
+        for seconds in (evaluated.scoring_seconds, evaluated.decoding_seconds, evaluated.page_seconds)
+    )
     rows = [
         [what, f"{cost:.0f}", f"{cost / floor:.2f}", memory]
         for what, cost, memory in [
             ("Beam's floor: read, key, group, count", floor, f"{runs['floor'].mebibytes:.0f}"),
             ("scoring functions alone, in a plain loop", score, ""),
             ("whole evaluation", whole, f"{runs['evaluate'].mebibytes:.0f}"),
-            ("of which scoring functions", inside, ""),
-            ("of which all else", whole - inside, ""),
+            ("of which scoring functions", scoring, ""),
+            ("of which decoding records to typed structs", decoding, ""),
+            ("of which report.html", page, ""),
+            ("of which all else", whole - scoring - decoding - page, ""),
+            ("all else with report.html", whole - scoring - decoding, ""),
         ]
     ]
     title = f"{corpus.count} generated samples of {corpus.benchmark}"

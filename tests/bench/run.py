@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import json
 import sys
 import tempfile
@@ -22,6 +24,7 @@ from metrics.benchmark import Benchmark, Pair
 from metrics.registry import benchmark_class
 from metrics.scoring import score_pairs
 from metrics.statistics.bootstrap import Bootstrap
+from pipelines import evaluate as evaluation
 from pipelines.cli import main
 from pipelines.cli.messages import use_format
 from pipelines.runtime import launch
@@ -72,27 +75,35 @@ def floor(benchmark: str, truth: str, predictions: str) -> Cost:
 
 
 def evaluate(benchmark: str, truth: str, predictions: str, processes: str = "1") -> Cost:
-    """The whole evaluation, with intervals, samples and report; and what of it the scoring functions took here."""
-    scoring = _watch_scoring(benchmark_class(benchmark))
+    """The whole evaluation, with intervals, samples and report; and what of it scoring, decoding and the page took."""
+    watched = {
+        "scoring_seconds": _watch(benchmark_class(benchmark), "score"),
+        "decoding_seconds": _watch(BatchDecoder, "decode"),
+        "page_seconds": _watch(evaluation, "page_or_reason"),
+    }
+    watched["page_seconds"] = _watch(evaluation.DrawCard, "process", watched["page_seconds"])
     with tempfile.TemporaryDirectory() as output:
         arguments = ["evaluate", benchmark, "--ground-truth", truth, "--predictions", predictions, "--output", output]
         cost = cost_of(lambda: main.main([*arguments, "--quiet", "--processes", processes]))
-    return replace(cost, scoring_seconds=scoring[0])
+    measured: dict[str, Any] = {name: seconds[0] for name, seconds in watched.items()}
+    return replace(cost, **measured)
 
 
-def _watch_scoring(kind: type[Benchmark[Any, Any, Any]]) -> list[float]:
-    """Adds up the processor time of `kind.score`, where it is called in this process; returns the running sum."""
-    total = [0.0]
-    score = kind.score
+def _watch(owner: Any, name: str, total: list[float] | None = None) -> list[float]:
+    """Adds up the processor time of a function where it is called in this process; returns the running sum."""
+    total = [0.0] if total is None else total
+    function = getattr(owner, name)
 
-    def watched(self: Benchmark[Any, Any, Any], pairs: Sequence[Pair[Any, Any]]) -> Any:
+    @functools.wraps(function)
+    def watched(*arguments: Any, **named: Any) -> Any:
         started = time.thread_time()
         try:
-            return score(self, pairs)
+            found = function(*arguments, **named)
+            return list(found) if inspect.isgenerator(found) else found
         finally:
             total[0] += time.thread_time() - started
 
-    kind.score = watched  # type: ignore[method-assign]
+    setattr(owner, name, watched)
     return total
 
 

@@ -27,10 +27,13 @@ class Browser:
     driver: Any
 
     def open(self, path: Path) -> float:
-        """Opens a page, waits until its script is done, and returns how many milliseconds that took in the page."""
+        """Opens a page, waits until all of it is there, and returns after how many milliseconds it could be used.
+
+        Parts that are out of sight follow when the browser has nothing else to do.
+        """
         self.problems()
         self.driver.get(path.resolve().as_uri())
-        self.wait("return document.documentElement.dataset.ready || !document.getElementById('problem').hidden")
+        self.wait("return document.documentElement.dataset.whole || !document.getElementById('problem').hidden")
         return float(self.run("return Number(document.documentElement.dataset.ready)"))
 
     def run(self, script: str, *arguments: Any) -> Any:

@@ -7,7 +7,8 @@ import functools
 import gzip
 import json
 import re
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,13 @@ CORPORA = ROOT / "tests" / "corpora"
 _DATA = re.compile(rb'<script type="text/plain" id="data">([^<]*)</script>')
 
 
+def page_data(path: Path) -> Any:
+    """Returns what the scripts of a page read."""
+    found = _DATA.search(path.read_bytes())
+    assert found
+    return msgspec.json.decode(gzip.decompress(base64.b64decode(found[1])))
+
+
 @dataclass(frozen=True)
 class WrittenPage:
     """A page that the command wrote, with the data in it and the summary beside it."""
@@ -30,9 +38,7 @@ class WrittenPage:
 
     @functools.cached_property
     def data(self) -> PageData:
-        found = _DATA.search(self.path.read_bytes())
-        assert found
-        return msgspec.json.decode(gzip.decompress(base64.b64decode(found[1])), type=PageData)
+        return msgspec.convert(page_data(self.path), PageData)
 
     @property
     def summary(self) -> Any:
@@ -52,3 +58,58 @@ def corpus_page(name: str, output: Path) -> WrittenPage:
     """Returns the page of a sample corpus."""
     folder = CORPORA / name
     return evaluated(name, folder / "ground_truth.jsonl", {"predictions": folder / "predictions.jsonl"}, output)
+
+
+def compared(baseline: Path, candidate: Path, output: Path, *more: str) -> Path:
+    """Compares two finished runs with the command; returns the page."""
+    command("compare", str(baseline), str(candidate), "--output", str(output), "--quiet", *more)
+    return output / "comparison.html"
+
+
+_NOT_ID = str.maketrans("", "", "-:.")
+
+
+def night(
+    run: Path,
+    target: Path,
+    started: str,
+    move: Callable[[float], float],
+    labels: Sequence[str] = (),
+    **changes: Any,
+) -> None:
+    """Writes a copy of a finished run as that of another night, each value moved, its interval a tenth as wide.
+
+    labels: of the slices, in place of their own. changes: of summary.json.
+    """
+    shutil.copytree(run, target, symlinks=True)
+    hidden = target / ".evaluation"
+    # The name of the folder has the id of the run.
+    root = (hidden / "current").resolve().rename(hidden / f"{started.translate(_NOT_ID)}-night")
+    (hidden / "current").unlink()
+    (hidden / "current").symlink_to(root.name)
+    document = json.loads((root / "run.json").read_bytes())
+    document |= {"started": started, "ended": started, "run_id": started}
+    (root / "run.json").write_text(json.dumps(document), encoding="utf-8")
+    summary = json.loads((root / "summary.json").read_bytes()) | changes
+    for system in summary["systems"].values():
+        if labels:
+            system["slices"] = dict.fromkeys(labels, next(iter(system["slices"].values())))
+        for part in (system, *system["slices"].values()):
+            for name, value in part["values"].items():
+                if isinstance(value, float):
+                    moved = min(1.0, max(0.0, move(value)))
+                    part["values"][name] = moved
+                    if (interval := part["intervals"].get(name)) is not None:
+                        part["intervals"][name] = [moved + (each - value) / 10 for each in interval]
+    (root / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+
+
+def worse(path: Path, target: Path) -> Path:
+    """Writes every third prediction of another sample: a system that is worse."""
+    found = [json.loads(line) for line in path.read_bytes().splitlines()]
+    changed = [
+        {**(found[index - 3] if index % 3 == 0 else record), "sample_id": record["sample_id"]}
+        for index, record in enumerate(found)
+    ]
+    target.write_text("".join(json.dumps(record) + "\n" for record in changed), encoding="utf-8")
+    return target

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,86 +15,14 @@ from pipelines.results.page.build import PageSources, build_page
 from pipelines.results.page.document import Card, RecordText
 from pipelines.results.page.render import render
 from pipelines.results.page.rows import MAX_ROWS, sample_table
-from tests.page.browser import Browser, browser
-from tests.page.corpora import CORPORA, ROOT, WrittenPage, corpus_page, evaluated
+from tests.page.browser import Browser
+from tests.page.corpora import CORPORA, ROOT, WrittenPage, corpus_page, evaluated, worse
+from tests.page.hostile import HOSTILE
+from tests.page.screen import PICTURES, choose, open_page, press, serious_faults, shown_count, table_ids, viewed
 
 pytestmark = pytest.mark.page
 
-PICTURES = ROOT / "out" / "page"
-AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 BENCHMARKS = [name for name in benchmark_names() if (CORPORA / name).is_dir()]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("pages")
-
-
-@pytest.fixture(autouse=True)
-def _plain_screen(chromium: Browser) -> None:
-    chromium.resize(1280, 900)
-    chromium.prefer(color_scheme="light")
-
-
-def open_page(chromium: Browser, path: Path) -> float:
-    """Opens a page; returns the milliseconds until it was ready. It must not ask for anything but itself."""
-    chromium.requests()
-    took = chromium.open(path)
-    assert chromium.problems() == []
-    assert chromium.requests() == [path.resolve().as_uri()]
-    return took
-
-
-def serious_faults(chromium: Browser) -> list[Any]:
-    """Returns what axe-core finds that keeps people from using the page."""
-    found = chromium.driver.execute_async_script(
-        AXE.read_text(encoding="utf-8") + "; axe.run().then(arguments[arguments.length - 1]);"
-    )
-    return [
-        (fault["id"], fault["impact"], [node["target"] for node in fault["nodes"][:3]])
-        for fault in found["violations"]
-        if fault["impact"] in ("serious", "critical")
-    ]
-
-
-def table_ids(chromium: Browser) -> list[str]:
-    """Returns the sample_ids of the rows that the table shows, from the top."""
-    found: list[str] = chromium.run(
-        "return [...document.querySelectorAll('#samples-table .open')].map((each) => each.textContent)"
-    )
-    return found
-
-
-def shown_count(chromium: Browser, form: str) -> str:
-    return str(chromium.run("return document.querySelector(arguments[0] + ' output').textContent", form))
-
-
-def choose(chromium: Browser, form: str, name: str, value: str) -> None:
-    chromium.run(
-        "const field = document.querySelector(arguments[0]).elements[arguments[1]]; field.value = arguments[2];"
-        "field.dispatchEvent(new Event('input', {bubbles: true}))",
-        form,
-        name,
-        value,
-    )
-
-
-def press(chromium: Browser, key: str) -> None:
-    chromium.run(
-        "(document.activeElement || document.body)"
-        ".dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0], bubbles: true, cancelable: true}))",
-        key,
-    )
-
-
-def viewed(chromium: Browser) -> str:
-    return str(chromium.run("return document.querySelector('#viewer h3').textContent"))
 
 
 VENDORED = {
@@ -210,17 +137,6 @@ def test_a_phone_paper_and_keys(chromium: Browser, folder: Path) -> None:
     assert chromium.run("return document.querySelector('.popover').matches(':popover-open')")
 
 
-def worse(path: Path, target: Path) -> Path:
-    """Writes every third prediction of another sample: a system that is worse."""
-    found = [json.loads(line) for line in path.read_bytes().splitlines()]
-    changed = [
-        {**(found[index - 3] if index % 3 == 0 else record), "sample_id": record["sample_id"]}
-        for index, record in enumerate(found)
-    ]
-    target.write_text("".join(json.dumps(record) + "\n" for record in changed), encoding="utf-8")
-    return target
-
-
 def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None:
     corpus = CORPORA / "chemistry"
     predictions = {
@@ -251,21 +167,6 @@ def test_an_empty_run(chromium: Browser, folder: Path) -> None:
     chromium.picture(PICTURES / "empty.png")
     assert serious_faults(chromium) == []
     assert chromium.run("return document.querySelector('.sentence').textContent") == "Nothing was scored."
-
-
-HOSTILE = (
-    "</script><script>window.harmed = 1</script>",
-    "<img src=x onerror='window.harmed = 1'>",
-    "<svg onload='window.harmed = 1'><a href='javascript:window.harmed = 1'>x</a></svg>",
-    "javascript:window.harmed=1",
-    "{{ 7 * 7 }}{% raw %}",
-    "\u202ereversed\u202c \u200f\u2066\u2069",
-    "\x00\x1b[31m\x07\x08",
-    "&lt;b&gt;&amp;",
-    "]]><!--",
-    "a" * 100_000,
-    "\U0001f600 e\u0301 \u0644\u063a\u0629",
-)
 
 
 def test_hostile_text_runs_nothing_and_is_shown_as_it_is(chromium: Browser, folder: Path) -> None:

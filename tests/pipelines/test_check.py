@@ -117,10 +117,22 @@ def test_more_records_than_it_looks_at_are_estimated(folder: Path, monkeypatch: 
     assert lines[1].count("about") == 1
 
 
-def test_a_pattern_that_the_shell_has_expanded_is_told(folder: Path) -> None:
-    code, _, stderr = check("t.jsonl", "p.jsonl", "named-p.jsonl")
+def test_paths_that_the_shell_made_of_a_pattern_are_one_system_and_this_is_told(folder: Path) -> None:
+    paths = ["t.jsonl", "p.jsonl", "named-p.jsonl"]
+    code, stdout, stderr = command("evaluate", "toy", "--ground-truth", "t.jsonl", "--predictions", *paths, "--check")
+    assert code == 0
+    assert (
+        stderr
+        == "beamscore: warning: --predictions: 3 paths without a name are one system; NAME=PATH makes one of each\n"
+    )
+    assert "predictions of predictions: 3 files" in stdout
+
+
+def test_a_pattern_that_the_shell_has_expanded_behind_another_option_is_told(folder: Path) -> None:
+    given = ["--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--output", "out", "other"]
+    code, _, stderr = command("evaluate", "toy", *given)
     assert (code, stderr.count("\n")) == (2, 1)
-    assert stderr.startswith("beamscore: named-p.jsonl: belongs to no option, as each takes one value; quote")
+    assert stderr.startswith("beamscore: other: belongs to no option, as each but")
 
 
 def test_fields_of_a_side_that_there_is_not_are_an_error(folder: Path) -> None:

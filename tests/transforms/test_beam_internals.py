@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import pickle
 from pathlib import Path
 
 import apache_beam as beam
 import pytest
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
 from apache_beam.runners.worker import sdk_worker_main
 
 from transforms import beam_internals
@@ -72,3 +73,15 @@ def test_a_worker_is_started_by_its_command_line(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sdk_worker_main, "main", started.append)
     beam_internals.run_worker(["worker", "folder"])
     assert started == [["worker", "folder"]]
+
+
+def test_each_view_of_options_is_made_once_and_shares_their_values() -> None:
+    options = PipelineOptions(["--runner", "DirectRunner", "--job_name", "mine"])
+    options = options.view_as(beam_internals.OptionsWithViews)
+    standard = options.view_as(StandardOptions)
+    assert options.view_as(StandardOptions) is standard
+    assert standard.runner == "DirectRunner"
+    options.view_as(GoogleCloudOptions).job_name = "other"
+    assert options.get_all_options()["job_name"] == "other"
+    copied = pickle.loads(pickle.dumps(options))
+    assert copied.view_as(StandardOptions).runner == "DirectRunner"

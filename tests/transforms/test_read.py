@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 import transforms.blocks
 from metrics.statistics.sums import Sums
 from tests.runs import write_lines
+from tests.tables import write_arrow, write_delimited
 from tests.transforms.counted import counted_reads
 from transforms.blocks import unpack
 from transforms.combine import MergeSums
@@ -262,7 +263,7 @@ def test_the_transform_reads_all_files_of_all_sides_once(tmp_path: Path, monkeyp
     sizes=st.lists(st.integers(0, 60), max_size=30),
     per_block=st.integers(1, 7),
     per_bundle=st.integers(1, 300),
-    ending=st.sampled_from(["jsonl", "jsonl.gz", "parquet"]),
+    ending=st.sampled_from(["jsonl", "jsonl.gz", "parquet", "arrow", "csv", "tsv.gz"]),
 )
 def test_bundles_that_defer_the_rest_give_every_record_once(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], per_block: int, per_bundle: int, ending: str
@@ -272,6 +273,10 @@ def test_bundles_that_defer_the_rest_give_every_record_once(
     if ending == "parquet":
         schema = pa.schema([("sample_id", pa.string()), ("text", pa.string())])
         pq.write_table(pa.Table.from_pylist(records, schema=schema), path, row_group_size=5)
+    elif ending == "arrow":
+        write_arrow(path, records, 5)
+    elif "sv" in ending:
+        write_delimited(path, records)
     else:
         write_lines(path, records)
     (file,) = match_files(0, [str(path)], "--predictions")
@@ -281,8 +286,9 @@ def test_bundles_that_defer_the_rest_give_every_record_once(
         bundles = list(bundles_of(parts, per_bundle))
     found = [record for given in bundles for record in given.records]
     assert sorted(int(sample_id) for sample_id, _ in found) == list(range(len(records)))
+    first_line = 2 if "sv" in ending else 1
     assert {int(sample_id): record.origin.line for sample_id, record in found} == {
-        number: number + 1 for number in range(len(records))
+        number: number + first_line for number in range(len(records))
     }
     for given in bundles:
         in_order = sorted(given.records, key=lambda record: record[1].origin)

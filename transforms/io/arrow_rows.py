@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from transforms.collector import no_collection
 from transforms.io.field_map import SAMPLE_ID, FieldMap
-from transforms.io.json_depth import deeper_than
+from transforms.io.json_depth import deeper_than, more_containers_than
 from transforms.io.parquet_values import encoded_value, python_values
 from transforms.records import Cause
 
@@ -18,7 +18,8 @@ from transforms.records import Cause
 class Row(msgspec.Struct, frozen=True):
     """One row: its number in the file from 0, its sample_id, and the record as MessagePack without nulls.
 
-    Where the row makes no record, `error` says why, `cause` in one word, and `payload` is a MessagePack null.
+    line: the line of a text file in which it starts, where the number is the byte; 0: it has none. Where the row makes
+    no record, `error` says why, `cause` in one word, and `payload` is a MessagePack null, or the text of the row.
     """
 
     number: int
@@ -26,17 +27,19 @@ class Row(msgspec.Struct, frozen=True):
     payload: bytes
     error: str | None = None
     cause: Cause = "unreadable"
+    line: int = 0
 
 
 class RowsOfBatch:
     """Makes rows of Arrow batches.
 
     structured: the fields whose value is never plain text: where they hold text, it is JSON. depth: how deep that may
-    be nested. fields: where the fields stand.
+    be nested. containers: how many arrays and objects it may have. fields: where the fields stand.
     """
 
-    def __init__(self, structured: Collection[str], depth: int, fields: FieldMap) -> None:
+    def __init__(self, structured: Collection[str], depth: int, containers: int, fields: FieldMap) -> None:
         self._depth = depth
+        self._containers = containers
         self._fields = fields
         # A field that is a column is parsed with its column, one within a column after it has been found.
         paths = {name: fields.path_of(name) for name in structured}
@@ -62,6 +65,14 @@ class RowsOfBatch:
             return
         for offset, cells in enumerate(zip(*values, strict=True)):
             yield self._of_cells(first + offset, names, list(cells), json_columns)
+
+    def of_text(self, number: int, names: list[str], values: list[str]) -> Row:
+        """Returns the row of values that are text: of a field that is never text it is JSON, an empty one is none."""
+        json_columns = [i for i, name in enumerate(names) if name in self._structured]
+        cells: list[Any] = list(values)
+        for column in json_columns:
+            cells[column] = cells[column] or None
+        return self._of_cells(number, names, cells, json_columns)
 
     def _of_cells(self, number: int, names: list[str], cells: list[Any], json_columns: list[int]) -> Row:
         sample_id = self._id(dict(zip(names, cells, strict=True)))
@@ -104,6 +115,8 @@ class RowsOfBatch:
     def _parsed(self, name: str, text: str) -> Any:
         if deeper_than(text.encode(), self._depth):
             raise ValueError(f"column {name} is nested deeper than the {self._depth} levels of limits.depth")
+        if more_containers_than(text.encode(), self._containers):
+            raise ValueError(f"column {name} has more than {self._containers} arrays and objects")
         try:
             return msgspec.json.decode(text)
         except (msgspec.DecodeError, RecursionError) as error:

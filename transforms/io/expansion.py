@@ -1,4 +1,4 @@
-"""How much a small file may become: a few bytes can unpack to terabytes, or stand for billions of rows.
+"""How much a small file or record may become: a few bytes can unpack to terabytes, or stand for billions of rows.
 
 What a file may become is in proportion to what is stored of it, so that reading it takes time in proportion, too.
 Data do not compress so well: text of which each record differs in its sample_id alone, 10 kB long, comes near.
@@ -17,6 +17,19 @@ MAX_RECORD_BYTES = 4 << 30
 
 LEAST_RECORD_BYTES = 256
 """What a record counts at least: also a small one takes time."""
+
+MAX_CONTAINERS = 1 << 20
+"""How many arrays and objects a record may have, unless it may have 16 times as many bytes."""
+
+_BYTES_PER_CONTAINER = 16
+
+
+def containers_allowed(record_bytes: int) -> int:
+    """Returns how many arrays and objects a record may have that may have `record_bytes` bytes.
+
+    Decoded, an array takes 100 bytes or an object 250, and in a file two: a record of 16 MiB of them would take 2 GB.
+    """
+    return max(MAX_CONTAINERS, record_bytes // _BYTES_PER_CONTAINER)
 
 
 def check_text(ending: str, unpacked: int, stored: int) -> None:

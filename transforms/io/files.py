@@ -9,20 +9,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, NamedTuple
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
+from transforms.io.arrow_stream import RECORD_BATCH, messages, read_beginning
+from transforms.io.dataset_folder import check_no_metadata, files_of_folder
 from transforms.records import InputProblem
 
-Format = Literal["jsonl", "parquet"]
+Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]
 
 BYTES_PER_PART = 32 << 20
 LEAST_BYTES_PER_PART = 4 << 20
 TARGET_PARTS = 64
 """The input is cut into this many parts, for that many workers to read it, unless they become too small or too large:
-a plain JSONL file into parts of one size, a Parquet file by row groups up to that size. A JSONL file of BYTES_PER_PART
-or less stays whole, as the later parts of a file do not know their line numbers."""
+a plain JSONL file into parts of one size, a Parquet file by row groups and an Arrow file by record batches up to that
+size. A JSONL file of BYTES_PER_PART or less stays whole, as the later parts of a file do not know their line numbers.
+CSV stays whole too: where a record starts can only be known by what stands before."""
 
 LEAST_STORED_PER_PART = 64 << 10
 """What a part of a Parquet file takes of it at least, as each reads the footer again."""
@@ -36,7 +40,9 @@ MAX_COLUMN_CHUNKS = 100_000
 _MAX_FOOTER_LIST = 2 * MAX_COLUMNS
 """The schema is a list of columns and of what holds them."""
 
-_NAMES = re.compile(r"\.(?:(jsonl|ndjson|json)(?:\.(?:gz|zst|bz2))?|(parquet|pq))$", re.IGNORECASE)
+_NAMES = re.compile(r"\.(?:(jsonl|ndjson|json|csv|tsv)(?:\.(?:gz|zst|bz2))?|(parquet|pq|arrow))$", re.IGNORECASE)
+_FORMATS: dict[str, Format] = {"parquet": "parquet", "pq": "parquet", "arrow": "arrow", "csv": "csv", "tsv": "tsv"}
+ENDINGS = ".jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
 _BUCKET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/*?[]+/?")
 _PLAIN = re.compile(r"\.(?:jsonl|ndjson|json)$", re.IGNORECASE)
 
@@ -63,11 +69,11 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a file: the bytes [start, stop) of JSONL, or the row groups [start, stop) of Parquet.
+    """A part of a file: the bytes [start, stop) of text or Arrow, or the row groups [start, stop) of Parquet.
 
-    A JSONL line belongs to the part in which it starts. `first_row` is the number of the first row of a Parquet
-    part, and `stored` the bytes that its row groups take in the file. `stop` is None for a file that is read to its
-    end, such as a compressed one.
+    A JSONL line or a record batch belongs to the part in which it starts. `first_row` is the number of the first row of
+    a part of Parquet or Arrow, and `stored` the bytes that row groups take in the file. `stop` is None for a file that
+    is read to its end, such as a compressed one.
     """
 
     file: SourceFile
@@ -86,23 +92,33 @@ class Part:
     @property
     def is_read_in_order(self) -> bool:
         """Tells whether not every place of the part can be sought."""
-        return self.file.format == "parquet" or self.stop is None
+        return self.file.format in ("parquet", "arrow") or self.stop is None
 
 
 def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
     """Returns the files that match any of `globs`, each once, numbered in order of globs and then of paths.
 
     `what` names the input in errors, as the command line calls it. Raises InputProblem where a glob matches
-    nothing, cannot be matched, or matches a file that is neither JSONL nor Parquet.
+    nothing, cannot be matched, or matches a file of no known format. A folder stands for the data files in it.
     """
     found: dict[str, tuple[int, float]] = {}
     for glob in globs:
-        for path, size, modified in sorted(_matched(glob, what)):
+        for path, size, modified in sorted(_matched_or_in_folder(glob, what)):
             found.setdefault(path, (size, modified))
+    check_no_metadata(list(found), what)
     return [
         SourceFile(side, number, path, size, _format(path, what), modified)
         for number, (path, (size, modified)) in enumerate(found.items())
     ]
+
+
+def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
+    """Returns the files that match; of a folder, the data files that it holds."""
+    if not re.search(r"[*?[]", glob):
+        found = files_of_folder(glob, what, name_format)
+        if found is not None:
+            return [entry for path in found for entry in _matched(path, what)]
+    return _matched(glob, what)
 
 
 def match_glob(glob: str, what: str) -> list[tuple[str, int]]:
@@ -134,13 +150,17 @@ def _matched(glob: str, what: str) -> list[tuple[str, int, float]]:
     return files
 
 
-def _format(path: str, what: str) -> Format:
+def name_format(path: str) -> Format | None:
+    """Returns the format that the name of a file tells; None where it tells none."""
     name = _NAMES.search(path)
-    if not name:
-        raise InputProblem(
-            f"{what} {path}: the name tells no known format; it must end with .jsonl, .jsonl.gz, .jsonl.zst or .parquet"
-        )
-    return "jsonl" if name.group(1) else "parquet"
+    return _FORMATS.get((name[1] or name[2]).lower(), "jsonl") if name else None
+
+
+def _format(path: str, what: str) -> Format:
+    found = name_format(path)
+    if found is None:
+        raise InputProblem(f"{what} {path}: the name tells no known format; it must end with {ENDINGS}")
+    return found
 
 
 def part_size(files: Iterable[SourceFile]) -> int:
@@ -152,10 +172,12 @@ def part_size(files: Iterable[SourceFile]) -> int:
 def split_file(file: SourceFile, size: int) -> Iterator[Part]:
     """Yields the parts of a file, of `size` bytes, which together cover it.
 
-    Raises InputProblem where a Parquet footer cannot be read.
+    Raises InputProblem where a Parquet footer, or the headers of Arrow's record batches, cannot be read.
     """
     if file.format == "parquet":
         yield from _split_parquet(file, size)
+    elif file.format == "arrow" and file.size > BYTES_PER_PART:
+        yield from _split_arrow(file, size)
     elif not file.is_plain:
         yield Part(file, 0, None)
     else:
@@ -181,6 +203,22 @@ def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[Part]:
         raise unreadable(file, ValueError(f"its column chunks have {total} bytes, the file {file.size}: they overlap"))
     if metadata.num_row_groups:
         yield Part(file, start, metadata.num_row_groups, first_row, stored)
+
+
+def _split_arrow(file: SourceFile, part_bytes: int) -> Iterator[Part]:
+    """Yields the parts of a large Arrow file, by its headers: a single one where batches need dictionaries."""
+    start, first_row, row = 0, 0, 0
+    try:
+        with FileSystems.open(file.path, compression_type="uncompressed") as stream:
+            beginning = read_beginning(stream, file.size)
+            for message in () if beginning.has_dictionaries else messages(stream, beginning.stop, file.size):
+                if message.start - start >= part_bytes:
+                    yield Part(file, start, message.start, first_row)
+                    start, first_row = message.start, row
+                row += message.rows if message.kind == RECORD_BATCH else 0
+    except (OSError, ValueError, pa.ArrowException, BeamIOError) as error:
+        raise unreadable(file, error) from error
+    yield Part(file, start, None, first_row)
 
 
 def stored_bytes(group: Any) -> int:

@@ -1,4 +1,4 @@
-"""How deep a JSON text is nested, without parsing it."""
+"""How deep a JSON text is nested, and how many arrays and objects it has, without parsing it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,26 @@ def deeper_than(text: bytes, limit: int) -> bool:
     Text with few brackets is told at once; of the rest, the brackets outside of strings are counted up and down.
     Text that breaks off is not told deeper than it goes; other text that is not JSON may be told either way.
     """
-    if text.count(b"[") + text.count(b"{") <= limit:
+    if not _may_have_more(text, limit):
         return False
+    brackets = _outside_strings(text)
+    if len(brackets) <= 2 * limit:
+        return False
+    steps = _BETWEEN_OPEN_AND_CLOSED - np.frombuffer(brackets, dtype=np.int8)
+    return bool(np.cumsum(steps, dtype=np.int32).max() > limit)
+
+
+def more_containers_than(text: bytes, limit: int) -> bool:
+    """Tells whether the JSON `text` has more than `limit` arrays and objects; of text that is not JSON either way."""
+    return len(text) > limit and _may_have_more(text, limit) and _outside_strings(text).count(b"[") > limit
+
+
+def _may_have_more(text: bytes, limit: int) -> bool:
+    return text.count(b"[") + text.count(b"{") > limit
+
+
+def _outside_strings(text: bytes) -> bytes:
+    """Returns the brackets outside of strings, those of objects as those of arrays."""
     if b"\\" in text:
         text = _ESCAPE.sub(b"", text)
     structure = text.translate(_BRACKETS, _NEITHER_BRACKET_NOR_QUOTE)
@@ -27,7 +45,4 @@ def deeper_than(text: bytes, limit: int) -> bool:
     brackets = structure.replace(b'""', b"")
     if b'"' in brackets:
         brackets = b"".join(structure.split(b'"')[::2])
-    if len(brackets) <= 2 * limit:
-        return False
-    steps = _BETWEEN_OPEN_AND_CLOSED - np.frombuffer(brackets, dtype=np.int8)
-    return bool(np.cumsum(steps, dtype=np.int32).max() > limit)
+    return brackets

@@ -13,11 +13,16 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 
 from transforms.io.arrow_rows import Row, RowsOfBatch
-from transforms.io.expansion import LEAST_RECORD_BYTES, check_records, records_allowed
+from transforms.io.expansion import (
+    LEAST_RECORD_BYTES,
+    check_records,
+    containers_allowed,
+    records_allowed,
+)
 from transforms.io.field_map import FIELDS_AS_NAMED, SAMPLE_ID, FieldMap
 from transforms.io.files import OpenParquet, Part, SourceFile, open_parquet, stored_bytes, unreadable
 from transforms.io.parquet_plan import GroupPlan, plan_group
-from transforms.io.parquet_sizes import row_sizes
+from transforms.io.parquet_sizes import BYTES, PARTS, Weights, row_sizes
 from transforms.io.restriction import Place, Unread
 from transforms.records import InputProblem
 
@@ -61,11 +66,13 @@ class RowReader:
         self._part = part
         self._fields = fields
         self._columns = None if columns is None else fields.columns({SAMPLE_ID, *columns})
-        self._rows = RowsOfBatch(structured, limits.depth, fields)
+        self._rows = RowsOfBatch(structured, limits.depth, containers_allowed(limits.record_bytes), fields)
         self._limits = limits
         self._from = unread.start.position if unread else part.first_row
         self._stop = unread.stop.position if unread and unread.stop else None
         self._number = self._from
+        # By the columns that are read as dictionaries; most row groups of a file have the same.
+        self._opened: dict[tuple[str, ...], Any] = {}
         self._unpacked = unread.start.unpacked if unread else 0
         self._allowed = records_allowed(part.stored, part.file.size)
         self._read, self._group_first, self._group_rows, self._group_bytes = 0, part.first_row, 1, 0
@@ -125,13 +132,15 @@ class RowReader:
 
     def _batches(self, parquet: OpenParquet, plan: GroupPlan, names: list[str]) -> Iterator[tuple[int, Any]]:
         """Yields the batches of a row group that have rows to give, without the others, with their first numbers."""
-        opened = pq.ParquetFile(
-            parquet.stream,
-            metadata=parquet.metadata,
-            read_dictionary=list(plan.dictionaries),
-            buffer_size=BYTES_PER_READ,
-            pre_buffer=False,
-        )
+        opened = self._opened.get(plan.dictionaries)
+        if opened is None:
+            opened = self._opened[plan.dictionaries] = pq.ParquetFile(
+                parquet.stream,
+                metadata=parquet.metadata,
+                read_dictionary=list(plan.dictionaries),
+                buffer_size=BYTES_PER_READ,
+                pre_buffer=False,
+            )
         start, first = self._group_first, max(self._from, self._group_first + plan.start)
         for batch in opened.iter_batches(plan.batch_rows, row_groups=[plan.number], columns=names):
             stop = start + batch.num_rows
@@ -146,24 +155,41 @@ class RowReader:
 
     def _of_batch(self, batch: Any, first: int) -> Iterator[tuple[Row, int]]:
         """Yields the rows of a batch: all at once where they are small, else one by one."""
-        sizes = np.zeros(batch.num_rows, np.int64)
-        for column in batch.columns:
-            sizes += row_sizes(column)
-        if int(sizes.sum()) <= min(BYTES_AT_ONCE, self._limits.record_bytes):
+        sizes = _summed(batch, BYTES)
+        limit, containers = self._limits.record_bytes, containers_allowed(self._limits.record_bytes)
+        most_parts = PARTS.container * containers
+
+        def has_too_many(rows: Any, size: int) -> bool:
+            # Every part takes a byte at least.
+            return size > containers and int(_summed(rows, PARTS).max()) > most_parts
+
+        total = int(sizes.sum())
+        if total <= min(BYTES_AT_ONCE, limit) and not has_too_many(batch, total):
             yield from ((row, len(row.payload)) for row in self._rows.of(batch, first))
             return
         for offset, size in enumerate(sizes.tolist()):
             row = batch.slice(offset, 1)
-            if size > self._limits.record_bytes:
-                yield self._too_large(row, first + offset, size), self._limits.record_bytes
+            if size > limit:
+                message = f"the record has at least {size} bytes, more than the {limit} of {RECORD_BYTES}"
+                yield self._too_large(row, first + offset, message), limit
+            elif has_too_many(row, size):
+                message = f"the record has more than {containers} arrays and objects, or {most_parts} values in all"
+                yield self._too_large(row, first + offset, message), size
             else:
                 yield from ((each, size) for each in self._rows.of(row, first + offset))
 
-    def _too_large(self, row: Any, number: int, size: int) -> Row:
+    def _too_large(self, row: Any, number: int, message: str) -> Row:
         ids = row.column(row.schema.names.index(self._fields.id_column()))
         sample_id = self._rows.ids(ids)[0] if int(np.max(row_sizes(ids))) <= MAX_ID_LENGTH_READ else None
-        message = f"the record has at least {size} bytes, more than the {self._limits.record_bytes} of {RECORD_BYTES}"
         return Row(number, sample_id, b"\xc0", message, "too_large")
+
+
+def _summed(batch: Any, weights: Weights) -> Any:
+    """Returns what the weights count of each row of a batch, int [N]."""
+    sums = np.zeros(batch.num_rows, np.int64)
+    for column in batch.columns:
+        sums += row_sizes(column, weights)
+    return sums
 
 
 def read_rows(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from transforms.io.arrow_batches import BatchReader, known_columns
+from transforms.io.delimited import DELIMITERS, DelimitedReader, header_of
 from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
 from transforms.io.files import Part, SourceFile, open_parquet
 from transforms.io.jsonl import LineReader
 from transforms.io.parquet import RowLimits, RowReader, check_columns
 from transforms.io.restriction import Unread
 
-Reader = LineReader | RowReader
+Reader = LineReader | RowReader | DelimitedReader
 
 
 def reader_of(
@@ -24,6 +26,10 @@ def reader_of(
     """Returns the reader of a part; what it is told is as RowReader says."""
     if part.file.format == "parquet":
         return RowReader(part, columns, structured, limits, unread, fields)
+    if part.file.format == "arrow":
+        return BatchReader(part, columns, structured, limits, unread, fields)
+    if part.file.format in DELIMITERS:
+        return DelimitedReader(part, columns, structured, limits, unread, fields)
     return LineReader(part, limits.record_bytes, unread)
 
 
@@ -35,6 +41,11 @@ def known_fields(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[s
     if file.format == "parquet":
         with open_parquet(file) as parquet:
             schema = parquet.schema
-        check_columns(file, schema, fields)
-        return fields.present(schema.names)
-    return None
+    elif file.format == "arrow":
+        schema = known_columns(file)
+    elif file.format in DELIMITERS:
+        return fields.present(header_of(file, fields))
+    else:
+        return None
+    check_columns(file, schema, fields)
+    return fields.present(schema.names)

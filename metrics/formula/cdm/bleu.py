@@ -42,7 +42,7 @@ def bleu(counts: BleuCounts, every_order: bool = True) -> float:
     """Returns BLEU in [0, 1]: the brevity penalty times the geometric mean of the four precisions.
 
     Of a single sample, `every_order=False` takes the mean over the orders that the prediction is long enough for.
-    No match gives 0.
+    It is 0 without any match.
     """
     if not counts.matches[0] or not counts.prediction_length:
         return 0.0

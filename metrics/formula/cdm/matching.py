@@ -37,7 +37,7 @@ class Matches:
 
 
 def match(truth: Boxes, prediction: Boxes) -> Matches:
-    """Returns the true matches between the tokens of two formulas; neither side empty gives none.
+    """Returns the true matches between the tokens of two formulas; none where a side is empty.
 
     Tokens are assigned one to one at least cost (token, position and order), matches are kept where they are
     geometrically consistent, and of those the ones whose tokens look the same are true.

@@ -2,7 +2,7 @@
 
 The model of two matches (a, b) moves a point p of the ground truth to s (p - m) + m + t, where m is the mean of all
 points, t the shift between the centres of the two samples and s the ratio of their spreads. The samples come from a
-fixed sequence, so that equal input gives equal matches.
+fixed sequence, so that equal input leads to equal matches.
 
 Source: the released CDM tool, which calls scikit-image's `ransac` (M. Fischler and R. Bolles, CACM 24(6), 1981).
 """

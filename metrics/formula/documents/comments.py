@@ -34,7 +34,7 @@ def without_comments(source: str) -> TracedText:
 
     - An unescaped `%` and the rest of its line go. The line break stays, unless nothing else is on the line.
     - `\\iffalse ... \\fi` goes. Conditionals within it nest: those of TeX, and those that `\\newif` makes anywhere in
-      the text. What stands between its `\\else` and its `\\fi` stays.
+      the text. What is between its `\\else` and its `\\fi` stays.
     - `\\begin{comment} ... \\end{comment}` goes; it does not nest.
     - Verbatim stretches stay as they are.
 

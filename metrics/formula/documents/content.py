@@ -52,7 +52,7 @@ def without_labels(formula: str) -> str:
 
     `\\label{..}`, `\\tag{..}`, `\\tag*{..}`, `\\notag` and `\\nonumber` go, and `\\eqno` and `\\leqno` with all after
     them. So do `\\ensuremath`, `\\xspace` and
-    `\\protect`, which mean nothing within a formula but may stand in the body of a macro. Of
+    `\\protect`, which mean nothing within a formula but may occur in the body of a macro. Of
     `\\IEEEeqnarraymulticol{..}{..}{..}` the last argument stays, and so does the blank of a control space at the end.
     """
     parts: list[str] = []
@@ -83,7 +83,7 @@ def without_labels(formula: str) -> str:
 
 
 def bare(formula: str, environment: str = "") -> tuple[str, str]:
-    """Returns what stands in a formula, and that in a form that can be typeset by itself.
+    """Returns the content of a formula in a form that can be typeset by itself.
 
     `environment` is the one that the formula was found in, "" for `\\[` and `$$`. The first result has no
     environment round the whole of it, of those that align or gather rows; the second puts rows (a `&` or `\\\\`
@@ -153,7 +153,7 @@ def _stretched(delimiter: re.Match[str]) -> str:
 
 
 def _without_arguments(content: str, kind: str) -> str:
-    """The content of an environment without the arguments that stand before it."""
+    """The content of an environment without the arguments that precede it."""
     argument = None
     if kind in _PAIR_COUNTED:
         argument = _PAIRS.match(content)

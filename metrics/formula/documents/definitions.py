@@ -65,7 +65,7 @@ class _NotUnderstood(Exception):
 
 
 class Surroundings(NamedTuple):
-    """The macros in force where a definition stands, and what expands a body by them."""
+    """The macros in force at a definition, and what expands a body by them."""
 
     macros: Mapping[str, Macro]
     expand: Callable[[Sequence[Token]], list[Token]]
@@ -340,4 +340,4 @@ DEFINERS = frozenset(_READERS)
 """The commands that define others."""
 
 PREFIXES = frozenset({"\\global", "\\long", "\\outer", "\\protected"})
-"""What may stand before a definition."""
+"""What may precede a definition."""

@@ -39,7 +39,7 @@ def delimiters(text: str, budget: Budget, start: int = 0, *, markdown: bool = Fa
     """Returns the delimiters and blank lines of `text` from `start` on, in order.
 
     A single `$` opens inline mathematics up to the next `$` of its paragraph, unless a displayed formula opens
-    before; a `$$` between two such stretches (`$a$$b$`) ends one and begins the next. A `$` without a partner stands
+    before; a `$$` between two such stretches (`$a$$b$`) ends one and begins the next. A `$` without a partner is
     for itself. With `markdown`, inline mathematics has no blank behind its first `$` or before its last, no digit
     after it, and at most 2,000 characters; without, verbatim stretches are passed over. The time is linear in the
     length; each delimiter costs 20 steps of the budget, for all that is to be done with it.

@@ -19,9 +19,9 @@ _DOCUMENT_EDGE = re.compile(r"\\(?P<edge>begin|end)[ \t]*\{document\}|\\(?:[A-Za
 class Formula:
     """One displayed formula.
 
-    latex: what to typeset, without delimiters, labels and tags; rows stand in `aligned` or `gathered`.
+    latex: what to typeset, without delimiters, labels and tags; rows are in `aligned` or `gathered`.
     content: the same without that environment, to compare with.
-    offset: where its opening delimiter stands in the source; for one that a macro made, where the macro was called.
+    offset: where its opening delimiter is in the source; for one that a macro made, where the macro was called.
     closed: whether its closing delimiter was found.
     """
 
@@ -34,7 +34,7 @@ class Formula:
 def latex_formulas(source: str, budget: Budget) -> list[Formula]:
     """Returns the displayed formulas of a LaTeX source, its comments stripped and its author's macros expanded.
 
-    Only what stands between `\\begin{document}` and `\\end{document}` counts; a source without them counts whole.
+    Only what is between `\\begin{document}` and `\\end{document}` counts; a source without them counts whole.
 
     Raises OutOfBudget where its macros grow too long.
     """

@@ -46,20 +46,20 @@ def expanded(text: str, budget: Budget) -> TracedText:
     """Returns LaTeX text, without comments, with its author's macros expanded and their definitions taken out.
 
     Definitions are `\\newcommand \\renewcommand \\providecommand \\DeclareRobustCommand` (with or without a star),
-    `\\DeclareMathOperator` and its starred form (which give `\\operatorname`), `\\DeclarePairedDelimiter` and
+    `\\DeclareMathOperator` and its starred form (which become `\\operatorname`), `\\DeclarePairedDelimiter` and
     `\\DeclarePairedDelimiterX`, `\\def \\edef \\gdef \\xdef` with numbered parameters and any text between them, and
-    `\\let`. They hold from where they stand, as TeX reads: a later one replaces an earlier one, and what a body defines
+    `\\let`. They hold from where they are, as TeX reads: a later one replaces an earlier one, and what a body defines
     is defined when it is expanded. From `\\begin{document}` on (where there is none, from the start) they end with the
-    braces or the environment that they stand in, save for `\\gdef`, `\\xdef`, `\\global`, operators and paired
-    delimiters. The body of `\\edef` and `\\xdef` is expanded where they stand, save for what follows `\\noexpand` or
-    `\\protect` and what stands in `\\unexpanded{..}`.
+    braces or the environment that they are in, save for `\\gdef`, `\\xdef`, `\\global`, operators and paired
+    delimiters. The body of `\\edef` and `\\xdef` is expanded at the definition, save for what follows `\\noexpand` or
+    `\\protect` and what is inside `\\unexpanded{..}`.
 
-    A call that stands as an argument without braces, as in `\\frac\\half 2`, is put into braces, since TeX takes it
-    whole. A call within its own expansion is left as it stands, and so is a call without the arguments that its
+    A call that is an argument without braces, as in `\\frac\\half 2`, is put into braces, since TeX takes it
+    whole. A call within its own expansion is left unchanged, and so is a call without the arguments that its
     definition asks for, and a definition that cannot be read. No conditional is evaluated. Verbatim stretches stay.
     Blanks after a call without arguments stay, though TeX skips them: they leave no ink in a formula.
 
-    A token that is read costs two steps, a character that is written and a call within which a call stands one; a call
+    A token that is read costs two steps, a character that is written and a call nested in a call one; a call
     costs five besides, a definition 15.
 
     Raises OutOfBudget, naming the macro that was called last.
@@ -174,7 +174,7 @@ class _Expander:
         self._after_command = last_token[0] == "\\" and _ENDS_IN_LETTER.match(last_token) is not None
 
     def _define(self, token: Token, prefixes: list[Token]) -> None:
-        """Reads a definition; one that cannot be read is written as it stands."""
+        """Reads a definition; one that cannot be read is written unchanged."""
         self._reader.begin()
         self._reader.charge(_STEPS_OF_DEFINITION)
         surroundings = Surroundings(self._scopes.macros, self._expanded_body)
@@ -215,7 +215,7 @@ class _Expander:
             self._reader.put_in_front(replacement)
 
     def _replacement(self, token: Token, macro: Macro) -> list[Token] | None:
-        """What a call stands for; None, with nothing read, where it is left as it stands."""
+        """What a call stands for; None, with nothing read, where it is left unchanged."""
         self._last_call = token.text
         depth = token.call.depth + 1 if token.call else 1
         self._reader.charge(_STEPS_OF_CALL + depth)

@@ -27,7 +27,7 @@ class Stretch(NamedTuple):
     """A stretch of a Markdown text.
 
     language: the word after the opening fence, in small letters; "" for what is not fenced.
-    start: where it stands in the text.
+    start: where it is in the text.
     text: its text; what cannot be part of a formula (inline code, comments, marks of quotes) is blank.
     """
 
@@ -37,12 +37,12 @@ class Stretch(NamedTuple):
 
 
 def stretches(text: str) -> Iterator[Stretch]:
-    """Yields the fenced blocks of a Markdown text and what stands between them, in order, without the fences.
+    """Yields the fenced blocks of a Markdown text and what is between them, in order, without the fences.
 
     - A fence may be indented, in a list or by a quote. One without a word, or with `markdown` or `md`, fences no
       block: a model often puts its whole answer, page by page, into such fences. A block that is never closed runs to
       the end.
-    - Inline code stands between equal runs of backticks within a paragraph; ``quotes'' of LaTeX are none.
+    - Inline code is between equal runs of backticks within a paragraph; ``quotes'' of LaTeX are none.
     - An HTML comment that is never closed is none.
     - Lines that begin with `>` are a quote, unless they go on with a formula: they follow a line of text at once, and
       open no displayed formula that they close.
@@ -67,7 +67,7 @@ def _unquoted(lines: re.Match[str]) -> str:
 
 
 def _line_start(text: str, line_end: int) -> int:
-    """Where the line begins whose line break stands before `line_end`."""
+    """The start of the line whose line break is before `line_end`."""
     return text.rfind("\n", 0, max(line_end - 1, 0)) + 1
 
 

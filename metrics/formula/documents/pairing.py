@@ -2,8 +2,8 @@
 
 `\\[ \\]` and environments say whether they open or close, `$$` does not: one that is forgotten would turn all the rest
 inside out. So the `$$` of a text are paired together, by dynamic programming over them in order. Each either forms a
-formula with its neighbour or stands alone. A stretch between neighbours scores its evidence for mathematics
-(`metrics.formula.documents.prose`) if it is a formula, minus that if it is text; each `$$` that stands alone costs 200.
+formula with its neighbour or is unpaired. A stretch between neighbours scores its evidence for mathematics
+(`metrics.formula.documents.prose`) if it is a formula, minus that if it is text; each unpaired `$$` costs 200.
 The highest sum wins; of equal ones, the one whose formulas begin first. So where all `$$` are in pairs they stay so,
 unless the text between speaks against it by far.
 """
@@ -139,7 +139,7 @@ class _Pairing:
         return unclosed
 
     def _abandon(self, broken: bool = False) -> Delimiter:
-        """Takes back what was opened last; what is closed within it stands for itself."""
+        """Takes back what was opened last; what is closed within it counts by itself."""
         opened = self._pop()
         if not self._stack:
             self._closed += opened.inside
@@ -168,7 +168,7 @@ class _Pairing:
         return prose or self._has_blank_line(opened.content, end, inside)
 
     def _paired_dollars(self) -> tuple[list[Display], list[Delimiter]]:
-        """The formulas between `$$`, and the `$$` that stand alone."""
+        """The formulas between `$$`, and the unpaired `$$`."""
         dollars = self._dollars
         gains = [self._gain(left.end, right.start) for left, right in pairwise(dollars)]
         as_text = [0, *(MAX_EVIDENCE if gain is None else -gain for gain in gains)]
@@ -195,7 +195,7 @@ class _Pairing:
         return pairs[::-1], lone
 
     def _gain(self, start: int, end: int) -> int | None:
-        """The evidence that what stands between two `$$` is a formula; None where it cannot be one."""
+        """The evidence that what is between two `$$` is a formula; None where it cannot be one."""
         inside = self._closed[bisect_left(self._offsets, start) : bisect_left(self._offsets, end)]
         opened = self._unclosed[bisect_left(self._unclosed_starts, start) : bisect_left(self._unclosed_starts, end)]
         begins_with_environment = bool(opened) and opened[0].start == self._content(start) and opened[0].name != "["
@@ -220,12 +220,12 @@ class _Pairing:
         return Display(opening.name or "$$", opening.start, start, end, end, closed=False)
 
     def _content(self, start: int) -> int:
-        """Where the first character from `start` on stands that is not blank."""
+        """The place of the first character from `start` on that is not blank."""
         visible = _VISIBLE.search(self._text, start)
         return visible.start() if visible else len(self._text)
 
     def _has_blank_line(self, content: int, end: int, inside: Collection[Display] = ()) -> bool:
-        """Whether a blank line stands between `content` and something before `end`, outside of `inside`."""
+        """Whether there is a blank line between `content` and something before `end`, outside of `inside`."""
         index = bisect_left(self._blank_starts, content)
         for display in (*inside, None):
             stop = display.offset if display else end
@@ -236,7 +236,7 @@ class _Pairing:
         return False
 
     def _own_text(self, start: int, end: int, inside: Collection[Display]) -> list[str]:
-        """What stands between `start` and `end` outside of `inside`."""
+        """What is between `start` and `end` outside of `inside`."""
         edges = [start, *(edge for display in inside for edge in (display.offset, display.after)), end]
         return [self._text[left:right] for left, right in zip(edges[::2], edges[1::2], strict=True)]
 

@@ -73,7 +73,7 @@ def prose_start(text: str) -> int:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Where each word (its weight above 0, or 0 if it has two letters) and each sign (-1) stands."""
+    """Where each word (its weight above 0, or 0 if it has two letters) and each sign (-1) is."""
     for piece in _PIECE.finditer(text):
         kind = piece.lastgroup
         if kind == "sign":

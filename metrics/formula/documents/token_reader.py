@@ -28,7 +28,7 @@ class Call(NamedTuple):
 class Token(NamedTuple):
     """A command, a brace, a `#` or a run of plain text; or, whole, a verbatim stretch.
 
-    origin: where it stands in the source; for what a macro made, where the outermost call stands.
+    origin: where it is in the source; for what a macro made, where the outermost call is.
     call: the macro call whose body it is from; None where it was written in the source.
     """
 
@@ -107,7 +107,7 @@ class TokenReader:
         return token
 
     def read_group(self, opening: Token) -> list[Token] | None:
-        """Reads up to the brace that closes `opening`, which has been read, and returns what stands between.
+        """Reads up to the brace that closes `opening`, which has been read, and returns what is between.
 
         None where the brace is never closed.
         """
@@ -132,7 +132,7 @@ class TokenReader:
 
         It costs no steps: what writes it is charged.
 
-        Returns what was read, where it stands and its last token; "" where nothing was.
+        Returns what was read, where it is and its last token; "" where nothing was.
         """
         if self._front:
             return "", self._position, ""
@@ -167,7 +167,7 @@ class TokenReader:
         return match.end()
 
     def _unclosed_braces(self) -> frozenset[int]:
-        """Where in the text the opening braces stand that are never closed."""
+        """The places of the opening braces that are never closed."""
         open_braces: list[int] = []
         position = 0
         while position < len(self._text):

@@ -12,7 +12,7 @@ class TracedText:
     """A text made of pieces of a source.
 
     starts: where each piece begins in `text`, rising, the first at 0.
-    origins: where the first character of each piece stands in the source.
+    origins: where the first character of each piece is in the source.
     """
 
     text: str
@@ -38,7 +38,7 @@ class Tracer:
         self._expected = -1
 
     def append(self, text: str, origin: int) -> None:
-        """Adds `text`, whose first character stands at `origin` in the source."""
+        """Adds `text`, whose first character is at `origin` in the source."""
         if not text:
             return
         if origin != self._expected:

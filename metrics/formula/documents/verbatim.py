@@ -1,4 +1,4 @@
-"""The stretches of a LaTeX text that TeX takes as they stand: no comment, command or formula is in them."""
+"""The stretches of a LaTeX text that TeX takes verbatim: no comment, command or formula is in them."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class TokenCursor:
         return token
 
     def raw_group(self) -> list[str]:
-        """Reads a group: its tokens as they stand, without its braces and blanks.
+        """Reads a group: its tokens unchanged, without its braces and blanks.
 
         Raises Unparsable where no group follows, or it is not closed.
         """

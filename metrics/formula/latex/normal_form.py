@@ -233,7 +233,7 @@ def _with_one_spelling(tokens: list[str]) -> list[str]:
 
 
 def _with_braces(tokens: list[str]) -> list[str]:
-    """Puts braces round the arguments of commands that stand without."""
+    """Puts braces round arguments that have none."""
     if _BRACED.isdisjoint(tokens):
         return tokens
     result = list(tokens)

@@ -152,7 +152,7 @@ class _Reader(TokenCursor):
         return ["[", *body, "]"]
 
     def _up_to(self, delimiter: str) -> list[str]:
-        """What stands before a command that delimits it, such as the index of \\root 3 \\of x."""
+        """What comes before the command that delimits it, such as the index of \\root 3 \\of x."""
         body = self.expression(closing=delimiter)
         self.expect(delimiter)
         return body

@@ -1,8 +1,8 @@
-"""Writes LaTeX in which each token of a normal form is marked, so that the typesetter says whose ink is whose.
+"""Writes LaTeX in which each token of a normal form is marked, so that the output shows whose ink is whose.
 
 A mark is `MARK{n}` before a token and `UNMARK` after it; both are active characters that a formula cannot contain,
 and both leave a \\special in the output. Scripts stay next to their nucleus: they come between it and its UNMARK,
-under `MARK{}`, which gives the ink in them to no token.
+under `MARK{}`, so the ink in them belongs to no token.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Marked:
 def marked(form: NormalForm) -> Marked:
     """Returns the LaTeX of a normal form with its tokens marked.
 
-    Raises Unbalanced where a command lacks the arguments that it needs, or commands stand too deep in each other.
+    Raises Unbalanced where a command lacks the arguments that it needs, or commands are nested too deeply.
     """
     writer = _Writer(list(form.tokens), swallowing=not form.parsed)
     writer.write(0, len(form.tokens))
@@ -71,7 +71,7 @@ def marked(form: NormalForm) -> Marked:
 def _end_of_script(tokens: list[str], opening: int) -> int | None:
     """The index of the token before which the script that opens at `opening` ends; None where that is not known.
 
-    That is its closing brace. Where it has none, TeX closes it before the \\right of a \\left that stands before it, or
+    That is its closing brace. Where it has none, TeX closes it before the \\right of a \\left that precedes it, or
     at the end; in an array, what TeX does with it is left to TeX.
     """
     braces = sizes = rows = 0

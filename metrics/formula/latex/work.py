@@ -1,6 +1,6 @@
 r"""Counts the work that a formula is for TeX, from its LaTeX alone and before TeX sees it.
 
-Many commands typeset their argument more than once: `\text` in each of the four styles that it may stand in, `\pmb`
+Many commands typeset their argument more than once: `\text` in each of the four styles that it may be set in, `\pmb`
 three copies in each. Within one another they multiply, so that 60 characters can take minutes. The count is an upper
 bound, about one step for a microsecond; it depends on the text alone, never on the clock.
 """
@@ -55,7 +55,7 @@ _WIDE = words(
     r"\xrightarrow \xleftarrow \leftarrowfill \rightarrowfill"
 )
 _TALL = words(r"\left \right \middle \sqrt \root \brace \brack \choose \binom \dbinom \tbinom")
-"""Commands whose own ink is as wide or as tall as what stands beside it: TeX puts it together of many pieces."""
+"""Commands whose own ink is as wide or as tall as what is beside it: TeX assembles it from many pieces."""
 _GROWING = _WIDE | _TALL
 _STACKING = re.compile(
     r"\\\\|\\(?:cr|over|atop|above|choose|brace|brack|[a-z]*frac|[a-z]*binom|[a-z]+set|stackrel|of)(?![a-z])"
@@ -227,7 +227,7 @@ def _growing(source: str) -> dict[str, int]:
 
 
 def _argument_awaited(level: _Level, times: int, arguments: int) -> None:
-    """A command that stands where an argument is awaited is taken for a part of it: both repeat what follows."""
+    """A command where an argument is expected counts as part of it: both repeat what follows."""
     level.argument_times = level.argument_times * times if level.arguments else times
     level.arguments = max(level.arguments, arguments)
 

@@ -33,7 +33,7 @@ class UnreadableOutput(Exception):
 
 
 class Ink(NamedTuple):
-    """A glyph or a rule: the mark it stands under, its box in scaled points (y down), its font (-1: a rule)."""
+    """A glyph or a rule: the mark it is under, its box in scaled points (y down), its font (-1: a rule)."""
 
     mark: int
     left: int

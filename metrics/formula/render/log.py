@@ -29,7 +29,7 @@ def finished(log: str, count: int) -> tuple[frozenset[int], int]:
     """Returns which of `count` formulas may be accepted, and the number of the last that was begun (-1: none).
 
     The batch says `=formula N begins` before each and after the last, and `=formula N ends with D` where D is how many
-    displays it had; `and more` follows where something stands between the displays or after the last. A formula is
+    displays it had; `and more` follows where there is something between the displays or after the last. A formula is
     accepted where both lines and the beginning of the next follow each other, and
 
     - TeX reports no error between them, in a line that starts with an exclamation mark, and D is 1; or

@@ -34,7 +34,7 @@ FindFont = Callable[[str], Path | None]
 def draw_image(typeset: Typeset, find_font: FindFont, dpi: int = DPI) -> Image.Image:
     """Returns the ink of a formula in black on white, cropped to it with a margin of 8 pixels; without ink, 16 x 16.
 
-    `find_font` gives the file of a font's outlines by its name; a glyph without one is drawn as its box.
+    `find_font` returns the file of a font's outlines by its name; a glyph without one is drawn as its box.
     """
     inks = _pieces(typeset)
     scale = dpi / POINTS_PER_INCH / UNITS_PER_POINT

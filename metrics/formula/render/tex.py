@@ -42,7 +42,7 @@ class End(enum.Enum):
 def seconds_told(stat: str) -> float:
     """Returns the processor time in the text of `CLOCK`, in seconds; infinity where it tells none.
 
-    Fields 14 and 15 are the ticks in the process and in the kernel (proc(5)); field 2, the name, stands in parentheses.
+    Fields 14 and 15 are the ticks in the process and in the kernel (proc(5)); field 2, the name, is in parentheses.
     """
     fields = stat.rpartition(")")[2].split()
     if len(fields) < 13:

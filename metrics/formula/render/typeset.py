@@ -10,8 +10,8 @@ elsewhere, or left it:
 - Its page holds one display, and every mark on it is one of its own, opened and closed there.
 - What LaTeX changes globally while it typesets is set back before each formula.
 
-Every other formula is typeset alone, as a whole document, and gets what that gives. So does a formula whose counted
-work is large (metrics.formula.latex.work): where TeX has to be ended, that is paid for once.
+Every other formula is typeset alone, as a whole document, and that result counts. So is a formula whose counted work is
+large (metrics.formula.latex.work): where TeX has to be ended, that is paid for once.
 
 A formula cannot read, write, define or run anything: commands outside of metrics.formula.latex.vocabulary are not known
 to its TeX, `\special` and hexadecimal notation are out of its reach, and the process has no shell escape, opens files

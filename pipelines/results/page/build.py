@@ -11,13 +11,15 @@ from typing import Any
 import msgspec
 
 from metrics.benchmark import Benchmark, MetricSpec
+from pipelines.results.page.against import Against
 from pipelines.results.page.distributions import distributions
 from pipelines.results.page.document import (
     Card,
     Cause,
+    Compared,
     Count,
     CoverageRow,
-    Fact,
+    Difference,
     GateRow,
     Measured,
     MetricRow,
@@ -26,6 +28,7 @@ from pipelines.results.page.document import (
     SampleTable,
     SliceRow,
 )
+from pipelines.results.page.facts import facts_of
 from pipelines.results.page.headline import headline
 from pipelines.results.page.tables import table_part
 from pipelines.results.page.text import clipped, one_line
@@ -34,6 +37,7 @@ from transforms.quarantine import CauseCount
 AnyBenchmark = Benchmark[Any, Any, Any]
 SIDES = ("ground_truth", "predictions")
 MAX_CELL_LENGTH = 300
+MAX_NOTE_LENGTH = 1000
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,8 @@ class PageSources:
 
     summary, run: the documents of summary.json and run.json. failures: why the run fails beside its gates, in words.
     causes: the quarantine by cause. samples: the rows of samples, or None where there are none. cards: samples to look
-    at.
+    at. against: the differences from the baseline, or None where there is none. spread: the rows of which distributions
+    are shown, where they are not `samples`: of a large run.
     """
 
     summary: Mapping[str, Any]
@@ -52,6 +57,8 @@ class PageSources:
     causes: Sequence[CauseCount] = ()
     samples: SampleTable | None = None
     cards: Sequence[Card] = ()
+    against: Against | None = None
+    spread: SampleTable | None = None
 
 
 def build_page(sources: PageSources) -> Page:
@@ -59,20 +66,22 @@ def build_page(sources: PageSources) -> Page:
     summary, benchmark = sources.summary, sources.benchmark
     systems = tuple(one_line(name, MAX_CELL_LENGTH) for name in summary["systems"])
     main = _metric_rows(summary, benchmark, benchmark.main_metrics(), is_main=True)
-    found = sources.samples
+    found, against = sources.samples, sources.against
+    spread = sources.spread if sources.spread is not None else found
     data = PageData(
         systems,
         main,
-        tuple(_declared(spec) for spec in benchmark.sample_metrics),
-        _slices(summary, [row.name for row in main]),
-        distributions(found, benchmark.sample_metrics, len(systems)) if found is not None else (),
+        tuple(declared_metric(spec) for spec in benchmark.sample_metrics),
+        _differences(against, systems, main) if against is not None else (),
+        _slices(summary, [row.name for row in main], against),
+        distributions(spread, benchmark.sample_metrics, len(systems)) if spread is not None else (),
         found,
         tuple(sources.cards),
     )
     return Page(
         title=f"{benchmark.name}: {', '.join(systems)}",
         summary=benchmark.summary,
-        headline=headline(summary, benchmark, sources.failures),
+        headline=headline(summary, benchmark, sources.failures, against),
         setting=_setting(summary["config"]),
         warnings=_warnings(summary),
         gates=tuple(_gate(verdict) for verdict in summary.get("gates", ())),
@@ -88,12 +97,21 @@ def build_page(sources: PageSources) -> Page:
             for name, system in zip(systems, summary["systems"].values(), strict=True)
             for table in system.get("tables", ())
         ),
-        facts=_facts(sources.run),
+        facts=facts_of(sources.run),
         command=shlex.join(sources.run["command"]) if sources.run and sources.run.get("command") else "",
         configuration=clipped(json.dumps(summary["config"], indent=1, ensure_ascii=False), 20_000),
         absent=_absent(sources),
+        spread=_spread(spread),
+        baseline="" if against is None else one_line(against.note, MAX_NOTE_LENGTH),
         data=data,
     )
+
+
+def _spread(table: SampleTable | None) -> str:
+    """Returns in words of which rows the distributions are, where they are not of all."""
+    if table is None or len(table.ids) >= table.total:
+        return ""
+    return f"Of {len(table.ids):,} of the {table.total:,} rows, chosen by a hash of their sample_id."
 
 
 def _warnings(summary: Mapping[str, Any]) -> tuple[str, ...]:
@@ -142,7 +160,7 @@ def _metric_rows(
     rows = []
     for name in names:
         spec = benchmark.spec_of(name)
-        declared = _declared(spec) if spec else MetricRow(name, "", True, None, None, False, ())
+        declared = declared_metric(spec) if spec else MetricRow(name, "", True, None, None, False, ())
         values = tuple(measured(system, name) for system in summary["systems"].values())
         rows.append(
             msgspec.structs.replace(declared, name=one_line(name, MAX_CELL_LENGTH), main=is_main, values=values)
@@ -150,7 +168,8 @@ def _metric_rows(
     return tuple(rows)
 
 
-def _declared(spec: MetricSpec) -> MetricRow:
+def declared_metric(spec: MetricSpec) -> MetricRow:
+    """Returns what is declared of a metric, without values."""
     low, high = spec.bounds
     return MetricRow(spec.name, spec.meaning, spec.higher_is_better, low, high, spec.main is not None, ())
 
@@ -162,17 +181,39 @@ def measured(found: Mapping[str, Any], name: str) -> Measured:
     return Measured(found["values"].get(name), low, high)
 
 
-def _slices(summary: Mapping[str, Any], names: Sequence[str]) -> tuple[SliceRow, ...]:
+def _differences(against: Against, systems: Sequence[str], main: Sequence[MetricRow]) -> tuple[Compared, ...]:
+    """Returns the differences of the main metrics of all samples, by metric and system."""
+    rows = []
+    for row in main:
+        for number, name in enumerate(systems):
+            found = against.compared(name, "", row.name)
+            if found is not None:
+                baseline = Measured(found.baseline)
+                compared = Compared(
+                    *(row.name, row.meaning, row.higher_is_better, number, baseline, row.values[number]),
+                    *(found.difference, None, found.detectable),
+                )
+                rows.append(compared)
+    return tuple(rows)
+
+
+def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against | None) -> tuple[SliceRow, ...]:
     return tuple(
         SliceRow(
             one_line(label, MAX_CELL_LENGTH),
             number,
             sum(found["coverage"]["ground_truth"].values()),
             tuple(measured(found, name) for name in names),
+            () if against is None else tuple(_difference(against, system_name, label, name) for name in names),
         )
-        for number, system in enumerate(summary["systems"].values())
+        for number, (system_name, system) in enumerate(summary["systems"].items())
         for label, found in system["slices"].items()
     )
+
+
+def _difference(against: Against, system: str, label: str, metric: str) -> Difference:
+    found = against.compared(system, label, metric)
+    return Difference() if found is None else found.difference
 
 
 def _setting(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -205,35 +246,3 @@ def _cause(cause: CauseCount) -> Cause:
         one_line(place, MAX_CELL_LENGTH),
         one_line(example.error, MAX_CELL_LENGTH),
     )
-
-
-def _facts(run: Mapping[str, Any] | None) -> tuple[Fact, ...]:
-    """Returns the provenance of a run, a line each: when, where, with what, from what."""
-    if run is None:
-        return ()
-    versions = run["versions"]
-    named = {
-        "beamscore": versions["beamscore"],
-        "Python": versions["python"],
-        **versions["packages"],
-        **versions["tools"],
-    }
-    facts = [
-        Fact("started", f"{run['started']}, {run['seconds']:,.1f} s"),
-        Fact("run", run["run_id"]),
-        Fact("runner", f"{run['runner']} on {run['host']}"),
-        Fact("platform", versions["platform"]),
-        Fact("versions", ", ".join(f"{name} {version}" for name, version in named.items())),
-        _input_fact("ground truth", run["inputs"]["ground_truth"]),
-        *(_input_fact(f"predictions {name}", side) for name, side in run["inputs"]["predictions"].items()),
-    ]
-    return tuple(Fact(one_line(fact.name, MAX_CELL_LENGTH), one_line(fact.value, 2000)) for fact in facts)
-
-
-def _input_fact(name: str, side: Mapping[str, Any]) -> Fact:
-    text = f"{side['records']:,} records"
-    if "files" in side:
-        paths = ", ".join(file["path"] for file in side["files"][:5])
-        more = f" and {side['count'] - 5:,} more" if side["count"] > 5 else ""
-        text += f" in {side['count']:,} files of {side['bytes']:,} bytes: {paths}{more}; digest {side['digest']}"
-    return Fact(name, text)

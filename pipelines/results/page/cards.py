@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,11 +22,25 @@ MAX_WORDS_LENGTH = 400
 LINE_LENGTH = 88
 
 
+class Beginning(NamedTuple):
+    """The JSON of a record, or its beginning where the whole has more bytes than are kept. size: of the whole."""
+
+    payload: bytes
+    size: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the record is here."""
+        return self.size <= MAX_RECORD_BYTES
+
+
 def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
     """Returns the card of a sample; where it cannot be drawn, the card says why."""
     details = msgspec.json.decode(picked.details)
-    drawing, problem = _drawing(benchmark, picked)
-    words = _words(benchmark, details)
+    truth, prediction = Beginning(picked.truth, picked.truth_size), None
+    if picked.prediction is not None:
+        prediction = Beginning(picked.prediction, picked.prediction_size)
+    drawing, problem = drawing_of(benchmark, truth, prediction)
     shown = details if picked.details_size <= len(picked.details) else _left_out(picked.details_size)
     return Card(
         one_line(picked.sample_id, MAX_ID_LENGTH),
@@ -34,73 +48,78 @@ def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
         picked.status,
         picked.why,
         {name: None if value is None else round(value, DECIMALS) for name, value in picked.metrics.items()},
-        record_text(picked.truth, picked.truth_size),
-        record_text(picked.prediction, picked.prediction_size) if picked.prediction is not None else None,
+        record_text(truth),
+        None if prediction is None else record_text(prediction),
         _visible(shown),
-        tuple(one_line(line, MAX_WORDS_LENGTH) for line in words),
+        words_of(benchmark, details),
         drawing,
-        one_line(problem, MAX_WORDS_LENGTH),
+        problem,
     )
 
 
-def _words(benchmark: AnyBenchmark, details: Any) -> list[str]:
+def words_of(benchmark: AnyBenchmark, details: Any) -> tuple[str, ...]:
+    """Returns what matched what in words, a line each; of no details, none."""
     if details is None:
-        return []
+        return ()
     try:
-        return benchmark.explain(details)[:MAX_WORDS]
-    except Exception as error:  # noqa: BLE001 - nor may what it does to these words
-        return [f"{type(error).__name__}: {explain(error)}"]
+        words = benchmark.explain(details)[:MAX_WORDS]
+    except Exception as error:  # noqa: BLE001 - whatever a sample does to these words must not end the run
+        words = [f"{type(error).__name__}: {explain(error)}"]
+    return tuple(one_line(line, MAX_WORDS_LENGTH) for line in words)
 
 
 def _left_out(length: int) -> str:
     return f"{length:,} bytes, too many for this page; samples/*.parquet has them"
 
 
-def _drawing(benchmark: AnyBenchmark, picked: PickedSample) -> tuple[str | None, str]:
+def drawing_of(benchmark: AnyBenchmark, truth: Beginning, prediction: Beginning | None) -> tuple[str | None, str]:
     """Returns the drawing of a sample, or None and the reason."""
+    drawing, problem = _drawing(benchmark, truth, prediction)
+    return drawing, one_line(problem, MAX_WORDS_LENGTH)
+
+
+def _drawing(benchmark: AnyBenchmark, truth: Beginning, prediction: Beginning | None) -> tuple[str | None, str]:
     if "draw" not in benchmark.abilities():
         return None, f"{benchmark.name} has no drawing"
-    if picked.truth_size > MAX_RECORD_BYTES or picked.prediction_size > MAX_RECORD_BYTES:
+    if not truth.is_whole or (prediction is not None and not prediction.is_whole):
         return None, "the records are too large for this page; beamscore draw writes it"
     try:
-        truth = msgspec.json.decode(picked.truth, type=benchmark.truth_type)
-        drawing = benchmark.draw(truth, _prediction(benchmark, picked))
+        record = msgspec.json.decode(truth.payload, type=benchmark.truth_type)
+        drawing = benchmark.draw(record, _prediction(benchmark, prediction))
     except RejectedRecord as rejected:
         return None, rejected.message
-    except Exception as error:  # noqa: BLE001 - whatever a sample does to a drawing must not end the run
+    except Exception as error:  # noqa: BLE001 - nor may what it does to a drawing
         return None, f"{type(error).__name__}: {explain(error)}"
     if len(drawing) > MAX_DRAWING_LENGTH:
         return None, f"it has {len(drawing):,} characters, too many for this page; beamscore draw writes it"
     return drawing, ""
 
 
-def _prediction(benchmark: AnyBenchmark, picked: PickedSample) -> Any:
+def _prediction(benchmark: AnyBenchmark, prediction: Beginning | None) -> Any:
     """Returns the prediction, None where there is none that can be decoded: it was scored as missing, too."""
-    if picked.prediction is None:
+    if prediction is None:
         return None
     try:
-        return msgspec.json.decode(picked.prediction, type=benchmark.prediction_type)
+        return msgspec.json.decode(prediction.payload, type=benchmark.prediction_type)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def record_text(payload: bytes, size: int) -> RecordText:
+def record_text(found: Beginning) -> RecordText:
     """Returns a record for a person: a line for each field, long ones broken, without its sample_id.
 
-    Text of a field is shown as it is, not as JSON writes it. size: the bytes of the whole record, of which `payload`
-    may be the beginning.
+    Text of a field is shown as it is, not as JSON writes it.
     """
     try:
-        record = msgspec.json.decode(payload)
+        record = msgspec.json.decode(found.payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         record = None
     if isinstance(record, Mapping):
         text = "\n".join(f"{name}: {_field(value)}" for name, value in record.items() if name != "sample_id")
     else:
-        text = payload.decode("utf-8", "replace")
-    return RecordText(
-        visible(text[:MAX_RECORD_LENGTH]), max(0, len(text) - MAX_RECORD_LENGTH) + max(0, size - MAX_RECORD_BYTES)
-    )
+        text = found.payload.decode("utf-8", "replace")
+    left_out = max(0, len(text) - MAX_RECORD_LENGTH) + max(0, found.size - MAX_RECORD_BYTES)
+    return RecordText(visible(text[:MAX_RECORD_LENGTH]), left_out)
 
 
 def _field(value: Any) -> str:

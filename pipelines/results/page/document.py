@@ -1,13 +1,18 @@
-"""What a page shows, as data: the template renders it, and the script in the page reads the part called `data`."""
+"""What the page of an evaluation shows, as data: the template renders it, and the scripts read the part called `data`.
+
+Some of it is part of the other pages too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
-Judgement = Literal["pass", "fail", "inconclusive", "invalid", "none"]
+Judgement = Literal[
+    "pass", "fail", "inconclusive", "invalid", "none", "better", "worse", "mixed", "no difference shown"
+]
 Why = Literal["worst", "flip", "random"]
 
 
@@ -77,13 +82,43 @@ class MetricRow(msgspec.Struct, frozen=True):
     values: tuple[Measured, ...]
 
 
+class Difference(msgspec.Struct, frozen=True):
+    """A paired difference with its interval, and what is said of it; it may not be known."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: str = "not compared"
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """One metric of a system and of its baseline. p: of the swap test, None where there was none.
+
+    detectable: a true difference as large as this is found with a chance of 80 %; None where that is not known.
+    """
+
+    name: str
+    meaning: str
+    higher_is_better: bool
+    system: int
+    baseline: Measured
+    candidate: Measured
+    difference: Difference
+    p: float | None = None
+    detectable: float | None = None
+
+
 class SliceRow(msgspec.Struct, frozen=True):
-    """The main metrics of one slice of one system, in the order of the main metrics."""
+    """The main metrics of one slice of one system, in the order of the main metrics.
+
+    differences: from the baseline, in the same order; empty where there is none.
+    """
 
     label: str
     system: int
     samples: int
     values: tuple[Measured, ...]
+    differences: tuple[Difference, ...] = ()
 
 
 class Distribution(msgspec.Struct, frozen=True):
@@ -151,7 +186,8 @@ class RecordText(msgspec.Struct, frozen=True):
 class Card(msgspec.Struct, frozen=True):
     """A sample to look at: both records, what matched what, and the drawing.
 
-    words: what matched what, a line each. drawing: an SVG document. problem: why there is no drawing.
+    words: what matched what, a line each. drawing: an SVG document. problem: why there is no drawing. before: the main
+    per-sample metric in the baseline, where that is known.
     """
 
     sample_id: str
@@ -165,6 +201,7 @@ class Card(msgspec.Struct, frozen=True):
     words: tuple[str, ...] = ()
     drawing: str | None = None
     problem: str = ""
+    before: float | None = None
 
     def without_drawing(self) -> Card:
         """Returns the card of a page that holds drawings enough."""
@@ -178,6 +215,7 @@ class PageData(msgspec.Struct, frozen=True):
     systems: tuple[str, ...]
     metrics: tuple[MetricRow, ...]
     sample_metrics: tuple[MetricRow, ...]
+    differences: tuple[Compared, ...]
     slices: tuple[SliceRow, ...]
     distributions: tuple[Distribution, ...]
     samples: SampleTable | None
@@ -192,8 +230,13 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A page of one evaluation. What a run does not have is empty, and `absent` says why, by section."""
+    """A page of one evaluation. What a run does not have is empty, and `absent` says why, by section.
 
+    spread: of which rows the distributions are; empty where of all. baseline: what the run is compared with, or why it
+    is not; empty where nobody asked for it.
+    """
+
+    kind: ClassVar[str] = "evaluation"
     title: str
     summary: str
     headline: Headline
@@ -208,4 +251,6 @@ class Page(msgspec.Struct, frozen=True):
     command: str
     configuration: str
     absent: dict[str, str]
+    spread: str
+    baseline: str
     data: PageData

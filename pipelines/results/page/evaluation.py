@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import html
-import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
 
-from metrics.common.errors import explain
+from pipelines.results.baseline import Baseline
 from pipelines.results.gates import coverage_failures
+from pipelines.results.page import fallback
+from pipelines.results.page.against import against_baseline, with_baseline
 from pipelines.results.page.build import PageSources, build_page
 from pipelines.results.page.document import Card
 from pipelines.results.page.render import render
@@ -21,77 +21,85 @@ from pipelines.results.run import RunResult
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.sample_schema import SLICE_PREFIX, sample_schema
 
-_log = logging.getLogger(__name__)
-_NO_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>beamscore</title></head>
-<body><h1>This page could not be made</h1><p>{reason}</p>
-<p>report.md and summary.json have the result.</p></body></html>
-"""
-
 MAX_DRAWINGS_LENGTH = 6_000_000
 """Of all drawings of a page; those of the last cards are left out beyond it."""
 
 
-def page_or_reason(
-    result: RunResult,
-    document: Mapping[str, Any],
-    run: Mapping[str, Any],
-    samples: Sequence[str],
-    cards: Sequence[Card],
-) -> bytes:
+class PageInputs(NamedTuple):
+    """What the page of a result is made of, beside the result.
+
+    document, run: of summary.json and run.json. samples: the paths of the Parquet files of the samples. cards: samples
+    to look at. baseline: the run that this one is compared with.
+    """
+
+    document: Mapping[str, Any]
+    run: Mapping[str, Any]
+    samples: Sequence[str]
+    cards: Sequence[Card] = ()
+    baseline: Baseline | None = None
+
+
+def page_or_reason(result: RunResult, inputs: PageInputs) -> bytes:
     """Returns the page of a result; where it cannot be made, a page that says why: no result is lost for its page."""
-    try:
-        return evaluation_page(result, document, run, samples, cards)
-    except Exception as error:  # noqa: BLE001 - the result is there, and must be published
-        _log.exception("report.html could not be made")
-        reason = html.escape(f"{type(error).__name__}: {explain(error)}")
-        return _NO_PAGE.format(reason=reason).encode("utf-8", "replace")
+    return fallback.page_or_reason(lambda: evaluation_page(result, inputs), "report.html", "report.md and summary.json")
 
 
-def evaluation_page(
-    result: RunResult,
-    document: Mapping[str, Any],
-    run: Mapping[str, Any],
-    samples: Sequence[str],
-    cards: Sequence[Card],
-) -> bytes:
+def evaluation_page(result: RunResult, inputs: PageInputs) -> bytes:
     """Returns the page of a result.
 
-    document, run: those of summary.json and run.json. samples: the paths of the Parquet files of the samples. A run of
-    more than MAX_ROWS rows shows those of the cards alone.
+    A run of more than MAX_ROWS rows shows those of the cards alone, and the distributions of MAX_ROWS others.
     """
-    configuration = result.configuration
-    kind, systems = type(configuration.benchmark), list(result.systems)
-    rows, total = _rows(samples, result, cards)
+    configuration, systems = result.configuration, list(result.systems)
+    kind, cards = type(configuration.benchmark), _within_limit(inputs.cards)
+    rows = _rows(inputs.samples, result)
+    total = _total(result)
+    spread = None
+    if rows is None or total > MAX_ROWS:
+        spread = None if rows is None else sample_table(rows, systems, kind.sample_metrics, total)
+        rows = _rows_of_cards(cards, systems, configuration.benchmark.sample_metric_names())
     table = sample_table(rows, systems, kind.sample_metrics, total)
-    failures = coverage_failures(document["systems"], configuration.settings.max_rejected_fraction)
-    sources = PageSources(document, kind, run, failures, result.causes, table, _within_limit(cards))
+    failures = coverage_failures(inputs.document["systems"], configuration.settings.max_rejected_fraction)
+    against = None
+    if inputs.baseline is not None:
+        against = against_baseline(result, inputs.document, inputs.baseline)
+        cards = with_baseline(cards, result, inputs.baseline)
+    sources = PageSources(inputs.document, kind, inputs.run, failures, result.causes, table, cards, against, spread)
     return render(build_page(sources))
 
 
-def _rows(samples: Sequence[str], result: RunResult, cards: Sequence[Card]) -> tuple[Any, int]:
-    """Returns the rows of samples that the page shows, and how many there are."""
-    benchmark, columns = result.configuration.benchmark, result.configuration.columns()
-    metrics = benchmark.sample_metric_names()
-    total = sum(
+def _total(result: RunResult) -> int:
+    """Returns how many rows a run has: one for each sample and system."""
+    return sum(
         count
         for system in result.systems.values()
         for name, count in system.overall.coverage.items()
         if name.startswith("ground_truth.")
     )
-    if total > MAX_ROWS:
-        return _rows_of_cards(cards, list(result.systems), metrics), total
+
+
+def _rows(samples: Sequence[str], result: RunResult) -> Any | None:
+    """Returns the rows of a run, MAX_ROWS at most; None where they cannot be read.
+
+    Which rows are in which file depends on a hash of their sample_id, so the first files of many are a fair sample.
+    """
+    benchmark, columns = result.configuration.benchmark, result.configuration.columns()
+    metrics = benchmark.sample_metric_names()
     wanted = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics]
     schema = sample_schema(metrics, columns)
     tables = [pa.schema([schema.field(name) for name in wanted]).empty_table()]
+    left = MAX_ROWS
     try:
         for path in samples:
             with FileSystems.open(path, compression_type="uncompressed") as stream:
-                tables.append(pq.read_table(pa.PythonFile(stream, mode="r"), columns=wanted))
+                file = pq.ParquetFile(pa.PythonFile(stream, mode="r"))
+                for group in range(file.num_row_groups):
+                    if left > 0:
+                        tables.append(file.read_row_group(group, columns=wanted).select(wanted).slice(0, left))
+                        left -= len(tables[-1])
     except STORAGE_ERRORS:
         # An earlier attempt to publish has moved the files on, and broke off.
-        return _rows_of_cards(cards, list(result.systems), metrics), total
-    return pa.concat_tables(tables), total
+        return None
+    return pa.concat_tables(tables)
 
 
 def _rows_of_cards(cards: Sequence[Card], systems: Sequence[str], metrics: Sequence[str]) -> Any:

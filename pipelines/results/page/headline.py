@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metrics.benchmark import Benchmark
+from pipelines.results.page.against import Against
 from pipelines.results.page.document import Headline, Judgement
 from pipelines.results.page.text import one_line
 
@@ -13,14 +14,19 @@ MAX_REASON_LENGTH = 400
 
 
 def headline(
-    summary: Mapping[str, Any], benchmark: type[Benchmark[Any, Any, Any]], failures: Sequence[str]
+    summary: Mapping[str, Any],
+    benchmark: type[Benchmark[Any, Any, Any]],
+    failures: Sequence[str],
+    against: Against | None = None,
 ) -> Headline:
     """Returns whether the run passes and why, and what it measured; a run without gates has no judgement.
 
-    failures: why the run fails beside its gates.
+    failures: why the run fails beside its gates. against: the differences from the baseline.
     """
     verdicts = summary.get("gates", ())
     measured = _measured(summary, benchmark)
+    if against is not None:
+        measured += f" {against.sentence()}"
     if not verdicts and not failures:
         return Headline("none", measured)
     words = [verdict["verdict"] for verdict in verdicts if verdict["blocks"]]

@@ -12,15 +12,25 @@ import jinja2
 import msgspec
 
 from metrics.version import VERSION
+from pipelines.results.page.comparison_document import ComparisonPage
 from pipelines.results.page.document import Page
+from pipelines.results.page.history_document import HistoryPage
 
 LIBRARIES = ("d3.min.js", "plot.umd.min.js", "tabulator.min.js")
 STYLES = "tabulator_simple.min.css"
+SCRIPTS = {
+    "evaluation": ("base", "tables", "plots", "slices", "viewer", "samples", "evaluation"),
+    "comparison": ("base", "tables", "plots", "viewer", "comparison"),
+    "history": ("base", "tables", "plots", "history"),
+}
+"""The scripts of each kind of page, in order; the last of them fills the page."""
+
+AnyPage = Page | ComparisonPage | HistoryPage
 
 
-def render(page: Page) -> bytes:
+def render(page: AnyPage) -> bytes:
     """Returns the page as UTF-8: scripts, styles and data inside, and a policy that forbids every request."""
-    scripts = _scripts()
+    scripts = _scripts(page.kind)
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -31,7 +41,7 @@ def render(page: Page) -> bytes:
             "form-action 'none'",
         )
     )
-    text = _template("page.html.jinja").render(
+    text = _template(f"{page.kind}.html.jinja").render(
         page=page,
         version=VERSION,
         policy=policy,
@@ -42,15 +52,16 @@ def render(page: Page) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def pack(page: Page) -> str:
+def pack(page: AnyPage) -> str:
     """Returns what the script reads as JSON, compressed with gzip, in base64; equal pages give equal text."""
     content = msgspec.json.encode(page.data)
     return base64.b64encode(gzip.compress(content, compresslevel=6, mtime=0)).decode("ascii")
 
 
 @functools.cache
-def _scripts() -> tuple[str, ...]:
-    return (*(_asset("vendor", name) for name in LIBRARIES), _asset("templates", "page.js"))
+def _scripts(kind: str) -> tuple[str, ...]:
+    own = (_asset("scripts", f"{name}.js") for name in SCRIPTS[kind])
+    return (*(_asset("vendor", name) for name in LIBRARIES), *own)
 
 
 @functools.cache
@@ -73,9 +84,18 @@ def _template(name: str) -> jinja2.Template:
         loader=jinja2.FunctionLoader(lambda wanted: _asset("templates", wanted)),
     )
     environment.filters["number"] = number
+    environment.filters["signed"] = signed
     return environment.get_template(name)
 
 
 def number(value: float | None) -> str:
     """Returns a value with four decimals, and a dash where there is none."""
     return "–" if value is None else f"{round(value, 4) + 0.0:.4f}"
+
+
+def signed(value: float | None) -> str:
+    """Returns a difference with four decimals and its sign, which 0 has not, and a dash where there is none."""
+    if value is None:
+        return "–"
+    rounded = round(value, 4)
+    return f"{rounded:+.4f}".replace("-", "−") if rounded else "0.0000"

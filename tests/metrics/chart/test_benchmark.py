@@ -350,8 +350,8 @@ def test_the_corpus_is_scored_whole(protocol: str) -> None:
         assert isinstance(score, SampleScore)
         assert set(score.metrics) <= set(ChartBenchmark.sample_metric_names())
         assert all(value is None or 0 <= value <= 1 for value in score.metrics.values())
-        json.loads(msgspec.json.encode(score.details))
-        kinds |= {entry["kind"] for entry in score.details.get("task2", {}).get("matched", [])}
+        details = json.loads(msgspec.json.encode(score.details))
+        kinds |= {entry["kind"] for entry in details.get("task2", {}).get("matched", [])}
     assert kinds == ({"pair", "split", "merge"} if protocol == "published" else {"pair"})
     values = scorer.values(total(scores.values()))
     families = {name.partition("[")[0] for name in values}

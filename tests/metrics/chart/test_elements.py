@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import permutations
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import RejectedRecord
+from metrics.benchmark import Pair, RejectedRecord
 from tests.metrics.chart.records_for_tests import (
     Json,
     benchmark,
@@ -22,6 +23,7 @@ from tests.metrics.chart.records_for_tests import (
     truth_of,
     work,
 )
+from tests.plain_loop import comparable
 
 
 def score(kind: str, truth: Json, prediction: Json | None, protocol: str = "published") -> float | None:
@@ -188,3 +190,26 @@ def test_the_assignment_is_the_best_of_all(truth: list[tuple[int, int]], predict
     expected = best / len(many) if many else 1
     found = score("Scatter", elements(scatter_points=points(*truth)), elements(scatter_points=points(*prediction)))
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("bars", "Grouped vertical bar"), ("boxplots", "Vertical box")])
+@given(count=st.integers(0, 6), other=st.integers(0, 6), seed=st.integers(0, 2**32 - 1))
+def test_few_elements_score_as_many_do(name: str, kind: str, count: int, other: int, seed: int) -> None:
+    draw = random.Random(seed)
+
+    def side(size: int) -> Json:
+        def line() -> Json:
+            place = {"x": draw.randrange(20), "y": draw.uniform(0, 20)}
+            return {**place, "_bb": box(0, 0, draw.randrange(9), 0)} if draw.random() < 0.7 else place
+
+        if name == "bars":
+            return elements(bars=[box(*(draw.uniform(0, 12) for _ in range(4))) for _ in range(size)])
+        return elements(boxplots=[{"median": line(), "max": line()} for _ in range(size)])
+
+    truth, prediction = truth_of(task1=chart_type(kind), task6=side(count)), prediction_of(task6=side(other))
+    scorer = benchmark(tasks=["task6a"])
+    few = scorer.score([Pair("a", truth, prediction)])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("metrics.chart.elements.MAX_FEW", -1)
+        many = scorer.score([Pair("a", truth, prediction)])
+    assert list(map(comparable, few)) == list(map(comparable, many))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import RejectedRecord
+from metrics.benchmark import Pair, RejectedRecord
 from tests.metrics.chart.records_for_tests import (
     Json,
     benchmark,
@@ -33,7 +34,7 @@ def scores(truth: Json, prediction: Json | None, **options: Any) -> tuple[float,
 
 def kinds(truth: Json, prediction: Json) -> list[tuple[str, list[str], list[str]]]:
     score = benchmark().score_sample(truth_of(task2=truth), prediction_of(task2=prediction))
-    matched = score.details["task2"]["matched"]
+    matched = msgspec.to_builtins(score.details)["task2"]["matched"]
     return [(entry["kind"], entry["truth_ids"], entry["prediction_ids"]) for entry in matched]
 
 
@@ -183,7 +184,7 @@ def test_a_text_of_ten_million_characters_is_scored() -> None:
     runaway = blocks(block(1, "abcd" * 2_500_000, 0, 0, 100, 10))
     assert scores(blocks(TITLE), runaway) == (1, 0)
     score = benchmark().score_sample(truth_of(task2=blocks(TITLE)), prediction_of(task2=runaway))
-    assert len(score.details["task2"]["matched"][0]["predicted"]) < 300
+    assert len(score.details["task2"]["matched"][0].predicted) < 300
 
 
 @pytest.mark.parametrize("protocol", ["published", "released"])
@@ -204,6 +205,15 @@ def test_the_work_of_texts_is_counted_before_it_is_done(protocol: str) -> None:
     assert rejected.value.side == "sample"
 
 
+def test_a_text_read_for_another_chart_does_not_change_what_is_said_of_the_work() -> None:
+    truth = truth_of(task2=blocks(*(block(place, f"{place} CO_{{2}}", 0, 0, 9, 9) for place in range(60))))
+    scorer = benchmark(tasks=["task2"], max_steps=3000)
+    alone, again = scorer.score([Pair("a", truth, None), Pair("b", truth, None)])
+    assert isinstance(alone, RejectedRecord)
+    assert isinstance(again, RejectedRecord)
+    assert (alone.side, alone.message) == (again.side, again.message)
+
+
 def test_the_work_of_latex_is_counted() -> None:
     def steps(text: str) -> int:
         return work({"task2": blocks(block(1, text, 0, 0, 9, 9))}, None, tasks=["task2"])
@@ -221,7 +231,7 @@ def test_nearly_equal_boxes_are_matched_best_first_without_listing_their_pairs(
 ) -> None:
     truth = [block(place, "a", place / 10, 0, 100, 10) for place in range(40)]
     whole = scores(blocks(*truth), blocks(*truth[::-1]))
-    monkeypatch.setattr("metrics.chart.text_blocks.MAX_LISTED_PAIRS", 7)
+    monkeypatch.setattr("metrics.chart.text_matching.MAX_LISTED_PAIRS", 7)
     monkeypatch.setattr("metrics.chart.box_overlaps.MAX_CELLS", 100)
     assert scores(blocks(*truth), blocks(*truth[::-1])) == whole == (1, 1)
 
@@ -237,7 +247,8 @@ RANDOM_BLOCKS = st.lists(
 def test_scores_are_shares_and_no_block_is_used_twice(truth: list[Json], prediction: list[Json]) -> None:
     for protocol in ("published", "released"):
         assert all(0 <= score <= 1 for score in scores(blocks(*truth), blocks(*prediction), protocol=protocol))
-    details = benchmark().score_sample(truth_of(task2=blocks(*truth)), prediction_of(task2=blocks(*prediction))).details
+    score = benchmark().score_sample(truth_of(task2=blocks(*truth)), prediction_of(task2=blocks(*prediction)))
+    details = msgspec.to_builtins(score.details)
     matched = details["task2"]["matched"]
     for side, name, left in ((truth, "truth_ids", "missed"), (prediction, "prediction_ids", "extra")):
         assert sum(len(entry[name]) for entry in matched) + len(details["task2"][left]) == len(side)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
+from metrics.chemistry import matcher
 from metrics.chemistry.alignment import aligned, is_perfect, unlikeness
 from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.line import comparable, read_line
@@ -289,8 +290,8 @@ def test_perfect_pairs_that_are_unique_on_both_sides_come_first() -> None:
 
 
 @laws
-@given(seeds, seeds)
-def test_starts_come_in_the_order_of_all_costs(seed: int, other: int) -> None:
+@given(seeds, seeds, st.sampled_from((matcher.FEW_PAIRS, 0)))
+def test_starts_come_in_the_order_of_all_costs(seed: int, other: int, few_pairs: int) -> None:
     """The costs of all pairs at once are the oracle: perfect and unique, perfect, then by cost."""
     rng = random.Random(seed)
     graph = drawing(rng)
@@ -310,7 +311,9 @@ def test_starts_come_in_the_order_of_all_costs(seed: int, other: int) -> None:
         return 0.0 if sum(perfect[atom]) == 1 and sum(row[image] for row in perfect) == 1 else 1000.0
 
     pairs = [(t, p) for p in range(len(prediction.atoms)) for t in range(len(truth.atoms))]
-    assert list(Starts(drawings)) == sorted(pairs, key=rank)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matcher, "FEW_PAIRS", few_pairs)
+        assert list(Starts(drawings)) == sorted(pairs, key=rank)
 
 
 @laws

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.assignment import best_assignment
+from metrics.common.assignment import best_assignment, best_pairs
 
 
 @given(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2**32 - 1))
@@ -23,3 +23,10 @@ def test_no_assignment_is_better(rows: int, columns: int, seed: int) -> None:
         for chosen in permutations(range(wide.shape[1]), wide.shape[0])
     )
     assert scores[found_rows, found_columns].sum() == pytest.approx(best)
+
+
+@given(st.integers(0, 6), st.integers(0, 6), st.integers(1, 50), st.integers(0, 2**32 - 1))
+def test_pairs_of_lists_are_those_of_the_array(rows: int, columns: int, values: int, seed: int) -> None:
+    scores = np.random.default_rng(seed).integers(0, values, (rows, columns)) / values
+    found_rows, found_columns = best_assignment(scores)
+    assert best_pairs(scores.tolist()) == list(zip(found_rows.tolist(), found_columns.tolist(), strict=True))

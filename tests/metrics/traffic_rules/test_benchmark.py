@@ -169,7 +169,7 @@ def test_details_say_what_was_paired_and_which_edges_were_wrong() -> None:
 
 def test_a_true_rule_without_a_partner_has_no_faults() -> None:
     details = score([{"id": "a", "properties": BUS}], []).details
-    assert details["rules"] == [{"id": "a", "prediction": None, "right": False, "wrong": None}]
+    assert msgspec.to_builtins(details["rules"]) == [{"id": "a", "prediction": None, "right": False, "wrong": None}]
 
 
 def rejection(truth: Any, predicted: Any) -> RejectedRecord:

@@ -42,7 +42,7 @@ def history(folder: Path, *more: str | Path) -> tuple[int, str, str]:
 def test_all_runs_below_a_folder_are_found_and_told_in_time(scores: Path, tmp_path: Path) -> None:
     code, stdout, stderr = history(scores, "--output", tmp_path)
     assert (code, stderr) == (0, "")
-    assert stdout == f"3 runs, 3 of them read now\nreport: {tmp_path}/history.md\n"
+    assert stdout == f"3 runs, 3 of them read now\nreport: {tmp_path}/history.html\n"
     rows = pq.read_table(tmp_path / "history.parquet").to_pylist()
     assert list(dict.fromkeys(row["run"] for row in rows)) == ["2026-01-01", "2026-01-02", "deep/2026-01-03"]
     assert {row["slice"] for row in rows} == {"", "kind=0", "kind=1"}

@@ -82,7 +82,7 @@ INPUTS = ("--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--output", "
             ["evaluate", "toy", *INPUTS, "--direct_num_worker=2"],
             "--direct_num_worker=2: neither beamscore nor Beam knows this option (did you mean --direct_num_workers?)",
         ),
-        (["evaluate", "toy", *INPUTS, "stray"], "stray: belongs to no option, as each takes one value; quote"),
+        (["evaluate", "toy", *INPUTS, "stray"], "stray: belongs to no option, as each but"),
         (
             ["evaluate", "toy", *INPUTS, "--direct_num_workers=many"],
             "--direct_num_workers=many: argument --direct_num_workers",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from apache_beam.pvalue import TaggedOutput
+from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +23,8 @@ from transforms.io import expansion, files, zstd
 from transforms.io.files import SourceFile, match_files, split_file
 from transforms.io.jsonl import LineReader, read_lines
 from transforms.io.parquet import RowLimits, RowReader
-from transforms.io.restriction import Unread
+from transforms.io.restriction import Unread, UnreadOfPart
+from transforms.read import Limits, ReadPart, SideColumns
 from transforms.records import InputProblem
 
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
@@ -154,3 +158,40 @@ def test_many_small_row_groups_are_read_together(tmp_path: Path) -> None:
     file = source(path)
     parts = list(split_file(file, files.LEAST_STORED_PER_PART + 1))
     assert len(parts) <= 1 + file.size // files.LEAST_STORED_PER_PART
+
+
+@pytest.mark.parametrize("count", [20, 21])
+def test_a_record_has_so_many_arrays_and_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """The record and the list are two, and leave 18 points.
+
+    A Parquet row may have 80 values: the sample_id counts 1, the list and each point 4, each number 1, so that there
+    may be (80 - 5) / 6 = 12 points.
+    """
+    monkeypatch.setattr(expansion, "MAX_CONTAINERS", 20)
+    points = [[0.5, 0.5]] * (count - 2)
+    (tmp_path / "a.jsonl").write_text(json.dumps({"sample_id": "a", "points": points}) + "\n")
+    few = [[0.5, 0.5]] * (count - 8)
+    rows = pa.table({"sample_id": ["a", "b"], "points": pa.array([[], few], pa.list_(pa.list_(pa.float64())))})
+    pq.write_table(rows, tmp_path / "a.parquet")
+    texts = pa.table({"sample_id": ["a"], "points": [json.dumps([[]] * (count - 1))]})
+    pq.write_table(texts, tmp_path / "b.parquet")
+    found = {path.name: quarantined(path) for path in sorted(tmp_path.iterdir())}
+    if count == 20:
+        assert found == {"a.jsonl": [], "a.parquet": [], "b.parquet": []}
+        return
+    message = "the record has more than 20 arrays and objects"
+    assert found == {
+        "a.jsonl": [(None, "too_large", message)],
+        "a.parquet": [("b", "too_large", f"{message}, or 80 values in all")],
+        "b.parquet": [("a", "unreadable", "column points has more than 20 arrays and objects")],
+    }
+
+
+def quarantined(path: Path) -> list[tuple[str | None, str, str]]:
+    do_fn = ReadPart(["ours"], {0: SideColumns(frozenset({"points"}), frozenset({"points"}))}, Limits(320))
+    do_fn.start_bundle()
+    (part,) = split_file(source(path), 1 << 30)
+    tracker = ThreadsafeRestrictionTracker(UnreadOfPart().create_tracker(UnreadOfPart().initial_restriction(part)))
+    outputs = list(do_fn.process(part, RestrictionTrackerView(tracker)))
+    entries = [each.value for each in outputs if isinstance(each, TaggedOutput) and each.tag == "quarantine"]
+    return [(entry.sample_id, entry.cause, entry.error) for entry in entries]

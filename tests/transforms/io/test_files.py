@@ -43,6 +43,9 @@ def test_files_are_numbered_by_glob_and_then_by_path_each_once(tmp_path: Path) -
         ("a.pq", "parquet"),
         ("a.Parquet", "parquet"),
         ("parquet.jsonl", "jsonl"),
+        ("a.csv", "csv"),
+        ("a.TSV.zst", "tsv"),
+        ("data-00000-of-00001.arrow", "arrow"),
     ],
 )
 def test_the_end_of_the_name_tells_the_format(tmp_path: Path, name: str, kind: str) -> None:
@@ -70,14 +73,16 @@ def test_relative_globs_may_begin_with_a_pattern_for_a_folder(
     assert [file.path for file in match_files(0, [glob], "--x")] == ["part/a.jsonl"]
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a", "a.csv.gz", "a.jsonl.7z", "a.parquet.gz", "jsonl", "a.jsonl~"])
+@pytest.mark.parametrize(
+    "name", ["a.txt", "a", "a.xlsx", "a.arrow.gz", "a.jsonl.7z", "a.parquet.gz", "jsonl", "a.jsonl~"]
+)
 def test_an_unknown_name_is_refused_with_what_is_known(tmp_path: Path, name: str) -> None:
     touch(tmp_path, name)
     with pytest.raises(InputProblem) as problem:
         match_files(0, [str(tmp_path / name)], "--predictions a=")
     assert problem.value.message == (
         f"--predictions a= {tmp_path / name}: the name tells no known format; "
-        "it must end with .jsonl, .jsonl.gz, .jsonl.zst or .parquet"
+        "it must end with .jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
     )
 
 

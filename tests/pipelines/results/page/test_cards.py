@@ -6,7 +6,7 @@ import msgspec
 
 from metrics.traffic_rules.benchmark import TrafficRulesBenchmark
 from metrics.traffic_rules.records import Options
-from pipelines.results.page.cards import MAX_RECORD_LENGTH, make_card, record_text
+from pipelines.results.page.cards import MAX_RECORD_LENGTH, Beginning, make_card, record_text
 from transforms.pick import MAX_RECORD_BYTES, PickedSample
 
 TRUTH = {"sample_id": "s", "source": "web", "rules": [{"id": "r0", "properties": {"a": "1"}, "centerlines": ["4"]}]}
@@ -38,7 +38,7 @@ def test_a_card_of_what_cannot_be_drawn_says_why() -> None:
 
 def test_a_record_is_text_that_says_what_is_left_out() -> None:
     long = {"sample_id": "s", "latex": "x" * (MAX_RECORD_LENGTH + 10)}
-    text = record_text(msgspec.json.encode(long), 1)
+    text = record_text(Beginning(msgspec.json.encode(long), 1))
     assert text.text == "latex: " + "x" * (MAX_RECORD_LENGTH - 7)
     assert text.left_out == 17
-    assert record_text(b'{"a": "\\u202e', 20).text == '{"a": "\\u202e'
+    assert record_text(Beginning(b'{"a": "\\u202e', 20)).text == '{"a": "\\u202e'

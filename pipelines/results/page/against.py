@@ -1,0 +1,183 @@
+"""The differences of a run from its baseline, from the stored sums of both: for the page of an evaluation.
+
+Nothing is scored or read again. A difference is better or worse where its interval leaves zero out; that of a slice,
+where the interval at the confidence of all slices and main metrics at once does (Bonferroni): with m of them, each has
+the confidence 1 - (1 - c) / m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metrics.benchmark import Benchmark
+from metrics.statistics.measured import spec_of
+from metrics.statistics.paired import PairedDifference, paired_differences, paired_interval
+from pipelines.config.errors import UsageError
+from pipelines.results.baseline import Baseline
+from pipelines.results.judged import judged_result
+from pipelines.results.page.document import Card, Difference
+from pipelines.results.page.rows import DECIMALS
+from pipelines.results.run import RunResult
+from pipelines.results.stored import Identity, StoredRun, incomparable
+from transforms.io.storage import STORAGE_ERRORS
+from transforms.pick import MIN_FLIP
+from transforms.records import InputProblem
+from transforms.sample_rows import open_table
+
+MAX_SLICES = 500
+"""So many slices of a system are compared, the first by name: each takes the metrics of all replicates of both runs."""
+
+
+@dataclass(frozen=True)
+class AgainstMetric:
+    """One metric of one slice against the baseline."""
+
+    baseline: float | None
+    difference: Difference
+    detectable: float | None
+
+
+@dataclass(frozen=True)
+class Against:
+    """A run against its baseline; `note` says what that is, or why nothing is compared.
+
+    main: the main metrics. found: by (system, label, metric).
+    """
+
+    note: str
+    main: tuple[str, ...] = ()
+    found: Mapping[tuple[str, str, str], AgainstMetric] = field(default_factory=dict)
+
+    def compared(self, system: str, label: str, metric: str) -> AgainstMetric | None:
+        """Returns what is known of a metric of a slice, that of all samples under the empty label."""
+        return self.found.get((system, label, metric))
+
+    def sentence(self) -> str:
+        """Returns in a sentence what moved."""
+        if not self.found:
+            return self.note
+        whole = [(name, each) for (_, label, name), each in self.found.items() if not label]
+        said = []
+        for verdict in ("worse", "better"):
+            names = dict.fromkeys(name for name, each in whole if each.difference.verdict == verdict)
+            if names:
+                said.append(f"{verdict} in {', '.join(names)}")
+        slices = {(system, label) for system, label, _ in self.found if label}
+        worse = {(system, label) for (system, label, _), each in self.found.items() if label and _is_worse(each)}
+        text = (
+            f"Against the baseline it is {' and '.join(said)}" if said else "No difference from the baseline is shown"
+        )
+        return text + (f"; {len(worse):,} of {len(slices):,} slices are worse." if slices else ".")
+
+
+def _is_worse(found: AgainstMetric) -> bool:
+    return found.difference.verdict == "worse"
+
+
+def against_baseline(result: RunResult, document: Mapping[str, Any], baseline: Baseline) -> Against:
+    """Returns the differences of the main metrics from a baseline, of all samples and of the slices that both have.
+
+    document: of summary.json.
+    """
+    name = f"the baseline {baseline.path}"
+    reason = incomparable(Identity.of_result(result), baseline.identity)
+    if reason is not None:
+        return Against(f"Not compared with {name}: {reason}.")
+    try:
+        run = StoredRun(baseline.path)
+        if run.run_id != baseline.run_id:
+            return Against(f"Not compared with {name}: another run has replaced it meanwhile.")
+        found = _differences(result, baseline, run)
+    except (UsageError, *STORAGE_ERRORS, ValueError, KeyError) as error:
+        return Against(f"Not compared with {name}: {error}.")
+    if not found:
+        return Against(f"Not compared with {name}: it has no system of the same name.")
+    seed = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
+    main = tuple(result.configuration.benchmark.main_metrics())
+    left = max((len(system.slices) for system in result.systems.values()), default=0) - MAX_SLICES
+    more = (
+        f" Only the first {MAX_SLICES:,} slices by name are compared; beamscore compare tests all." if left > 0 else ""
+    )
+    return Against(f"This run less {name}, over the same samples, with intervals of {seed}.{more}", main, found)
+
+
+def _differences(result: RunResult, baseline: Baseline, run: StoredRun) -> dict[tuple[str, str, str], AgainstMetric]:
+    configuration = result.configuration
+    benchmark, confidence = configuration.benchmark, configuration.settings.bootstrap.confidence
+    main = benchmark.main_metrics()
+    paired: dict[tuple[str, str, str], PairedDifference] = {}
+    for name, slices in judged_result(result).items():
+        other = baseline.system_for(name)
+        if other is None:
+            continue
+        for label in [label for label in slices if run.slice(other, label) is not None][: MAX_SLICES + 1]:
+            found = paired_differences(benchmark, run.measured(other, label), slices[label].measure(), confidence)
+            paired |= {(name, label, metric): found[metric] for metric in main if metric in found}
+    tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
+    strict = 1 - (1 - confidence) / max(1, tested)
+    return {
+        (system, label, metric): _against(benchmark, metric, each, strict if label else confidence)
+        for (system, label, metric), each in paired.items()
+    }
+
+
+def _against(
+    benchmark: Benchmark[Any, Any, Any], metric: str, found: PairedDifference, confidence: float
+) -> AgainstMetric:
+    if found.difference is None:
+        return AgainstMetric(found.baseline, Difference(), None)
+    low, high = found.interval if found.interval is not None else (None, None)
+    spec = spec_of(type(benchmark), metric)
+    verdict = "no interval"
+    if found.error is not None:
+        interval = paired_interval(found.difference, found.error, found.units, confidence, spec.bounds)
+        verdict = _verdict(interval, spec.higher_is_better)
+    return AgainstMetric(found.baseline, Difference(found.difference, low, high, verdict), found.detectable)
+
+
+def _verdict(interval: tuple[float, float] | None, higher_is_better: bool) -> str:
+    if interval is None:
+        return "no interval"
+    if interval[0] <= 0 <= interval[1]:
+        return "no difference shown"
+    return "better" if (interval[0] > 0) == higher_is_better else "worse"
+
+
+def with_baseline(cards: Sequence[Card], result: RunResult, baseline: Baseline) -> list[Card]:
+    """Returns the cards with the main per-sample metric of the baseline; far from it, a card is a flip.
+
+    They are as they were where the rows of the baseline cannot be read.
+    """
+    main = result.configuration.benchmark.main_sample_metric().name
+    systems = [baseline.system_for(name) for name in result.systems]
+    try:
+        before = _values(baseline.path, main, {card.sample_id for card in cards})
+    except (UsageError, InputProblem, *STORAGE_ERRORS, ValueError, KeyError):
+        return list(cards)
+    found = []
+    for card in cards:
+        value, now = before.get((systems[card.system] or "", card.sample_id)), card.metrics.get(main)
+        flipped = value is not None and now is not None and abs(value - now) >= MIN_FLIP
+        why = "flip" if flipped else card.why
+        found.append(msgspec.structs.replace(card, before=None if value is None else round(value, DECIMALS), why=why))
+    return found
+
+
+def _values(run: str, metric: str, wanted: Collection[str]) -> dict[tuple[str, str], float]:
+    """Returns a per-sample metric in the rows of a run, by system and sample_id, of the samples that are wanted."""
+    values: dict[tuple[str, str], float] = {}
+    ids, columns = pa.array(sorted(wanted), pa.string()), ["system", "sample_id", metric]
+    for path in StoredRun(run).published.folder("samples"):
+        with open_table(path) as file:
+            for batch in file.iter_batches(columns=columns):
+                kept = batch.filter(pc.is_in(batch.column("sample_id"), ids))
+                for system, sample_id, value in zip(*(kept.column(name).to_pylist() for name in columns), strict=True):
+                    if value is not None:
+                        values[system, sample_id] = value
+    return values

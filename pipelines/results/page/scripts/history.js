@@ -1,0 +1,235 @@
+// @ts-check
+/* The page of a history: metrics over time, slices as small multiples, all runs. */
+"use strict";
+
+/** @typedef {{night: number, time: Date, value: number, low: number | null, high: number | null, system: number, part: number}} NightPoint */
+
+/** When a run started; of one that does not say, the day of its place. @param {Night} night @param {number} place */
+function timeOf(night, place) {
+  const time = new Date(night.started);
+  return Number.isNaN(time.getTime()) ? new Date(place * 86400000) : time;
+}
+
+/**
+ * The points of some series, each with the number of the part between two breaks that it lies in.
+ * @param {BenchmarkHistory} history
+ * @param {{system: string, values: (number | null)[], lows?: (number | null)[], highs?: (number | null)[]}[]} series
+ * @param {string[]} systems
+ * @returns {NightPoint[]}
+ */
+function pointsOf(history, series, systems) {
+  return series.flatMap((each) => each.values.flatMap((value, night) => value === null ? [] : [{
+    night, value, time: timeOf(history.nights[night], night), low: each.lows?.[night] ?? null, high: each.highs?.[night] ?? null,
+    system: systems.indexOf(each.system), part: history.breaks.filter((mark) => mark.night <= night).length,
+  }]));
+}
+
+/** What a dot says of its night. @param {BenchmarkHistory} history @param {string[]} systems @param {NightPoint} point */
+function saidOf(history, systems, point) {
+  const night = history.nights[point.night];
+  const interval = point.low === null ? "" : ` (${shown(point.low)} to ${shown(point.high)})`;
+  const system = systems.length > 1 ? `${systems[point.system]}: ` : "";
+  return `${system}${shown(point.value)}${interval}\n${night.run}, ${night.started.slice(0, 16).replace("T", " ")}${night.verdict ? `, gates ${night.verdict}` : ""}`;
+}
+
+/** The marks of breaks and of nights that are missing. @param {BenchmarkHistory} history */
+function marksOfTime(history) {
+  const at = (/** @type {number} */ night) => timeOf(history.nights[night], night);
+  // A break lies between two runs, and so does the line of it.
+  const between = (/** @type {MarkedNight} */ mark) => new Date((at(Math.max(0, mark.night - 1)).getTime() + at(mark.night).getTime()) / 2);
+  return [
+    Plot.rectX(history.gaps, { x1: (/** @type {MarkedNight} */ mark) => at(mark.night - 1), x2: (/** @type {MarkedNight} */ mark) => at(mark.night), fill: "var(--soft)", fillOpacity: 0.18, insetLeft: 4, insetRight: 4 }),
+    Plot.ruleX(history.breaks, { x: between, stroke: "var(--bad)", strokeWidth: 1.5, strokeDasharray: "5 4", title: (/** @type {MarkedNight} */ mark) => `break: ${mark.text}` }),
+  ];
+}
+
+/**
+ * One metric over time.
+ * @param {BenchmarkHistory} history
+ * @param {number} metric
+ * @param {Element} place
+ * @param {string[]} systems
+ */
+function metricOverTime(history, metric, place, systems) {
+  const points = pointsOf(history, history.series.filter((each) => each.metric === metric), systems);
+  if (!points.length) return;
+  const declared = history.metrics[metric];
+  const gates = history.gates.filter((gate) => gate.metric === metric);
+  const changes = history.changes.filter((mark) => mark.metric === metric);
+  const changed = points.filter((point) => changes.some((mark) => mark.night === point.night && mark.system === systems[point.system]));
+  const values = [...points.flatMap((point) => [point.value, point.low ?? point.value, point.high ?? point.value]), ...gates.map((gate) => gate.value)];
+  const better = `${declared.meaning}${declared.meaning ? "; " : ""}${declared.higher_is_better ? "higher" : "lower"} is better`;
+  const made = element("div", {}, element("h3", { title: better }, declared.name, " ", element("span", { class: "caption" }, `${declared.higher_is_better ? "higher" : "lower"} is better`)));
+  place.append(made);
+  const width = widthOf(made, 1240);
+  const extent = d3.extent(values);
+  const pad = Math.max(0.0005, 0.06 * (extent[1] - extent[0]));
+  const times = d3.extent(points, (/** @type {NightPoint} */ point) => point.time);
+  if (times[0].getTime() === times[1].getTime()) times[1] = new Date(times[1].getTime() + 86400000);
+  const ink = (/** @type {NightPoint} */ point) => color(point.system);
+  const figure = Plot.plot({
+    width, height: 230, marginLeft: 56, marginRight: 24, marginTop: 18, style: { fontSize: "12px" },
+    x: { type: "utc", label: null, ticks: Math.min(width < 600 ? 3 : 8, new Set(points.map((point) => point.night)).size), domain: times, inset: 14 },
+    y: { label: null, grid: true, ticks: 5, domain: [extent[0] - pad, extent[1] + pad] },
+    ariaLabel: `${declared.name} over time; the table of runs below holds the same numbers`,
+    marks: [
+      ...marksOfTime(history),
+      Plot.ruleY(gates, { y: "value", stroke: "currentColor", strokeDasharray: "1 4", strokeWidth: 1.5 }),
+      Plot.ruleX(points.filter((point) => point.low !== null), { x: "time", y1: "low", y2: "high", stroke: ink, strokeWidth: 1.5, strokeOpacity: 0.6 }),
+      Plot.lineY(points, { x: "time", y: "value", z: (/** @type {NightPoint} */ point) => `${point.system} ${point.part}`, stroke: ink, strokeWidth: 1.5 }),
+      Plot.dot(changed, { x: "time", y: "value", r: 9, stroke: "currentColor", strokeWidth: 2, fill: "none" }),
+      Plot.dot(points, { x: "time", y: "value", r: points.length > 300 ? 2.5 : 4, fill: ink, symbol: (/** @type {NightPoint} */ point) => symbolOf(point.system), title: (/** @type {NightPoint} */ point) => saidOf(history, systems, point), ariaLabel: DOTS }),
+      Plot.text(gates, { y: "value", text: "text", frameAnchor: "right", textAnchor: "end", dy: -8, fill: "currentColor", stroke: "var(--paper)", strokeWidth: 5, fontSize: 11 }),
+    ],
+  });
+  openOnClick(figure, history, points);
+  makeImage(figure);
+  made.append(figure);
+}
+
+/** What the dots of a plot are called until they are found. */
+const DOTS = "runs";
+
+/** A click on a dot opens the page of its night. @param {Element} figure @param {BenchmarkHistory} history @param {NightPoint[]} points */
+function openOnClick(figure, history, points) {
+  const dots = figure.querySelectorAll(`[aria-label="${DOTS}"] > *`);
+  points.forEach((point, index) => {
+    const { link } = history.nights[point.night];
+    const dot = dots[index];
+    if (link === null || !dot) return;
+    dot.classList.add("link");
+    dot.addEventListener("click", () => { window.location.href = link; });
+  });
+}
+
+/** @param {BenchmarkHistory} history @param {number} number @param {string[]} systems */
+function plotSlices(history, number, systems) {
+  const place = byId(`slices-plots-${number}`);
+  if (!place) return;
+  const form = byId(`slices-filters-${number}`);
+  const measured = [...new Set(history.slices.map((each) => each.metric))].sort((a, b) => a - b);
+  const choices = /** @type {[string, string][]} */ (measured.map((metric) => [String(metric), history.metrics[metric].name]));
+  form.append(
+    choice("metric", "Metric", choices),
+    field("Slice contains", { type: "search", name: "label" }),
+    choice("order", "Order", [["fall", "largest fall of the last run"], ["samples", "most samples"], ["label", "name"]]),
+    countOfRows(),
+  );
+  const draw = () => {
+    const metric = Number(form.elements.metric.value);
+    const wanted = form.elements.label.value.trim().toLowerCase();
+    /** @type {[string, SliceSeries[]][]} */
+    const of = d3.groups(history.slices.filter((each) => each.metric === metric), (/** @type {SliceSeries} */ each) => each.label);
+    const found = of.filter(([label]) => label.toLowerCase().includes(wanted));
+    found.sort(orderOf(form.elements.order.value, history.metrics[metric]));
+    form.querySelector("output").textContent = `${grouped(found.length)} of ${grouped(of.length)} slices`;
+    place.replaceChildren(...found.slice(0, MAX_MULTIPLES).map(([label, series], index) => {
+      const made = element("div", { class: "multiple" }, element("h3", {}, element("bdi", {}, label)), element("p", {}, `${grouped(Math.max(...series.map((each) => each.samples)))} samples`));
+      whenSeen(made, () => made.append(smallPlot(history, metric, series, systems)), index >= 12);
+      return made;
+    }));
+    if (found.length > MAX_MULTIPLES) place.append(element("p", { class: "caption" }, `${grouped(found.length - MAX_MULTIPLES)} more slices pass the filter.`));
+  };
+  form.addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
+  form.addEventListener("input", draw);
+  draw();
+}
+
+const MAX_MULTIPLES = 300;
+
+/** @param {string} order @param {Metric} metric @returns {(a: [string, SliceSeries[]], b: [string, SliceSeries[]]) => number} */
+function orderOf(order, metric) {
+  if (order === "label") return (a, b) => d3.ascending(a[0], b[0]);
+  const samples = (/** @type {[string, SliceSeries[]]} */ group) => Math.max(...group[1].map((each) => each.samples));
+  if (order === "samples") return (a, b) => samples(b) - samples(a);
+  const sign = metric.higher_is_better ? 1 : -1;
+  const moved = (/** @type {[string, SliceSeries[]]} */ group) => Math.min(...group[1].map((each) => {
+    const [last, before] = each.values.filter((value) => value !== null).slice(-2).reverse();
+    return before === undefined ? 0 : sign * (/** @type {number} */ (last) - /** @type {number} */ (before));
+  }));
+  return (a, b) => moved(a) - moved(b) || samples(b) - samples(a);
+}
+
+/** @param {BenchmarkHistory} history @param {number} metric @param {SliceSeries[]} series @param {string[]} systems */
+function smallPlot(history, metric, series, systems) {
+  const points = pointsOf(history, series, systems);
+  const ink = (/** @type {NightPoint} */ point) => color(point.system);
+  const values = points.map((point) => point.value);
+  const [low, high] = /** @type {[number, number]} */ (d3.extent(values));
+  const pad = Math.max(0.005, 0.1 * (high - low));
+  const times = d3.extent(points, (/** @type {NightPoint} */ point) => point.time);
+  if (times[0].getTime() === times[1].getTime()) times[1] = new Date(times[1].getTime() + 86400000);
+  const plot = Plot.plot({
+    width: 300, height: 110, marginLeft: 44, marginBottom: 22, marginRight: 14, marginTop: 8, style: { fontSize: "11px" },
+    x: { type: "utc", label: null, ticks: Math.min(3, new Set(points.map((point) => point.night)).size), domain: times, inset: 6 },
+    y: { label: null, ticks: 3, grid: true, domain: [low - pad, high + pad] },
+    ariaLabel: `${history.metrics[metric].name} of a slice over time, last ${shown(values[values.length - 1])}`,
+    marks: [
+      ...marksOfTime(history),
+      Plot.lineY(points, { x: "time", y: "value", z: (/** @type {NightPoint} */ point) => `${point.system} ${point.part}`, stroke: ink, strokeWidth: 1.5 }),
+      Plot.dot(points, { x: "time", y: "value", r: points.length > 60 ? 1.5 : 3, fill: ink, symbol: (/** @type {NightPoint} */ point) => symbolOf(point.system), title: (/** @type {NightPoint} */ point) => saidOf(history, systems, point), ariaLabel: DOTS }),
+    ],
+  });
+  openOnClick(plot, history, points);
+  makeImage(plot);
+  return plot;
+}
+
+/** @param {BenchmarkHistory} history @param {number} number @param {string[]} systems */
+function fillNights(history, number, systems) {
+  const form = byId(`nights-filters-${number}`);
+  const verdicts = [...new Set(history.nights.map((night) => night.verdict).filter(Boolean))];
+  form.append(
+    field("Run contains", { type: "search", name: "run" }),
+    ...(verdicts.length ? [choice("verdict", "Gates", [["", "all"], .../** @type {[string, string][]} */ (verdicts.map((word) => [word, word]))])] : []),
+    clearButton(),
+    countOfRows(),
+  );
+  const used = history.series.filter((each) => each.values.some((value) => value !== null));
+  /** @type {Row[]} */
+  const rows = history.nights.map((night, place) => {
+    /** @type {Row} */
+    const row = { place, run: night.run, started: night.started, version: night.version, verdict: night.verdict, link: night.link };
+    used.forEach((each, index) => { row[`v${index}`] = each.values[place]; });
+    return row;
+  }).reverse();
+  const table = makeTable(byId(`nights-table-${number}`), "Runs", {
+    data: rows,
+    maxHeight: "32rem",
+    layout: "fitDataFill",
+    placeholder: "No run passes the filter",
+    columns: [
+      { ...heading("run"), field: "run", minWidth: 140, frozen: window.innerWidth > 640, sorter: "string", formatter: (/** @type {any} */ cell) => runLink(cell.getData()) },
+      { ...heading("started"), field: "started", minWidth: 150, sorter: "string", formatter: textCell((row) => row.started.slice(0, 16).replace("T", " ")) },
+      ...(verdicts.length ? [{ ...heading("gates"), field: "verdict", minWidth: 110, formatter: (/** @type {any} */ cell) => element("b", { class: `said ${cell.getValue()}` }, cell.getValue() || "–") }] : []),
+      ...used.map((each, index) => ({
+        ...heading(history.metrics[each.metric].name + (systems.length > 1 ? ` of ${each.system}` : ""), history.metrics[each.metric].meaning),
+        field: `v${index}`, hozAlign: "right", minWidth: 112, sorter: "number", sorterParams: { alignEmptyValues: "bottom" }, formatter: textCell((row) => shown(row[`v${index}`])),
+      })),
+      { ...heading("version"), field: "version", minWidth: 90, formatter: textCell((row) => row.version || "–") },
+    ],
+  });
+  filterBy(table, form, rows.length, () => {
+    const wanted = form.elements.run.value.trim().toLowerCase();
+    const verdict = form.elements.verdict?.value ?? "";
+    return (row) => row.run.toLowerCase().includes(wanted) && (verdict === "" || row.verdict === verdict);
+  });
+}
+
+/** @param {Row} row */
+const runLink = (row) => (row.link === null ? element("span", { title: "this run has no page" }, row.run) : element("a", { href: row.link }, row.run));
+
+start((/** @type {HistoryData} */ data) => {
+  data.histories.forEach((history, number) => {
+    const { systems } = history;
+    const series = byId(`series-${number}`);
+    const draw = () => {
+      if (systems.length > 1) series.append(legend(systems));
+      history.metrics.forEach((_, metric) => metricOverTime(history, metric, series, systems));
+    };
+    if (number) whenSeen(series, draw);
+    else draw();
+    if (byId(`slices-plots-${number}`)) whenSeen(byId(`slices-plots-${number}`), () => plotSlices(history, number, systems));
+    whenSeen(byId(`nights-table-${number}`), () => fillNights(history, number, systems));
+  });
+});

@@ -1,0 +1,67 @@
+"""What a person does with a page, and what must hold of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.page.browser import Browser
+from tests.page.corpora import ROOT
+
+PICTURES = ROOT / "out" / "page"
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def open_page(chromium: Browser, path: Path) -> float:
+    """Opens a page; returns the milliseconds until it was ready. It must not ask for anything but itself."""
+    chromium.requests()
+    took = chromium.open(path)
+    assert chromium.problems() == []
+    assert chromium.requests() == [path.resolve().as_uri()]
+    return took
+
+
+def serious_faults(chromium: Browser) -> list[Any]:
+    """Returns what axe-core finds that keeps people from using the page."""
+    found = chromium.driver.execute_async_script(
+        AXE.read_text(encoding="utf-8") + "; axe.run().then(arguments[arguments.length - 1]);"
+    )
+    return [
+        (fault["id"], fault["impact"], [node["target"] for node in fault["nodes"][:3]])
+        for fault in found["violations"]
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
+def table_ids(chromium: Browser) -> list[str]:
+    """Returns the sample_ids of the rows that the table shows, from the top."""
+    found: list[str] = chromium.run(
+        "return [...document.querySelectorAll('#samples-table .open')].map((each) => each.textContent)"
+    )
+    return found
+
+
+def shown_count(chromium: Browser, form: str) -> str:
+    return str(chromium.run("return document.querySelector(arguments[0] + ' output').textContent", form))
+
+
+def choose(chromium: Browser, form: str, name: str, value: str) -> None:
+    chromium.run(
+        "const field = document.querySelector(arguments[0]).elements[arguments[1]]; field.value = arguments[2];"
+        "field.dispatchEvent(new Event('input', {bubbles: true}))",
+        form,
+        name,
+        value,
+    )
+
+
+def press(chromium: Browser, key: str) -> None:
+    chromium.run(
+        "(document.activeElement || document.body)"
+        ".dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0], bubbles: true, cancelable: true}))",
+        key,
+    )
+
+
+def viewed(chromium: Browser) -> str:
+    return str(chromium.run("return document.querySelector('#viewer h3').textContent"))

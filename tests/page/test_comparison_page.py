@@ -1,0 +1,197 @@
+"""The page of a comparison in a real browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.results.page.comparison import ComparedRuns, build_comparison_page
+from pipelines.results.page.comparison_document import Changed, ChangedSide
+from pipelines.results.page.document import RecordText
+from pipelines.results.page.render import render
+from pipelines.results.stored import StoredRun
+from tests.page.browser import Browser
+from tests.page.corpora import CORPORA, compared, evaluated, page_data, worse
+from tests.page.hostile import HOSTILE
+from tests.page.screen import PICTURES, choose, open_page, press, serious_faults, shown_count, table_ids, viewed
+from tests.runs import command
+
+pytestmark = pytest.mark.page
+
+
+@pytest.fixture(scope="module")
+def runs(folder: Path) -> tuple[Path, Path]:
+    """Two runs of the same samples, of which the second is worse."""
+    corpus = CORPORA / "chart"
+    before, after = corpus / "predictions.jsonl", worse(corpus / "predictions.jsonl", folder / "worse.jsonl")
+    first, second = folder / "first", folder / "second"
+    evaluated("chart", corpus / "ground_truth.jsonl", {"predictions": before}, first)
+    evaluated("chart", corpus / "ground_truth.jsonl", {"predictions": after}, second, f"--baseline={first}")
+    return first, second
+
+
+@pytest.fixture(scope="module")
+def page(runs: tuple[Path, Path], folder: Path) -> Path:
+    return compared(*runs, folder / "compared")
+
+
+def test_the_page_of_a_comparison(chromium: Browser, page: Path) -> None:
+    document = json.loads((page.parent / "comparison.json").read_bytes())
+    open_page(chromium, page)
+    chromium.picture(PICTURES / "comparison.png")
+    assert serious_faults(chromium) == []
+    sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
+    worse = [name for name, found in document["metrics"].items() if found["verdict"] == "worse"]
+    assert worse
+    assert sentence.startswith("The candidate is worse in ")
+    assert chromium.run("return document.querySelector('.judgement').textContent") == "worse"
+    assert "60 compared" in chromium.run("return document.querySelector('#paired').textContent")
+    assert chromium.run("return document.querySelectorAll('#metrics-plot svg, #differences-plot svg').length") >= 2
+    assert shown_count(chromium, "#slices-filters") == "2 of 2 rows"
+    chromium.prefer(color_scheme="dark")
+    chromium.picture(PICTURES / "comparison-dark.png")
+    assert serious_faults(chromium) == []
+
+
+def test_samples_that_changed_are_filtered_and_stepped_through(chromium: Browser, page: Path) -> None:
+    changed = page_data(page)["changed"]
+    open_page(chromium, page)
+    changes = [sample["change"] or 0.0 for sample in changed]
+    assert changes == sorted(changes)
+    assert changes[0] < 0
+    assert table_ids(chromium)[0] == changed[0]["sample_id"] == viewed(chromium)
+    press(chromium, "ArrowRight")
+    assert viewed(chromium) == changed[1]["sample_id"]
+    # Both drawings and all three records are there.
+    assert chromium.run("return document.querySelectorAll('#viewer .drawing').length") == 2
+    assert chromium.run("return document.querySelectorAll('#viewer .records.three pre').length") == 3
+    assert chromium.run("return document.querySelector('#viewer .words').textContent").startswith("score: ")
+    choose(chromium, "#samples-filters", "kind", "right_to_wrong")
+    wanted = [sample["sample_id"] for sample in changed if sample["kind"] == "right_to_wrong"]
+    assert table_ids(chromium) == wanted
+    choose(chromium, "#samples-filters", "id", wanted[0][-3:])
+    assert shown_count(chromium, "#samples-filters") == f"1 of {len(changed)} rows"
+
+
+def test_slices_are_filtered_by_verdict(chromium: Browser, page: Path) -> None:
+    open_page(chromium, page)
+    found = page_data(page)["slices"]
+    for verdict in ("worse", "better"):
+        count = sum(any(cell["difference"]["verdict"] == verdict for cell in row["values"]) for row in found)
+        choose(chromium, "#slices-filters", "verdict", verdict)
+        assert shown_count(chromium, "#slices-filters") == f"{count} of {len(found)} rows"
+
+
+def test_a_comparison_on_a_phone_and_on_paper(chromium: Browser, page: Path) -> None:
+    chromium.resize(390, 844, scale=2, mobile=True)
+    open_page(chromium, page)
+    assert chromium.run("return document.documentElement.scrollWidth") <= 390
+    assert serious_faults(chromium) == []
+    chromium.picture(PICTURES / "comparison-phone.png")
+    chromium.resize(794, 1123)
+    chromium.prefer(media="print")
+    chromium.picture(PICTURES / "comparison-print.png")
+    assert chromium.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
+
+
+def test_an_evaluation_shows_its_differences_from_the_baseline(chromium: Browser, runs: tuple[Path, Path]) -> None:
+    path = runs[1] / "report.html"
+    open_page(chromium, path)
+    chromium.picture(PICTURES / "baseline.png")
+    assert serious_faults(chromium) == []
+    sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
+    assert "Against the baseline it is worse in " in sentence
+    assert chromium.run("return document.querySelectorAll('#differences-plot svg').length") == 1
+    flips = [card for card in page_data(path)["cards"] if card["why"] == "flip"]
+    main = "score"
+    assert flips
+    assert all(abs(card["before"] - card["metrics"][main]) >= 0.5 for card in flips)
+
+
+def test_inputs_that_are_gone_cost_the_records_alone(chromium: Browser, runs: tuple[Path, Path], folder: Path) -> None:
+    moved = folder / "worse.jsonl"
+    content = moved.read_bytes()
+    moved.unlink()
+    try:
+        path = compared(*runs, folder / "without-records")
+    finally:
+        moved.write_bytes(content)
+    open_page(chromium, path)
+    assert "The inputs are not read" in chromium.run("return document.querySelector('#changed').textContent")
+    assert chromium.run("return document.querySelectorAll('#viewer .drawing').length") == 0
+    # What changed in words comes from the rows.
+    assert chromium.run("return document.querySelector('#viewer .words').textContent").startswith("score: ")
+
+
+def test_inputs_that_have_changed_are_not_read(runs: tuple[Path, Path], folder: Path) -> None:
+    changed = folder / "worse.jsonl"
+    content = changed.read_bytes()
+    changed.write_bytes(content + b"\n")
+    try:
+        path = compared(*runs, folder / "changed-inputs")
+    finally:
+        changed.write_bytes(content)
+    assert "have changed since that run" in path.read_text(encoding="utf-8")
+
+
+def test_no_page_where_nobody_wants_one(runs: tuple[Path, Path], folder: Path) -> None:
+    path = compared(*runs, folder / "no-page", "--no-html")
+    assert not path.exists()
+    assert (path.parent / "comparison.md").exists()
+
+
+def test_hostile_text_in_a_comparison(chromium: Browser, runs: tuple[Path, Path], page: Path, folder: Path) -> None:
+    document = json.loads((page.parent / "comparison.json").read_bytes())
+    for side, text in (("baseline", HOSTILE[0]), ("candidate", HOSTILE[1])):
+        document[side] = {"run": text, "system": HOSTILE[5]}
+    found = next(iter(document["slices"].values()))
+    document["slices"] = {f"{number}={text}": found for number, text in enumerate(HOSTILE)}
+    document["differences"] = list(HOSTILE)
+    document["slices_of_candidate_alone"] = list(HOSTILE)
+    run = {**StoredRun(str(runs[0])).provenance, "command": list(HOSTILE), "host": HOSTILE[1]}
+    record = RecordText(HOSTILE[0])
+    changed = []
+    for number, text in enumerate(HOSTILE):
+        shown = ChangedSide("scored", {"score": 0.5}, record, (text[:400],), f"<svg>{text[:400]}</svg>", text[:400])
+        changed.append(Changed(f"{number}{text[:200]}", text[:100], -0.5, record, (text[:400],), (shown, shown)))
+    benchmark = StoredRun(str(runs[0])).configuration.benchmark
+    sources = ComparedRuns((run, run), ({}, {}), (60, 60), HOSTILE)
+    path = folder / "hostile-comparison.html"
+    path.write_bytes(render(build_comparison_page(document, benchmark, sources, changed)))
+    open_page(chromium, path)
+    for _ in changed:
+        press(chromium, "ArrowRight")
+        assert chromium.run("return document.documentElement.scrollWidth") <= 1280
+    unharmed(chromium)
+    chromium.picture(PICTURES / "comparison-hostile.png")
+    assert serious_faults(chromium) == []
+
+
+def test_hostile_predictions_are_compared(chromium: Browser, folder: Path) -> None:
+    truth, sides = folder / "odd_truth.jsonl", [folder / "odd_a.jsonl", folder / "odd_b.jsonl"]
+    lines: list[dict[str, Any]] = [{"sample_id": f"{n}{text[:2000]}", "text": text} for n, text in enumerate(HOSTILE)]
+    truth.write_text("".join(json.dumps({**line, "source": line["text"]}) + "\n" for line in lines), encoding="utf-8")
+    sides[0].write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    sides[1].write_text("".join(json.dumps({**line, "text": "C"}) + "\n" for line in lines), encoding="utf-8")
+    for number, side in enumerate(sides):
+        command(
+            *("evaluate", "configs/chemistry.yaml", "--ground-truth", str(truth), "--predictions", str(side)),
+            *("--slice", "source", "--output", str(folder / f"odd-{number}"), "--quiet"),
+        )
+    path = compared(folder / "odd-0", folder / "odd-1", folder / "odd-compared")
+    open_page(chromium, path)
+    for _ in page_data(path)["changed"]:
+        press(chromium, "ArrowRight")
+    unharmed(chromium)
+
+
+def unharmed(chromium: Browser) -> None:
+    """Nothing of the text has run."""
+    assert chromium.problems() == []
+    assert chromium.run("return window.harmed") is None
+    assert (
+        chromium.run("return document.querySelectorAll('img[onerror], svg[onload], a[href^=javascript]').length") == 0
+    )

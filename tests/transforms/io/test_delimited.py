@@ -1,0 +1,207 @@
+"""CSV and TSV: where records end, what they hold, and what a damaged file gives."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transforms.io import delimited
+from transforms.io.arrow_rows import Row
+from transforms.io.delimited import DelimitedReader, RecordEnds, TextReader, header_of
+from transforms.io.files import match_files, split_file
+from transforms.io.parquet import RowLimits
+from transforms.records import InputProblem
+
+HEAD = b"sample_id,text\n"
+
+
+class Chunks:
+    """A stream that gives a few bytes at a time."""
+
+    def __init__(self, content: bytes, size: int) -> None:
+        self._stream, self._size = io.BytesIO(content), size
+
+    def read(self, size: int) -> bytes:
+        return self._stream.read(min(size, self._size))
+
+    def read_for(self, position: int) -> int:
+        return position
+
+    def restart(self, position: int) -> tuple[int, int]:
+        return position, position
+
+
+def read(path: Path, content: bytes, limit: int = 1000, wanted: set[str] | None = None) -> list[Row]:
+    path.write_bytes(content)
+    (file,) = match_files(0, [str(path)], "--x")
+    (part,) = split_file(file, 1)
+    reader = DelimitedReader(part, wanted, {"words"}, RowLimits(limit, 5))
+    return [row for row in reader if row is not None]
+
+
+def records(rows: list[Row]) -> list[Any]:
+    assert [row.error for row in rows] == [None] * len(rows)
+    return [msgspec.msgpack.decode(row.payload) for row in rows]
+
+
+@given(st.text('a,"\n\u00e9', max_size=30), st.integers(1, 7))
+def test_records_end_where_python_ends_them(text: str, size: int) -> None:
+    chunks = Chunks(text.encode(), size)
+    texts = [each for each in TextReader(chunks, b",", 1000).texts(chunks.read(size)) if each is not None]
+    expected = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+    closed = [each for each in texts if not each.is_open]
+    assert [next(csv.reader([each.text.decode()])) for each in closed] == expected[: len(closed)]
+    assert len(texts) == len(expected)
+    assert closed == texts[: len(closed)]
+    assert len(closed) >= len(texts) - 1
+    starts = [len(text.encode()[: each.position].split(b"\n")) for each in texts]
+    assert [each.line for each in texts] == starts
+
+
+@given(
+    rows=st.lists(st.tuples(st.text("ab,\t \"'\r\n\u00e9\U0001f600", max_size=8), st.text(max_size=8)), max_size=8),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    ending=st.sampled_from(["csv", "tsv"]),
+)
+def test_what_python_writes_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], quoting: Any, line_end: str, ending: str
+) -> None:
+    # Older versions of Python cannot read a NUL, and leave a carriage return without quotes.
+    rows = [(re.sub(r"[\0\r]", "", first), re.sub(r"[\0\r]", "", second)) for first, second in rows]
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter={"csv": ",", "tsv": "\t"}[ending], quoting=quoting, lineterminator=line_end)
+    writer.writerow(["sample_id", "text"])
+    writer.writerows(rows)
+    content = text.getvalue().encode("utf-8", "replace")
+    found = read(tmp_path_factory.mktemp("csv") / f"a.{ending}", content)
+    expected = [
+        {"sample_id": first, "text": second}
+        for first, second in csv.reader(io.StringIO(content.decode(), newline=""), delimiter=writer.dialect.delimiter)
+    ]
+    assert records(found) == expected[1:]
+
+
+def test_values_are_text_but_of_fields_that_never_are(tmp_path: Path) -> None:
+    content = b'sample_id,text,words,n\n007,,"[""a"", 1]",1\nb, x ,,null\n'
+    assert records(read(tmp_path / "a.csv", content)) == [
+        {"sample_id": "007", "text": "", "words": ["a", 1], "n": "1"},
+        {"sample_id": "b", "text": " x ", "n": "null"},
+    ]
+
+
+def test_columns_that_nobody_wants_are_left_out(tmp_path: Path) -> None:
+    found = read(tmp_path / "a.csv", b"more,sample_id,text\n1,a,x\n", wanted={"text"})
+    assert records(found) == [{"sample_id": "a", "text": "x"}]
+
+
+def test_marks_blank_lines_and_a_missing_line_end(tmp_path: Path) -> None:
+    content = b"\xef\xbb\xbf" + HEAD.replace(b"\n", b"\r\n") + b'\r\na,x\r\n\n"b","1\r\n\r\n2"\r\nc,y'
+    found = read(tmp_path / "a.csv", content)
+    assert records(found) == [
+        {"sample_id": "a", "text": "x"},
+        {"sample_id": "b", "text": "1\r\n\r\n2"},
+        {"sample_id": "c", "text": "y"},
+    ]
+    assert [row.line for row in found] == [3, 5, 8]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"a", "the record has 1 fields, but the first line names 2 columns"),
+        (b"a,b,c", "the record has 3 fields, but the first line names 2 columns"),
+        (b'a,"b"c', "',' expected after '\"'"),
+        (b"a,\xff", "this is not UTF-8, at byte 2 of the record"),
+        (b'a,"x\ny",c', "the record has 3 fields, but the first line names 2 columns (lines 3 to 4)"),
+    ],
+)
+def test_a_record_that_makes_none_is_told_with_its_line_and_the_others_are_read(
+    tmp_path: Path, line: bytes, said: str
+) -> None:
+    before, bad, after = read(tmp_path / "a.csv", HEAD + b"b,1\n" + line + b"\nc,2\n")
+    assert (bad.error, bad.cause, bad.line) == (said, "unreadable", 3)
+    assert msgspec.msgpack.decode(bad.payload) == line.decode("utf-8", "replace")
+    assert records([before, after]) == [{"sample_id": "b", "text": "1"}, {"sample_id": "c", "text": "2"}]
+
+
+def test_a_quote_that_is_never_closed_is_told_and_takes_no_memory(tmp_path: Path) -> None:
+    content = HEAD + b'a,"x\n' + b"b,y\n" * 3
+    (bad,) = read(tmp_path / "a.csv", content)
+    assert (bad.error, bad.line) == ("a quote is not closed before the file ends (lines 2 to 5)", 2)
+    (bad,) = read(tmp_path / "a.csv", content + b"b,y\n" * 1000, limit=100)
+    assert bad.error is not None
+    assert bad.error.startswith("the record has ")
+    assert (bad.cause, len(bad.payload)) == ("too_large", 1)
+    assert bad.error.endswith("lines: check the quotes in it")
+
+
+def test_a_long_record_is_rejected_and_reading_goes_on_behind_it(tmp_path: Path) -> None:
+    content = HEAD + b'a,"' + b'""x\n' * 500 + b'"\n' + b"b," + b"y" * 2000 + b"\nc,z\n"
+    first, second, good = read(tmp_path / "a.csv", content, limit=500)
+    assert [first.cause, second.cause] == ["too_large"] * 2
+    assert second.error == "the record has 2003 bytes, more than the 500 of limits.record_bytes"
+    assert (records([good]), good.line) == ([{"sample_id": "c", "text": "z"}], 504)
+
+
+def test_a_long_value_is_read_where_the_limit_allows_it(tmp_path: Path) -> None:
+    (row,) = read(tmp_path / "a.csv", HEAD + b"a," + b"x" * 300_000, limit=1 << 20)
+    assert len(records([row])[0]["text"]) == 300_000
+
+
+def test_finding_ends_takes_a_step_a_quote_and_not_a_pass_a_field() -> None:
+    """A chunk of many quoted and plain fields without a line end must not be searched to its end for each of them."""
+
+    class Counted(bytes):
+        searched = 0
+
+        def find(self, what: Any, start: Any = 0, stop: Any = None) -> int:
+            found = super().find(what, start, len(self) if stop is None else stop)
+            Counted.searched += (len(self) if found < 0 else found) - start
+            return found
+
+    chunk = Counted(b'"a",b,' * 20_000)
+    assert RecordEnds(b",").find(chunk, 0) == -1
+    assert Counted.searched < 4 * len(chunk)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            b"id,text\na,b\n",
+            "a.csv:1: there is no column sample_id, only id, text; the first line must name the columns",
+        ),
+        (b"sample_id;text\na;b\n", ", with a comma between them, not ';'"),
+        (b"sample_id,text,text\n", "a.csv:1: the column 'text' stands there twice; rename one"),
+        (b'sample_id,"text\n', "a.csv:1: the names of the columns: a quote is not closed before the file ends"),
+        ("sample_id,text\n".encode("utf-16"), "a.csv: cannot be read as csv: it is UTF-16; write it as UTF-8"),
+        (b"\x1f\x8b\x08\x00", "a.csv:1: "),
+    ],
+)
+def test_a_first_line_that_names_no_columns_ends_the_run(tmp_path: Path, content: bytes, said: str) -> None:
+    with pytest.raises(InputProblem) as problem:
+        read(tmp_path / "a.csv", content)
+    assert said in problem.value.message
+    assert "\n" not in problem.value.message
+
+
+def test_a_first_line_without_end_takes_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "MAX_HEADER_BYTES", 100)
+    with pytest.raises(InputProblem, match="the first record, which names the columns, is too large"):
+        read(tmp_path / "a.csv", b"x" * 1000)
+
+
+def test_an_empty_file_has_no_records(tmp_path: Path) -> None:
+    assert read(tmp_path / "a.csv", b"") == []
+    assert read(tmp_path / "b.csv", HEAD) == []
+    (file,) = match_files(0, [str(tmp_path / "a.csv")], "--x")
+    assert header_of(file) == []

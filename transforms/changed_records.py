@@ -1,0 +1,165 @@
+"""The records of the samples that changed most between two runs, for people to look at.
+
+The inputs of the runs are read once more, for some hundred samples: their records are kept by sample_id, all others are
+dropped where they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apache_beam as beam
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from transforms.blocks import pack, unpack
+from transforms.pair import PairBySample, PairedSample
+from transforms.pick import MAX_DETAILS_BYTES, beginning_of
+from transforms.sample_changes import ChangedSample
+from transforms.sample_rows import ROWS_PER_READ, SampleTable, open_table
+
+Text = tuple[bytes, int]
+"""The JSON of a record or its beginning, and the bytes of the whole."""
+
+
+class ChangedRecords(msgspec.Struct, frozen=True):
+    """A sample that changed. row: see ChangePlan.columns. Of details and predictions, the baseline comes first.
+
+    details: JSON; None where they are too long or the row was not found. truth, predictions: None where there is no
+    record or nobody looked.
+    """
+
+    row: dict[str, Any]
+    details: tuple[bytes | None, bytes | None]
+    truth: Text | None
+    predictions: tuple[Text | None, Text | None]
+
+
+class PickChanged(beam.PTransform):
+    """Keeps the ChangedSample that lost most and those that won most, `count` of each."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self._count = count
+
+    def expand(self, changed: beam.PCollection) -> beam.PCollection:
+        """Keeps the best of each bundle, then of all."""
+        return (
+            changed
+            | "Direction" >> beam.Map(_by_direction)
+            | "Most" >> beam.combiners.Top.PerKey(self._count, key=_order, reverse=True)
+            | "Each" >> beam.FlatMap(lambda kept: kept[1])
+        )
+
+
+class _Change(msgspec.Struct):
+    change: float | None = None
+
+
+_CHANGE = msgspec.json.Decoder(_Change)
+
+
+def _by_direction(sample: ChangedSample) -> tuple[int, ChangedSample]:
+    change = _CHANGE.decode(sample.row).change or 0.0
+    return (change > 0) - (change < 0), sample
+
+
+def _order(sample: ChangedSample) -> bytes:
+    return sample.key
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Tells what a piece of a sample is: `part` is row, details or records; side: of details."""
+
+    part: str
+    content: Any
+    side: int = 0
+
+
+class GatherChanged(beam.PTransform):
+    """Gathers what is known of the samples that were picked: from ChangedSample to ChangedRecords.
+
+    tables: the rows of both runs, for the details. records: blocks of their inputs, where predictions have the systems
+    0, the baseline, and 1, the candidate; None: the inputs are not read.
+    """
+
+    def __init__(self, tables: Sequence[SampleTable], records: beam.PCollection | None) -> None:
+        super().__init__()
+        self._tables = tuple(tables)
+        self._records = records
+
+    def expand(self, picked: beam.PCollection) -> beam.PCollection:
+        """Groups by sample_id."""
+        rows = picked | "Rows" >> beam.Map(_row)
+        wanted = beam.pvalue.AsList(rows | "Ids" >> beam.Keys())
+        files = [(table.side, table.system, path) for table in self._tables for path in table.files]
+        pieces = [
+            rows,
+            picked.pipeline
+            | "Files" >> beam.Create(files)
+            | "SpreadFiles" >> beam.Reshuffle()
+            | "Details" >> beam.FlatMap(_details, wanted),
+        ]
+        if self._records is not None:
+            paired = (
+                self._records
+                | "Only" >> beam.FlatMap(_only_samples, wanted).with_output_types(tuple[int, bytes])
+                | "Pair" >> PairBySample(("baseline", "candidate"))
+            )
+            pieces.append(paired.batches | "Records" >> beam.FlatMap(_records))
+        return (
+            pieces
+            | "All" >> beam.Flatten()
+            | "BySample" >> beam.GroupByKey()
+            | "Gather" >> beam.FlatMapTuple(_gathered)
+        )
+
+
+def _row(sample: ChangedSample) -> tuple[str, _Named]:
+    row = msgspec.json.decode(sample.row)
+    return row["sample_id"], _Named("row", row)
+
+
+def _details(file: tuple[int, str, str], wanted: Sequence[str]) -> Iterator[tuple[str, _Named]]:
+    """Yields the details of the samples that are wanted, of one system in one file."""
+    side, system, path = file
+    if not wanted:
+        return
+    ids, columns = pa.array(wanted, pa.string()), ["sample_id", "system", "details"]
+    with open_table(path) as opened:
+        if not set(columns) <= set(opened.schema_arrow.names):
+            return
+        for batch in opened.iter_batches(ROWS_PER_READ, columns=columns):
+            is_wanted = pc.and_(pc.equal(batch.column("system"), system), pc.is_in(batch.column("sample_id"), ids))
+            kept = batch.filter(is_wanted)
+            for sample_id, details in zip(
+                kept.column("sample_id").to_pylist(), kept.column("details").to_pylist(), strict=True
+            ):
+                if details is not None and len(details) <= MAX_DETAILS_BYTES:
+                    yield sample_id, _Named("details", details.encode(), side)
+
+
+def _only_samples(keyed: tuple[int, bytes], wanted: Sequence[str]) -> Iterator[tuple[int, bytes]]:
+    """Yields (bucket, block) with the records of the samples that are wanted, if there are any."""
+    ids = {sample_id.encode() for sample_id in wanted}
+    records = [record for record in unpack(keyed[1]) if record[0] in ids]
+    if records:
+        yield keyed[0], pack(records)
+
+
+def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, _Named]]:
+    for sample in samples:
+        predictions = [None if each is None else (beginning_of(each), each.size) for each in sample.predictions]
+        yield sample.sample_id, _Named("records", ((beginning_of(sample.truth), sample.truth.size), predictions))
+
+
+def _gathered(_: str, pieces: Iterable[_Named]) -> Iterator[ChangedRecords]:
+    found = {(piece.part, piece.side): piece.content for piece in pieces}
+    if ("row", 0) in found:
+        truth, predictions = found.get(("records", 0), (None, (None, None)))
+        details = found.get(("details", 0)), found.get(("details", 1))
+        yield ChangedRecords(found["row", 0], details, truth, (predictions[0], predictions[1]))
