@@ -25,7 +25,7 @@ from metrics.chart.similarity import (
     value_scores,
     value_spreads,
 )
-from metrics.chart.work import PAIR_OF_SERIES, assignment_steps, edit_distance_steps
+from metrics.chart.work import PAIR_OF_RELEASED_POINTS, PAIR_OF_SERIES, assignment_steps, edit_distance_steps
 from metrics.common.geometry import Array
 from metrics.common.segments import Indexes, starts_of, within
 from metrics.common.text import normalised_edit_distances, paired_edit_distances
@@ -127,6 +127,9 @@ def _steps(charts: Sequence[SeriesChart], options: ChartOptions) -> list[int]:
     functions = np.repeat([chart.kind is SeriesKind.FUNCTION for chart in charts], layout.pairs)
     tables = 11 + heights * widths // 20 + heights * widths * np.minimum(heights, widths) // 1200
     steps += np.where(both, np.where(functions, heights + widths, tables), 0)
+    if options.protocol == "released":
+        points = np.repeat([chart.kind is SeriesKind.POINTS for chart in charts], layout.pairs)
+        steps += np.where(both & points, PAIR_OF_RELEASED_POINTS, 0)
     sums = np.bincount(np.repeat(np.arange(len(charts)), layout.pairs), weights=steps, minlength=len(charts))
     return [
         int(of_pairs) + _steps_of_texts(chart, options) for chart, of_pairs in zip(charts, sums.tolist(), strict=True)
@@ -217,8 +220,10 @@ def _point_scorer(
     def score(cells: Cells) -> Array:
         scores = point_scores(sets, truths, predictions, rows[cells.pairs], cells, options.gamma)
         if options.protocol == "released":
-            for pair in np.unique(cells.pairs).tolist():
-                places = np.flatnonzero(cells.pairs == pair)
+            # In order of the pairs, so that the cells of one are found without a look at all the others.
+            order = np.argsort(cells.pairs, kind="stable")
+            numbers, firsts = np.unique(cells.pairs[order], return_index=True)
+            for pair, places in zip(numbers.tolist(), np.split(order, firsts[1:]), strict=True):
                 start, other = truths.starts[rows[pair]], predictions.starts[columns[pair]]
                 stops = start + truths.counts[rows[pair]], other + predictions.counts[columns[pair]]
                 released = released_point_set_scores(

@@ -20,6 +20,9 @@ MAX_UNSPENT_STEPS = 1000
 ReadText = tuple[str, int, bool]
 """A text as it is compared, the steps of reading it, and whether the block counts."""
 
+OVERLAP_PASSES = 30
+"""Passes over the table of all pairs of blocks: each may lie within the other, which is listed."""
+
 
 class Blocks(msgspec.Struct, frozen=True, gc=False):
     """The blocks of one side that count: boxes, normalised texts and ids."""
@@ -57,7 +60,7 @@ def read_chart(
     Raises RejectedRecord where reading takes more than the budget."""
     truths = _read_blocks(truth, "ground_truth", sample.budget, texts, identifiers)
     predictions = _read_blocks(given or (), "prediction", sample.budget, texts, identifiers)
-    sample.budget.spend(pair_steps(len(truths), len(predictions), 4))
+    sample.budget.spend(pair_steps(len(truths), len(predictions), OVERLAP_PASSES))
     return TextChart(sample, truths, predictions, given is not None)
 
 

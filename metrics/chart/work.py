@@ -7,6 +7,9 @@ from collections.abc import Sequence
 # The fixed cost of comparing two series, lines or point sets, whatever they hold.
 PAIR_OF_SERIES = 100
 
+# What two sets of points cost more under the released protocol, which inverts a covariance for each two.
+PAIR_OF_RELEASED_POINTS = 300
+
 
 def pair_steps(rows: int, columns: int, passes: int = 1) -> int:
     """The steps of `passes` tables of numbers `[rows, columns]`; each needs some ten operations of an element."""

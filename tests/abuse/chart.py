@@ -39,6 +39,10 @@ def _texts() -> Iterator[Case]:
         yield _text_case(name, *([_block(place, f"{text}{place}{mark}") for place in range(2000)] for mark in "ab"))
     near = [_block(place, f"text {place}", x0=place / 1000) for place in range(2000)]
     yield _text_case("2,000 nearly equal boxes", near, near[::-1])
+    for count in (1600, 2000):
+        whole = [_block(place, "a" * 2000, width=SIDE) for place in range(count)]
+        parts = [_block(place, "a", x0=place) for place in range(count)]
+        yield _text_case(f"{count} blocks within each of {count}", whole, parts)
     apart = [_block(place, "a", x0=500 * place) for place in range(1999)]
     yield _text_case("many parts of one block", [_block(0, "a" * 100_000, width=SIDE)], apart)
     yield _text_case(
@@ -67,7 +71,7 @@ def _elements() -> Iterator[Case]:
 
 def _series() -> Iterator[Case]:
     for kind, labels in (("Scatter", "{x}"), ("Line", "{x}"), ("Grouped vertical bar", "label {x}")):
-        for count, length in ((1, 1000), (1, 1300), (1, 2000), (10, 200), (150, 13), (200, 10)):
+        for count, length in ((1, 1000), (1, 1300), (1, 2000), (10, 200), (95, 20), (150, 13), (200, 10)):
             truth, prediction = (
                 [
                     _named(

@@ -41,9 +41,13 @@ def check_text(ending: str, unpacked: int, stored: int) -> None:
         )
 
 
-def records_allowed(stored: int, file_size: int) -> int:
-    """Returns how many bytes the records of a part of a Parquet file may have, of which `stored` bytes are stored."""
-    return MAX_RECORD_BYTES * stored // max(1, file_size) + MAX_EXPANSION * stored
+def records_allowed(stored: int, data_bytes: int) -> int:
+    """Returns how many bytes the records of a part of a Parquet file may have.
+
+    stored: the bytes of the part. data_bytes: those of the file without its footer; each part has a share of what the
+    whole file may have.
+    """
+    return MAX_RECORD_BYTES * stored // max(1, data_bytes) + MAX_EXPANSION * stored
 
 
 def check_records(rows: int, unpacked: int, allowed: int) -> None:

@@ -32,7 +32,7 @@ LEAST_STORED_PER_PART = 64 << 10
 """What a part of a Parquet file takes of it at least, as each reads the footer again."""
 
 MAX_FOOTER_BYTES = 16 << 20
-MAX_ROW_GROUPS = 10_000
+MAX_ROW_GROUPS = 5_000
 MAX_COLUMNS = 32_000
 MAX_COLUMN_CHUNKS = 100_000
 """The limits on what a Parquet file tells of itself; a column chunk is one column of one row group."""

@@ -74,12 +74,14 @@ class RowReader:
         # By the columns that are read as dictionaries; most row groups of a file have the same.
         self._opened: dict[tuple[str, ...], Any] = {}
         self._unpacked = unread.start.unpacked if unread else 0
-        self._allowed = records_allowed(part.stored, part.file.size)
+        self._allowed = 0
         self._read, self._group_first, self._group_rows, self._group_bytes = 0, part.first_row, 1, 0
 
     def __iter__(self) -> Iterator[Row]:
         """Yields the rows."""
         with open_parquet(self._part.file) as parquet:
+            data_bytes = self._part.file.size - parquet.metadata.serialized_size
+            self._allowed = records_allowed(self._part.stored, data_bytes)
             try:
                 schema = parquet.schema
                 check_columns(self._part.file, schema, self._fields)
