@@ -179,7 +179,7 @@ class _ReadRowGroup(beam.DoFn):
             for row in table.rows(batch):
                 place = zlib.crc32(row.sample_id.encode()) % self._buckets, table.side
                 self._held.setdefault(place, []).append(row)
-            self._bytes += batch.nbytes
+            self._bytes += batch.nbytes + BYTES_PER_ROW * batch.num_rows
             if self._bytes >= BYTES_HELD:
                 yield from self._blocks()
 

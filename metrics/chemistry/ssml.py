@@ -10,24 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from itertools import islice, pairwise, repeat
-from typing import NamedTuple
+from itertools import islice, pairwise
 
 from metrics.chemistry.protocol import Protocol
-from metrics.chemistry.sketch import MAX_CACHED_LENGTH, Sketch, displacement
+from metrics.chemistry.sketch import Sketch
+from metrics.chemistry.ssml_tokens import BOND_TYPE, CLOSE, OPEN, Token, parsed_tokens
 from metrics.chemistry.unreadable import UnreadableMolecule
 from metrics.common.budget import Budget
 
-OPEN, CLOSE = "branch(", "branch)"
-BOND_TYPES = (">:", "<:", ">|", "<|", "-:", "=_", "=^", "~/", "-", "=", "~", ">", "<")
-BOND_TYPE = "|".join(re.escape(kind) for kind in BOND_TYPES)
-BOND = re.compile(rf"(?:{BOND_TYPE})\[")
-NUMBER = re.compile(r"[\d.]+")
-SIGNED_NUMBER = re.compile(r"[-+]?[\d.]+")
-MARK = re.compile(r"\?\[([a-zA-Z]+)\]")
-CLOSING_HOOK = re.compile(r"\?\[([a-zA-Z]+),\{([^{}]+)\}\]")
-MAX_NUMBER = 1e9
 MAX_BRANCH_DEPTH = 1000
 FIRST_CHARACTERS = frozenset("b-=~<>")
 """Pieces of text that begin otherwise never join into a branch or a bond."""
@@ -132,68 +122,6 @@ class _Malformed(Exception):
         self.expected = expected
 
 
-class _Token(NamedTuple):
-    """What one token that is no text means.
-
-    name: `branch(`, `branch)`, `bond`, `mark` or `closing`; of a mark and a closing hook, `mark` is the letter.
-    kind, angle, length: of a bond; across, down: from its beginning to its end. kind: of the bond of a closing hook.
-    problem: why a bond or a hook cannot be read.
-    """
-
-    name: str
-    written: str
-    mark: str = ""
-    kind: str = ""
-    angle: float = 0.0
-    length: float = 1.0
-    across: float = 0.0
-    down: float = 0.0
-    problem: str | None = None
-
-
-def _parsed(item: str, reads_signs: bool) -> _Token | None:
-    """Returns what a token means; None where it is text."""
-    if item in (OPEN, CLOSE):
-        return _Token(item, item)
-    if "?" in item:
-        mark, closing = MARK.match(item), CLOSING_HOOK.match(item)
-        if mark:
-            return _Token("mark", item, mark.group(1))
-        if MARK.search(item) or not closing:
-            expected = f"a hook such as ?[a] or ?[a,{{-}}] instead of {item[:40]!r}"
-            return _Token("closing", item, problem=expected)
-        return _Token("closing", item, closing.group(1), _bond_type(closing.group(2)))
-    return _bond(item, reads_signs) if BOND.match(item) else None
-
-
-def _bond(item: str, reads_signs: bool) -> _Token:
-    """Returns the bond that a token means, with the length 1 where none is written."""
-    kind, _, _ = item.rpartition("[")
-    number = SIGNED_NUMBER if reads_signs else NUMBER
-    try:
-        values = [float(written) for written in number.findall(item[item.index("[") :])][:2]
-    except ValueError:
-        values = []
-    if not values or any(abs(value) > MAX_NUMBER for value in values):
-        return _Token("bond", item, problem=f"a bond such as -[:30.0,1.0] instead of {item[:40]!r}")
-    angle, length = values[0], abs(values[1]) if len(values) > 1 else 1.0
-    return _Token("bond", item, "", _bond_type(kind), angle, length, *displacement(angle, length))
-
-
-def _parsed_items(items: Sequence[str], reads_signs: bool) -> list[_Token | None]:
-    """Returns what each token means."""
-    if max(map(len, items), default=0) <= MAX_CACHED_LENGTH:
-        return list(map(_short_parsed, items, repeat(reads_signs)))
-    return [
-        _short_parsed(item, reads_signs) if len(item) <= MAX_CACHED_LENGTH else _parsed(item, reads_signs)
-        for item in items
-    ]
-
-
-_short_parsed = lru_cache(maxsize=20_000)(_parsed)
-"""The same tokens come again and again: bonds have few lengths and mostly round angles."""
-
-
 class _Reader:
     """Text, hooks and bonds belong to the current atom, which `branch)` restores."""
 
@@ -209,7 +137,7 @@ class _Reader:
         """Draws what the items say, each with the number of its token."""
         pieces: list[str] = []
         begin = 0
-        for token, number, item in zip(_parsed_items(items, self.reads_signs), numbers, items, strict=True):
+        for token, number, item in zip(parsed_tokens(items, self.reads_signs), numbers, items, strict=True):
             if token is None:
                 begin = begin if pieces else number
                 pieces.append(item)
@@ -227,13 +155,13 @@ class _Reader:
     def write(self, pieces: Sequence[str], begin: int) -> None:
         """Writes the pieces of text as one; pieces may also join into a bond or a branch."""
         may_join = len(pieces) > 1 and pieces[0][0] in FIRST_CHARACTERS
-        token = _parsed_items(["".join(pieces)], self.reads_signs)[0] if may_join else None
+        token = parsed_tokens(["".join(pieces)], self.reads_signs)[0] if may_join else None
         if token is not None:
             self.take(token, begin)
         else:
             self.text(" ".join(pieces))
 
-    def take(self, token: _Token, number: int) -> None:
+    def take(self, token: Token, number: int) -> None:
         """Draws a token that is no text."""
         if token.name == "bond":
             self.bond(token, number)
@@ -271,7 +199,7 @@ class _Reader:
         """The atom that a hook is on."""
         return self.current()
 
-    def bond(self, token: _Token, number: int) -> None:
+    def bond(self, token: Token, number: int) -> None:
         """Draws a bond and goes to the new atom at its end."""
         if token.problem is not None:
             raise _Malformed(number, token.problem)
@@ -279,7 +207,7 @@ class _Reader:
         _, _, _, kind, angle, length, across, down, _ = token
         self.atom = self.sketch.grow_by(begin, kind, angle, length, across, down, next(self.numbers))
 
-    def hook(self, token: _Token, number: int) -> None:
+    def hook(self, token: Token, number: int) -> None:
         """Marks an atom, or closes a ring from a marked atom to the current one."""
         if token.problem is not None:
             raise _Malformed(number, token.problem)
@@ -331,7 +259,7 @@ class _NewestAtomReader(_Reader):
         self.level_of_bond = self.level
         self.came_back = True
 
-    def bond(self, token: _Token, number: int) -> None:
+    def bond(self, token: Token, number: int) -> None:
         """Draws a bond from where the last branch began, or from the newest atom."""
         atom_number = next(self.numbers)
         if token.problem is not None:
@@ -352,8 +280,3 @@ class _NewestAtomReader(_Reader):
         if not -MAX_BRANCH_DEPTH <= self.level_of_bond < MAX_BRANCH_DEPTH:
             return None
         return self.begins.get(self.level_of_bond % MAX_BRANCH_DEPTH)
-
-
-def _bond_type(written: str) -> str:
-    """The type of a bond; on which side a double bond has its second line does not count."""
-    return written.replace("_", "").replace("^", "")

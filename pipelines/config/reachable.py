@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import re
 import threading
 from collections.abc import Iterable
@@ -13,6 +14,12 @@ from pipelines.config.errors import UsageError
 
 SECONDS = 30
 
+_PACKAGES = {
+    "hdfs": ("hdfs", "hdfs"),
+    "azfs": ("azure.storage.blob", "apache-beam[azure]"),
+}
+"""Of filesystems of Beam that do not tell it themselves, the package that each needs, and what installs it."""
+
 _BUCKET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*")
 _answered: set[str] = set()
 
@@ -21,12 +28,13 @@ def check_reachable(paths: Iterable[str]) -> None:
     """Asks the filesystem of each bucket, once, for one of these paths.
 
     Whatever it answers will do, as whoever uses the path tells what is wrong. Raises UsageError where nothing comes
-    within SECONDS.
+    within SECONDS, and where the package that the filesystem needs is not installed.
     """
     for path in paths:
         found = _BUCKET.search(path)
         if found is None or found[0] in _answered:
             continue
+        _check_package(path, found[0].partition("://")[0].lower())
         # Left behind where it does not end: what holds it is out of reach.
         asking = threading.Thread(target=_ask, args=(path[found.start() :],), daemon=True)
         asking.start()
@@ -36,6 +44,16 @@ def check_reachable(paths: Iterable[str]) -> None:
                 f"{path}: nothing answers within {SECONDS} seconds; check the bucket, the credentials and the network"
             )
         _answered.add(found[0])
+
+
+def _check_package(path: str, scheme: str) -> None:
+    package, extra = _PACKAGES.get(scheme, ("", ""))
+    try:
+        is_there = not package or importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:
+        is_there = False
+    if not is_there:
+        raise UsageError(f"{path}: paths of {scheme}:// need a package that is not installed: pip install '{extra}'")
 
 
 def _ask(path: str) -> None:

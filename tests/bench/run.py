@@ -76,17 +76,17 @@ def floor(benchmark: str, truth: str, predictions: str) -> Cost:
 
 def evaluate(benchmark: str, truth: str, predictions: str, processes: str = "1") -> Cost:
     """The whole evaluation, with intervals, samples and report; and what of it scoring, decoding and the page took."""
-    watched = {
-        "scoring_seconds": _watch(benchmark_class(benchmark), "score"),
-        "decoding_seconds": _watch(BatchDecoder, "decode"),
-        "page_seconds": _watch(evaluation, "page_or_reason"),
-    }
-    watched["page_seconds"] = _watch(evaluation.DrawCard, "process", watched["page_seconds"])
+    scoring = _watch(benchmark_class(benchmark), "score")
+    decoding = _watch(BatchDecoder, "decode")
+    page = _watch(evaluation, "page_or_reason")
+    _watch(evaluation.DrawCard, "process", page)
     with tempfile.TemporaryDirectory() as output:
         arguments = ["evaluate", benchmark, "--ground-truth", truth, "--predictions", predictions, "--output", output]
-        cost = cost_of(lambda: main.main([*arguments, "--quiet", "--processes", processes]))
-    measured: dict[str, Any] = {name: seconds[0] for name, seconds in watched.items()}
-    return replace(cost, **measured)
+        codes: list[int] = []
+        cost = cost_of(lambda: codes.append(main.main([*arguments, "--quiet", "--processes", processes])))
+        if codes != [0]:
+            raise RuntimeError(f"the evaluation exits with code {codes[0]}")
+    return replace(cost, scoring_seconds=scoring[0], decoding_seconds=decoding[0], page_seconds=page[0])
 
 
 def _watch(owner: Any, name: str, total: list[float] | None = None) -> list[float]:

@@ -72,7 +72,7 @@ def test_samples_that_changed_are_filtered_and_stepped_through(chromium: Browser
     choose(chromium, "#samples-filters", "kind", "right_to_wrong")
     wanted = [sample["sample_id"] for sample in changed if sample["kind"] == "right_to_wrong"]
     assert table_ids(chromium) == wanted
-    choose(chromium, "#samples-filters", "id", wanted[0][-3:])
+    choose(chromium, "#samples-filters", "id", wanted[0])
     assert shown_count(chromium, "#samples-filters") == f"1 of {len(changed)} rows"
 
 

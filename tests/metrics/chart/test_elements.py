@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import permutations
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -57,7 +59,7 @@ def test_details_say_which_elements_are_paired() -> None:
     truth = truth_of(task1=chart_type("Grouped vertical bar"), task6=BARS)
     found = benchmark(tasks=["task6a"]).score_sample(truth, prediction_of(task6=prediction)).details["task6a"]
     pairs = [[0, 1, 1], [1, 0, pytest.approx(1 - 8 / 15)]]
-    assert found == {"bars": {"truths": 2, "predictions": 3, "pairs": pairs}}
+    assert json.loads(msgspec.json.encode(found)) == {"bars": {"truths": 2, "predictions": 3, "pairs": pairs}}
 
 
 def test_released_has_nothing_to_reproduce_and_gives_the_published_score() -> None:

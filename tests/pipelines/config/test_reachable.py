@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,3 +76,16 @@ def test_a_bucket_that_answered_too_late_is_asked_again(cloud: Cloud, monkeypatc
         with pytest.raises(UsageError):
             check_reachable(["gs://silent/a"])
     assert cloud.asked == ["gs://silent/a"] * 2
+
+
+@pytest.mark.parametrize(
+    ("path", "extra"),
+    [("hdfs://host/a.jsonl", "hdfs"), ("azfs://account/a.jsonl", "apache-beam[azure]")],
+)
+def test_a_package_that_is_not_installed_is_named(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, path: str, extra: str
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=rf"need a package that is not installed: pip install '{re.escape(extra)}'"):
+        check_reachable([path])
+    assert cloud.asked == []

@@ -78,7 +78,7 @@ function metricOverTime(history, metric, place, systems) {
       Plot.ruleX(points.filter((point) => point.low !== null), { x: "time", y1: "low", y2: "high", stroke: ink, strokeWidth: 1.5, strokeOpacity: 0.6 }),
       Plot.lineY(points, { x: "time", y: "value", z: (/** @type {NightPoint} */ point) => `${point.system} ${point.part}`, stroke: ink, strokeWidth: 1.5 }),
       Plot.dot(changed, { x: "time", y: "value", r: 9, stroke: "currentColor", strokeWidth: 2, fill: "none" }),
-      Plot.dot(points, { x: "time", y: "value", r: points.length > 300 ? 2.5 : 4, fill: ink, symbol: (/** @type {NightPoint} */ point) => symbolOf(point.system), title: (/** @type {NightPoint} */ point) => saidOf(history, systems, point), ariaLabel: DOTS }),
+      Plot.dot(points, { x: "time", y: "value", r: points.length > 300 ? 2.5 : 4, fill: ink, symbol: (/** @type {NightPoint} */ point) => symbolOf(point.system), title: (/** @type {NightPoint} */ point) => saidOf(history, systems, point) }),
       Plot.text(gates, { y: "value", text: "text", frameAnchor: "right", textAnchor: "end", dy: -8, fill: "currentColor", stroke: "var(--paper)", strokeWidth: 5, fontSize: 11 }),
     ],
   });
@@ -87,12 +87,10 @@ function metricOverTime(history, metric, place, systems) {
   made.append(figure);
 }
 
-/** What the dots of a plot are called until they are found. */
-const DOTS = "runs";
-
 /** A click on a dot opens the page of its night. @param {Element} figure @param {BenchmarkHistory} history @param {NightPoint[]} points */
 function openOnClick(figure, history, points) {
-  const dots = figure.querySelectorAll(`[aria-label="${DOTS}"] > *`);
+  // The rings of change points are dots too, and stand before those of the runs.
+  const dots = [...figure.querySelectorAll("g[aria-label=dot]")].pop()?.children ?? [];
   points.forEach((point, index) => {
     const { link } = history.nights[point.night];
     const dot = dots[index];
@@ -167,7 +165,7 @@ function smallPlot(history, metric, series, systems) {
     marks: [
       ...marksOfTime(history),
       Plot.lineY(points, { x: "time", y: "value", z: (/** @type {NightPoint} */ point) => `${point.system} ${point.part}`, stroke: ink, strokeWidth: 1.5 }),
-      Plot.dot(points, { x: "time", y: "value", r: points.length > 60 ? 1.5 : 3, fill: ink, symbol: (/** @type {NightPoint} */ point) => symbolOf(point.system), title: (/** @type {NightPoint} */ point) => saidOf(history, systems, point), ariaLabel: DOTS }),
+      Plot.dot(points, { x: "time", y: "value", r: points.length > 60 ? 1.5 : 3, fill: ink, symbol: (/** @type {NightPoint} */ point) => symbolOf(point.system), title: (/** @type {NightPoint} */ point) => saidOf(history, systems, point) }),
     ],
   });
   openOnClick(plot, history, points);
