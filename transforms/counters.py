@@ -68,10 +68,13 @@ class Progress:
     samples_scored: int = 0
     _next_note: float = 0.0
 
-    def note(self) -> None:
-        """Leaves the counts of this process where another can read them, if one asked for them and it is time."""
+    def note(self, always: bool = False) -> None:
+        """Leaves the counts of this process where another can read them, if one asked for them.
+
+        always: also where it is not time yet, as at the end of a bundle: no other count may follow.
+        """
         now = time.monotonic()
-        if now < self._next_note:
+        if now < self._next_note and not always:
             return
         self._next_note = now + NOTE_INTERVAL_S
         folder = os.environ.get(PROGRESS_FOLDER)
@@ -116,6 +119,7 @@ class Outcomes:
 
     def take(self) -> Iterator[tuple[int, Sums]]:
         """Yields the counts of each side, and starts anew."""
+        PROGRESS.note(always=True)
         counts, self._counts = self._counts, {}
         for side, outcomes in counts.items():
             yield side, Sums.of(outcomes)

@@ -42,7 +42,8 @@ from metrics.common.segments import numpy_sum
 MAX_FEW = 64
 
 
-Scores = Sequence[Sequence[float]]
+Scores = Sequence[Sequence[float]] | Array
+"""Lists for a few pairs; of many an array takes a quarter of their memory."""
 
 
 class Group(NamedTuple):
@@ -103,7 +104,7 @@ def _score_elements(
     details: dict[str, GroupDetails] = {}
     for name, truths, predictions, scores in groups:
         budget.spend(assignment_steps(truths, predictions))
-        found = [(row, column, scores[row][column]) for row, column in best_pairs(scores)]
+        found = [(row, column, float(scores[row][column])) for row, column in best_pairs(scores)]
         total += numpy_sum([score for _, _, score in found])
         pairs = [(float(row), float(column), score) for row, column, score in listed(found)]
         details[name] = GroupDetails(truths, predictions, pairs)
@@ -234,4 +235,5 @@ def _scores(
     for axis in range(places.shape[1]):
         gaps = np.abs(places[:, axis, None] - others[None, :, axis])
         distances += gaps if halves is None else np.maximum(gaps - np.array(halves)[:, axis, None], 0.0)
-    return np.maximum(0.0, 1 - distances / threshold).tolist()  # type: ignore[no-any-return]
+    scores: Array = np.maximum(0.0, 1 - distances / threshold)
+    return scores

@@ -25,18 +25,20 @@ def best_assignment(scores: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int
     return rows, columns
 
 
-def best_pairs(scores: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Returns what `best_assignment` does for lists, as pairs (row, column), in less time for a few rows and columns.
+def best_pairs(scores: Sequence[Sequence[float]] | Array) -> list[tuple[int, int]]:
+    """Returns what `best_assignment` does, as pairs (row, column); of lists in less time for a few rows and columns.
 
     >>> best_pairs([[0.9, 0.8], [0.7, 0.1]])
     [(0, 1), (1, 0)]
     """
-    if not scores or not scores[0]:
+    if len(scores) == 0 or len(scores[0]) == 0:
         return []
     upright = len(scores) <= len(scores[0])
-    found = _single_bests(scores if upright else list(zip(*scores, strict=True)))
+    found = None
+    if not isinstance(scores, np.ndarray):
+        found = _single_bests(scores if upright else list(zip(*scores, strict=True)))
     if found is None:
-        rows, columns = best_assignment(np.array(scores, dtype=np.float64))
+        rows, columns = best_assignment(np.asarray(scores, dtype=np.float64))
         return list(zip(rows.tolist(), columns.tolist(), strict=True))
     return list(enumerate(found)) if upright else sorted(zip(found, range(len(found)), strict=True))
 

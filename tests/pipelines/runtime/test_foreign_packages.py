@@ -25,7 +25,18 @@ def foreign(folder: Path, *names: str) -> Path:
 def evaluate(folder: Path, *program: str | Path, more: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     inputs = [f"--{side}={CORPUS / side.replace('-', '_')}.jsonl" for side in ("ground-truth", "predictions")]
     return subprocess.run(
-        [*program, "evaluate", "traffic_rules", *inputs, "--output", "out", "--set", "bootstrap.replicates=2", *more],
+        [
+            *program,
+            "evaluate",
+            "traffic_rules",
+            *inputs,
+            "--output",
+            "out",
+            "--set",
+            "bootstrap.replicates=2",
+            "--quiet",
+            *more,
+        ],
         cwd=folder,
         env=bare_environment(Path(sys.executable)),
         capture_output=True,
