@@ -43,7 +43,37 @@ function makeTable(place, name, options) {
     place.querySelector(".tabulator-tableholder")?.setAttribute("role", "rowgroup");
     place.querySelector(".tabulator-table")?.setAttribute("role", "none");
   });
+  printOf(place, table, options.columns);
   return table;
+}
+
+const MAX_PRINTED = 60;
+
+/**
+ * Puts the first rows of a table on paper, all columns wide, in place of what can be scrolled.
+ * @param {HTMLElement} place
+ * @param {any} table
+ * @param {any[]} columns
+ */
+function printOf(place, table, columns) {
+  /** @type {Element[]} */
+  let printed = [];
+  const remove = () => { for (const part of printed) part.remove(); printed = []; };
+  window.addEventListener("afterprint", remove);
+  window.addEventListener("beforeprint", () => {
+    remove();
+    const rows = table.getRows("active").map((/** @type {any} */ row) => row.getData());
+    const cellOf = (/** @type {any} */ column, /** @type {Row} */ row) => {
+      const value = row[column.field];
+      const made = column.formatter ? column.formatter({ getValue: () => value, getData: () => row }) : String(value ?? "–");
+      return element("td", { class: column.hozAlign === "right" ? "number" : null }, made);
+    };
+    const head = element("tr", {}, ...columns.map((column) => element("th", { scope: "col" }, column.titleFormatter())));
+    const body = rows.slice(0, MAX_PRINTED).map((/** @type {Row} */ row) => element("tr", {}, ...columns.map((column) => cellOf(column, row))));
+    printed = [element("table", { class: "printed" }, element("thead", {}, head), element("tbody", {}, ...body))];
+    if (rows.length > MAX_PRINTED) printed.push(element("p", { class: "caption printed" }, `${grouped(rows.length - MAX_PRINTED)} more rows are not printed.`));
+    place.after(...printed);
+  });
 }
 
 /**
@@ -70,8 +100,8 @@ function choice(name, label, choices) {
   return element("label", {}, label, element("select", { name }, ...options));
 }
 
-/** "all", then each text under its number. @param {string[]} texts @returns {[string, string][]} */
-const numbered = (texts) => [["", "all"], ...texts.map((text, index) => /** @type {[string, string]} */ ([String(index), words(text)]))];
+/** "all", then each text as it is under its number. @param {string[]} texts @returns {[string, string][]} */
+const numbered = (texts) => [["", "all"], ...texts.map((text, index) => /** @type {[string, string]} */ ([String(index), text]))];
 
 /** @param {string} label @param {Record<string, any>} attributes */
 const field = (label, attributes) => element("label", {}, label, element("input", { autocomplete: "off", spellcheck: "false", ...attributes }));
