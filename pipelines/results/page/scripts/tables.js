@@ -47,10 +47,11 @@ function makeTable(place, name, options) {
   return table;
 }
 
-const MAX_PRINTED = 60;
+const MAX_PRINTED_ROWS = 60;
+const MAX_PRINTED_COLUMNS = 9;
 
 /**
- * Puts the first rows of a table on paper, all columns wide, in place of what can be scrolled.
+ * Puts the first rows and columns of a table on paper, as many as can be read there, in place of what can be scrolled.
  * @param {HTMLElement} place
  * @param {any} table
  * @param {any[]} columns
@@ -68,13 +69,18 @@ function printOf(place, table, columns) {
       const made = column.formatter ? column.formatter({ getValue: () => value, getData: () => row }) : String(value ?? "–");
       return element("td", { class: column.hozAlign === "right" ? "number" : null }, made);
     };
-    const head = element("tr", {}, ...columns.map((column) => element("th", { scope: "col" }, column.titleFormatter())));
-    const body = rows.slice(0, MAX_PRINTED).map((/** @type {Row} */ row) => element("tr", {}, ...columns.map((column) => cellOf(column, row))));
+    const wide = columns.slice(0, MAX_PRINTED_COLUMNS);
+    const head = element("tr", {}, ...wide.map((column) => element("th", { scope: "col", class: column.hozAlign === "right" ? "number" : null }, column.titleFormatter())));
+    const body = rows.slice(0, MAX_PRINTED_ROWS).map((/** @type {Row} */ row) => element("tr", {}, ...wide.map((column) => cellOf(column, row))));
     printed = [element("table", { class: "printed" }, element("thead", {}, head), element("tbody", {}, ...body))];
-    if (rows.length > MAX_PRINTED) printed.push(element("p", { class: "caption printed" }, `${grouped(rows.length - MAX_PRINTED)} more rows are not printed.`));
+    const left = [more(rows.length - MAX_PRINTED_ROWS, "row"), more(columns.length - MAX_PRINTED_COLUMNS, "column")].filter(Boolean);
+    if (left.length) printed.push(element("p", { class: "caption printed" }, `Not printed: ${left.join(" and ")}.`));
     place.after(...printed);
   });
 }
+
+/** @param {number} count @param {string} thing */
+const more = (count, thing) => (count > 0 ? `${grouped(count)} more ${thing}${count > 1 ? "s" : ""}` : "");
 
 /**
  * Filters a table by the fields of a form, at each change, and tells how many rows are left.
