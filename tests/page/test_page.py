@@ -138,6 +138,12 @@ def test_a_phone_paper_and_keys(chromium: Browser, folder: Path) -> None:
     assert chromium.run("return document.documentElement.scrollWidth") <= 390
     assert serious_faults(chromium) == []
     chromium.picture(PICTURES / "phone.png")
+    # A drawing that is too wide for the screen can be scrolled at its own size, and the page stays as wide as it was.
+    chromium.run("document.querySelector('.frame + button').click()")
+    assert (
+        chromium.run("const image = document.querySelector('.drawing'); return image.width - image.naturalWidth") >= 0
+    )
+    assert chromium.run("return document.documentElement.scrollWidth") <= 390
     put_on_paper(chromium, page.path)
     chromium.picture(PICTURES / "print.png")
     samples = page.data.samples
