@@ -77,7 +77,8 @@ def draw_chart(truth: ChartTruth, prediction: ChartPrediction | None) -> str:
         _draw_text(drawing, view, output_of(record.task2), style)
     bottom = HEAD + view.height + 14
     if view.far:
-        drawing.text(MARGIN, bottom + 12, f"{view.far} parts lie far outside of the image and are not drawn", SOFT)
+        lying = "1 part lies" if view.far == 1 else f"{view.far} parts lie"
+        drawing.text(MARGIN, bottom + 12, f"{lying} far outside of the image, not drawn", SOFT)
         bottom += 22
     series = [(_series(record, style is PREDICTION), style) for record, style in sides]
     bottom = _draw_series(drawing, [(found, style) for found, style in series if found], bottom)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pipelines.results.page.text import visible
 from tests.page.browser import Browser
 from tests.page.corpora import ROOT
 
@@ -61,6 +62,22 @@ def press(chromium: Browser, key: str) -> None:
         ".dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0], bubbles: true, cancelable: true}))",
         key,
     )
+
+
+def shows_all(chromium: Browser) -> None:
+    """No character of the page that can be read hides, or turns what stands around it."""
+    text = str(chromium.run("return document.body.innerText"))
+    assert visible(text) == text
+
+
+def put_on_paper(chromium: Browser, path: Path) -> None:
+    """Opens a page at the width of A4, as it is printed."""
+    chromium.resize(794, 1123)
+    open_page(chromium, path)
+    chromium.prefer(media="print")
+    chromium.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert chromium.run("return document.documentElement.scrollWidth") <= 794
+    assert chromium.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
 
 
 def viewed(chromium: Browser) -> str:

@@ -15,7 +15,7 @@ import pytest
 from tests.page.browser import Browser
 from tests.page.corpora import corpus_page, night, page_data
 from tests.page.hostile import HOSTILE
-from tests.page.screen import PICTURES, choose, open_page, serious_faults, shown_count
+from tests.page.screen import PICTURES, choose, open_page, put_on_paper, serious_faults, shown_count, shows_all
 from tests.runs import command
 
 pytestmark = pytest.mark.page
@@ -108,8 +108,7 @@ def test_a_history_on_a_phone_and_on_paper(chromium: Browser, nights: Path) -> N
     assert chromium.run("return document.documentElement.scrollWidth") <= 390
     assert serious_faults(chromium) == []
     chromium.picture(PICTURES / "history-phone.png")
-    chromium.resize(794, 1123)
-    chromium.prefer(media="print")
+    put_on_paper(chromium, nights / "history.html")
     chromium.picture(PICTURES / "history-print.png")
 
 
@@ -133,6 +132,7 @@ def test_hostile_names_of_runs_and_slices(chromium: Browser, folder: Path) -> No
     open_page(chromium, output / "history.html")
     assert chromium.run("return document.documentElement.scrollWidth") <= 1280
     assert chromium.run("return window.harmed") is None
+    shows_all(chromium)
     links = chromium.run("return [...document.querySelectorAll('#nights-table-0 a')].map((each) => each.href)")
     assert len(links) == len(names)
     assert all(link.startswith("file:///") for link in links)

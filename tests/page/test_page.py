@@ -18,7 +18,18 @@ from pipelines.results.page.rows import MAX_ROWS, sample_table
 from tests.page.browser import Browser
 from tests.page.corpora import CORPORA, ROOT, WrittenPage, corpus_page, evaluated, worse
 from tests.page.hostile import HOSTILE
-from tests.page.screen import PICTURES, choose, open_page, press, serious_faults, shown_count, table_ids, viewed
+from tests.page.screen import (
+    PICTURES,
+    choose,
+    open_page,
+    press,
+    put_on_paper,
+    serious_faults,
+    shown_count,
+    shows_all,
+    table_ids,
+    viewed,
+)
 
 pytestmark = pytest.mark.page
 
@@ -127,10 +138,19 @@ def test_a_phone_paper_and_keys(chromium: Browser, folder: Path) -> None:
     assert chromium.run("return document.documentElement.scrollWidth") <= 390
     assert serious_faults(chromium) == []
     chromium.picture(PICTURES / "phone.png")
-    chromium.resize(794, 1123)
-    chromium.prefer(media="print")
+    # A drawing that is too wide for the screen can be scrolled at its own size, and the page stays as wide as it was.
+    chromium.run("document.querySelector('.frame + button').click()")
+    assert (
+        chromium.run("const image = document.querySelector('.drawing'); return image.width - image.naturalWidth") >= 0
+    )
+    assert chromium.run("return document.documentElement.scrollWidth") <= 390
+    put_on_paper(chromium, page.path)
     chromium.picture(PICTURES / "print.png")
-    assert chromium.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
+    samples = page.data.samples
+    assert samples is not None
+    assert chromium.run("return document.querySelectorAll('#samples .printed tbody tr').length") == len(samples.ids)
+    chromium.run("window.dispatchEvent(new Event('afterprint'))")
+    assert chromium.run("return document.querySelector('.printed')") is None
     chromium.prefer(color_scheme="light")
     # A meaning opens by keyboard too: its button can be reached, and opens the words beside it.
     chromium.run("document.querySelector('.meaning').click()")
@@ -200,6 +220,7 @@ def test_hostile_text_runs_nothing_and_is_shown_as_it_is(chromium: Browser, fold
     for _ in samples.ids:
         press(chromium, "ArrowRight")
         assert chromium.run("return document.documentElement.scrollWidth") <= 1280
+        shows_all(chromium)
     assert chromium.problems() == []
     assert chromium.run("return window.harmed") is None
     assert chromium.run("return document.querySelectorAll('#samples-table img, #viewer img[onerror]').length") == 0

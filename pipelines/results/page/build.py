@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +30,7 @@ from pipelines.results.page.document import (
 from pipelines.results.page.facts import facts_of
 from pipelines.results.page.headline import headline
 from pipelines.results.page.tables import table_part
-from pipelines.results.page.text import clipped, one_line
+from pipelines.results.page.text import clipped, command_line, one_line
 from transforms.quarantine import CauseCount
 
 AnyBenchmark = Benchmark[Any, Any, Any]
@@ -98,7 +97,7 @@ def build_page(sources: PageSources) -> Page:
             for table in system.get("tables", ())
         ),
         facts=facts_of(sources.run),
-        command=shlex.join(sources.run["command"]) if sources.run and sources.run.get("command") else "",
+        command=command_line(sources.run.get("command") or ()) if sources.run else "",
         configuration=clipped(json.dumps(summary["config"], indent=1, ensure_ascii=False), 20_000),
         absent=_absent(sources),
         spread=_spread(spread),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +23,7 @@ from pipelines.results.page.comparison_headline import comparison_headline
 from pipelines.results.page.document import Compared, Count, Difference, Measured, MetricRow
 from pipelines.results.page.facts import facts_of
 from pipelines.results.page.render import render
-from pipelines.results.page.text import one_line
+from pipelines.results.page.text import command_line, one_line
 from transforms.sample_changes import KINDS
 
 PAGE = "comparison.html"
@@ -92,7 +91,7 @@ def build_comparison_page(
             for name, counts in changes["metrics"].items()
         ),
         facts=_facts(runs.runs),
-        command=shlex.join(runs.command),
+        command=command_line(runs.command),
         absent=_absent(document, runs, changed),
         data=ComparisonData(
             names,
@@ -208,10 +207,10 @@ def _setting(document: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _facts(runs: tuple[Mapping[str, Any], Mapping[str, Any]]) -> tuple[FactOfTwo, ...]:
     before, after = ({fact.name: fact.value for fact in facts_of(run or None)} for run in runs)
-    commands = [shlex.join(run["command"]) if run.get("command") else "" for run in runs]
+    commands = [command_line(run.get("command") or ()) for run in runs]
     facts = [FactOfTwo(name, before.get(name, "–"), after.get(name, "–")) for name in dict.fromkeys([*before, *after])]
     if any(commands):
-        facts.append(FactOfTwo("command", *(one_line(command, 4000) for command in commands)))
+        facts.append(FactOfTwo("command", *commands))
     return tuple(facts)
 
 

@@ -67,4 +67,5 @@ def _slices(document: Mapping[str, Any]) -> str:
         for word in ("worse", "better")
     }
     total = f"{len(slices):,} slice{'s' * (len(slices) != 1)}"
-    return f"Of {total}, {counts['worse']:,} are worse in some metric and {counts['better']:,} better."
+    verb = "is" if counts["worse"] == 1 else "are"
+    return f"Of {total}, {counts['worse']:,} {verb} worse in some metric and {counts['better']:,} better."

@@ -11,6 +11,7 @@ from pipelines.results.page.document import Headline, Judgement
 from pipelines.results.page.text import one_line
 
 MAX_REASON_LENGTH = 400
+MAX_SENTENCE_LENGTH = 2_000
 
 
 def headline(
@@ -27,6 +28,7 @@ def headline(
     measured = _measured(summary, benchmark)
     if against is not None:
         measured += f" {against.sentence()}"
+    measured = one_line(measured, MAX_SENTENCE_LENGTH)
     if not verdicts and not failures:
         return Headline("none", measured)
     words = [verdict["verdict"] for verdict in verdicts if verdict["blocks"]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -32,7 +31,7 @@ from pipelines.results.page.history_document import (
 from pipelines.results.page.history_headline import history_headline
 from pipelines.results.page.render import render
 from pipelines.results.page.rows import DECIMALS
-from pipelines.results.page.text import one_line
+from pipelines.results.page.text import command_line, one_line
 from pipelines.results.run import PAGE as REPORT_PAGE
 from pipelines.results.stored import StoredRun
 from transforms.io.storage import STORAGE_ERRORS, is_on_disk
@@ -87,7 +86,7 @@ def build_history_page(
         title=f"History of {one_line(folder, MAX_CELL_LENGTH)}",
         summary=f"{nights:,} runs of {', '.join(each.benchmark for each in histories)}.",
         unreadable=tuple(one_line(line, MAX_CELL_LENGTH) for line in unreadable),
-        command=shlex.join(command),
+        command=command_line(command),
         data=HistoryData(histories),
     )
 

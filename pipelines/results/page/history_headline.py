@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pipelines.results.history import History, Night
 from pipelines.results.page.document import Headline, Judgement
+from pipelines.results.page.render import signed
 from pipelines.results.page.text import one_line
 
 MAX_REASONS = 8
@@ -41,7 +42,7 @@ def _moved(history: History) -> str:
         value = tonight.points[system, metric].value
         text = f"{system} has {metric} {value:.4f}"
         if len(nights) > 1 and (before := nights[-2].points.get((system, metric))) is not None:
-            text += f", {value - before.value + 0.0:+.4f} from the run before"
+            text += f", {signed(value - before.value)} from the run before"
         said.append(text)
     return "; ".join(said[:3]) + "." if said else ""
 

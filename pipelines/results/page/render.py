@@ -6,6 +6,7 @@ import base64
 import functools
 import gzip
 import hashlib
+import re
 from importlib import resources
 
 import jinja2
@@ -85,6 +86,7 @@ def _template(name: str) -> jinja2.Template:
     )
     environment.filters["number"] = number
     environment.filters["signed"] = signed
+    environment.filters["parts"] = parts
     return environment.get_template(name)
 
 
@@ -99,3 +101,8 @@ def signed(value: float | None) -> str:
         return "–"
     rounded = round(value, 4)
     return f"{rounded:+.4f}".replace("-", "−") if rounded else "0.0000"
+
+
+def parts(text: str) -> list[str]:
+    """Returns the parts between which a name may be broken: behind its dots, underscores and equals signs."""
+    return re.split(r"(?<=[._=])(?=.)", text)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,14 +36,14 @@ def sample_table(
     slices = {
         name.removeprefix(SLICE_PREFIX): coded
         for name in rows.schema.names
-        if name.startswith(SLICE_PREFIX) and len((coded := _coded(rows[name])).texts) <= MAX_LABELS
+        if name.startswith(SLICE_PREFIX) and len((coded := _coded(rows[name], _slice_value)).texts) <= MAX_LABELS
     }
     number = {name: index for index, name in enumerate(systems)}
     return SampleTable(
         rows.num_rows if total is None else total,
         [one_line(sample_id, MAX_ID_LENGTH) for sample_id in rows["sample_id"].to_pylist()],
         [number[system] for system in rows["system"].to_pylist()],
-        _coded(rows["status"]),
+        _coded(rows["status"], str),
         slices,
         {spec.name: _rounded(rows[spec.name]) for spec in specs},
     )
@@ -69,9 +70,22 @@ def _rounded(column: Any) -> list[float | None]:
     ]
 
 
-def _coded(column: Any) -> Coded:
+def _slice_value(text: str) -> str:
+    """Returns a value, given as JSON, for a person: a string without quotes, unless it then reads as another value."""
+    if not text.startswith('"'):
+        return one_line(text, MAX_LABEL_LENGTH)
+    plain = one_line(json.loads(text), MAX_LABEL_LENGTH)
+    try:
+        json.loads(plain)
+    except ValueError:
+        return plain
+    return one_line(text, MAX_LABEL_LENGTH)
+
+
+def _coded(column: Any, write: Callable[[str], str]) -> Coded:
     encoded = column.combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
-    texts = [one_line(text, MAX_LABEL_LENGTH) for text in encoded.dictionary.to_pylist()]
-    return Coded(texts, pc.fill_null(encoded.indices, -1).to_pylist())
+    return Coded(
+        [write(text) for text in encoded.dictionary.to_pylist()], pc.fill_null(encoded.indices, -1).to_pylist()
+    )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
+
+MAX_COMMAND_LENGTH = 4_000
 
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufdd0-\ufdef"
@@ -29,3 +33,8 @@ def clipped(text: str, limit: int) -> str:
 def one_line(text: str, limit: int) -> str:
     """Returns `clipped` text without line ends or tabs."""
     return " ".join(clipped(text, limit).split())
+
+
+def command_line(words: Sequence[str]) -> str:
+    """Returns a command as a shell takes it, `clipped`; no words give an empty text."""
+    return clipped(shlex.join(words), MAX_COMMAND_LENGTH)

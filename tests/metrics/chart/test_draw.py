@@ -45,4 +45,4 @@ def test_a_box_far_away_does_not_blow_up_the_picture() -> None:
     assert float(root.get("width") or 0) == WIDTH + 2 * MARGIN
     assert float(root.get("height") or 0) < MAX_HEIGHT
     assert "far" not in texts(svg)
-    assert "1 parts lie far outside of the image and are not drawn" in texts(svg)
+    assert "1 part lies far outside of the image, not drawn" in texts(svg)

@@ -46,7 +46,7 @@ function fillFilters(data, samples) {
   byId("samples-filters").append(
     field("sample_id contains", { type: "search", name: "id" }),
     choice("why", "Show", [["", "all"], ...any, ...picked]),
-    choice("status", "Status", numbered(samples.statuses.texts)),
+    choice("status", "Status", numbered(samples.statuses.texts.map(words))),
     ...(data.systems.length > 1 ? [choice("system", "System", numbered(data.systems))] : []),
     ...Object.entries(samples.slices).map(([name, coded], index) => choice(`slice${index}`, name, numbered(coded.texts))),
     choice("metric", "Metric", [["", "any"], ...measured]),

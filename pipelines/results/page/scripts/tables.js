@@ -43,8 +43,44 @@ function makeTable(place, name, options) {
     place.querySelector(".tabulator-tableholder")?.setAttribute("role", "rowgroup");
     place.querySelector(".tabulator-table")?.setAttribute("role", "none");
   });
+  printOf(place, table, options.columns);
   return table;
 }
+
+const MAX_PRINTED_ROWS = 60;
+const MAX_PRINTED_COLUMNS = 9;
+
+/**
+ * Puts the first rows and columns of a table on paper, as many as can be read there, in place of what can be scrolled.
+ * @param {HTMLElement} place
+ * @param {any} table
+ * @param {any[]} columns
+ */
+function printOf(place, table, columns) {
+  /** @type {Element[]} */
+  let printed = [];
+  const remove = () => { for (const part of printed) part.remove(); printed = []; };
+  window.addEventListener("afterprint", remove);
+  window.addEventListener("beforeprint", () => {
+    remove();
+    const rows = table.getRows("active").map((/** @type {any} */ row) => row.getData());
+    const cellOf = (/** @type {any} */ column, /** @type {Row} */ row) => {
+      const value = row[column.field];
+      const made = column.formatter ? column.formatter({ getValue: () => value, getData: () => row }) : String(value ?? "–");
+      return element("td", { class: column.hozAlign === "right" ? "number" : null }, made);
+    };
+    const wide = columns.slice(0, MAX_PRINTED_COLUMNS);
+    const head = element("tr", {}, ...wide.map((column) => element("th", { scope: "col", class: column.hozAlign === "right" ? "number" : null }, column.titleFormatter())));
+    const body = rows.slice(0, MAX_PRINTED_ROWS).map((/** @type {Row} */ row) => element("tr", {}, ...wide.map((column) => cellOf(column, row))));
+    printed = [element("table", { class: "printed" }, element("thead", {}, head), element("tbody", {}, ...body))];
+    const left = [more(rows.length - MAX_PRINTED_ROWS, "row"), more(columns.length - MAX_PRINTED_COLUMNS, "column")].filter(Boolean);
+    if (left.length) printed.push(element("p", { class: "caption printed" }, `Not printed: ${left.join(" and ")}.`));
+    place.after(...printed);
+  });
+}
+
+/** @param {number} count @param {string} thing */
+const more = (count, thing) => (count > 0 ? `${grouped(count)} more ${thing}${count > 1 ? "s" : ""}` : "");
 
 /**
  * Filters a table by the fields of a form, at each change, and tells how many rows are left.
@@ -70,8 +106,8 @@ function choice(name, label, choices) {
   return element("label", {}, label, element("select", { name }, ...options));
 }
 
-/** "all", then each text under its number. @param {string[]} texts @returns {[string, string][]} */
-const numbered = (texts) => [["", "all"], ...texts.map((text, index) => /** @type {[string, string]} */ ([String(index), words(text)]))];
+/** "all", then each text as it is under its number. @param {string[]} texts @returns {[string, string][]} */
+const numbered = (texts) => [["", "all"], ...texts.map((text, index) => /** @type {[string, string]} */ ([String(index), text]))];
 
 /** @param {string} label @param {Record<string, any>} attributes */
 const field = (label, attributes) => element("label", {}, label, element("input", { autocomplete: "off", spellcheck: "false", ...attributes }));

@@ -77,7 +77,14 @@ const tag = (text) => element("li", { class: "tag" }, element("bdi", {}, text));
 function drawingView(drawing, problem, said) {
   if (drawing === null) return problem ? [element("p", { class: "caption" }, `No drawing: ${problem}`)] : [];
   const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawing)}`;
-  return [element("img", { class: "drawing", src: source, alt: said.join(" ") || "ground truth and prediction of this sample, drawn" })];
+  const image = element("img", { class: "drawing", src: source, alt: said.join(" ") || "ground truth and prediction of this sample, drawn" });
+  const frame = element("div", { class: "frame scroll", tabindex: 0, role: "group", "aria-label": "Drawing" }, image);
+  const toggle = element("button", { type: "button", class: "action small", hidden: true, "aria-pressed": "false", onclick: () => {
+    toggle.setAttribute("aria-pressed", String(frame.classList.toggle("full")));
+  } }, "Full size");
+  // A drawing that was made smaller to fit can be looked at as large as it is.
+  image.addEventListener("load", () => { toggle.hidden = image.naturalWidth <= image.clientWidth + 1; });
+  return [frame, toggle];
 }
 
 /** @param {string} title @param {string[]} lines */

@@ -33,9 +33,29 @@ def test_the_worst_come_first_and_those_without_a_value_last() -> None:
     assert table.metrics["score"] == [0, 0.1235, 0.5, None]
     assert str(table.metrics["score"][0]) == "0"
     assert table.metrics["errors"] == [0, None, 1, 2]
-    assert table.slices["source"].texts == ['"web"']
+    assert table.slices["source"].texts == ["web"]
     assert table.slices["source"].codes == [0, -1, 0, -1]
     assert table.total == 4
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ('"web"', "web"),
+        ('"a_b\\n<b>"', "a_b <b>"),
+        ('"\\u202e"', "<U+202E>"),
+        ("1", "1"),
+        ('"1"', '"1"'),
+        ('"null"', '"null"'),
+        ("null", "null"),
+        ('["a", "b"]', '["a", "b"]'),
+        ('"\\"a\\""', '"\\"a\\""'),
+    ],
+)
+def test_the_value_of_a_slice_is_shown_without_quotes_where_it_reads_as_no_other(value: str, shown: str) -> None:
+    found = rows([0.0, 0.0], [0.0, 0.0]).append_column("slice.kind", pa.array([value, None]))
+    table = sample_table(found, ["a"], SPECS)
+    assert table.slices["kind"].texts == [shown]
 
 
 def test_distributions_count_every_value_once() -> None:

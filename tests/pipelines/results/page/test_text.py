@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.results.page.text import clipped, one_line, visible
+from pipelines.results.page.text import clipped, command_line, one_line, visible
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,10 @@ def test_visible_text_can_be_written_and_stays_as_it_is(text: str) -> None:
 def test_long_text_says_how_much_is_left_out() -> None:
     assert clipped("a" * 1005, 5) == "aaaaa… (1,000 more characters)"
     assert one_line(" a\n\n b ", 10) == "a b"
+
+
+def test_a_command_is_quoted_for_a_shell_and_cannot_hide_its_text() -> None:
+    assert command_line(["beamscore", "evaluate", "a b.yaml"]) == "beamscore evaluate 'a b.yaml'"
+    assert command_line(["\u202e"]) == "'<U+202E>'"
+    assert command_line([]) == ""
+    assert command_line(["a" * 5000]).endswith("… (1,000 more characters)")
