@@ -7,7 +7,7 @@ import math
 import pickle
 import random
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -158,6 +158,27 @@ def test_a_score_does_not_depend_on_its_batch(scored: Scored, seed: int) -> None
         assert len(results) == len(batch)
         found.update(zip(batch, map(comparable, results), strict=True))
     assert [found[index] for index in range(COUNT)] == [comparable(result) for result in scored.alone]
+
+
+@pytest.mark.parametrize("max_steps", [1, 100, 1000])
+def test_samples_that_take_too_much_do_not_disturb_their_batch(scored: Scored, max_steps: int) -> None:
+    """At 1 step no sample of a batch is scored, at 1,000 steps most are."""
+    options = {field.name: field.type for field in msgspec.structs.fields(scored.benchmark.options)}
+    if "max_steps" not in options:
+        pytest.skip("the work of a sample has no limit")
+    for protocol in get_args(options["protocol"]) if "protocol" in options else (None,):
+        benchmark = make_benchmark(scored.name, max_steps=max_steps, **({"protocol": protocol} if protocol else {}))
+        benchmark.setup()
+        try:
+            together = [
+                result
+                for start in range(0, COUNT, benchmark.batch_size)
+                for result in benchmark.score(scored.pairs[start : start + benchmark.batch_size])
+            ]
+            alone = [result for pair in scored.pairs for result in benchmark.score([pair])]
+        finally:
+            benchmark.teardown()
+        assert list(map(comparable, together)) == list(map(comparable, alone)), protocol
 
 
 def test_nothing_has_figures_too(scored: Scored) -> None:

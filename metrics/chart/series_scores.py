@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from metrics.benchmark import RejectedRecord
 from metrics.chart.options import ChartOptions
@@ -124,16 +125,21 @@ def _steps(charts: Sequence[SeriesChart], options: ChartOptions) -> list[int]:
     heights, widths = layout.true_counts[layout.rows], layout.predicted_counts[layout.columns]
     steps = np.full(len(heights), PAIR_OF_SERIES)
     both = (heights > 0) & (widths > 0)
-    functions = np.repeat([chart.kind is SeriesKind.FUNCTION for chart in charts], layout.pairs)
+    functions = _pairs_of_kind(charts, layout, SeriesKind.FUNCTION)
     tables = 11 + heights * widths // 20 + heights * widths * np.minimum(heights, widths) // 1200
     steps += np.where(both, np.where(functions, heights + widths, tables), 0)
     if options.protocol == "released":
-        points = np.repeat([chart.kind is SeriesKind.POINTS for chart in charts], layout.pairs)
+        points = _pairs_of_kind(charts, layout, SeriesKind.POINTS)
         steps += np.where(both & points, PAIR_OF_RELEASED_POINTS, 0)
     sums = np.bincount(np.repeat(np.arange(len(charts)), layout.pairs), weights=steps, minlength=len(charts))
     return [
         int(of_pairs) + _steps_of_texts(chart, options) for chart, of_pairs in zip(charts, sums.tolist(), strict=True)
     ]
+
+
+def _pairs_of_kind(charts: Sequence[SeriesChart], layout: _Layout, kind: SeriesKind) -> npt.NDArray[np.bool_]:
+    """Tells of each pair of series whether its chart is of a kind."""
+    return np.repeat(np.array([chart.kind is kind for chart in charts], dtype=np.bool_), layout.pairs)
 
 
 def _steps_of_texts(chart: SeriesChart, options: ChartOptions) -> int:
