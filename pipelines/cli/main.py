@@ -80,7 +80,7 @@ def _texts(parsed: argparse.Namespace) -> Iterator[str]:
 def _failed(error: BaseException, interrupted: bool) -> int:
     """Says what ended the command, and returns the exit code."""
     if interrupted:
-        say("ERROR", "interrupted; the result of an earlier run, if any, is as it was")
+        say("ERROR", "interrupted; the result of an earlier run, if any, is as it was, or replaced as a whole")
         return INTERRUPTED
     problem = as_usage_error(error)
     if problem is not None:
