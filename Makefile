@@ -20,7 +20,7 @@ help:
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
 	@echo "make test-image   build the image of configs/dataflow without Docker, on a stand-in for its base (as root, 10 minutes)"
 	@echo "make test-airflow run the nightly DAG by a real Airflow: a passing, a failing and an inconclusive night"
-	@echo "make test-s3      evaluate, split, select and convert on a server of S3 on this machine"
+	@echo "make test-s3      the commands on a server of S3 on this machine, also killed while they publish"
 	@echo "make test-stores  the same on a server of Google Cloud Storage too"
 	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
 	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/statistics/sums.py\")"

@@ -1,14 +1,9 @@
 """What a person runs: the command line, the configuration, the pipelines wired from transforms."""
 
 import importlib.util
-import logging
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
-
-# Apache Beam warns on import of optional packages that it does not find; with a handler on the root logger it
-# does so there and not on the console.
-logging.getLogger().addHandler(logging.NullHandler())
 
 
 def _import_from(folder: str, name: str) -> None:

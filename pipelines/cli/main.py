@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
@@ -19,7 +18,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from metrics.version import VERSION
 from pipelines.cli import benchmarks, compare, convert, describe, draw, evaluate, gate, history, merge, select, split
 from pipelines.cli.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser, warn
-from pipelines.cli.messages import say, use_format
+from pipelines.cli.messages import say, say_defect, use_format
 from pipelines.config.errors import as_usage_error
 from pipelines.config.reachable import check_reachable
 from pipelines.runtime import launch, worker_processes
@@ -51,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    use_format("text", False)
+    use_format(_log_format(arguments), False)
     parsed, rest = parser().parse_known_args(arguments)
     use_format(parsed.log_format, parsed.verbose)
     warn(getattr(parsed, "notes", []))
@@ -65,6 +64,13 @@ def _run(arguments: Sequence[str] | None) -> int:
     return command(parsed, options)
 
 
+def _log_format(arguments: Sequence[str] | None) -> str:
+    """Returns how messages are written, known before the rest of the command line is found right."""
+    alone = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    alone.add_argument("--log-format", nargs="?", default="text")
+    return str(alone.parse_known_args(arguments)[0].log_format)
+
+
 def _texts(parsed: argparse.Namespace) -> Iterator[str]:
     """Yields all text that was given, alone or in lists: whatever it is, an address in it is one of a filesystem."""
     for value in vars(parsed).values():
@@ -74,7 +80,7 @@ def _texts(parsed: argparse.Namespace) -> Iterator[str]:
 def _failed(error: BaseException, interrupted: bool) -> int:
     """Says what ended the command, and returns the exit code."""
     if interrupted:
-        say("ERROR", "interrupted; the result of an earlier run, if any, is as it was")
+        say("ERROR", "interrupted; the result of an earlier run, if any, is as it was, or replaced as a whole")
         return INTERRUPTED
     problem = as_usage_error(error)
     if problem is not None:
@@ -85,7 +91,7 @@ def _failed(error: BaseException, interrupted: bool) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     # A defect is shown whole, and told apart from wrong usage by the exit code.
-    traceback.print_exception(error)
+    say_defect(error)
     return CRASHED
 
 

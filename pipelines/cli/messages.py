@@ -6,6 +6,7 @@ import datetime
 import json
 import logging
 import sys
+import traceback
 from typing import Any, Literal
 
 Level = Literal["INFO", "WARNING", "ERROR"]
@@ -33,6 +34,15 @@ def say(level: Level, message: str, **fields: Any) -> None:
     else:
         word = "warning: " if level == "WARNING" else ""
         print(f"beamscore: {word}{message}", file=sys.stderr, flush=True)
+
+
+def say_defect(error: BaseException) -> None:
+    """Writes an error whole, with its traceback."""
+    lines = traceback.format_exception(error)
+    if _as_json:
+        say("ERROR", lines[-1].strip(), traceback="".join(lines))
+    else:
+        sys.stderr.write("".join(lines))
 
 
 def _json(level: str, message: str, fields: dict[str, Any]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import re
 import threading
 from collections.abc import Iterable
+from importlib.util import find_spec
 
 from apache_beam.io.filesystems import FileSystems
 
@@ -15,10 +15,12 @@ from pipelines.config.errors import UsageError
 SECONDS = 30
 
 _PACKAGES = {
+    "s3": ("boto3", "beamscore[aws]"),
+    "gs": ("google.cloud.storage", "beamscore[gcp]"),
     "hdfs": ("hdfs", "hdfs"),
     "azfs": ("azure.storage.blob", "apache-beam[azure]"),
 }
-"""Of filesystems of Beam that do not tell it themselves, the package that each needs, and what installs it."""
+"""The package that each filesystem of Beam needs, and what installs it."""
 
 _BUCKET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*")
 _answered: set[str] = set()
@@ -49,7 +51,7 @@ def check_reachable(paths: Iterable[str]) -> None:
 def _check_package(path: str, scheme: str) -> None:
     package, extra = _PACKAGES.get(scheme, ("", ""))
     try:
-        is_there = not package or importlib.util.find_spec(package) is not None
+        is_there = not package or find_spec(package) is not None
     except ModuleNotFoundError:
         is_there = False
     if not is_there:

@@ -46,6 +46,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     url, requests = request.getfixturevalue("s3")
     yield S3Store(url, requests, bucket)
     requests.refuse = lambda method, path: False
+    requests.served = lambda method, path: None
 
 
 @pytest.fixture

@@ -19,11 +19,13 @@ class Requests:
     """An application that notes each request before another one answers it.
 
     refuse: where it says so of a request, that is answered with an error that no client tries again.
+    served: called with each request that was answered, before the client gets the answer.
     """
 
     application: Wsgi
     seen: list[tuple[str, str]] = field(default_factory=list)
     refuse: Callable[[str, str], bool] = lambda method, path: False
+    served: Callable[[str, str], None] = lambda method, path: None
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         request = environ["REQUEST_METHOD"], environ["PATH_INFO"]
@@ -31,7 +33,9 @@ class Requests:
         if self.refuse(*request):
             start_response("403 Forbidden", [("Content-Type", "text/plain")])
             return [b"refused by the test"]
-        return self.application(environ, start_response)
+        answer = self.application(environ, start_response)
+        self.served(*request)
+        return answer
 
 
 @contextmanager

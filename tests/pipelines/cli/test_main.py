@@ -313,7 +313,7 @@ def test_an_interrupt_leaves_nothing_behind(corpus: Path, monkeypatch: pytest.Mo
     assert (code, stdout, stderr) == (
         130,
         "",
-        "beamscore: interrupted; the result of an earlier run, if any, is as it was\n",
+        "beamscore: interrupted; the result of an earlier run, if any, is as it was, or replaced as a whole\n",
     )
     assert list((corpus / "out").iterdir()) == []
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from pipelines.cli import watch
+from pipelines.cli import main, watch
 from tests import toy
 from tests.runs import command, write_lines
 
 SAMPLES = [toy.sample(index, 0) for index in range(40)]
+ROOT = Path(__file__).parents[3]
 LINE = re.compile(r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\]|\\.)*",?)+)\} ([-+0-9.e]+)')
 
 
@@ -85,3 +88,39 @@ def test_lines_of_progress_and_errors_are_json_where_that_is_wanted(
     assert stderr.count("\n") == 1
     code, _, stderr = command(*given)
     assert re.search(r"^beamscore: [0-9,]+ (records read|of [0-9,]+ samples scored) after \d+ s$", stderr, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("describe", "nothing"), "nothing"),
+        (("evaluate",), "the following arguments are required: CONFIG"),
+        (("evaluate", "--output"), "argument --output: expected one argument"),
+    ],
+)
+def test_a_command_line_that_is_wrong_is_json_where_that_is_wanted(arguments: tuple[str, ...], said: str) -> None:
+    """Nothing that is imported may say anything in another format before."""
+    given = [sys.executable, "-m", "pipelines.cli", *arguments, "--log-format", "json"]
+    found = subprocess.run(given, cwd=ROOT, capture_output=True, text=True, check=False)
+    (line,) = found.stderr.splitlines()
+    assert (found.returncode, found.stdout, json.loads(line)["level"]) == (2, "", "ERROR")
+    assert said in json.loads(line)["message"]
+
+
+def test_a_defect_is_one_line_of_json_where_that_is_wanted(
+    given: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("no luck")
+
+    monkeypatch.setattr(main, "check_reachable", fail)
+    code, _, stderr = command(*given, "--log-format=json")
+    (line,) = map(json.loads, stderr.splitlines())
+    assert (code, line["level"], line["message"]) == (3, "ERROR", "ZeroDivisionError: no luck")
+    assert "in fail\n" in line["traceback"]
+
+
+def test_beam_says_nothing_while_it_is_imported() -> None:
+    for module in ("transforms.io.storage", "pipelines.cli.main", "beamscore"):
+        given = [sys.executable, "-c", f"import {module}, apache_beam"]
+        assert subprocess.run(given, cwd=ROOT, capture_output=True, text=True, check=True).stderr == ""

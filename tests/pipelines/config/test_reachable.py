@@ -37,6 +37,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
     cloud = Cloud()
     monkeypatch.setattr(FileSystems, "exists", cloud.exists)
     monkeypatch.setattr(reachable, "_answered", set())
+    monkeypatch.setattr(reachable, "find_spec", lambda name: name)
     yield cloud
     cloud.end.set()
 
@@ -80,12 +81,17 @@ def test_a_bucket_that_answered_too_late_is_asked_again(cloud: Cloud, monkeypatc
 
 @pytest.mark.parametrize(
     ("path", "extra"),
-    [("hdfs://host/a.jsonl", "hdfs"), ("azfs://account/a.jsonl", "apache-beam[azure]")],
+    [
+        ("s3://bucket/a.jsonl", "beamscore[aws]"),
+        ("name=gs://bucket/*.jsonl", "beamscore[gcp]"),
+        ("hdfs://host/a.jsonl", "hdfs"),
+        ("azfs://account/a.jsonl", "apache-beam[azure]"),
+    ],
 )
 def test_a_package_that_is_not_installed_is_named(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch, path: str, extra: str
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(reachable, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=rf"need a package that is not installed: pip install '{re.escape(extra)}'"):
         check_reachable([path])
     assert cloud.asked == []

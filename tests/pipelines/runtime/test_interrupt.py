@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 CORPUS = ROOT / "tests" / "corpora" / "chart"
 SAMPLES = 20_000
-MESSAGE = "beamscore: interrupted; the result of an earlier run, if any, is as it was\n"
+MESSAGE = "beamscore: interrupted; the result of an earlier run, if any, is as it was, or replaced as a whole\n"
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,172 @@
+"""The commands that read finished runs, with the runs and all that is written on an object store."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests import toy
+from tests.runs import command
+from tests.stores.servers import Store
+
+pytestmark = pytest.mark.stores
+
+COUNT = 40
+TRUTHS = [toy.sample(index, 0)[0] for index in range(COUNT)]
+CONFIG = b"""\
+benchmark: toy
+slices: [kind]
+bootstrap: {replicates: 50}
+gates:
+  exact_match: {not_worse_than: baseline, margin: 0.05}
+"""
+
+
+def lines(records: list[Any]) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+def answers(wrong: int) -> list[dict[str, Any]]:
+    """All right but the first `wrong`."""
+    return [{**truth, "text": "?" * 9} if place < wrong else truth for place, truth in enumerate(TRUTHS)]
+
+
+def night(store: Store, name: str, wrong: int, *more: str) -> tuple[int, str]:
+    """Evaluates a night whose files and configuration lie on the store; returns the exit code and standard error."""
+    store.put(f"in/{name}.jsonl", lines(answers(wrong)))
+    store.put("in/truth.jsonl", lines(TRUTHS))
+    store.put("config/nightly.yaml", CONFIG)
+    code, _, stderr = command(
+        *("evaluate", f"{store.base}/config/nightly.yaml", "--ground-truth", f"{store.base}/in/truth.jsonl"),
+        *("--predictions", f"tonight={store.base}/in/{name}.jsonl", "--output", f"{store.base}/runs/{name}"),
+        *("--quiet", *store.flags, *more),
+    )
+    return code, stderr
+
+
+def blessed(store: Store) -> str:
+    """Makes a first night, right but for 3 samples, the baseline; returns the options that name it."""
+    assert night(store, "first", 3, "--set", "gates={}") == (0, "")
+    store.put("runs/blessed.txt", b"first  # by Ada\n")
+    return f"{store.base}/runs/blessed.txt"
+
+
+def document(store: Store, key: str) -> Any:
+    return json.loads(store.files()[key])
+
+
+def test_a_night_is_judged_against_the_baseline_of_the_store(store: Store) -> None:
+    baseline = blessed(store)
+    files = ("--junit", f"{store.base}/ci/junit.xml", "--markdown", f"{store.base}/ci/short.md")
+    assert night(store, "same", 3, "--baseline", baseline, *files) == (0, "")
+    assert b'failures="0"' in store.files()["ci/junit.xml"]
+    code, stderr = night(store, "bad", 30, "--baseline", baseline, *files)
+    assert code == 1
+    assert stderr.startswith("beamscore: tonight: gate exact_match: the difference from the baseline, -0.675 (")
+    assert document(store, "runs/bad/run.json")["baseline"]["path"] == f"{store.base}/runs/first"
+    before = {key: content for key, content in store.files().items() if key.startswith("ci/")}
+    assert b'failures="1"' in before["ci/junit.xml"]
+    judged = command("gate", f"{store.base}/runs/bad", "--baseline", baseline, "--quiet", *files, *store.flags)
+    assert judged == (1, "", stderr)
+    assert {key: content for key, content in store.files().items() if key.startswith("ci/")} == before
+    assert command("gate", f"{store.base}/runs/same", "--baseline", baseline, *store.flags)[0] == 0
+
+
+def test_unchanged_samples_are_taken_from_a_run_of_the_store(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    blessed(store)
+    scored: list[str] = []
+    score = toy.ToyBenchmark.score_sample
+
+    def counted(self: Any, truth: toy.Truth, prediction: toy.Prediction | None) -> Any:
+        scored.append(truth.text)
+        return score(self, truth, prediction)
+
+    monkeypatch.setattr(toy.ToyBenchmark, "score_sample", counted)
+    assert night(store, "second", 5, "--set", "gates={}", "--reuse", f"{store.base}/runs/first") == (0, "")
+    assert len(scored) == 2, "the two whose answers differ"
+    assert document(store, "runs/second/summary.json")["systems"]["tonight"]["values"]["exact_match"] == 35 / 40
+    assert document(store, "runs/second/run.json")["reused"]
+
+
+def test_two_runs_are_compared(store: Store) -> None:
+    for name, wrong in (("first", 3), ("second", 13)):
+        assert night(store, name, wrong, "--set", "gates={}") == (0, "")
+    output = f"{store.base}/comparison"
+    code, stdout, stderr = command(
+        "compare", f"{store.base}/runs/first", f"{store.base}/runs/second", "--output", output, *store.flags
+    )
+    assert (code, stderr) == (0, "")
+    assert f"report: {output}/comparison.html" in stdout
+    metric = document(store, "comparison/comparison.json")["metrics"]["exact_match"]
+    assert metric["difference"] == pytest.approx(-10 / 40)
+    written = [key for key in store.files() if key.startswith("comparison/")]
+    assert {"comparison/comparison.html", "comparison/comparison.md"} < set(written)
+    assert not [key for key in written if ".staging" in key]
+    changes = [key for key in written if key.startswith("comparison/changes/")]
+    assert sum(len(store.files()[key].splitlines()) for key in changes) > 10
+    again = command("compare", f"{store.base}/runs/first", f"{store.base}/runs/second", "--quiet", *store.flags)
+    assert again == (0, "", ""), "without an output, the working files lie on this machine"
+
+
+def test_the_history_of_the_nights_of_a_store(store: Store) -> None:
+    blessed(store)
+    assert night(store, "second", 5, "--set", "gates={}") == (0, "")
+    flags = (f"{store.base}/runs", *store.flags)
+    code, stdout, stderr = command("history", *flags)
+    assert (code, stderr) == (0, "")
+    assert stdout.startswith("2 runs, 2 of them read now\n")
+    assert night(store, "third", 7, "--set", "gates={}") == (0, "")
+    assert command("history", *flags)[1].startswith("3 runs, 1 of them read now\n")
+    found = store.files()
+    assert pq.read_table(io.BytesIO(found["runs/history.parquet"])).num_rows > 0
+    assert {"runs/history.md", "runs/history.html"} <= set(found)
+    code, stdout, _ = command("history", *flags, "--output", f"{store.base}/elsewhere", "--no-html")
+    assert (code, [key for key in store.files() if key.startswith("elsewhere/")]) == (
+        0,
+        ["elsewhere/history.md", "elsewhere/history.parquet"],
+    )
+
+
+def test_runs_over_parts_merge_to_the_run_over_all(store: Store) -> None:
+    store.put("in/whole.jsonl", lines(answers(11)))
+    store.put("in/truth-0.jsonl", lines(TRUTHS[:15]))
+    store.put("in/truth-1.jsonl", lines(TRUTHS[15:]))
+    store.put("in/part-0.jsonl", lines(answers(11)[:15]))
+    store.put("in/part-1.jsonl", lines(answers(11)[15:]))
+    few = ("--set", "bootstrap.replicates=20", "--slice", "kind", "--quiet", *store.flags)
+    for truth, part, output in (("truth-0", "part-0", "a"), ("truth-1", "part-1", "b"), ("truth-*", "whole", "all")):
+        given = ("--ground-truth", f"{store.base}/in/{truth}*", "--predictions", f"{store.base}/in/{part}.jsonl")
+        assert command("evaluate", "toy", *given, "--output", f"{store.base}/{output}", *few) == (0, "", "")
+    code, _, stderr = command(
+        *("merge", f"{store.base}/a", f"{store.base}/b", "--output", f"{store.base}/merged", "--quiet"), *store.flags
+    )
+    assert (code, stderr) == (0, "")
+    assert document(store, "merged/sums.json")["systems"] == document(store, "all/sums.json")["systems"]
+    found, whole = (document(store, f"{name}/summary.json") for name in ("merged", "all"))
+    assert (found["systems"], found["fingerprint"]) == (whole["systems"], whole["fingerprint"])
+    assert not [key for key in store.files() if "/.staging/" in key]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("gate", "BASE/runs/none"),
+        ("compare", "BASE/runs/none", "BASE/runs/none"),
+        ("history", "BASE/none"),
+        ("merge", "BASE/none", "BASE/none-either", "--output", "BASE/merged"),
+        ("evaluate", "toy", "--ground-truth", "BASE/in/truth.jsonl", "--predictions", "BASE/in/first.jsonl",
+         "--output", "BASE/out", "--reuse", "BASE/none"),
+    ],
+    ids=lambda given: given[0],
+)  # fmt: skip
+def test_a_run_that_is_not_there_is_said_in_one_line(store: Store, given: tuple[str, ...]) -> None:
+    store.put("in/truth.jsonl", lines(TRUTHS))
+    store.put("in/first.jsonl", lines(answers(3)))
+    code, stdout, stderr = command(*(each.replace("BASE", store.base) for each in given), *store.flags)
+    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
+    assert f"{store.base}/" in stderr
+    assert sorted(store.files()) == ["in/first.jsonl", "in/truth.jsonl"]
