@@ -16,7 +16,7 @@ from metrics.formula.latex.commands import ACCENTS, SWITCHES, TEXTS, words
 
 PAGE_STEPS = 300
 """The steps of an empty formula: its page, its paragraph, its place in the log."""
-START_STEPS = 30_000
+START_STEPS = 40_000
 """The steps of a process of TeX of its own."""
 MARK_STEPS = 8
 _STEPS_OF_COLUMNS = 1
