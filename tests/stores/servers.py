@@ -16,7 +16,7 @@ Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 @dataclass
 class Requests:
-    """An application that notes each request before another one answers it.
+    """An application that notes each request before another one answers it, one after the other: moto has no locks.
 
     refuse: where it says so of a request, that is answered with an error that no client tries again.
     served: called with each request that was answered, before the client gets the answer.
@@ -26,6 +26,7 @@ class Requests:
     seen: list[tuple[str, str]] = field(default_factory=list)
     refuse: Callable[[str, str], bool] = lambda method, path: False
     served: Callable[[str, str], None] = lambda method, path: None
+    one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         request = environ["REQUEST_METHOD"], environ["PATH_INFO"]
@@ -33,7 +34,8 @@ class Requests:
         if self.refuse(*request):
             start_response("403 Forbidden", [("Content-Type", "text/plain")])
             return [b"refused by the test"]
-        answer = self.application(environ, start_response)
+        with self.one_at_a_time:
+            answer = self.application(environ, start_response)
         self.served(*request)
         return answer
 
