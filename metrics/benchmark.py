@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -108,6 +108,19 @@ class SampleScore(msgspec.Struct, frozen=True):
     coverage: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
+def score_each(
+    pairs: Sequence[Pair[TruthT, PredictionT]], score: Callable[[TruthT, PredictionT | None], SampleScore]
+) -> list[SampleScore | RejectedRecord]:
+    """Returns the score of each pair, in order, or the RejectedRecord that `score` raised for it."""
+    results: list[SampleScore | RejectedRecord] = []
+    for pair in pairs:
+        try:
+            results.append(score(pair.truth, pair.prediction))
+        except RejectedRecord as rejected:
+            results.append(rejected)
+    return results
+
+
 class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     """One published benchmark under the options of one run.
 
@@ -163,13 +176,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
         The default scores one pair at a time. A benchmark with a fixed cost overrides it to share the cost.
         """
-        results: list[SampleScore | RejectedRecord] = []
-        for pair in pairs:
-            try:
-                results.append(self.score_sample(pair.truth, pair.prediction))
-            except RejectedRecord as rejected:
-                results.append(rejected)
-        return results
+        return score_each(pairs, self.score_sample)
 
     def take_timings(self) -> Mapping[str, int]:
         """Returns the microseconds on the clock that each of `timed` took in this process since the last call."""

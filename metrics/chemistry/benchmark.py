@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from rapidfuzz.distance import Levenshtein
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side, score_each
 from metrics.chemistry.alignment import EDITS_IN_A_STEP
 from metrics.chemistry.converter import ChemistryConverter
 from metrics.chemistry.draw import draw_lines
@@ -103,14 +104,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
     def score(self, pairs: Sequence[Pair[ChemistryTruth, ChemistryPrediction]]) -> list[SampleScore | RejectedRecord]:
         """Scores a batch; texts and molecules that occur more than once in it are read once."""
-        memo = Memo()
-        results: list[SampleScore | RejectedRecord] = []
-        for pair in pairs:
-            try:
-                results.append(self._scored(pair.truth, pair.prediction, memo))
-            except RejectedRecord as rejected:
-                results.append(rejected)
-        return results
+        return score_each(pairs, partial(self._scored, memo=Memo()))
 
     def _scored(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, memo: Memo) -> SampleScore:
         budget = Budget(self.options.max_steps)

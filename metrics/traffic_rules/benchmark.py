@@ -7,11 +7,12 @@ Source: "Driving by the Rules: A Benchmark for Integrating Traffic Sign Regulati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, score_each
 from metrics.common.budget import Budget
 from metrics.common.text import truncated
 from metrics.converter import Converter
@@ -67,14 +68,7 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
 
     def score(self, pairs: Sequence[Pair[GroundTruth, Prediction]]) -> list[SampleScore | RejectedRecord]:
         """Scores a batch; properties that are equal in several samples are numbered once."""
-        numbers = Numbers()
-        results: list[SampleScore | RejectedRecord] = []
-        for pair in pairs:
-            try:
-                results.append(self._score(pair.truth, pair.prediction, numbers))
-            except RejectedRecord as rejected:
-                results.append(rejected)
-        return results
+        return score_each(pairs, partial(self._score, numbers=Numbers()))
 
     def _score(self, truth: GroundTruth, prediction: Prediction | None, numbers: Numbers) -> SampleScore:
         sample = Sample(Budget(self.options.max_steps), frozenset(self.options.ignore_properties), numbers)
