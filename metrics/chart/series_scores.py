@@ -20,7 +20,6 @@ from metrics.chart.similarity import (
     PointSets,
     cells_of,
     function_similarities,
-    matched_sums,
     point_scores,
     released_point_set_scores,
     value_scores,
@@ -29,6 +28,7 @@ from metrics.chart.similarity import (
 from metrics.chart.work import PAIR_OF_RELEASED_POINTS, PAIR_OF_SERIES, assignment_steps, edit_distance_steps
 from metrics.common.geometry import Array
 from metrics.common.segments import Indexes, starts_of, within
+from metrics.common.tables import best_assignment_sums
 from metrics.common.text import normalised_edit_distances, paired_edit_distances
 
 # Tables of more pairs of texts are compared by themselves.
@@ -202,7 +202,7 @@ def _similarities(charts: Sequence[SeriesChart], kind: SeriesKind, options: Char
             score = _point_scorer(truths, predictions, rows, columns, options)
         larger = np.maximum(heights, widths)[compared]
         for part, cells in cells_of(truths, predictions, rows, columns):
-            sums = matched_sums(score(cells), cells)
+            sums = best_assignment_sums(score(cells), cells.tables)
             similarities[compared[part]] = np.minimum(1.0, sums / larger[part])
     return np.asarray(similarities, dtype=np.float64)
 

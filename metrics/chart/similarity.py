@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from metrics.common.assignment import best_assignment_sums
 from metrics.common.geometry import Array
-from metrics.common.segments import Indexes, segment_sums, starts_of, within
+from metrics.common.segments import Indexes, places_behind, segment_sums, starts_of, within
+from metrics.common.tables import Tables
 
 # Below this share of unexplained variance 1 - r^2 has lost too many digits.
 SMALL_INDEPENDENCE = 1e-6
@@ -39,51 +38,30 @@ class Cells(NamedTuple):
     """Each point of a true series with each of a predicted one, for some pairs of series.
 
     pairs: the pair of series of each cell. truths, predictions: the points, by their places among all points.
-    shorter, longer, upright: the sides of each table of cells, as `best_assignment_sums` reads them.
+    tables: the table of cells of each pair.
     """
 
     pairs: Indexes
     truths: Indexes
     predictions: Indexes
-    shorter: Indexes
-    longer: Indexes
-    upright: npt.NDArray[np.bool_]
+    tables: Tables
 
 
 def cells_of(truths: Points, predictions: Points, rows: Indexes, columns: Indexes) -> Iterator[tuple[slice, Cells]]:
     """Yields the cells of the pairs of series (rows, columns), some pairs at a time; each series has points."""
     heights, widths = truths.counts[rows], predictions.counts[columns]
     true_starts, predicted_starts = truths.starts[rows], predictions.starts[columns]
-    sizes = heights * widths
-    ends = np.cumsum(sizes)
+    ends = np.cumsum(heights * widths)
     start = 0
     while start < len(rows):
         done = int(ends[start - 1]) if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, done + MAX_CELLS, side="right")))
         part = slice(start, stop)
-        upright = heights[part] <= widths[part]
-        shorter, longer = np.minimum(heights[part], widths[part]), np.maximum(heights[part], widths[part])
-        pairs = np.repeat(np.arange(start, stop), sizes[part])
-        lines = np.repeat(within(shorter), np.repeat(longer, shorter))
-        others = within(np.repeat(longer, shorter))
-        is_upright = upright[pairs - start]
-        yield (
-            part,
-            Cells(
-                pairs,
-                true_starts[pairs] + np.where(is_upright, lines, others),
-                predicted_starts[pairs] + np.where(is_upright, others, lines),
-                shorter,
-                longer,
-                upright,
-            ),
-        )
+        tables = Tables.of(heights[part], widths[part])
+        numbers, of_truths, of_predictions = tables.cells()
+        pairs = numbers + start
+        yield part, Cells(pairs, true_starts[pairs] + of_truths, predicted_starts[pairs] + of_predictions, tables)
         start = stop
-
-
-def matched_sums(scores: Array, cells: Cells) -> Array:
-    """Returns the score sum of the best one-to-one assignment of each pair of series."""
-    return best_assignment_sums(scores, cells.shorter, cells.longer, cells.upright)
 
 
 def function_similarities(
@@ -143,29 +121,16 @@ def _weights(points: Points) -> tuple[Array, Array]:
 def _interpolated(found: Points, found_in: Indexes, wanted: Points, wanted_in: Indexes, points: Indexes) -> Array:
     """Returns the y of the found functions at the x of the wanted points, as `np.interp` computes it."""
     counts = wanted.counts[wanted_in]
-    starts, wanted_starts = found.starts, wanted.starts
-    lefts = np.empty(len(points), dtype=np.intp)
-    place = 0
-    for line, other in zip(found_in.tolist(), wanted_in.tolist(), strict=True):
-        start, other_start = int(starts[line]), int(wanted_starts[other])
-        count = int(wanted.counts[other])
-        lefts[place : place + count] = (
-            start
-            - 1
-            + found.x[start : start + int(found.counts[line])].searchsorted(
-                wanted.x[other_start : other_start + count], side="right"
-            )
-        )
-        place += count
-    first = np.repeat(starts[found_in], counts)
-    last = first + np.repeat(found.counts[found_in], counts) - 1
+    starts, x = np.repeat(found.starts[found_in], counts), wanted.x[points]
+    held = np.repeat(found.counts[found_in], counts)
+    first, last = starts, starts + held - 1
+    lefts = starts - 1 + places_behind(found.x, starts, held, x)
     inside = (lefts >= first) & (lefts < last)
     left = np.clip(lefts, first, last)
     right = np.minimum(left + 1, last)
-    x = wanted.x[points]
     slopes = (found.y[right] - found.y[left]) / (found.x[right] - found.x[left])
     values = slopes * (x - found.x[left]) + found.y[left]
-    return np.where(inside & (found.x[left] != x), values, found.y[left])
+    return np.asarray(np.where(inside & (found.x[left] != x), values, found.y[left]), dtype=np.float64)
 
 
 class PointSets(NamedTuple):
