@@ -31,7 +31,7 @@ from metrics.chart.element_scores import Element, ElementChart, element_scores
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import ChartData, Point, VisualElements
 from metrics.chart.sample import ChartSample, ElementKind, require_class
-from metrics.chart.series import SUMMARY
+from metrics.chart.series_columns import SUMMARY
 from metrics.chart.work import PAIR_OF_SERIES, assignment_steps, pair_steps
 from metrics.common.budget import Budget
 from metrics.common.segments import segment_sums

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from metrics.common.geometry import Array
@@ -150,33 +151,53 @@ class PointSets(NamedTuple):
 
     @classmethod
     def of(cls, points: Points) -> PointSets:
-        """Returns this of the point sets, each of which has a point."""
-        shapes = np.zeros((6, len(points.counts)))
-        whitened = np.zeros((len(points.x), 2))
-        for number, (start, count) in enumerate(zip(points.starts.tolist(), points.counts.tolist(), strict=True)):
-            part = slice(start, start + count)
-            if not count:
-                continue
-            shapes[:, number] = _shape(np.column_stack((points.x[part], points.y[part])), whitened[part])
-        centre_x, centre_y, spread_x, spread_y, correlation, independence = shapes
-        return cls(centre_x, centre_y, spread_x, spread_y, correlation, independence, whitened[:, 0], whitened[:, 1])
+        """Returns this of the point sets."""
+        counts = points.counts
+        owners = np.repeat(np.arange(len(counts)), counts)
+        centre_x, spread_x = _spread(points.x, counts, owners)
+        centre_y, spread_y = _spread(points.y, counts, owners)
+        varied = (spread_x > 0) & (spread_y > 0)
+        spread_x, spread_y = np.where(varied, spread_x, 1.0), np.where(varied, spread_y, 1.0)
+        standard_x = (points.x - centre_x[owners]) / spread_x[owners]
+        standard_y = (points.y - centre_y[owners]) / spread_y[owners]
+        correlation = segment_sums(standard_x * standard_y, counts) / np.maximum(counts - 1, 1)
+        correlation[~varied] = 1.0
+        # A power of Python's floats, which is not to the last bit their product.
+        independence = 1 - np.array([each**2 for each in correlation.tolist()])
+        starts = points.starts
+        for number in np.flatnonzero(varied & (independence <= SMALL_INDEPENDENCE)).tolist():
+            part = slice(starts[number], starts[number] + counts[number])
+            independence[number] = _independence(
+                np.column_stack((points.x[part], points.y[part])),
+                np.column_stack((standard_x[part], standard_y[part])),
+                np.array([spread_x[number], spread_y[number]]),
+                float(correlation[number]),
+            )
+        independence = np.maximum(independence, 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            whitened_y = (standard_y - correlation[owners] * standard_x) / np.sqrt(independence)[owners]
+        return cls(centre_x, centre_y, spread_x, spread_y, correlation, independence, standard_x, whitened_y)
 
 
-def _shape(truth: Array, whitened: Array) -> tuple[float, ...]:
-    """Returns centre, spread, correlation and independence of `[N, 2]`, and writes its whitened points."""
-    centre = truth.mean(axis=0)
-    deviations = truth - centre
-    spread = np.sqrt((deviations**2).sum(axis=0) / max(1, len(truth) - 1))
-    if not (bool((np.ptp(truth, axis=0) > 0).all()) and bool((spread > 0).all())):
-        return (*centre, 1.0, 1.0, 1.0, 0.0)
-    standardised = deviations / spread
-    correlation = float(standardised.prod(axis=1).sum() / (len(truth) - 1))
-    independence = _independence(truth, standardised, spread, correlation)
-    if independence <= 0:
-        return (*centre, 1.0, 1.0, 1.0, 0.0)
-    whitened[:, 0] = standardised[:, 0]
-    whitened[:, 1] = (standardised[:, 1] - correlation * standardised[:, 0]) / np.sqrt(independence)
-    return (*centre, *spread, correlation, independence)
+def _spread(values: Array, counts: Indexes, owners: Indexes) -> tuple[Array, Array]:
+    """Returns mean and standard deviation (ddof 1) of each stretch; 0 where all are equal, or fewer than two.
+
+    Values are added one after the other, as NumPy adds up the rows of a table.
+    """
+    means = np.bincount(owners, values, len(counts)) / np.maximum(counts, 1)
+    deviations = values - means[owners]
+    squares = np.bincount(owners, deviations**2, len(counts))
+    return means, np.where(are_varied(values, counts), np.sqrt(squares / np.maximum(counts - 1, 1)), 0.0)
+
+
+def are_varied(values: Array, counts: Indexes) -> npt.NDArray[np.bool_]:
+    """Tells of each stretch of these lengths whether not all of its values are equal, `[S]`."""
+    filled = counts > 0
+    starts = starts_of(counts)[filled]
+    found = np.zeros(len(counts), dtype=np.bool_)
+    if len(starts):
+        found[filled] = np.minimum.reduceat(values, starts) < np.maximum.reduceat(values, starts)
+    return found
 
 
 def point_scores(
@@ -233,16 +254,11 @@ def released_point_set_scores(truth: Array, prediction: Array, gamma: float) -> 
 
 def value_spreads(values: Points) -> Array:
     """Returns the standard deviation (ddof 1) of y in each series; 0 where the values are equal, or fewer than two."""
-    spreads = np.zeros(len(values.counts))
-    starts = values.starts
-    for count in np.unique(values.counts).tolist():
-        if count < 2:
-            continue
-        series = np.flatnonzero(values.counts == count)
-        table = values.y[starts[series][:, None] + np.arange(count)[None, :]]
-        varied = table.min(axis=1) < table.max(axis=1)
-        spreads[series] = np.where(varied, table.std(axis=1, ddof=1), 0.0)
-    return spreads
+    counts = values.counts
+    means = segment_sums(values.y, counts) / np.maximum(counts, 1)
+    deviations = values.y - np.repeat(means, counts)
+    variances = segment_sums(deviations * deviations, counts) / np.maximum(counts - 1, 1)
+    return np.where(are_varied(values.y, counts), np.sqrt(variances), 0.0)
 
 
 def value_scores(truths: Array, predictions: Array, spreads: Array, gamma: float) -> Array:
