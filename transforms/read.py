@@ -22,11 +22,11 @@ from transforms.io import json_depth as depth
 from transforms.io import restriction
 from transforms.io.arrow_rows import Row
 from transforms.io.expansion import containers_allowed
-from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
 from transforms.io.files import Part, SourceFile, part_size, split_file
 from transforms.io.jsonl import Line, LineReader, Lines
 from transforms.io.parquet import RowLimits
 from transforms.io.readers import reader_of
+from transforms.io.side_columns import SideColumns
 from transforms.records import (
     GROUND_TRUTH,
     JSON,
@@ -49,22 +49,6 @@ class Limits:
 
     record_bytes: int = 16 << 20
     depth: int = 200
-
-
-@dataclass(frozen=True, slots=True)
-class SideColumns:
-    """What the reader must know of the columns of one side.
-
-    wanted: the columns that matter; of a Parquet file no others are read. None: all of them.
-    structured: those whose values are never plain text, so that a Parquet file may hold them as JSON.
-    counted: those of which the outcomes tell, under the name of `presence`, whether any record has a value.
-    fields: where the fields are that have other names in the files.
-    """
-
-    wanted: frozenset[str] | None
-    structured: frozenset[str]
-    counted: tuple[str, ...] = ()
-    fields: FieldMap = FIELDS_AS_NAMED
 
 
 def presence(column: str) -> str:
@@ -223,7 +207,7 @@ class ReadPart(beam.DoFn):
         """Yields what becomes of the records of a part, block by block; a block without records tells of progress."""
         columns = self._columns[part.file.side]
         limits = RowLimits(self._limits.record_bytes, self._limits.depth)
-        reader = reader_of(part, columns.wanted, columns.structured, limits, unread, columns.fields)
+        reader = reader_of(part, columns, limits, unread)
         encoder = RecordEncoder(part.file.side, part.file.number, part.file.path)
         records: list[KeyedRecord | Quarantined] = []
         size = 0
