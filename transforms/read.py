@@ -23,7 +23,7 @@ from transforms.io import restriction
 from transforms.io.arrow_rows import Row
 from transforms.io.expansion import containers_allowed
 from transforms.io.files import Part, SourceFile, part_size, split_file
-from transforms.io.jsonl import Line
+from transforms.io.jsonl import Line, LineReader, Lines
 from transforms.io.parquet import RowLimits
 from transforms.io.readers import reader_of
 from transforms.io.side_columns import SideColumns
@@ -211,8 +211,14 @@ class ReadPart(beam.DoFn):
         encoder = RecordEncoder(part.file.side, part.file.number, part.file.path)
         records: list[KeyedRecord | Quarantined] = []
         size = 0
-        for found in reader:
-            if isinstance(found, Line):
+        for found in reader.groups(restriction.RECORDS_PER_BLOCK) if isinstance(reader, LineReader) else reader:
+            if isinstance(found, Lines):
+                if records and isinstance(reader, LineReader):
+                    yield restriction.Block(records, reader.place_of(found))
+                    records, size = [], 0
+                records += self._lines(part.file, encoder, found)
+                size += sum(map(len, found.texts))
+            elif isinstance(found, Line):
                 records.append(self._line(part.file, encoder, found))
                 size += len(found.text)
             elif found is not None:
@@ -223,6 +229,34 @@ class ReadPart(beam.DoFn):
                 records, size = [], 0
         if records:
             yield restriction.Block(records, reader.place)
+
+    def _lines(
+        self, file: SourceFile, encoder: RecordEncoder, lines: Lines
+    ) -> Sequence[KeyedRecord] | list[KeyedRecord | Quarantined]:
+        """Returns the records of some lines: together where all are in order, else one by one."""
+        keys = self._keys_of(file, lines.texts)
+        if keys is None:
+            return [self._line(file, encoder, line) for line in lines.each()]
+        return list(zip(keys, encoder.encode_lines(lines.position, lines.line, lines.texts), strict=True))
+
+    def _keys_of(self, file: SourceFile, texts: Sequence[bytes]) -> list[bytes] | None:
+        """Returns the sample_ids of records in UTF-8; None where one needs a closer look."""
+        limits, decode = self._limits, _KEY_ONLY.decode
+        longest = max(map(len, texts))
+        if longest > limits.record_bytes or longest > containers_allowed(limits.record_bytes):
+            return None
+        if self._columns[file.side].fields.changes_records:
+            return None
+        if any(depth.deeper_than(text, limits.depth) for text in texts):
+            return None
+        try:
+            ids = [decode(text).sample_id for text in texts]
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        lengths = list(map(len, ids))
+        if min(lengths) == 0 or max(lengths) > MAX_SAMPLE_ID_LENGTH:
+            return None
+        return [sample_id.encode() for sample_id in ids]
 
     def _line(self, file: SourceFile, encoder: RecordEncoder, line: Line) -> KeyedRecord | Quarantined:
         text = line.text
