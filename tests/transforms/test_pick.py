@@ -142,6 +142,7 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_pa
 
 
 def test_rows_that_are_gone_meanwhile_cost_the_changes_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("WARNING", "transforms.earlier_values")
     rows = earlier(tmp_path / "rows.parquet", [("old", "a", "t", 1.0)])
     (tmp_path / "rows.parquet").write_bytes(b"PAR1")
     picks = Picks(METRIC, flips=5, random=20, earlier=rows)
