@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 from metrics.chart.columns import Columns
 from metrics.chart.records import Identifier
 from metrics.chart.sample import ChartSample, ClassOfChart, Memo
+
+# Charts are scored together up to so many pairs of elements or points, which bounds the memory.
+MAX_CELLS = 1 << 18
 
 
 class Batch(NamedTuple):
@@ -22,3 +25,29 @@ class Batch(NamedTuple):
     predictions: Columns
     classes: Memo[str | None, ClassOfChart]
     identifiers: Memo[Identifier, str | None]
+
+
+class HasCells(Protocol):
+    """A chart that is made ready to compare."""
+
+    @property
+    def cells(self) -> int:
+        """The pairs of elements or points."""
+
+
+ChartT = TypeVar("ChartT", bound=HasCells)
+
+
+def parts_of(charts: Sequence[ChartT]) -> Iterator[list[ChartT]]:
+    """Yields the charts in parts of `MAX_CELLS` pairs at most, or of one chart."""
+    part: list[ChartT] = []
+    cells = 0
+    for chart in charts:
+        count = chart.cells
+        if part and cells + count > MAX_CELLS:
+            yield part
+            part, cells = [], 0
+        part.append(chart)
+        cells += count
+    if part:
+        yield part

@@ -18,41 +18,33 @@ prediction with such elements has none that count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from operator import attrgetter
 
 import msgspec
 import numpy as np
 
 from metrics.benchmark import RejectedRecord
 from metrics.chart.axes import without_image
-from metrics.chart.batch import Batch
+from metrics.chart.batch import Batch, parts_of
 from metrics.chart.details import listed
+from metrics.chart.element_scores import Element, ElementChart, element_scores
 from metrics.chart.options import ChartOptions
-from metrics.chart.records import BoxPlot, BoxPlotElement, ChartData, Point, VisualElements, is_empty
-from metrics.chart.sample import ChartSample, require_class
-from metrics.chart.series import SUMMARY
-from metrics.chart.similarity import Points, function_similarities
+from metrics.chart.records import ChartData, Point, VisualElements
+from metrics.chart.sample import ChartSample, ElementKind, require_class
+from metrics.chart.series_columns import SUMMARY
 from metrics.chart.work import PAIR_OF_SERIES, assignment_steps, pair_steps
-from metrics.common.assignment import best_pairs
 from metrics.common.budget import Budget
-from metrics.common.geometry import Array
-from metrics.common.segments import numpy_sum
+from metrics.common.segments import segment_sums
+from metrics.common.tables import best_matches
 
-# Up to so many pairs of elements are compared one by one, without arrays.
-MAX_FEW = 64
-
-
-Scores = Sequence[Sequence[float]] | Array
-"""Lists for a few pairs; of many an array takes a quarter of their memory."""
-
-
-class Group(NamedTuple):
-    """A class of elements: how many there are on both sides, and the scores of their pairs, `[N, M]`."""
-
-    name: str
-    truths: int
-    predictions: int
-    scores: Scores
+# The classes of the elements that a chart is drawn with, as the details name them.
+CLASSES: dict[ElementKind, Sequence[str]] = {
+    ElementKind.BOX_PLOTS: SUMMARY,
+    ElementKind.SCATTER_POINTS: ("points",),
+    ElementKind.LINES: ("lines",),
+    ElementKind.BARS: ("bars",),
+}
+BOX_PLOT_LINES = [attrgetter(name) for name in SUMMARY]
 
 
 class GroupDetails(msgspec.Struct, frozen=True, gc=False):
@@ -65,6 +57,7 @@ class GroupDetails(msgspec.Struct, frozen=True, gc=False):
 
 def score_elements(batch: Batch, options: ChartOptions) -> None:
     """Scores task 6a of the charts that have it."""
+    charts: dict[ElementKind, list[ElementChart]] = {}
     for sample, truth, prediction in zip(batch.samples, batch.truths.data, batch.predictions.data, strict=True):
         elements = None if truth is None or not sample.is_open else elements_of(truth)
         if elements is None:
@@ -72,168 +65,113 @@ def score_elements(batch: Batch, options: ChartOptions) -> None:
         try:
             require_class("task6a", sample.chart_class)
             if sample.chart_class.has_data:
-                _score_elements(sample, elements, None if prediction is None else elements_of(prediction), options)
+                given = None if prediction is None else elements_of(prediction)
+                chart = _read_chart(sample, elements, given, options)
+                charts.setdefault(sample.chart_class.elements, []).append(chart)
         except RejectedRecord as rejected:
             sample.reject(rejected)
+    for kind, of_kind in charts.items():
+        for part in parts_of(of_kind):
+            _score_charts(kind, part)
 
 
 def elements_of(data: ChartData) -> VisualElements | None:
     """Returns the visual elements of an output; None where it has none, or only groups that are absent."""
     elements = data.visual_elements
-    return None if elements is None or is_empty(elements) else elements
+    if elements is None or (
+        elements.bars is None
+        and elements.boxplots is None
+        and elements.lines is None
+        and elements.scatter_points is None
+    ):
+        return None
+    return elements
 
 
-def _score_elements(
+def _read_chart(
     sample: ChartSample, truth: VisualElements, prediction: VisualElements | None, options: ChartOptions
-) -> None:
-    """Scores task 6a of one chart; no prediction scores 0, no elements on both sides 1.
+) -> ElementChart:
+    """Returns a chart with the elements that its class is drawn with, whose work is spent.
 
-    Raises RejectedRecord where the image has no size, or the ground truth has elements, but none that its chart class
-    is drawn with.
+    Raises RejectedRecord where the image has no size, the ground truth has elements, but none that its chart class is
+    drawn with, or the work is too much.
     """
-    image, chart_class, budget = sample.truth.image, sample.chart_class.name, sample.budget
+    image, kind, budget = sample.truth.image, sample.chart_class.elements, sample.budget
     if image is None:
         raise without_image("task6a")
+    given = NO_ELEMENTS if prediction is None else prediction
+    truths, predictions = _groups(truth, kind), _groups(given, kind)
+    _spend_on_pairs(kind, truth, given, budget)
+    if not any(truths) and _has_elements(truth):
+        name = sample.chart_class.name
+        raise RejectedRecord("ground_truth", f"task6: the visual elements are not those of a {name} chart")
+    for of_truth, of_prediction in zip(truths, predictions, strict=True):
+        budget.spend(assignment_steps(len(of_truth), len(of_prediction)))
     threshold = options.element_distance * min(image.width, image.height)
-    groups = _groups(truth, prediction or VisualElements(), chart_class, threshold, budget)
-    true_count = sum([group.truths for group in groups])
-    if not true_count and _has_elements(truth):
-        raise RejectedRecord("ground_truth", f"task6: the visual elements are not those of a {chart_class} chart")
-    total = 0.0
-    larger = max(true_count, sum([group.predictions for group in groups]))
-    details: dict[str, GroupDetails] = {}
-    for name, truths, predictions, scores in groups:
-        budget.spend(assignment_steps(truths, predictions))
-        found = [(row, column, float(scores[row][column])) for row, column in best_pairs(scores)]
-        total += numpy_sum([score for _, _, score in found])
-        pairs = [(float(row), float(column), score) for row, column, score in listed(found)]
-        details[name] = GroupDetails(truths, predictions, pairs)
-    nothing = prediction is None or not _has_elements(prediction)
-    score = min(1.0, total / larger) if larger else float(nothing)
-    sample.add_mean("task6a", 0.0 if prediction is None else score, details, prediction is not None)
+    return ElementChart(sample, truths, predictions, threshold, prediction is not None, not _has_elements(given))
+
+
+NO_ELEMENTS = VisualElements()
 
 
 def _has_elements(elements: VisualElements) -> bool:
     return bool(elements.bars or elements.boxplots or elements.lines or scatter_points(elements))
 
 
-def _groups(
-    truth: VisualElements, prediction: VisualElements, chart_class: str, threshold: float, budget: Budget
-) -> list[Group]:
-    """Returns the classes of elements that the chart has."""
-    if "box" in chart_class:
-        budget.spend(pair_steps(len(truth.boxplots or ()), len(prediction.boxplots or ()), len(SUMMARY)))
-        return [_box_plot_lines(truth, prediction, name, threshold) for name in SUMMARY]
-    if "scatter" in chart_class:
-        points, predicted_points = _places(scatter_points(truth)), _places(scatter_points(prediction))
-        budget.spend(pair_steps(len(points), len(predicted_points)))
-        return [_group("points", points, predicted_points, threshold)]
-    if "line" in chart_class:
-        lines, predicted_lines = truth.lines or [], prediction.lines or []
-        budget.spend(PAIR_OF_SERIES * len(lines) * len(predicted_lines))
-        budget.spend(pair_steps(len(lines), sum(map(len, predicted_lines))))
-        budget.spend(pair_steps(sum(map(len, lines)), len(predicted_lines)))
-        scores = _line_scores(lines, predicted_lines).tolist() if lines and predicted_lines else []
-        return [Group("lines", len(lines), len(predicted_lines), scores)]
-    bars, predicted_bars = ([bar.corners() for bar in side.bars or ()] for side in (truth, prediction))
-    budget.spend(pair_steps(len(bars), len(predicted_bars)))
-    return [_group("bars", bars, predicted_bars, threshold)]
+def _groups(elements: VisualElements, kind: ElementKind) -> Sequence[Sequence[Element]]:
+    """Returns the elements of each class of `CLASSES`."""
+    if kind is ElementKind.BOX_PLOTS:
+        plots = elements.boxplots or ()
+        return [[line for line in map(line_of, plots) if line is not None] for line_of in BOX_PLOT_LINES]
+    if kind is ElementKind.SCATTER_POINTS:
+        return [scatter_points(elements)]
+    if kind is ElementKind.LINES:
+        return [elements.lines or ()]
+    return [elements.bars or ()]
 
 
-def scatter_points(elements: VisualElements) -> list[Point]:
+def scatter_points(elements: VisualElements) -> Sequence[Point]:
     """Returns the scatter points, which some files group by series, as one list."""
     points: list[Point] = []
     for entry in elements.scatter_points or ():
-        points.extend(entry if isinstance(entry, list) else (entry,))
+        if isinstance(entry, list):
+            points += entry
+        else:
+            points.append(entry)
     return points
 
 
-def _box_plot_lines(truth: VisualElements, prediction: VisualElements, name: str, threshold: float) -> Group:
-    """Returns one class of box plot lines: the truth has an extent, the prediction is a point."""
-    truths, predictions = _parts(truth.boxplots, name), _parts(prediction.boxplots, name)
-    halves = [_half_extent(element) for element in truths]
-    return _group(name, _places(truths), _places(predictions), threshold, halves)
+def _spend_on_pairs(kind: ElementKind, truth: VisualElements, prediction: VisualElements, budget: Budget) -> None:
+    if kind is ElementKind.BOX_PLOTS:
+        budget.spend(pair_steps(len(truth.boxplots or ()), len(prediction.boxplots or ()), len(SUMMARY)))
+    elif kind is ElementKind.LINES:
+        lines, others = truth.lines or (), prediction.lines or ()
+        budget.spend(PAIR_OF_SERIES * len(lines) * len(others))
+        budget.spend(pair_steps(len(lines), sum(map(len, others))))
+        budget.spend(pair_steps(sum(map(len, lines)), len(others)))
+    else:
+        [truths], [predictions] = _groups(truth, kind), _groups(prediction, kind)
+        budget.spend(pair_steps(len(truths), len(predictions)))
 
 
-def _parts(box_plots: Sequence[BoxPlot] | None, name: str) -> list[BoxPlotElement]:
-    parts: list[BoxPlotElement | None] = [getattr(box_plot, name) for box_plot in box_plots or ()]
-    return [part for part in parts if part is not None]
-
-
-def _half_extent(element: BoxPlotElement) -> tuple[float, float]:
-    """Returns how far the line reaches from its point; the corner of its `_bb` is of the box, not of the line."""
-    return (max(element.bb.width, 0.0) / 2, max(element.bb.height, 0.0) / 2) if element.bb else (0.0, 0.0)
-
-
-def _line_scores(truths: Sequence[Sequence[Point]], predictions: Sequence[Sequence[Point]]) -> Array:
-    true_lines, predicted_lines = _lines(truths), _lines(predictions)
-    rows, columns = np.divmod(np.arange(len(truths) * len(predictions)), max(1, len(predictions)))
-    heights, widths = true_lines.counts[rows], predicted_lines.counts[columns]
-    scores = (heights == widths).astype(np.float64)
-    drawn = np.flatnonzero((heights > 0) & (widths > 0))
-    scores[(heights > 0) | (widths > 0)] = 0.0
-    scores[drawn] = function_similarities(true_lines, predicted_lines, rows[drawn], columns[drawn])
-    return np.asarray(scores.reshape(len(truths), len(predictions)), dtype=np.float64)
-
-
-def _lines(lines: Sequence[Sequence[Point]]) -> Points:
-    """Returns the points of the lines, each line sorted by x."""
-    counts = np.array([len(line) for line in lines], dtype=np.intp)
-    points = _array([point for line in lines for point in line])
-    points = points[np.lexsort((points[:, 0], np.repeat(np.arange(len(lines)), counts)))]
-    return Points(points[:, 0].copy(), points[:, 1].copy(), counts)
-
-
-def _array(points: Sequence[Point]) -> Array:
-    return np.array(_places(points), dtype=np.float64).reshape(-1, 2)
-
-
-Place = tuple[float, ...]
-
-
-def _places(points: Sequence[Point | BoxPlotElement]) -> list[Place]:
-    return [(point.x, point.y) for point in points]
-
-
-def _group(
-    name: str, first: Sequence[Place], second: Sequence[Place], threshold: float, halves: Sequence[Place] | None = None
-) -> Group:
-    """Returns the elements of a class at places in `K` dimensions with the scores of all pairs.
-
-    halves: how far each of `first` reaches in each direction; as points, not at all.
-    """
-    few = not first or not second or (len(first) * len(second) <= MAX_FEW and threshold > 0)
-    return Group(name, len(first), len(second), (_few_scores if few else _scores)(first, second, threshold, halves))
-
-
-def _few_scores(
-    first: Sequence[Place], second: Sequence[Place], threshold: float, halves: Sequence[Place] | None
-) -> Scores:
-    """Returns to the last bit what `_scores` does, in less time for a few pairs."""
-    scores: list[list[float]] = []
-    for number, place in enumerate(first):
-        line: list[float] = []
-        half = None if halves is None else halves[number]
-        for other in second:
-            distance = 0.0
-            for axis, (one, another) in enumerate(zip(place, other, strict=True)):
-                gap = abs(one - another)
-                if half is not None:
-                    gap = max(gap - half[axis], 0.0)
-                distance += gap
-            line.append(1 - distance / threshold if distance < threshold else 0.0)
-        scores.append(line)
-    return scores
-
-
-def _scores(
-    first: Sequence[Place], second: Sequence[Place], threshold: float, halves: Sequence[Place] | None
-) -> Scores:
-    """Returns max(0, 1 - D / threshold) of each pair, with D the Manhattan distance."""
-    places, others = np.array(first, dtype=np.float64), np.array(second, dtype=np.float64)
-    distances = np.zeros((len(first), len(second)))
-    for axis in range(places.shape[1]):
-        gaps = np.abs(places[:, axis, None] - others[None, :, axis])
-        distances += gaps if halves is None else np.maximum(gaps - np.array(halves)[:, axis, None], 0.0)
-    scores: Array = np.maximum(0.0, 1 - distances / threshold)
-    return scores
+def _score_charts(kind: ElementKind, charts: Sequence[ElementChart]) -> None:
+    """Scores charts of one kind; no prediction scores 0, no elements on both sides 1."""
+    scores, tables = element_scores(kind, charts)
+    matches = best_matches(scores, tables)
+    found = scores[matches.places]
+    sums = iter(segment_sums(found, matches.counts).tolist())
+    rows, columns = matches.rows.astype(np.float64).tolist(), matches.columns.astype(np.float64).tolist()
+    pairs = list(zip(rows, columns, found.tolist(), strict=True))
+    start = 0
+    for chart in charts:
+        details: dict[str, GroupDetails] = {}
+        total, true_count, predicted_count = 0.0, 0, 0
+        for name, truths, predictions in zip(CLASSES[kind], chart.truths, chart.predictions, strict=True):
+            height, width = len(truths), len(predictions)
+            stop = start + min(height, width)
+            details[name] = GroupDetails(height, width, listed(pairs[start:stop]))
+            start = stop
+            total, true_count, predicted_count = total + next(sums), true_count + height, predicted_count + width
+        larger = max(true_count, predicted_count)
+        score = min(1.0, total / larger) if larger else float(chart.nothing_predicted)
+        chart.sample.add_mean("task6a", score if chart.attempted else 0.0, details, chart.attempted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -40,18 +41,28 @@ class Memo(dict[KeyT, ValueT], Generic[KeyT, ValueT]):
         return value
 
 
+class ElementKind(Enum):
+    """What a chart is drawn with; the values are words of the chart classes, but for bars, which the others have."""
+
+    BOX_PLOTS = "box"
+    SCATTER_POINTS = "scatter"
+    LINES = "line"
+    BARS = ""
+
+
 class ClassOfChart(msgspec.Struct, frozen=True, gc=False):
     """What the name of a chart class says.
 
     name: as classes are compared; empty where there is none.
     has_tasks: whether the chart has more than task 1. has_data: whether tasks 6a, 6b and 7 have a measure for it.
-    is_bar: whether it may be ambiguous between grouped and stacked.
+    is_bar: whether it may be ambiguous between grouped and stacked. elements: what it is drawn with.
     """
 
     name: str
     has_tasks: bool
     has_data: bool
     is_bar: bool
+    elements: ElementKind
 
     @classmethod
     def of(cls, given: str | None) -> ClassOfChart:
@@ -59,7 +70,9 @@ class ClassOfChart(msgspec.Struct, frozen=True, gc=False):
         name = normalised_class(given or "")
         words = name.split()
         has_tasks = not any(word in CLASSES_WITHOUT_TASKS for word in words)
-        return cls(name, has_tasks, any(word in name for word in DATA_CLASSES), "bar" in words)
+        has_data = any(word in name for word in DATA_CLASSES)
+        elements = next(kind for kind in ElementKind if kind.value in name)
+        return cls(name, has_tasks, has_data, "bar" in words, elements)
 
 
 class ChartSample(msgspec.Struct, gc=False):

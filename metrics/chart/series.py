@@ -20,26 +20,43 @@ charts whose labels are all numbers and on degenerate series; such charts are sc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import nan
+from itertools import chain
 
 import msgspec
+import numpy as np
 from msgspec.structs import astuple
 
 from metrics.benchmark import RejectedRecord
-from metrics.chart.batch import Batch
+from metrics.chart.batch import Batch, parts_of
 from metrics.chart.details import listed, shortened
-from metrics.chart.names import MAX_VALUE, label, number
+from metrics.chart.names import label
 from metrics.chart.options import ChartOptions, TaskName
 from metrics.chart.records import BoxSummary, DataSeries, Scalar, is_empty
-from metrics.chart.sample import ChartSample, require_class
-from metrics.chart.series_scores import Series, SeriesChart, SeriesKind, Table, paired_scores
-from metrics.common.assignment import best_pairs
-from metrics.common.segments import numpy_sum
+from metrics.chart.sample import ChartSample, ElementKind, require_class
+from metrics.chart.series_columns import NO_SUMMARY, SUMMARY, SeriesKind, numbers
+from metrics.chart.series_scores import PairedSeries, series_scores, series_steps
+from metrics.common.arrays import indexes
+from metrics.common.segments import Indexes, segment_sums
+from metrics.common.tables import Matches, best_matches
 
-SUMMARY = BoxSummary.__struct_fields__
-NO_SUMMARY = astuple(BoxSummary())
-# Charts are scored together up to so many pairs of points, which bounds the memory.
-MAX_CELLS = 1 << 18
+
+class SeriesChart(msgspec.Struct, frozen=True, gc=False):
+    """One chart with the series of both sides, and whether there is a prediction."""
+
+    sample: ChartSample
+    truths: Sequence[DataSeries]
+    predictions: Sequence[DataSeries]
+    attempted: bool
+
+    @property
+    def cells(self) -> int:
+        """The pairs of points, and of series."""
+        return _size(self.truths) * _size(self.predictions)
+
+
+def _size(series: Sequence[DataSeries]) -> int:
+    """Returns how many series there are, and points in them."""
+    return sum([1 + len(each.data) if isinstance(each.data, list) else 1 + len(SUMMARY) for each in series])
 
 
 def score_series(task: TaskName, batch: Batch, options: ChartOptions) -> None:
@@ -49,7 +66,6 @@ def score_series(task: TaskName, batch: Batch, options: ChartOptions) -> None:
     Released, charts without a prediction are left out.
     """
     charts: list[SeriesChart] = []
-    cells = 0
     predicted = batch.predictions.extracted if task == "task7" else batch.predictions.data
     for sample, truth, prediction in zip(batch.samples, batch.truths.data, predicted, strict=True):
         if truth is None or truth.data_series is None or not sample.is_open:
@@ -58,123 +74,124 @@ def score_series(task: TaskName, batch: Batch, options: ChartOptions) -> None:
             require_class(task, sample.chart_class)
             if not sample.chart_class.has_data:
                 continue
-            chart = _read_chart(sample, truth.data_series, None if prediction is None else prediction.data_series)
+            _require_layout(truth.data_series, sample)
         except RejectedRecord as rejected:
             sample.reject(rejected)
             continue
-        count = chart.cells
-        if charts and cells + count > MAX_CELLS:
-            _score_charts(task, charts, options)
-            charts, cells = [], 0
-        charts.append(chart)
-        cells += count
-    _score_charts(task, charts, options)
+        given = None if prediction is None else prediction.data_series
+        charts.append(SeriesChart(sample, truth.data_series, given or (), given is not None))
+    for kind, of_kind in _by_kind(charts).items():
+        for part in parts_of(of_kind):
+            _score_charts(task, kind, part, options)
 
 
-def _read_chart(sample: ChartSample, truth: Sequence[DataSeries], given: Sequence[DataSeries] | None) -> SeriesChart:
-    """Returns a chart with its series made ready to compare."""
-    chart_class = sample.chart_class.name
-    for series in truth:
-        _require_layout(series, chart_class)
-    kind = series_kind(truth, chart_class)
-    truths = [_series(series, kind, chart_class) for series in truth]
-    for made in truths:
-        _require_numbers(made)
-    return SeriesChart(
-        sample, kind, truths, [_series(each, kind, chart_class) for each in given or ()], given is not None
-    )
-
-
-def series_kind(truth: Sequence[DataSeries], chart_class: str) -> SeriesKind:
-    """Returns how the series of a chart are compared, by its class and the ground truth's x."""
-    if "scatter" not in chart_class and "line" not in chart_class:
-        return SeriesKind.LABELLED
-    for series in truth:
-        if isinstance(series.data, list) and not _are_numbers(_floats([point.x for point in series.data])):
-            return SeriesKind.LABELLED
-    return SeriesKind.POINTS if "scatter" in chart_class else SeriesKind.FUNCTION
-
-
-def _has_layout(series: DataSeries, chart_class: str) -> bool:
-    """Tells whether the data are what the chart class has: points, or at least one of the numbers of a box plot."""
-    if "box" in chart_class:
-        return isinstance(series.data, BoxSummary) and astuple(series.data) != NO_SUMMARY
-    return isinstance(series.data, list)
-
-
-def _require_layout(series: DataSeries, chart_class: str) -> None:
-    if _has_layout(series, chart_class):
+def _require_layout(truth: Sequence[DataSeries], sample: ChartSample) -> None:
+    """Raises RejectedRecord unless the data are what the chart has: points, or numbers of box plots."""
+    if sample.chart_class.elements is ElementKind.BOX_PLOTS:
+        wanted = "an object of " + ", ".join(SUMMARY)
+        bad = [each for each in truth if not isinstance(each.data, BoxSummary) or astuple(each.data) == NO_SUMMARY]
+    else:
+        wanted = "a list of points with x and y"
+        bad = [each for each in truth if not isinstance(each.data, list)]
+    if not bad:
         return
-    wanted = "an object of " + ", ".join(SUMMARY) if "box" in chart_class else "a list of points with x and y"
     found = "an object"
-    if isinstance(series.data, list):
+    if isinstance(bad[0].data, list):
         found = "a list of points"
-    elif series.data is None:
+    elif bad[0].data is None:
         found = "absent"
-    elif is_empty(series.data):
+    elif is_empty(bad[0].data):
         found = "an object with none of " + ", ".join(SUMMARY)
-    name = shortened(label(series.name))
+    name = shortened(label(bad[0].name))
     raise RejectedRecord(
         "ground_truth",
-        f"task6: the data of the data series {name!r} of a {chart_class} chart must be {wanted}, not {found}",
+        f"task6: the data of the data series {name!r} of a {sample.chart_class.name} chart must be {wanted}, "
+        f"not {found}",
     )
 
 
-def _series(series: DataSeries, kind: SeriesKind, chart_class: str) -> Series:
-    """Returns a series made ready."""
-    name, data = series.name, series.data
-    if not isinstance(name, str):
-        name = label(name)
-    if not _has_layout(series, chart_class):
-        return Series(name, (), (), (), 0, well_formed=False)
-    if isinstance(data, BoxSummary):
-        parts = [(part, value) for part, value in zip(SUMMARY, astuple(data), strict=True) if value is not None]
-        return Series(name, [part for part, _ in parts], (), _floats([value for _, value in parts]), len(parts))
-    points = data or ()
-    xs, ys = [point.x for point in points], _floats([point.y for point in points])
-    if kind is SeriesKind.LABELLED:
-        return Series(name, [x if isinstance(x, str) else label(x) for x in xs], (), ys, len(ys))
-    places = _floats(xs)
-    if not (_are_numbers(places) and _are_numbers(ys)):
-        kept = [(x, y) for x, y in zip(places, ys, strict=True) if x == x and y == y]
-        places, ys = [x for x, _ in kept], [y for _, y in kept]
-    if kind is SeriesKind.FUNCTION:
-        order = sorted(range(len(places)), key=places.__getitem__)
-        places, ys = [places[place] for place in order], [ys[place] for place in order]
-    return Series(name, (), places, ys, len(points))
+def _by_kind(charts: Sequence[SeriesChart]) -> dict[SeriesKind, list[SeriesChart]]:
+    """Returns the charts by how their series are compared: by their class and the ground truth's x."""
+    found: dict[SeriesKind, list[SeriesChart]] = {}
+    plotted: list[SeriesChart] = []
+    for chart in charts:
+        elements = chart.sample.chart_class.elements
+        if elements is ElementKind.BOX_PLOTS:
+            found.setdefault(SeriesKind.BOX_PLOT, []).append(chart)
+        elif elements is ElementKind.BARS:
+            found.setdefault(SeriesKind.LABELLED, []).append(chart)
+        else:
+            plotted.append(chart)
+    for chart, has_numbers in zip(plotted, _have_numbers(plotted), strict=True):
+        kind = SeriesKind.LABELLED
+        if has_numbers:
+            scattered = chart.sample.chart_class.elements is ElementKind.SCATTER_POINTS
+            kind = SeriesKind.POINTS if scattered else SeriesKind.FUNCTION
+        found.setdefault(kind, []).append(chart)
+    return found
 
 
-def _floats(values: Sequence[Scalar]) -> list[float]:
-    """Returns the numbers that values are or hold as text; NaN where there is none within +-1e100."""
-    try:
-        held = list(map(float, values))  # type: ignore[arg-type]
-        if sum(map(abs, held)) <= MAX_VALUE:
-            return held
-    except (TypeError, ValueError, OverflowError):
-        pass
-    numbers = [number(value) for value in values]
-    return [nan if each is None else each for each in numbers]
+def _have_numbers(charts: Sequence[SeriesChart]) -> list[bool]:
+    """Tells of each chart whether all x of its ground truth are numbers."""
+    xs = [[point.x for series in chart.truths for point in series.data or ()] for chart in charts]  # type: ignore[union-attr]
+    owners = np.repeat(np.arange(len(charts)), indexes(list(map(len, xs))))
+    unknown = np.isnan(numbers(list(chain.from_iterable(xs))))
+    found: list[bool] = (np.bincount(owners[unknown], minlength=len(charts)) == 0).tolist()
+    return found
 
 
-def _are_numbers(values: Sequence[float]) -> bool:
-    total = sum(values)
-    return total == total
+def _score_charts(task: TaskName, kind: SeriesKind, charts: Sequence[SeriesChart], options: ChartOptions) -> None:
+    """Scores charts of one kind, and rejects those that cannot be scored."""
+    paired = _paired(kind, charts)
+    rejected = _rejections(charts, paired, options)
+    if rejected:
+        for number, rejection in rejected.items():
+            charts[number].sample.reject(rejection)
+        charts = [chart for number, chart in enumerate(charts) if number not in rejected]
+        paired = _paired(kind, charts)
+    similarities, scores = series_scores(paired, options)
+    matches = best_matches(scores, paired.tables)
+    found = scores[matches.places]
+    pairs = _pairs(paired, matches, similarities[matches.places].tolist(), found.tolist())
+    start = 0
+    for chart, total, count in zip(
+        charts, segment_sums(found, matches.counts).tolist(), matches.counts.tolist(), strict=True
+    ):
+        if options.protocol == "published" or chart.sample.prediction is not None:
+            part = slice(start, start + count)
+            rows, columns = matches.rows[part], matches.columns[part]
+            details = {
+                "kind": "labelled" if kind is SeriesKind.BOX_PLOT else kind.value,
+                "pairs": listed(pairs[part]),
+                "missed": listed(_others(chart.truths, rows)),
+                "extra": listed(_others(chart.predictions, columns)),
+            }
+            _note_score(task, chart, total, details)
+        start += count
 
 
-def _require_numbers(series: Series) -> None:
-    if len(series.ys) < series.count or not _are_numbers(series.ys):
-        raise RejectedRecord(
-            "ground_truth",
-            f"task6: a y of the data series {shortened(series.name)!r} is not a number within +-1e100",
-        )
+def _paired(kind: SeriesKind, charts: Sequence[SeriesChart]) -> PairedSeries:
+    return PairedSeries.of(kind, [chart.truths for chart in charts], [chart.predictions for chart in charts])
 
 
-def _score_charts(task: TaskName, charts: Sequence[SeriesChart], options: ChartOptions) -> None:
-    for chart, table in paired_scores(charts, options):
-        if isinstance(table, RejectedRecord):
-            chart.sample.reject(table)
-        elif options.protocol == "published" or chart.sample.prediction is not None:
-            _note_score(task, chart, table)
+def _rejections(
+    charts: Sequence[SeriesChart], paired: PairedSeries, options: ChartOptions
+) -> dict[int, RejectedRecord]:
+    """Returns the rejections by the places of their charts; the work of all others is spent."""
+    found: dict[int, RejectedRecord] = {}
+    if not paired.truths.numeric.all():
+        owners = np.repeat(np.arange(len(charts)), paired.true_counts)
+        for place in np.flatnonzero(~paired.truths.numeric).tolist():
+            name = shortened(paired.truths.names[place])
+            message = f"task6: a y of the data series {name!r} is not a number within +-1e100"
+            found.setdefault(int(owners[place]), RejectedRecord("ground_truth", message))
+    for number, steps in enumerate(series_steps(paired, options)):
+        if number not in found:
+            try:
+                charts[number].sample.budget.spend(steps)
+            except RejectedRecord as rejected:
+                found[number] = rejected
+    return found
 
 
 class SeriesPair(msgspec.Struct, frozen=True, gc=False):
@@ -186,38 +203,28 @@ class SeriesPair(msgspec.Struct, frozen=True, gc=False):
     score: float
 
 
-def _note_score(task: TaskName, chart: SeriesChart, table: Table) -> None:
-    """Notes the score of one chart by its pairs of series."""
-    truths, predictions = chart.truths, chart.predictions
-    matched = best_pairs(table.scores)
-    total = numpy_sum([table.scores[row][column] for row, column in matched])
-    larger = max(len(truths), len(predictions))
+def _pairs(
+    paired: PairedSeries, matches: Matches, similarities: Sequence[float], scores: Sequence[float]
+) -> list[SeriesPair]:
+    """Returns the pairs of all charts."""
+    truths, predictions = paired.truths.names, paired.predictions.names
+    names = [shortened(truths[row]) for row in paired.rows[matches.places].tolist()]
+    others = [shortened(predictions[column]) for column in paired.columns[matches.places].tolist()]
+    return list(map(SeriesPair, names, others, similarities, scores))
+
+
+def _note_score(task: TaskName, chart: SeriesChart, total: float, details: dict[str, object]) -> None:
+    larger = max(len(chart.truths), len(chart.predictions))
     score = min(1.0, total / larger) if larger else 1.0
-    if not chart.attempted:
-        score = 0.0
-    pairs = [
-        SeriesPair(
-            shortened(truths[row].name),
-            shortened(predictions[column].name),
-            table.similarities[row][column],
-            table.scores[row][column],
-        )
-        for row, column in matched
-    ]
-    details = {
-        "kind": chart.kind.value,
-        "pairs": listed(pairs),
-        "missed": listed(_others(truths, [row for row, _ in matched])),
-        "extra": listed(_others(predictions, [column for _, column in matched])),
-    }
-    chart.sample.add_mean(task, score, details, chart.attempted)
+    chart.sample.add_mean(task, score if chart.attempted else 0.0, details, chart.attempted)
 
 
-def _others(series: Sequence[Series], matched: Sequence[int]) -> list[str]:
+def _others(series: Sequence[DataSeries], matched: Indexes) -> list[str]:
+    """Returns the names of the series that are not matched."""
     if len(series) == len(matched):
         return []
-    taken = set(matched)
-    return [shortened(one.name) for index, one in enumerate(series) if index not in taken]
+    taken = set(matched.tolist())
+    return [shortened(label(one.name)) for index, one in enumerate(series) if index not in taken]
 
 
 def characters(series: Sequence[DataSeries]) -> int:

@@ -2,225 +2,154 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
-from itertools import chain
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from metrics.benchmark import RejectedRecord
 from metrics.chart.options import ChartOptions
-from metrics.chart.sample import ChartSample
+from metrics.chart.records import DataSeries
+from metrics.chart.series_columns import LABELLED, SeriesColumns, SeriesKind
 from metrics.chart.similarity import (
     Cells,
-    Points,
     PointSets,
     cells_of,
     function_similarities,
-    matched_sums,
     point_scores,
     released_point_set_scores,
     value_scores,
     value_spreads,
 )
-from metrics.chart.work import PAIR_OF_RELEASED_POINTS, PAIR_OF_SERIES, assignment_steps, edit_distance_steps
+from metrics.chart.text_distances import Texts, distinct_texts, text_distances, text_steps
+from metrics.chart.work import PAIR_OF_RELEASED_POINTS, PAIR_OF_SERIES
+from metrics.common.arrays import indexes
 from metrics.common.geometry import Array
-from metrics.common.segments import Indexes, starts_of, within
-from metrics.common.text import normalised_edit_distances, paired_edit_distances
-
-# Tables of more pairs of texts are compared by themselves.
-MAX_PAIRED_TEXTS = 1 << 12
+from metrics.common.segments import Indexes, starts_of
+from metrics.common.tables import Tables, best_assignment_sums
 
 
-class SeriesKind(Enum):
-    """How the data series of a chart are compared."""
+class PairedSeries(NamedTuple):
+    """The data series of both sides of charts of one kind, and their pairs: each true one with each predicted one.
 
-    LABELLED = "labelled"
-    POINTS = "points"
-    FUNCTION = "function"
-
-
-class Series(msgspec.Struct, frozen=True, gc=False):
-    """A data series made ready to compare.
-
-    labels: the x of labelled values, else empty. xs: the x of points, sorted for a function, else empty.
-    ys: NaN where a labelled value is no number.
-    count: how many points the series has, those that cannot be compared too.
-    well_formed: whether its data have the layout of the chart class; if not, it has no points and is like no other.
+    true_counts, predicted_counts: the series of each chart. tables: the table of pairs of each chart.
+    charts, rows, columns: the chart, the true and the predicted series of each pair.
     """
 
-    name: str
-    labels: Sequence[str]
-    xs: Sequence[float]
-    ys: Sequence[float]
-    count: int
-    well_formed: bool = True
-
-
-class SeriesChart(msgspec.Struct, frozen=True, gc=False):
-    """One chart with the series of both sides, and whether there is a prediction."""
-
-    sample: ChartSample
     kind: SeriesKind
-    truths: Sequence[Series]
-    predictions: Sequence[Series]
-    attempted: bool
+    truths: SeriesColumns
+    predictions: SeriesColumns
+    true_counts: Indexes
+    predicted_counts: Indexes
+    tables: Tables
+    charts: Indexes
+    rows: Indexes
+    columns: Indexes
+
+    @classmethod
+    def of(
+        cls, kind: SeriesKind, truths: Sequence[Sequence[DataSeries]], predictions: Sequence[Sequence[DataSeries]]
+    ) -> PairedSeries:
+        """Returns the series of both sides of each chart."""
+        heights, widths = indexes(list(map(len, truths))), indexes(list(map(len, predictions)))
+        tables = Tables.of(heights, widths)
+        charts, rows, columns = tables.cells()
+        return cls(
+            kind,
+            SeriesColumns.of([series for of_chart in truths for series in of_chart], kind),
+            SeriesColumns.of([series for of_chart in predictions for series in of_chart], kind),
+            heights,
+            widths,
+            tables,
+            charts,
+            rows + starts_of(heights)[charts],
+            columns + starts_of(widths)[charts],
+        )
 
     @property
-    def cells(self) -> int:
-        """The pairs of points, and of series."""
-        truths, predictions = self.truths, self.predictions
-        points = sum([len(series.ys) for series in truths]), sum([len(series.ys) for series in predictions])
-        return (len(truths) + points[0]) * (len(predictions) + points[1])
+    def names(self) -> tuple[Texts, Texts]:
+        """The names of both sides."""
+        return Texts(self.truths.names, self.true_counts), Texts(self.predictions.names, self.predicted_counts)
+
+    def are_named(self, options: ChartOptions) -> Indexes:
+        """Returns 1 for each chart whose names count, else 0."""
+        if options.protocol == "released":
+            return np.ones(len(self.true_counts), dtype=np.intp)
+        named = np.array([name != "" for name in self.truths.names], dtype=np.bool_)
+        owners = np.repeat(np.arange(len(self.true_counts)), self.true_counts)
+        return (np.bincount(owners[named], minlength=len(self.true_counts)) > 0).astype(np.intp)
 
 
-class Table(NamedTuple):
-    """The similarity and the score of each pair of series of one chart, a list for each true series."""
-
-    similarities: list[list[float]]
-    scores: list[list[float]]
-
-
-def paired_scores(
-    charts: Sequence[SeriesChart], options: ChartOptions
-) -> Iterator[tuple[SeriesChart, Table | RejectedRecord]]:
-    """Yields each chart, in no order, with the table of its pairs of series, or its rejection.
-
-    The work is spent before it is done.
-    """
-    able: dict[SeriesKind, list[SeriesChart]] = {}
-    for chart, steps in zip(charts, _steps(charts, options), strict=True):
-        try:
-            chart.sample.budget.spend(steps)
-        except RejectedRecord as rejected:
-            yield chart, rejected
-        else:
-            able.setdefault(chart.kind, []).append(chart)
-    for kind, of_kind in able.items():
-        similarities = _similarities(of_kind, kind, options)
-        scores = _named(of_kind, similarities, options).tolist()
-        yield from zip(of_kind, _tables(of_kind, similarities.tolist(), scores), strict=True)
+def distinct_labels(series: SeriesColumns, counts: Indexes) -> tuple[Texts, Indexes]:
+    """Returns the distinct labels of each chart, and for each value of all charts the place of its label in them."""
+    owners = np.repeat(np.arange(len(counts)), counts)
+    return distinct_texts(series.labels, np.bincount(owners, series.counts, len(counts)).astype(np.intp))
 
 
-def _tables(charts: Sequence[SeriesChart], similarities: Sequence[float], scores: Sequence[float]) -> Iterator[Table]:
-    """Yields the table of each chart; the values are those of one chart after the other."""
-    start = 0
-    for chart in charts:
-        width = len(chart.predictions)
-        end = start + len(chart.truths) * width
-        if width:
-            rows = [slice(place, place + width) for place in range(start, end, width)]
-            yield Table([list(similarities[row]) for row in rows], [list(scores[row]) for row in rows])
-        else:
-            yield Table([], [])
-        start = end
-
-
-def _steps(charts: Sequence[SeriesChart], options: ChartOptions) -> list[int]:
+def series_steps(paired: PairedSeries, options: ChartOptions) -> list[int]:
     """Returns the steps of each chart: its pairs of series, labels and names, and the assignments."""
-    layout = _Layout(charts)
-    heights, widths = layout.true_counts[layout.rows], layout.predicted_counts[layout.columns]
-    steps = np.full(len(heights), PAIR_OF_SERIES)
+    heights, widths = paired.truths.counts[paired.rows], paired.predictions.counts[paired.columns]
     both = (heights > 0) & (widths > 0)
-    functions = _pairs_of_kind(charts, layout, SeriesKind.FUNCTION)
-    tables = 11 + heights * widths // 20 + heights * widths * np.minimum(heights, widths) // 1200
-    steps += np.where(both, np.where(functions, heights + widths, tables), 0)
-    if options.protocol == "released":
-        points = _pairs_of_kind(charts, layout, SeriesKind.POINTS)
-        steps += np.where(both & points, PAIR_OF_RELEASED_POINTS, 0)
-    sums = np.bincount(np.repeat(np.arange(len(charts)), layout.pairs), weights=steps, minlength=len(charts))
-    return [
-        int(of_pairs) + _steps_of_texts(chart, options) for chart, of_pairs in zip(charts, sums.tolist(), strict=True)
-    ]
+    sizes = heights * widths
+    tables = 11 + sizes // 20 + sizes * np.minimum(heights, widths) // 1200
+    if paired.kind is SeriesKind.FUNCTION:
+        tables = heights + widths
+    elif paired.kind is SeriesKind.POINTS and options.protocol == "released":
+        tables += PAIR_OF_RELEASED_POINTS
+    of_pairs = PAIR_OF_SERIES + np.where(both, tables, 0)
+    steps = np.bincount(paired.charts, of_pairs, len(paired.true_counts)).astype(np.intp)
+    true_counts, predicted_counts = paired.true_counts, paired.predicted_counts
+    steps += 10 + true_counts * predicted_counts * np.minimum(true_counts, predicted_counts) // 1200
+    steps += paired.are_named(options) * text_steps(*paired.names)
+    if paired.kind in LABELLED:
+        labels, _ = distinct_labels(paired.truths, true_counts)
+        others, _ = distinct_labels(paired.predictions, predicted_counts)
+        steps += text_steps(labels, others)
+    found: list[int] = steps.tolist()
+    return found
 
 
-def _pairs_of_kind(charts: Sequence[SeriesChart], layout: _Layout, kind: SeriesKind) -> npt.NDArray[np.bool_]:
-    """Tells of each pair of series whether its chart is of a kind."""
-    return np.repeat(np.array([chart.kind is kind for chart in charts], dtype=np.bool_), layout.pairs)
+def series_scores(paired: PairedSeries, options: ChartOptions) -> tuple[Array, Array]:
+    """Returns the similarity and the score, in which the names count, of each pair of series."""
+    similarities = _similarities(paired, options)
+    distances = text_distances(*paired.names)
+    starts = starts_of(paired.true_counts * paired.predicted_counts)
+    rows = paired.rows - starts_of(paired.true_counts)[paired.charts]
+    columns = paired.columns - starts_of(paired.predicted_counts)[paired.charts]
+    distances = distances[starts[paired.charts] + rows * paired.predicted_counts[paired.charts] + columns]
+    scores = np.maximum(similarities / options.beta, (1 - distances**options.alpha) * similarities)
+    named = paired.are_named(options)[paired.charts] > 0
+    return similarities, np.where(named, scores, similarities)
 
 
-def _steps_of_texts(chart: SeriesChart, options: ChartOptions) -> int:
-    truths, predictions = chart.truths, chart.predictions
-    steps = assignment_steps(len(truths), len(predictions))
-    if chart.kind is SeriesKind.LABELLED:
-        steps += edit_distance_steps(_distinct_labels(truths), _distinct_labels(predictions))
-    if _names_count(chart, options):
-        steps += edit_distance_steps([one.name for one in truths], [one.name for one in predictions])
-    return steps
-
-
-def _names_count(chart: SeriesChart, options: ChartOptions) -> bool:
-    return options.protocol == "released" or any(series.name for series in chart.truths)
-
-
-def _distinct_labels(series: Sequence[Series]) -> list[str]:
-    return list(dict.fromkeys(chain.from_iterable([one.labels for one in series])))
-
-
-class _Layout:
-    """Where the series of many charts stand, and which of them are paired: each true one with each predicted one.
-
-    true_counts, predicted_counts: the points of each series. pairs: the pairs of each chart.
-    rows, columns: the true and the predicted series of each pair.
-    """
-
-    def __init__(self, charts: Sequence[SeriesChart]) -> None:
-        self.truths = [series for chart in charts for series in chart.truths]
-        self.predictions = [series for chart in charts for series in chart.predictions]
-        self.true_counts = np.array([series.count for series in self.truths], dtype=np.intp)
-        self.predicted_counts = np.array([series.count for series in self.predictions], dtype=np.intp)
-        heights = np.array([len(chart.truths) for chart in charts], dtype=np.intp)
-        widths = np.array([len(chart.predictions) for chart in charts], dtype=np.intp)
-        self.pairs = heights * widths
-        self.true_charts = np.repeat(np.arange(len(charts)), heights)
-        widths_of_rows = widths[self.true_charts]
-        self.rows = np.repeat(np.arange(len(self.truths)), widths_of_rows)
-        self.columns = np.repeat(starts_of(widths)[self.true_charts], widths_of_rows) + within(widths_of_rows)
-
-
-def _similarities(charts: Sequence[SeriesChart], kind: SeriesKind, options: ChartOptions) -> Array:
-    """Returns the similarity of each pair of series, one chart after the other; two without points have 1."""
-    layout = _Layout(charts)
-    rows, columns = layout.rows, layout.columns
-    truths, predictions = _points(layout.truths), _points(layout.predictions)
-    well_formed = np.array([series.well_formed for series in layout.predictions], dtype=bool)
-    heights, widths = layout.true_counts[rows], layout.predicted_counts[columns]
-    similarities = (well_formed[columns] & (heights == widths)).astype(np.float64)
+def _similarities(paired: PairedSeries, options: ChartOptions) -> Array:
+    """Returns the similarity of each pair of series; two without points have 1."""
+    rows, columns = paired.rows, paired.columns
+    truths, predictions = paired.truths.points, paired.predictions.points
+    heights, widths = paired.truths.counts[rows], paired.predictions.counts[columns]
+    similarities = (paired.predictions.well_formed[columns] & (heights == widths)).astype(np.float64)
     counted = (heights > 0) & (widths > 0)
     similarities[counted] = 0.0
     compared = np.flatnonzero(counted & (truths.counts[rows] > 0) & (predictions.counts[columns] > 0))
     rows, columns = rows[compared], columns[compared]
-    if kind is SeriesKind.FUNCTION:
+    if paired.kind is SeriesKind.FUNCTION:
         released = options.protocol == "released"
         similarities[compared] = function_similarities(truths, predictions, rows, columns, released)
     elif len(compared):
-        score = _label_scorer(charts, layout, truths, predictions, rows, options)
-        if kind is SeriesKind.POINTS:
-            score = _point_scorer(truths, predictions, rows, columns, options)
+        scorer = _point_scorer if paired.kind is SeriesKind.POINTS else _label_scorer
+        score = scorer(paired, rows, columns, options)
         larger = np.maximum(heights, widths)[compared]
         for part, cells in cells_of(truths, predictions, rows, columns):
-            sums = matched_sums(score(cells), cells)
+            sums = best_assignment_sums(score(cells), cells.tables)
             similarities[compared[part]] = np.minimum(1.0, sums / larger[part])
     return np.asarray(similarities, dtype=np.float64)
-
-
-def _points(series: Sequence[Series]) -> Points:
-    counts = np.array([len(one.ys) for one in series], dtype=np.intp)
-    ys = np.array(list(chain.from_iterable([one.ys for one in series])), dtype=np.float64)
-    xs = np.array(list(chain.from_iterable([one.xs for one in series])), dtype=np.float64)
-    return Points(xs, ys, counts)
 
 
 Scorer = Callable[[Cells], Array]
 
 
-def _point_scorer(
-    truths: Points, predictions: Points, rows: Indexes, columns: Indexes, options: ChartOptions
-) -> Scorer:
+def _point_scorer(paired: PairedSeries, rows: Indexes, columns: Indexes, options: ChartOptions) -> Scorer:
     """Returns what scores cells of point sets; released, as published where the script stops."""
+    truths, predictions = paired.truths.points, paired.predictions.points
     sets = PointSets.of(truths)
 
     def score(cells: Cells) -> Array:
@@ -244,71 +173,22 @@ def _point_scorer(
     return score
 
 
-def _label_scorer(
-    charts: Sequence[SeriesChart],
-    layout: _Layout,
-    truths: Points,
-    predictions: Points,
-    rows: Indexes,
-    options: ChartOptions,
-) -> Scorer:
+def _label_scorer(paired: PairedSeries, rows: Indexes, columns: Indexes, options: ChartOptions) -> Scorer:
     """Returns what scores cells of labelled values; each pair of distinct labels of a chart is compared once."""
-    true_labels, true_places = _indexed([chart.truths for chart in charts])
-    predicted_labels, predicted_places = _indexed([chart.predictions for chart in charts])
-    distances = _distances(true_labels, predicted_labels)
+    truths, predictions = paired.truths.points, paired.predictions.points
+    labels, places = distinct_labels(paired.truths, paired.true_counts)
+    other_labels, other_places = distinct_labels(paired.predictions, paired.predicted_counts)
+    distances = text_distances(labels, other_labels)
     scores_of_labels = 1 - distances**options.alpha
-    widths = np.array([len(labels) for labels in predicted_labels], dtype=np.intp)
-    sizes = widths * np.array([len(labels) for labels in true_labels], dtype=np.intp)
-    starts = starts_of(sizes)
+    starts = starts_of(labels.counts * other_labels.counts)
+    charts = np.repeat(np.arange(len(paired.true_counts)), paired.true_counts)
     spreads = value_spreads(truths)
 
     def score(cells: Cells) -> Array:
         series = rows[cells.pairs]
-        chart = layout.true_charts[series]
-        labels = starts[chart] + true_places[cells.truths] * widths[chart] + predicted_places[cells.predictions]
+        chart = charts[series]
+        pairs = starts[chart] + places[cells.truths] * other_labels.counts[chart] + other_places[cells.predictions]
         values = value_scores(truths.y[cells.truths], predictions.y[cells.predictions], spreads[series], options.gamma)
-        return np.asarray(scores_of_labels[labels] * values)
+        return np.asarray(scores_of_labels[pairs] * values)
 
     return score
-
-
-def _indexed(sides: Sequence[Sequence[Series]]) -> tuple[list[list[str]], Indexes]:
-    """Returns the distinct labels of each chart, and for each value of all charts the place of its label in them."""
-    distinct: list[list[str]] = []
-    places: list[int] = []
-    for side in sides:
-        positions: dict[str, int] = {}
-        for one in side:
-            places += [positions.setdefault(text, len(positions)) for text in one.labels]
-        distinct.append(list(positions))
-    return distinct, np.array(places, dtype=np.intp)
-
-
-def _distances(first: Sequence[Sequence[str]], second: Sequence[Sequence[str]]) -> Array:
-    """Returns the edit distances of each text of `first` and each of `second`, one chart after the other."""
-    tables: list[Array] = []
-    texts: tuple[list[str], list[str]] = [], []
-    for some, others in zip(first, second, strict=True):
-        if len(some) * len(others) > MAX_PAIRED_TEXTS:
-            tables += [paired_edit_distances(*texts), normalised_edit_distances(some, others).ravel()]
-            texts = [], []
-        else:
-            for text in some:
-                texts[0].extend([text] * len(others))
-                texts[1].extend(others)
-    return np.concatenate([*tables, paired_edit_distances(*texts)])
-
-
-def _named(charts: Sequence[SeriesChart], similarities: Array, options: ChartOptions) -> Array:
-    """Returns the scores, in which the names of the series count, by the similarities of all pairs."""
-    counting = [_names_count(chart, options) for chart in charts]
-    named = [chart for chart, counts in zip(charts, counting, strict=True) if counts]
-    distances = _distances(
-        [[one.name for one in chart.truths] for chart in named],
-        [[one.name for one in chart.predictions] for chart in named],
-    )
-    counted = np.repeat(counting, [len(chart.truths) * len(chart.predictions) for chart in charts])
-    of_named = similarities[counted]
-    scores = similarities.copy()
-    scores[counted] = np.maximum(of_named / options.beta, (1 - distances**options.alpha) * of_named)
-    return np.asarray(scores, dtype=np.float64)

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from metrics.common.assignment import best_assignment_sums
 from metrics.common.geometry import Array
-from metrics.common.segments import Indexes, segment_sums, starts_of, within
+from metrics.common.segments import Indexes, places_behind, segment_sums, starts_of, within
+from metrics.common.tables import Tables
 
 # Below this share of unexplained variance 1 - r^2 has lost too many digits.
 SMALL_INDEPENDENCE = 1e-6
@@ -39,51 +39,30 @@ class Cells(NamedTuple):
     """Each point of a true series with each of a predicted one, for some pairs of series.
 
     pairs: the pair of series of each cell. truths, predictions: the points, by their places among all points.
-    shorter, longer, upright: the sides of each table of cells, as `best_assignment_sums` reads them.
+    tables: the table of cells of each pair.
     """
 
     pairs: Indexes
     truths: Indexes
     predictions: Indexes
-    shorter: Indexes
-    longer: Indexes
-    upright: npt.NDArray[np.bool_]
+    tables: Tables
 
 
 def cells_of(truths: Points, predictions: Points, rows: Indexes, columns: Indexes) -> Iterator[tuple[slice, Cells]]:
     """Yields the cells of the pairs of series (rows, columns), some pairs at a time; each series has points."""
     heights, widths = truths.counts[rows], predictions.counts[columns]
     true_starts, predicted_starts = truths.starts[rows], predictions.starts[columns]
-    sizes = heights * widths
-    ends = np.cumsum(sizes)
+    ends = np.cumsum(heights * widths)
     start = 0
     while start < len(rows):
         done = int(ends[start - 1]) if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, done + MAX_CELLS, side="right")))
         part = slice(start, stop)
-        upright = heights[part] <= widths[part]
-        shorter, longer = np.minimum(heights[part], widths[part]), np.maximum(heights[part], widths[part])
-        pairs = np.repeat(np.arange(start, stop), sizes[part])
-        lines = np.repeat(within(shorter), np.repeat(longer, shorter))
-        others = within(np.repeat(longer, shorter))
-        is_upright = upright[pairs - start]
-        yield (
-            part,
-            Cells(
-                pairs,
-                true_starts[pairs] + np.where(is_upright, lines, others),
-                predicted_starts[pairs] + np.where(is_upright, others, lines),
-                shorter,
-                longer,
-                upright,
-            ),
-        )
+        tables = Tables.of(heights[part], widths[part])
+        numbers, of_truths, of_predictions = tables.cells()
+        pairs = numbers + start
+        yield part, Cells(pairs, true_starts[pairs] + of_truths, predicted_starts[pairs] + of_predictions, tables)
         start = stop
-
-
-def matched_sums(scores: Array, cells: Cells) -> Array:
-    """Returns the score sum of the best one-to-one assignment of each pair of series."""
-    return best_assignment_sums(scores, cells.shorter, cells.longer, cells.upright)
 
 
 def function_similarities(
@@ -143,29 +122,16 @@ def _weights(points: Points) -> tuple[Array, Array]:
 def _interpolated(found: Points, found_in: Indexes, wanted: Points, wanted_in: Indexes, points: Indexes) -> Array:
     """Returns the y of the found functions at the x of the wanted points, as `np.interp` computes it."""
     counts = wanted.counts[wanted_in]
-    starts, wanted_starts = found.starts, wanted.starts
-    lefts = np.empty(len(points), dtype=np.intp)
-    place = 0
-    for line, other in zip(found_in.tolist(), wanted_in.tolist(), strict=True):
-        start, other_start = int(starts[line]), int(wanted_starts[other])
-        count = int(wanted.counts[other])
-        lefts[place : place + count] = (
-            start
-            - 1
-            + found.x[start : start + int(found.counts[line])].searchsorted(
-                wanted.x[other_start : other_start + count], side="right"
-            )
-        )
-        place += count
-    first = np.repeat(starts[found_in], counts)
-    last = first + np.repeat(found.counts[found_in], counts) - 1
+    starts, x = np.repeat(found.starts[found_in], counts), wanted.x[points]
+    held = np.repeat(found.counts[found_in], counts)
+    first, last = starts, starts + held - 1
+    lefts = starts - 1 + places_behind(found.x, starts, held, x)
     inside = (lefts >= first) & (lefts < last)
     left = np.clip(lefts, first, last)
     right = np.minimum(left + 1, last)
-    x = wanted.x[points]
     slopes = (found.y[right] - found.y[left]) / (found.x[right] - found.x[left])
     values = slopes * (x - found.x[left]) + found.y[left]
-    return np.where(inside & (found.x[left] != x), values, found.y[left])
+    return np.asarray(np.where(inside & (found.x[left] != x), values, found.y[left]), dtype=np.float64)
 
 
 class PointSets(NamedTuple):
@@ -185,33 +151,53 @@ class PointSets(NamedTuple):
 
     @classmethod
     def of(cls, points: Points) -> PointSets:
-        """Returns this of the point sets, each of which has a point."""
-        shapes = np.zeros((6, len(points.counts)))
-        whitened = np.zeros((len(points.x), 2))
-        for number, (start, count) in enumerate(zip(points.starts.tolist(), points.counts.tolist(), strict=True)):
-            part = slice(start, start + count)
-            if not count:
-                continue
-            shapes[:, number] = _shape(np.column_stack((points.x[part], points.y[part])), whitened[part])
-        centre_x, centre_y, spread_x, spread_y, correlation, independence = shapes
-        return cls(centre_x, centre_y, spread_x, spread_y, correlation, independence, whitened[:, 0], whitened[:, 1])
+        """Returns this of the point sets."""
+        counts = points.counts
+        owners = np.repeat(np.arange(len(counts)), counts)
+        centre_x, spread_x = _spread(points.x, counts, owners)
+        centre_y, spread_y = _spread(points.y, counts, owners)
+        varied = (spread_x > 0) & (spread_y > 0)
+        spread_x, spread_y = np.where(varied, spread_x, 1.0), np.where(varied, spread_y, 1.0)
+        standard_x = (points.x - centre_x[owners]) / spread_x[owners]
+        standard_y = (points.y - centre_y[owners]) / spread_y[owners]
+        correlation = segment_sums(standard_x * standard_y, counts) / np.maximum(counts - 1, 1)
+        correlation[~varied] = 1.0
+        # A power of Python's floats, which is not to the last bit their product.
+        independence = 1 - np.array([each**2 for each in correlation.tolist()])
+        starts = points.starts
+        for number in np.flatnonzero(varied & (independence <= SMALL_INDEPENDENCE)).tolist():
+            part = slice(starts[number], starts[number] + counts[number])
+            independence[number] = _independence(
+                np.column_stack((points.x[part], points.y[part])),
+                np.column_stack((standard_x[part], standard_y[part])),
+                np.array([spread_x[number], spread_y[number]]),
+                float(correlation[number]),
+            )
+        independence = np.maximum(independence, 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            whitened_y = (standard_y - correlation[owners] * standard_x) / np.sqrt(independence)[owners]
+        return cls(centre_x, centre_y, spread_x, spread_y, correlation, independence, standard_x, whitened_y)
 
 
-def _shape(truth: Array, whitened: Array) -> tuple[float, ...]:
-    """Returns centre, spread, correlation and independence of `[N, 2]`, and writes its whitened points."""
-    centre = truth.mean(axis=0)
-    deviations = truth - centre
-    spread = np.sqrt((deviations**2).sum(axis=0) / max(1, len(truth) - 1))
-    if not (bool((np.ptp(truth, axis=0) > 0).all()) and bool((spread > 0).all())):
-        return (*centre, 1.0, 1.0, 1.0, 0.0)
-    standardised = deviations / spread
-    correlation = float(standardised.prod(axis=1).sum() / (len(truth) - 1))
-    independence = _independence(truth, standardised, spread, correlation)
-    if independence <= 0:
-        return (*centre, 1.0, 1.0, 1.0, 0.0)
-    whitened[:, 0] = standardised[:, 0]
-    whitened[:, 1] = (standardised[:, 1] - correlation * standardised[:, 0]) / np.sqrt(independence)
-    return (*centre, *spread, correlation, independence)
+def _spread(values: Array, counts: Indexes, owners: Indexes) -> tuple[Array, Array]:
+    """Returns mean and standard deviation (ddof 1) of each stretch; 0 where all are equal, or fewer than two.
+
+    Values are added one after the other, as NumPy adds up the rows of a table.
+    """
+    means = np.bincount(owners, values, len(counts)) / np.maximum(counts, 1)
+    deviations = values - means[owners]
+    squares = np.bincount(owners, deviations**2, len(counts))
+    return means, np.where(are_varied(values, counts), np.sqrt(squares / np.maximum(counts - 1, 1)), 0.0)
+
+
+def are_varied(values: Array, counts: Indexes) -> npt.NDArray[np.bool_]:
+    """Tells of each stretch of these lengths whether not all of its values are equal, `[S]`."""
+    filled = counts > 0
+    starts = starts_of(counts)[filled]
+    found = np.zeros(len(counts), dtype=np.bool_)
+    if len(starts):
+        found[filled] = np.minimum.reduceat(values, starts) < np.maximum.reduceat(values, starts)
+    return found
 
 
 def point_scores(
@@ -268,16 +254,11 @@ def released_point_set_scores(truth: Array, prediction: Array, gamma: float) -> 
 
 def value_spreads(values: Points) -> Array:
     """Returns the standard deviation (ddof 1) of y in each series; 0 where the values are equal, or fewer than two."""
-    spreads = np.zeros(len(values.counts))
-    starts = values.starts
-    for count in np.unique(values.counts).tolist():
-        if count < 2:
-            continue
-        series = np.flatnonzero(values.counts == count)
-        table = values.y[starts[series][:, None] + np.arange(count)[None, :]]
-        varied = table.min(axis=1) < table.max(axis=1)
-        spreads[series] = np.where(varied, table.std(axis=1, ddof=1), 0.0)
-    return spreads
+    counts = values.counts
+    means = segment_sums(values.y, counts) / np.maximum(counts, 1)
+    deviations = values.y - np.repeat(means, counts)
+    variances = segment_sums(deviations * deviations, counts) / np.maximum(counts - 1, 1)
+    return np.where(are_varied(values.y, counts), np.sqrt(variances), 0.0)
 
 
 def value_scores(truths: Array, predictions: Array, spreads: Array, gamma: float) -> Array:

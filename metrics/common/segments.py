@@ -1,4 +1,4 @@
-"""Sums over stretches of one long array, with the bits that NumPy gives for each stretch alone."""
+"""Sums and places over stretches of one long array, with the bits that NumPy gives for each stretch alone."""
 
 from __future__ import annotations
 
@@ -27,11 +27,25 @@ def segment_sums(values: Array, counts: Indexes) -> Array:
     sums = np.bincount(np.repeat(np.arange(len(counts)), counts), weights=values, minlength=len(counts))
     long = np.flatnonzero(counts >= PAIRWISE)
     if len(long):
-        starts = starts_of(counts)
-        for number in long.tolist():
-            start = int(starts[number])
-            sums[number] = values[start : start + int(counts[number])].sum()
+        starts, lengths = starts_of(counts)[long], counts[long]
+        for length in set(lengths.tolist()):
+            equal = lengths == length
+            # The rows of a table are added up as each would be alone.
+            sums[long[equal]] = values[starts[equal][:, None] + np.arange(length)].sum(axis=1)
     return sums.astype(np.float64, copy=False)
+
+
+def places_behind(values: Array, starts: Indexes, counts: Indexes, wanted: Array) -> Indexes:
+    """Returns for each wanted value how many values of its own stretch are at most as large, `[W]`.
+
+    values: stretches that are sorted and without NaN. starts, counts: the stretch of each wanted value.
+    """
+    low, high = starts.copy(), starts + counts
+    for _ in range(int(counts.max(initial=0)).bit_length()):
+        middle = (low + high) >> 1
+        behind = (low < high) & (values[np.minimum(middle, len(values) - 1)] <= wanted)
+        low, high = np.where(behind, middle + 1, low), np.where(behind, high, middle)
+    return np.asarray(low - starts, dtype=np.intp)
 
 
 def numpy_sum(values: list[float]) -> float:

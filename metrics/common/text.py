@@ -9,6 +9,8 @@ import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist, cpdist
 
+from metrics.common.arrays import indexes
+
 
 def truncated(text: str, length: int) -> str:
     """Returns `text`, or its first `length` characters and an ellipsis where it is longer.
@@ -57,5 +59,5 @@ def paired_edit_distances(first: Sequence[str], second: Sequence[str]) -> npt.ND
     if not first:
         return np.zeros(0)
     edits = cpdist(first, second, scorer=Levenshtein.distance, dtype=np.uint32)
-    lengths = np.array([list(map(len, first)), list(map(len, second))])
-    return np.asarray(edits / np.maximum(lengths.max(axis=0), 1), dtype=np.float64)
+    longer = np.maximum(indexes(list(map(len, first))), indexes(list(map(len, second))))
+    return np.asarray(edits / np.maximum(longer, 1), dtype=np.float64)

@@ -18,6 +18,7 @@ STATISTICS = {
 
 MATCHERS = {
     "metrics/common/assignment.py": ["tests/metrics/common/test_assignment.py"],
+    "metrics/common/tables.py": ["tests/metrics/common/test_tables.py"],
     "metrics/chart/similarity.py": ["tests/metrics/chart/test_series.py", "tests/metrics/chart/test_elements.py"],
     "metrics/chart/text_blocks.py": ["tests/metrics/chart/test_text_blocks.py"],
     "metrics/chemistry/isomorphism.py": ["tests/metrics/chemistry/test_isomorphism.py"],

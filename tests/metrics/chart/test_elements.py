@@ -194,24 +194,43 @@ def test_the_assignment_is_the_best_of_all(truth: list[tuple[int, int]], predict
     assert found == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("bars", "Grouped vertical bar"), ("boxplots", "Vertical box")])
-@given(count=st.integers(0, 6), other=st.integers(0, 6), seed=st.integers(0, 2**32 - 1))
-def test_few_elements_score_as_many_do(name: str, kind: str, count: int, other: int, seed: int) -> None:
-    draw = random.Random(seed)
+KINDS = ["Grouped vertical bar", "Vertical box", "Line", "Scatter"]
+SIZES = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=6)
 
-    def side(size: int) -> Json:
-        def line() -> Json:
-            place = {"x": draw.randrange(20), "y": draw.uniform(0, 20)}
-            return {**place, "_bb": box(0, 0, draw.randrange(9), 0)} if draw.random() < 0.7 else place
 
-        if name == "bars":
-            return elements(bars=[box(*(draw.uniform(0, 12) for _ in range(4))) for _ in range(size)])
+def drawn(kind: str, size: int, draw: random.Random) -> Json:
+    """Returns so many elements of a kind of chart, many of them alike."""
+
+    def place() -> Json:
+        return {"x": draw.randrange(20), "y": draw.uniform(0, 20)}
+
+    def line() -> Json:
+        return {**place(), "_bb": box(0, 0, draw.randrange(9), 0)} if draw.random() < 0.7 else place()
+
+    if kind == "Line":
+        return elements(lines=[[place() for _ in range(draw.randrange(4))] for _ in range(size)])
+    if kind == "Scatter":
+        return elements(scatter_points=[place() for _ in range(size)])
+    if kind == "Vertical box":
         return elements(boxplots=[{"median": line(), "max": line()} for _ in range(size)])
+    return elements(bars=[box(*(draw.uniform(0, 12) for _ in range(4))) for _ in range(size)])
 
-    truth, prediction = truth_of(task1=chart_type(kind), task6=side(count)), prediction_of(task6=side(other))
+
+@settings(max_examples=60, deadline=None)
+@given(SIZES, st.integers(0, 2**32 - 1), st.sampled_from([1, 20, 1 << 18]))
+def test_charts_of_a_batch_score_as_each_alone(sizes: list[tuple[str, int, int]], seed: int, cells: int) -> None:
+    draw = random.Random(seed)
+    pairs = [
+        Pair(
+            str(number),
+            truth_of(task1=chart_type(kind), task6=drawn(kind, count, draw)),
+            prediction_of(task6=drawn(kind, other, draw)),
+        )
+        for number, (kind, count, other) in enumerate(sizes)
+    ]
     scorer = benchmark(tasks=["task6a"])
-    few = scorer.score([Pair("a", truth, prediction)])
+    alone = [result for pair in pairs for result in scorer.score([pair])]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("metrics.chart.elements.MAX_FEW", -1)
-        many = scorer.score([Pair("a", truth, prediction)])
-    assert list(map(comparable, few)) == list(map(comparable, many))
+        patched.setattr("metrics.chart.batch.MAX_CELLS", cells)
+        together = scorer.score(pairs)
+    assert list(map(comparable, together)) == list(map(comparable, alone))

@@ -1,4 +1,4 @@
-"""Sums over stretches of an array have the bits that NumPy gives for each stretch alone."""
+"""Sums and places over stretches of an array are what NumPy gives for each stretch alone, to the last bit."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.assignment import best_assignment, best_assignment_sums
-from metrics.common.segments import numpy_sum, segment_sums, within
+from metrics.common.segments import numpy_sum, places_behind, segment_sums, starts_of, within
 
 COUNTS = st.lists(st.integers(0, 30), max_size=8)
 
@@ -24,14 +23,14 @@ def test_places_within_stretches() -> None:
     assert within(np.array([3, 0, 2])).tolist() == [0, 1, 2, 0, 1]
 
 
-@given(st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12), st.integers(1, 20)), min_size=1), st.integers(0, 99))
-def test_sums_of_assignments_are_those_of_each_table_alone(shapes: list[tuple[int, int, int]], seed: int) -> None:
+@given(st.lists(st.lists(st.integers(0, 9), max_size=12), min_size=1, max_size=5), st.integers(0, 2**32 - 1))
+def test_places_behind_are_found_in_each_stretch_alone(stretches: list[list[int]], seed: int) -> None:
     draw = np.random.default_rng(seed)
-    # Few levels give many ties, and many scores of 0.
-    tables = [np.maximum(draw.integers(-levels, levels, (n, m)), 0) / levels for n, m, levels in shapes]
-    lines = np.concatenate(
-        [(table if n <= m else table.T).ravel() for table, (n, m, _) in zip(tables, shapes, strict=True)]
-    )
-    sides = np.array([shape[:2] for shape in shapes])
-    sums = best_assignment_sums(lines, sides.min(axis=1), sides.max(axis=1), sides[:, 0] <= sides[:, 1])
-    assert sums.tolist() == [float(table[best_assignment(table)].sum()) for table in tables]
+    numbers, wanted = draw.integers(0, len(stretches), 20), draw.integers(-1, 11, 20).astype(np.float64)
+    parts = [np.array(sorted(stretch), dtype=np.float64) for stretch in stretches]
+    counts = np.array(list(map(len, parts)), dtype=np.intp)
+    found = places_behind(np.concatenate([*parts, [0.0]]), starts_of(counts)[numbers], counts[numbers], wanted)
+    expected = [
+        np.searchsorted(parts[number], value, side="right") for number, value in zip(numbers, wanted, strict=True)
+    ]
+    assert found.tolist() == expected
