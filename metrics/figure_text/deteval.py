@@ -22,6 +22,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
@@ -53,16 +54,14 @@ class Rules:
         return total > threshold if self.strict else total >= threshold
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """Regions that match each other: one of them on one side, one or more on the other."""
 
     truths: tuple[int, ...]
     detections: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Matching:
+class Matching(msgspec.Struct, frozen=True):
     """How the regions match when certain ground-truth regions count.
 
     regions, detections: how many ground-truth regions and detections count.

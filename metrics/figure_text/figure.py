@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from metrics.benchmark import RejectedRecord
 from metrics.common.text import truncated
@@ -20,8 +21,7 @@ from metrics.figure_text.records import (
 MAX_SUBSETS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(msgspec.Struct, frozen=True):
     """The regions of both sides, by their positions in the records.
 
     located: the ground-truth regions that have a location.
