@@ -20,6 +20,7 @@ help:
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
 	@echo "make test-image   build the image of configs/dataflow without Docker, on a stand-in for its base (as root, 10 minutes)"
 	@echo "make test-airflow run the nightly DAG by a real Airflow: a passing, a failing and an inconclusive night"
+	@echo "                  (PROVIDERS=\"apache-airflow-providers-apache-beam apache-airflow-providers-google\": that of Dataflow too)"
 	@echo "make test-s3      the commands on a server of S3 on this machine, also killed while they publish"
 	@echo "make test-stores  the same on a server of Google Cloud Storage too"
 	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
@@ -81,7 +82,7 @@ test-image: $(READY)
 test-airflow: $(READY)
 	test -x $(VENV)-airflow/bin/airflow || { $(PYTHON) -m venv $(VENV)-airflow && \
 		$(VENV)-airflow/bin/python -m pip install --quiet --disable-pip-version-check \
-			"apache-airflow>=3,<4" apache-airflow-providers-standard; }
+			"apache-airflow>=3,<4" apache-airflow-providers-standard $(PROVIDERS); }
 	AIRFLOW=$(abspath $(VENV))-airflow/bin/airflow $(BIN)/python -m pytest -m airflow tests/airflow
 
 # The servers and the clients of the stores lie beside what the project itself needs.

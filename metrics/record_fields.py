@@ -16,6 +16,16 @@ def record_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
     return {field.encode_name: _may_be_text(field.type) for field in info.fields}
 
 
+def text_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
+    """Returns the fields of a record type whose value may be plain text, and of each whether a record must have it.
+
+    Raises TypeError where `kind` is not a struct.
+    """
+    may_be_text = record_fields(kind)
+    required = {field.encode_name for field in msgspec.structs.fields(kind) if field.required}
+    return {name: name in required for name, is_text in may_be_text.items() if is_text}
+
+
 def _may_be_text(info: msgspec.inspect.Type) -> bool:
     inspect = msgspec.inspect
     if isinstance(info, inspect.UnionType):

@@ -109,8 +109,12 @@ def _checked(result: Result) -> Result:
     try:
         check_statistics(result.statistics)
         metrics = {
-            # Almost all are finite floats; the others are looked at.
-            name: value + 0.0 if type(value) is float and isfinite(value) else _measured(name, value)
+            # Almost all are None or finite floats; the others are looked at.
+            name: value
+            if value is None
+            else value + 0.0
+            if type(value) is float and isfinite(value)
+            else _measured(name, value)
             for name, value in result.metrics.items()
         }
         details = msgspec.Raw(_DETAILS.encode(result.details))
@@ -123,13 +127,11 @@ _DETAILS = msgspec.json.Encoder()
 _PLAIN_NUMBERS = frozenset([float, int, bool])
 
 
-def _measured(name: str, value: Any) -> float | None:
+def _measured(name: str, value: Any) -> float:
     """Returns a per-sample metric as a float without the sign of a zero; NaN has no place in the order of samples.
 
-    Raises ValueError where it is neither a finite number nor None.
+    Raises ValueError where it is no finite number.
     """
-    if value is None:
-        return None
     # Asking an abstract class costs more than all else here.
     if type(value) in _PLAIN_NUMBERS or isinstance(value, Real):
         with contextlib.suppress(OverflowError):

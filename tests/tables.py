@@ -23,13 +23,13 @@ def write_arrow(path: Path, records: Sequence[dict[str, Any]], rows: int = 1000,
 
 
 def write_delimited(path: Path, records: Sequence[dict[str, Any]]) -> Path:
-    """Writes records as CSV or TSV, compressed as the name says; lists and numbers as JSON."""
+    """Writes records as CSV or TSV, compressed as the name says; lists and numbers as JSON, None as nothing."""
     text = io.StringIO()
     names = list(dict.fromkeys(name for record in records for name in record)) or ["sample_id", "text"]
     writer = csv.writer(text, delimiter="\t" if ".tsv" in path.name else ",", lineterminator="\n")
     writer.writerow(names)
     for record in records:
-        values = [record.get(name, "") for name in names]
+        values = ["" if record.get(name) is None else record[name] for name in names]
         writer.writerow([value if isinstance(value, str) else json.dumps(value) for value in values])
     content = text.getvalue().encode()
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
+import pytest
 
 from metrics.benchmark import Benchmark, MetricSpec, Pair, RejectedRecord, SampleScore
 from metrics.registry import BUILT_IN
@@ -80,6 +81,19 @@ class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
 
 def register() -> None:
     BUILT_IN["toy"] = "tests.toy:ToyBenchmark"
+
+
+def scored_pairs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Returns a list that gets the texts of each pair scored from now on in this process; of no prediction, `""`."""
+    pairs: list[tuple[str, str]] = []
+    score = ToyBenchmark.score_sample
+
+    def recorded(self: ToyBenchmark, truth: Truth, prediction: Prediction | None) -> SampleScore:
+        pairs.append((truth.text, prediction.text if prediction else ""))
+        return score(self, truth, prediction)
+
+    monkeypatch.setattr(ToyBenchmark, "score_sample", recorded)
+    return pairs
 
 
 def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None]:

@@ -16,7 +16,7 @@ from apache_beam.io.aws.clients.s3.messages import S3ClientError
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.portability.api import beam_provision_api_pb2
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner, fn_runner
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner, execution, fn_runner
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
 from apache_beam.runners.worker import sdk_worker_main
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
@@ -109,9 +109,34 @@ def local_runner(options: PipelineOptions, environment: Any = None) -> Any:
 
     The DirectRunner first tries to download and start another program, on which a local run must not depend.
     """
+    execution.GroupingBuffer.partition = _partition_in_pieces
     encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
     info = fn_runner.ExtendedProvisionInfo(beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded))
     return FnApiRunner(default_environment=environment, provision_info=info)
+
+
+_partition = execution.GroupingBuffer.partition
+_PIECES = 64
+
+
+def _partition_in_pieces(buffer: Any, parts: int) -> list[list[bytes]]:
+    """Returns what `GroupingBuffer.partition` returns, encoded groups in `parts` lists, but makes it piece by piece.
+
+    Beam's own encodes all groups into one stream, which doubles as it grows, and copies it, beside the groups: four
+    times the shuffled bytes at once. Here a piece of the groups is forgotten once it is encoded.
+    """
+    groups = buffer._table
+    if buffer._grouped_output or not groups:
+        return _partition(buffer, parts)  # type: ignore[no-any-return]
+    partitioned: list[list[bytes]] = [[] for _ in range(parts)]
+    keys = list(groups)
+    size = -(-len(keys) // max(_PIECES, parts))
+    for number, start in enumerate(range(0, len(keys), size)):
+        buffer._table = {key: groups.pop(key) for key in keys[start : start + size]}
+        partitioned[number % parts] += _partition(buffer, 1)[0]
+        buffer._grouped_output = None
+    found = buffer._grouped_output = [part or [b""] for part in partitioned]
+    return found
 
 
 def worker_environment(command_line: str) -> Any:

@@ -59,16 +59,17 @@ class HeldRecords:
 
     def add(self, records: Iterable[KeyedRecord]) -> Iterator[tuple[int, bytes]]:
         """Adds records; yields the pairs (bucket, block) that became large enough."""
+        held, sizes, buckets = self._records, self._sizes, self._buckets
         for record in records:
             key, encoded = record
-            bucket = bucket_of(key, self._buckets)
+            bucket = bucket_of(key, buckets)
             size = len(key) + len(encoded)
-            self._records[bucket].append(record)
-            self._sizes[bucket] += size
+            held[bucket].append(record)
+            sizes[bucket] += size
             self._size += size
             if self._size >= BYTES_HELD:
                 yield from self.flush()
-            elif self._sizes[bucket] >= BYTES_PER_BLOCK:
+            elif sizes[bucket] >= BYTES_PER_BLOCK:
                 yield self._block(bucket)
 
     def flush(self) -> Iterator[tuple[int, bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 import apache_beam as beam
@@ -91,7 +92,7 @@ class DeduplicateAndPair(beam.DoFn):
 
     def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[list[PairedSample] | TaggedOutput]:
         """Yields the samples of a bucket, a batch at a time, and what is left over."""
-        records = (record for block in group[1] for record in unpack(block))
+        records = itertools.chain.from_iterable(map(unpack, group[1]))
         with sorted_on_disk(records) as ordered:
             yield from self._pair(ordered)
 
@@ -112,10 +113,14 @@ class DeduplicateAndPair(beam.DoFn):
                     yield from self._sample(current.decode(), first)
                 current, first = key, {}
             record = EncodedRecord(encoded)
-            kept = first.setdefault(record.side, record)
-            if kept is not record:
-                message = f"the sample_id stands at {kept.origin.place} already; that record counts, this one does not"
-                yield self._quarantined(record, key.decode(), "duplicate", message)
+            side = record.side
+            if side not in first:
+                first[side] = record
+                continue
+            message = (
+                f"the sample_id stands at {first[side].origin.place} already; that record counts, this one does not"
+            )
+            yield self._quarantined(record, key.decode(), "duplicate", message)
         if current is not None:
             yield from self._sample(current.decode(), first)
 
@@ -127,8 +132,8 @@ class DeduplicateAndPair(beam.DoFn):
             for record in records.values():
                 yield self._quarantined(record, sample_id, "unmatched", message)
             return
-        sample = PairedSample(sample_id, truth, tuple(map(records.get, self._systems)))
-        size = sample.nbytes
+        sample = PairedSample(sample_id, truth, tuple([records.get(system) for system in self._systems]))
+        size = sum([record.size for record in records.values()])
         if self._samples and self._size + size > BYTES_PER_BATCH:
             yield self._taken()
         self._samples.append(sample)

@@ -22,11 +22,11 @@ from transforms.io import json_depth as depth
 from transforms.io import restriction
 from transforms.io.arrow_rows import Row
 from transforms.io.expansion import containers_allowed
-from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
 from transforms.io.files import Part, SourceFile, part_size, split_file
-from transforms.io.jsonl import Line
+from transforms.io.jsonl import Line, LineReader, Lines
 from transforms.io.parquet import RowLimits
 from transforms.io.readers import reader_of
+from transforms.io.side_columns import SideColumns
 from transforms.records import (
     GROUND_TRUTH,
     JSON,
@@ -49,22 +49,6 @@ class Limits:
 
     record_bytes: int = 16 << 20
     depth: int = 200
-
-
-@dataclass(frozen=True, slots=True)
-class SideColumns:
-    """What the reader must know of the columns of one side.
-
-    wanted: the columns that matter; of a Parquet file no others are read. None: all of them.
-    structured: those whose values are never plain text, so that a Parquet file may hold them as JSON.
-    counted: those of which the outcomes tell, under the name of `presence`, whether any record has a value.
-    fields: where the fields are that have other names in the files.
-    """
-
-    wanted: frozenset[str] | None
-    structured: frozenset[str]
-    counted: tuple[str, ...] = ()
-    fields: FieldMap = FIELDS_AS_NAMED
 
 
 def presence(column: str) -> str:
@@ -223,12 +207,18 @@ class ReadPart(beam.DoFn):
         """Yields what becomes of the records of a part, block by block; a block without records tells of progress."""
         columns = self._columns[part.file.side]
         limits = RowLimits(self._limits.record_bytes, self._limits.depth)
-        reader = reader_of(part, columns.wanted, columns.structured, limits, unread, columns.fields)
+        reader = reader_of(part, columns, limits, unread)
         encoder = RecordEncoder(part.file.side, part.file.number, part.file.path)
         records: list[KeyedRecord | Quarantined] = []
         size = 0
-        for found in reader:
-            if isinstance(found, Line):
+        for found in reader.groups(restriction.RECORDS_PER_BLOCK) if isinstance(reader, LineReader) else reader:
+            if isinstance(found, Lines):
+                if records and isinstance(reader, LineReader):
+                    yield restriction.Block(records, reader.place_of(found))
+                    records, size = [], 0
+                records += self._lines(part.file, encoder, found)
+                size += sum(map(len, found.texts))
+            elif isinstance(found, Line):
                 records.append(self._line(part.file, encoder, found))
                 size += len(found.text)
             elif found is not None:
@@ -239,6 +229,34 @@ class ReadPart(beam.DoFn):
                 records, size = [], 0
         if records:
             yield restriction.Block(records, reader.place)
+
+    def _lines(
+        self, file: SourceFile, encoder: RecordEncoder, lines: Lines
+    ) -> Sequence[KeyedRecord] | list[KeyedRecord | Quarantined]:
+        """Returns the records of some lines: together where all are in order, else one by one."""
+        keys = self._keys_of(file, lines.texts)
+        if keys is None:
+            return [self._line(file, encoder, line) for line in lines.each()]
+        return list(zip(keys, encoder.encode_lines(lines.position, lines.line, lines.texts), strict=True))
+
+    def _keys_of(self, file: SourceFile, texts: Sequence[bytes]) -> list[bytes] | None:
+        """Returns the sample_ids of records in UTF-8; None where one needs a closer look."""
+        limits, decode = self._limits, _KEY_ONLY.decode
+        longest = max(map(len, texts))
+        if longest > limits.record_bytes or longest > containers_allowed(limits.record_bytes):
+            return None
+        if self._columns[file.side].fields.changes_records:
+            return None
+        if any(depth.deeper_than(text, limits.depth) for text in texts):
+            return None
+        try:
+            ids = [decode(text).sample_id for text in texts]
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        lengths = list(map(len, ids))
+        if min(lengths) == 0 or max(lengths) > MAX_SAMPLE_ID_LENGTH:
+            return None
+        return [sample_id.encode() for sample_id in ids]
 
     def _line(self, file: SourceFile, encoder: RecordEncoder, line: Line) -> KeyedRecord | Quarantined:
         text = line.text

@@ -26,6 +26,8 @@ _HEADER = struct.Struct(">IIQQQBH")
 """Side + 1, file, position, line, size of the text, encoding, length of the path. The first three come first, the
 highest byte first: bytes of records compare as their origins do."""
 _ENCODING_AT = _HEADER.size - 3
+_SIZE = struct.Struct(">Q")
+_SIZE_AT = _ENCODING_AT - _SIZE.size
 
 _T = TypeVar("_T")
 
@@ -83,6 +85,21 @@ class RecordEncoder:
         stored = text if size < COMPRESSED_FROM else zstd.compress(text, level=1)
         return _HEADER.pack(self._side + 1, self._file, position, line, size, encoding, len(path)) + path + stored
 
+    def encode_lines(self, position: int, line: int, texts: Sequence[bytes]) -> list[bytes]:
+        """Returns the bytes of the records of lines of JSON that follow each other, with one byte between them.
+
+        position, line: those of the first one; a line of 0 is not known, nor are those of the others then.
+        """
+        side, file, path, length = self._side + 1, self._file, self._path, len(self._path)
+        pack, step, records = _HEADER.pack, 1 if line else 0, []
+        for text in texts:
+            size = len(text)
+            stored = text if size < COMPRESSED_FROM else zstd.compress(text, level=1)
+            records.append(pack(side, file, position, line, size, JSON, length) + path + stored)
+            position += size + 1
+            line += step
+        return records
+
 
 class EncodedRecord(msgspec.Struct, frozen=True):
     """One record with its origin, as RecordEncoder encoded it.
@@ -113,7 +130,7 @@ class EncodedRecord(msgspec.Struct, frozen=True):
     @property
     def size(self) -> int:
         """The bytes of the text before it was compressed."""
-        size: int = _HEADER.unpack_from(self.encoded)[4]
+        size: int = _SIZE.unpack_from(self.encoded, _SIZE_AT)[0]
         return size
 
     @property

@@ -3,7 +3,8 @@
 Needs the providers `apache-airflow-providers-apache-beam` and `apache-airflow-providers-google`, and beamscore with the
 extra `gcp` in the environment of Airflow's workers. The operator adds the job's name, project, region and labels. It
 succeeds where the command exits with code 0; a failed or an inconclusive gate fails it, and the log says which. Gates
-as tasks of their own are in nightly.py.
+as tasks of their own are in nightly.py. Do not add `verbose` to the options: once the operator reads the job's id in
+the log, it leaves the command and asks the service alone, which knows nothing of gates.
 """
 
 from __future__ import annotations

@@ -34,8 +34,10 @@ def aligned(first: Sequence[Neighbour], second: Sequence[Neighbour], budget: Bud
     """Returns `second`, of the same length as `first`, in the cheapest cyclic shift against it."""
     count = len(first)
     budget.spend(count * count)
+    if count < 2:
+        return second
     best_cost, best = float("inf"), second
-    for shift in range(count if count > 1 else 0):
+    for shift in range(count):
         shifted = [*second[shift:], *second[:shift]] if shift else second
         cost = 0.0
         for (angle, _, kind, _, degree), (facing_angle, _, facing_kind, _, facing_degree) in zip(
@@ -66,76 +68,6 @@ def is_perfect(first: Sequence[Neighbour], second: Sequence[Neighbour]) -> bool:
         else:
             return True
     return False
-
-
-def least_cost(first: Sequence[Neighbour], second: Sequence[Neighbour]) -> float:
-    """Returns the cost of the cheapest shift of the longer list against the shorter; of equal lengths, of the first."""
-    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
-    least = float("inf") if shorter else 0.0
-    turned = [*longer, *longer]
-    for shift in range(len(longer) if shorter else 0):
-        cost = 0.0
-        for (angle, _, kind, _, degree), (facing_angle, _, facing_kind, _, facing_degree) in zip(
-            turned[shift:], shorter, strict=False
-        ):
-            off = angle - facing_angle
-            if off < 0:
-                off += 360
-            cost += 360 - off if off > 180 else off
-            if kind != facing_kind:
-                cost += KIND_COST
-            if degree != facing_degree:
-                cost += DEGREE_COST * abs(degree - facing_degree)
-            if cost >= least:
-                break
-        else:
-            least = cost
-    return least
-
-
-class LeastCosts:
-    """The costs of `Costs` for few pairs of atoms, each computed where no cheaper pair can be left.
-
-    A pair costs at least what its texts and its difference in degree cost; `buckets` holds the pairs by that.
-    """
-
-    def __init__(
-        self,
-        truth: Molecule,
-        prediction: Molecule,
-        truth_sees: Sequence[Sequence[Neighbour]],
-        prediction_sees: Sequence[Sequence[Neighbour]],
-        budget: Budget,
-    ) -> None:
-        self._truth_sees = truth_sees
-        self._prediction_sees = prediction_sees
-        self._budget = budget
-        budget.spend(len(truth.atoms) * len(prediction.atoms))
-        truth_looks = [(atom[0], len(sees)) for atom, sees in zip(truth.atoms, truth_sees, strict=True)]
-        looks = [(atom[0], len(sees)) for atom, sees in zip(prediction.atoms, prediction_sees, strict=True)]
-        texts, other_texts = {text for text, _ in truth_looks}, {text for text, _ in looks}
-        _charge_texts(texts, other_texts, budget)
-        at_least = {
-            (look, other): TEXT_COST * Levenshtein.distance(look[0], other[0]) + DEGREE_COST * abs(look[1] - other[1])
-            for look in set(truth_looks)
-            for other in set(looks)
-        }
-        self._buckets: dict[float, list[tuple[int, int]]] = defaultdict(list)
-        for image, other in enumerate(looks):
-            for atom, look in enumerate(truth_looks):
-                self._buckets[at_least[look, other]].append((atom, image))
-
-    def rounds(self) -> Iterator[tuple[list[tuple[float, int, int]], float]]:
-        """Yields (cost, atom, image) of more and more pairs, and what those that are left cost at least."""
-        for least, following in pairwise([*sorted(self._buckets), float("inf")]):
-            costs = []
-            work = 0
-            for atom, image in self._buckets[least]:
-                sees, others = self._truth_sees[atom], self._prediction_sees[image]
-                work += len(sees) * len(others)
-                costs.append((least + least_cost(sees, others), atom, image))
-            self._budget.spend(work // 8)
-            yield costs, following
 
 
 class Costs:
@@ -214,7 +146,7 @@ def _text_distances(truth: Molecule, prediction: Molecule, budget: Budget) -> Fl
     """The number of characters to edit between the texts of all pairs, each different pair of texts measured once."""
     truth_texts = list(dict.fromkeys(atom.text for atom in truth.atoms))
     prediction_texts = list(dict.fromkeys(atom.text for atom in prediction.atoms))
-    _charge_texts(truth_texts, prediction_texts, budget)
+    charge_texts(truth_texts, prediction_texts, budget)
     distances = cdist(truth_texts, prediction_texts, scorer=Levenshtein.distance, dtype=np.float64)
     rows = {text: number for number, text in enumerate(truth_texts)}
     columns = {text: number for number, text in enumerate(prediction_texts)}
@@ -222,7 +154,8 @@ def _text_distances(truth: Molecule, prediction: Molecule, budget: Budget) -> Fl
     return np.asarray(by_atom, dtype=np.float64)
 
 
-def _charge_texts(texts: Collection[str], others: Collection[str], budget: Budget) -> None:
+def charge_texts(texts: Collection[str], others: Collection[str], budget: Budget) -> None:
+    """Spends what the distances between all pairs of these texts cost."""
     characters = sum(map(len, texts)) * sum(map(len, others))
     budget.spend(characters // EDITS_IN_A_STEP + len(texts) * len(others) // 4)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -57,8 +56,7 @@ class ChemistryDetails(msgspec.Struct, frozen=True):
     prediction_problems: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class PairOfRegions:
+class PairOfRegions(msgspec.Struct, frozen=True):
     """The regions number k of both lines, where they exist, and how they compare."""
 
     truth: Region | None
@@ -66,8 +64,7 @@ class PairOfRegions:
     match: Match
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """Both lines as they are compared (the prediction's None where there is none) and their regions in pairs."""
 
     truth: Line

@@ -10,12 +10,13 @@ group of atoms, which is one atom here, so they are read and not used.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from metrics.chemistry.chemfig_source import ChemfigSource, Submolecule
-from metrics.chemistry.fields import MAX_ANGLE, read_hook, read_length, read_number, split_fields
+from metrics.chemistry.fields import MAX_ANGLE, NO_FIELDS, read_hook, read_length, read_number, split_fields
 from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND
 from metrics.chemistry.sketch import Sketch
 from metrics.chemistry.unreadable import UnreadableMolecule
@@ -24,6 +25,10 @@ from metrics.common.budget import Budget
 BOND_STARTS = "-=~<>"
 ENDS_OF_GROUP = frozenset(("", "(", ")", "*", *BOND_STARTS))
 """What ends a group of atoms."""
+SIMPLE_BOND = re.compile(r"([-=~<>])\[([^\[\]{}\\%]*)\]")
+"""A bond without decorations, and its brackets with nothing in them that could hide their end."""
+PLAIN_TEXT = re.compile(r"[A-Za-z0-9_^,.+]+")
+"""Characters of a group of atoms that mean themselves."""
 DECORATIONS = frozenset("^_:|#@")
 """What may follow the first character of a bond, before its brackets."""
 MAX_GROUP_DEPTH = 150
@@ -108,8 +113,12 @@ class _ChemfigReader:
             self.draw_circle(pen)
         while True:
             self.budget.spend(20)
-            text, hooks = self.atom_text(pen)
             following = self.source.peek()
+            text: Sequence[str] = ()
+            hooks: Sequence[tuple[str, str]] = ()
+            if following not in ENDS_OF_GROUP:
+                text, hooks = self.atom_text(pen)
+                following = self.source.peek()
             if text or hooks:
                 self.draw_atom(pen, " ".join(text))
                 self.draw_hooks(_atom(pen), hooks)
@@ -151,6 +160,11 @@ class _ChemfigReader:
         """Takes a group of atoms: its text in pieces, and the hooks on it."""
         text: list[str] = []
         hooks: list[tuple[str, str]] = []
+        plain = PLAIN_TEXT.match(self.source.text, self.source.position)
+        if plain is not None and self.budget.left >= len(plain[0]):
+            self.budget.spend(len(plain[0]))
+            self.source.position = plain.end()
+            text += plain[0]
         while (character := self.source.peek()) not in ENDS_OF_GROUP:
             self.budget.spend(1)
             if character == "!":
@@ -193,7 +207,7 @@ class _ChemfigReader:
         inside = self.source.take_enclosed() if self.source.peek() == "[" else ""
         return read_hook(f"?[{inside}]", offset)
 
-    def draw_hooks(self, atom: int, hooks: list[tuple[str, str]]) -> None:
+    def draw_hooks(self, atom: int, hooks: Sequence[tuple[str, str]]) -> None:
         """Remembers the first hook of each name, and draws the bonds of the later ones."""
         for name, kind in hooks:
             if name in self.hooks:
@@ -232,12 +246,12 @@ class _ChemfigReader:
         """Draws a bond; True where it closes its ring, which ends the group."""
         if pen.last is Last.BOND:
             self.draw_atom(pen, "")
-        kind = self.bond_type()
-        offset = self.source.offset
-        fields = split_fields(self.source.take_enclosed()) if self.source.peek() == "[" else [""] * 5
+        kind, offset, fields = self.bond_head()
         start = _atom(pen)
-        style = fields[4].replace(" ", "")
-        drawn = None if "draw=none" in style else "~/" if "mcfwavy" in style else kind
+        drawn: str | None = kind
+        if fields[4]:
+            style = fields[4].replace(" ", "")
+            drawn = None if "draw=none" in style else "~/" if "mcfwavy" in style else kind
         if pen.in_ring and pen.ring is not None:
             ring = pen.ring
             ring.drawn += 1
@@ -256,6 +270,19 @@ class _ChemfigReader:
         if self.source.peek() in ("", ")"):
             self.draw_atom(pen, "")
         return False
+
+    def bond_head(self) -> tuple[str, int, Sequence[str]]:
+        """Takes a bond with its brackets: its type, where the brackets are, and what is in them."""
+        source = self.source
+        simple = SIMPLE_BOND.match(source.text, source.position)
+        if simple is not None:
+            source.position += 1
+            offset = source.offset
+            source.position = simple.end()
+            return simple[1], offset, split_fields(simple[2])
+        kind = self.bond_type()
+        offset = source.offset
+        return kind, offset, split_fields(source.take_enclosed()) if source.peek() == "[" else NO_FIELDS
 
     def bond_type(self) -> str:
         kind = self.source.take()

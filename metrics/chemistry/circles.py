@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND, Atom, Bond, Molecule
 from metrics.common.budget import Budget
@@ -26,10 +26,11 @@ def tie_circles(molecule: Molecule, ties_open_rings: bool, budget: Budget) -> Mo
     circles: dict[int, list[int]] = {atom: [] for atom, drawn in enumerate(atoms) if drawn[0] == CIRCLE}
     if not circles:
         return molecule
-    for number, bond in enumerate(bonds):
-        for end in (bond.begin, bond.end):
-            if end in circles:
-                circles[end].append(number)
+    for number, (begin, end, _, _, _) in enumerate(bonds):
+        if begin in circles:
+            circles[begin].append(number)
+        if end in circles:
+            circles[end].append(number)
     neighbours = _neighbours(molecule, circles)
     untied: set[int] = set()
     ties: list[Bond] = []
@@ -46,11 +47,10 @@ def tie_circles(molecule: Molecule, ties_open_rings: bool, budget: Budget) -> Mo
 def _neighbours(molecule: Molecule, circles: Container[int]) -> list[list[int]]:
     """The neighbours of each atom, first along the bonds that begin at it; circles are left out."""
     neighbours: list[list[int]] = [[] for _ in molecule.atoms]
-    drawn = [(begin, end) for begin, end, _, _, _ in molecule.bonds]
-    for begin, end in drawn:
+    for begin, end, _, _, _ in molecule.bonds:
         if end not in circles:
             neighbours[begin].append(end)
-    for begin, end in drawn:
+    for begin, end, _, _, _ in molecule.bonds:
         if begin not in circles:
             neighbours[end].append(begin)
     return neighbours
@@ -65,6 +65,10 @@ class _Walk:
     circle: int
     start: int
     budget: Budget
+    radius: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.radius = self.distance(self.start)
 
     def ring(self, ties_open_rings: bool) -> list[int]:
         """The atoms of the first walk that meets itself (or comes back to its start); else the start alone."""
@@ -89,16 +93,22 @@ class _Walk:
     def onward(self, atom: int, came_from: int) -> list[int]:
         """Where the walk can go on from `atom`, the best last."""
         self.budget.spend(3 * len(self.neighbours[atom]) + 3)
-        radius = self.distance(self.start)
-        here = self.direction(atom)
+        _, middle_x, middle_y = self.atoms[self.circle]
+        reach = self.radius * REACH
+        here = None
         choices = []
         for order, other in enumerate(self.neighbours[atom]):
             if other == came_from:
                 continue
-            off = math.fabs(self.distance(other) - radius)
-            if off <= radius * REACH and (self.direction(other) - here) % 360 < 180:
-                choices.append((off, order, other))
-        return [other for _, _, other in sorted(choices, reverse=True)]
+            _, x, y = self.atoms[other]
+            off = math.fabs(math.sqrt((y - middle_y) ** 2 + (x - middle_x) ** 2) - self.radius)
+            if off <= reach:
+                here = self.direction(atom) if here is None else here
+                if (math.atan2(-y + middle_y, x - middle_x) * 180.0 / math.pi - here) % 360 < 180:
+                    choices.append((off, order, other))
+        if len(choices) > 1:
+            choices.sort(reverse=True)
+        return [other for _, _, other in choices]
 
     def direction(self, atom: int) -> float:
         """The angle of `atom` as seen from the circle, in degrees."""

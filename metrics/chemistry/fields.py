@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from metrics.chemistry.unreadable import UnreadableMolecule
@@ -23,6 +23,7 @@ HOOK_BONDS = ("-", "=", "~", ">", "<", ">:", "<:", ">|", "<|")
 MAX_ANGLE = 1e6
 MAX_LENGTH = 1e3
 MAX_CACHED_LENGTH = 32
+NO_FIELDS: Sequence[str] = ("",) * 5
 
 
 def read_number(text: str, offset: int, what: str, largest: float) -> float:
@@ -94,11 +95,18 @@ def read_hook(token: str, offset: int) -> tuple[str, str]:
     return match.group(1) or "a", kind
 
 
-def split_fields(inside: str) -> list[str]:
+def split_fields(inside: str) -> Sequence[str]:
     """Returns the five fields of `[angle,length,from,to,style]`, empty where absent; a mark `@{name}` is dropped."""
+    return _short_fields(inside) if len(inside) <= MAX_CACHED_LENGTH else _fields(inside)
+
+
+def _fields(inside: str) -> Sequence[str]:
     inside = inside.strip()
     if inside.startswith("@") and "}" in inside:
         inside = inside[inside.index("}") + 1 :].lstrip()
     fields = [field.strip() for field in inside.split(",", 4)]
     fields[0] = fields[0].replace(" ", "")
-    return fields + [""] * (5 - len(fields))
+    return *fields, *NO_FIELDS[len(fields) :]
+
+
+_short_fields = lru_cache(maxsize=4_096)(_fields)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import lru_cache
+
+import msgspec
 
 from metrics.chemistry.flat import flat_text
 from metrics.chemistry.latex_text import normalize, tokenize
@@ -15,16 +17,16 @@ from metrics.chemistry.memo import Memo
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import Protocol
 from metrics.chemistry.regions import RegionReader, SourceRegion, cut_as_latex, cut_as_tool
-from metrics.chemistry.sketch import Sketch, tied
+from metrics.chemistry.sketch import tied
 from metrics.chemistry.ssml import plain
 from metrics.common.budget import Budget
 
 LITERAL = re.compile(r"\\[A-Za-z]+|\\[^ \t\r\n\f\v]|[^ \t\r\n\f\v]")
 """The tokens of text that counts as it is written; an ideographic blank is a character."""
+MAX_CACHED_LENGTH = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """A line as it was read: pieces of text and regions, in order, and how many numbers its atoms use up."""
 
     pieces: tuple[str | SourceRegion, ...]
@@ -46,8 +48,7 @@ class Reading:
         return tuple(region.problem for region in self.regions if region.problem is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(msgspec.Struct, frozen=True):
     """One `\\chemfig` region: what is written in it, and the molecule, or why there is none.
 
     `written` is None where the region has no end; molecule and problem are None where it draws nothing.
@@ -63,8 +64,7 @@ class Region:
         return None if self.written is None else plain(self.written)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """A line: its regions in order, and the text around them as comparable tokens.
 
     In `tokens` the region number k (from 1) is the token `\\chemfigk`. Molecules that are straight text are among the
@@ -114,7 +114,10 @@ def comparable(
 
     def take(text: str) -> None:
         budget.spend(len(text))
-        tokens.extend(tokenize(text) if beside_chemfig else LITERAL.findall(text))
+        if len(text) <= MAX_CACHED_LENGTH:
+            tokens.extend(_short_tokens(text, beside_chemfig))
+        else:
+            tokens.extend(_tokens(text, beside_chemfig))
 
     for piece in reading.pieces:
         if isinstance(piece, str):
@@ -128,8 +131,19 @@ def comparable(
             tokens += [f"\\chemfig{len(regions)}"] * piece.is_in_text
     if beside_chemfig:
         budget.spend(4 * len(tokens))
-        tokens = list(normalize(tokens))
+        written = tuple(tokens)
+        characters = sum(map(len, written))
+        normalized = known.once(("text", written), characters, budget, lambda: normalize(written))
+        return Line(tuple(regions), normalized)
     return Line(tuple(regions), tuple(tokens))
+
+
+def _tokens(text: str, beside_chemfig: bool) -> list[str]:
+    return tokenize(text) if beside_chemfig else LITERAL.findall(text)
+
+
+_short_tokens = lru_cache(maxsize=10_000)(_tokens)
+"""Most text between molecules is one of a few signs and arrows."""
 
 
 def _seen(
@@ -147,18 +161,5 @@ def _seen(
         return tied(molecule, protocol, budget) if text is None else text
 
     # A sketch is its own key: the same content has the same sketch, as long as that is known.
-    key = ("molecule", _Identity(sketch), order, beside_chemfig, protocol)
+    key = ("molecule", sketch, order, beside_chemfig, protocol)
     return memo.once(key, 10 * len(sketch.texts), budget, finish)
-
-
-class _Identity:
-    """A key by which a sketch is itself alone; it keeps the sketch alive."""
-
-    def __init__(self, sketch: Sketch) -> None:
-        self.sketch = sketch
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and self.sketch is other.sketch
-
-    def __hash__(self) -> int:
-        return id(self.sketch)

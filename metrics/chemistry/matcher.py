@@ -6,32 +6,22 @@ succeeds, the exact search decides, if the protocol has one; a quick search come
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import compress
+from collections.abc import Mapping
 
-import numpy as np
+import msgspec
 
-from metrics.chemistry.alignment import Costs, LeastCosts, is_perfect
 from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import Protocol
 from metrics.chemistry.rotation_system import quick_isomorphism
-from metrics.chemistry.surroundings import Neighbour
+from metrics.chemistry.starts import Starts
 from metrics.chemistry.walk import Drawings, Walk
 from metrics.common.budget import Budget
 
 MAX_STARTS = 4
-FEW_PAIRS = 1_000
-"""Costs of so many pairs are computed one by one, as far as they are needed."""
-NOISE = 2000.0
-"""Added to costs, this takes the noise of rounding off them, so that equal costs are equal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """The outcome of a comparison.
 
     pairs: atoms of the prediction by the atoms of the truth that they stand for, as far as the best walk came.
@@ -95,15 +85,15 @@ def _guided(drawings: Drawings, protocol: Protocol) -> Match:
         free = ((t, p) for t, p in starts if t not in pairs and p not in taken)
         for _, start in zip(range(MAX_STARTS), free, strict=False):
             walk = drawings.walk(*start, protocol.asks_for_counterparts)
-            if walk.difference is None:
+            if walk.stopped_at is None:
                 best = walk
                 break
             if best is None or len(walk.pairs) > len(best.pairs):
                 best = walk
         assert best is not None, "both sides have atoms left, so there is a start"
         pairs.update(best.pairs)
-        if best.stopped_at is not None:
-            return Match(pairs, best.difference, *best.stopped_at)
+        if best.difference is not None and best.stopped_at is not None:
+            return Match(pairs, best.difference(), *best.stopped_at)
     return _leftover(drawings, pairs)
 
 
@@ -113,98 +103,3 @@ def _leftover(drawings: Drawings, pairs: dict[int, int]) -> Match:
     if missing or extra:
         return Match(pairs, f"{missing} atoms of the ground truth and {extra} of the prediction belong to no match")
     return Match(pairs)
-
-
-class Starts:
-    """All pairs (atom of the truth, atom of the prediction), the most alike first, found as far as they are asked for.
-
-    First those that are perfect and unique on both sides, then those that are perfect, then all others by cost. A pair
-    is perfect where text and neighbours are the same, angles included. Pairs that are equally alike come in the order
-    of the prediction's atoms, then of the truth's.
-    """
-
-    def __init__(self, drawings: Drawings) -> None:
-        self._drawings = drawings
-        self._found = _perfect_pairs(drawings)
-        self._others: Iterator[list[tuple[int, int]]] | None = None
-
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        """Yields the pairs; each that is looked at is a step."""
-        position = 0
-        while True:
-            while position < len(self._found):
-                self._drawings.budget.spend(1)
-                yield self._found[position]
-                position += 1
-            if self._others is None:
-                self._others = _imperfect_pairs(self._drawings)
-            more = next(self._others, None)
-            if more is None:
-                return
-            self._found += more
-
-
-def _imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
-    """Yields the pairs that are not perfect by growing cost, in portions."""
-    if len(drawings.truth.atoms) * len(drawings.prediction.atoms) <= FEW_PAIRS:
-        return _few_imperfect_pairs(drawings)
-    return _many_imperfect_pairs(drawings)
-
-
-def _few_imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
-    costs = LeastCosts(
-        drawings.truth, drawings.prediction, drawings.truth_sees, drawings.prediction_sees, drawings.budget
-    )
-    left: list[tuple[float, int, int]] = []
-    for found, least_left in costs.rounds():
-        left += [(cost + NOISE, image, atom) for cost, atom, image in found if cost != 0]
-        left.sort()
-        end = bisect_left(left, (least_left + NOISE,))
-        yield [(atom, image) for _, image, atom in left[:end]]
-        del left[:end]
-
-
-def _many_imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
-    costs = Costs(drawings.truth, drawings.prediction, drawings.truth_sees, drawings.prediction_sees, drawings.budget)
-    reached = 0.0
-    for least_left in costs.rounds():
-        ranks = (costs.cost + NOISE).T.ravel()
-        limit = least_left + NOISE
-        chosen = np.flatnonzero((ranks >= reached) & (ranks < limit) & (costs.cost.T.ravel() != 0))
-        pairs = chosen[np.argsort(ranks[chosen], kind="stable")]
-        images, atoms = np.divmod(pairs, len(drawings.truth.atoms))
-        yield list(zip(atoms.tolist(), images.tolist(), strict=True))
-        reached = limit
-
-
-def _perfect_pairs(drawings: Drawings) -> list[tuple[int, int]]:
-    """Returns the perfect pairs in the order of `Starts`.
-
-    Only atoms with the same text, degree and sum of degrees and nearly the same sum of angles are compared.
-    """
-    truths: dict[tuple[str, int, int, int], list[int]] = defaultdict(list)
-    for atom, ((text, _, _), sees) in enumerate(zip(drawings.truth.atoms, drawings.truth_sees, strict=True)):
-        degrees, total = _look(sees)
-        truths[text, len(sees), degrees, round(total) % _PLACES].append(atom)
-    pairs: list[tuple[int, int]] = []
-    for image, ((text, _, _), sees) in enumerate(zip(drawings.prediction.atoms, drawings.prediction_sees, strict=True)):
-        degrees, total = _look(sees)
-        # Sums of a perfect pair differ by a rounding error and whole turns.
-        place, next_place = round(total - _ROUNDING) % _PLACES, round(total + _ROUNDING) % _PLACES
-        atoms = truths.get((text, len(sees), degrees, place), [])
-        if next_place != place:
-            atoms = sorted([*atoms, *truths.get((text, len(sees), degrees, next_place), [])])
-        drawings.budget.spend(1 + len(sees) * (1 + len(atoms)))
-        pairs += [(atom, image) for atom in atoms if is_perfect(drawings.truth_sees[atom], sees)]
-    of_truth, of_prediction = Counter([atom for atom, _ in pairs]), Counter([image for _, image in pairs])
-    alone = [of_truth[atom] == 1 and of_prediction[image] == 1 for atom, image in pairs]
-    return [*compress(pairs, alone), *(pair for pair, unique in zip(pairs, alone, strict=True) if not unique)]
-
-
-_PLACES = 3600
-_ROUNDING = 1e-3
-
-
-def _look(sees: Sequence[Neighbour]) -> tuple[int, float]:
-    """Returns the sum of the neighbours' degrees and the sum of their angles in tenths of a degree."""
-    return sum([neighbour[4] for neighbour in sees]), sum([neighbour[0] for neighbour in sees]) * 10

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 CIRCLE = "\\circle"
 """The text of the atom that stands for the circle within an aromatic ring."""
@@ -47,8 +48,7 @@ class Bond(NamedTuple):
         return MIRRORED_WEDGE.get(self.type, self.type)
 
 
-@dataclass(frozen=True, slots=True)
-class Molecule:
+class Molecule(msgspec.Struct, frozen=True):
     """What one `\\chemfig` region draws; the order of the atoms decides between equal choices."""
 
     atoms: tuple[Atom, ...]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from metrics.chemistry.chemfig import read_chemfig
 from metrics.chemistry.chemfig_source import Submolecule
@@ -26,12 +28,13 @@ ANGLE_INCREMENT = re.compile(r"angle\s+increment\s*=\s*([-+0-9.]{1,40})")
 DEFAULT_ANGLE_INCREMENT = 45.0
 BLANKS = re.compile(r"\s*")
 DEFINITION = re.compile(r"\s*(\{[^{}]{0,200}\}|\\[A-Za-z]+|\\.)\s*([0-9])?\s*")
+FLAT_GROUP = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+"""A pair of braces with at most one more level of braces within."""
 PASSED_OVER = re.compile(r"[ \]}]*")
 BRACES, SQUARES = re.compile(r"[{}]"), re.compile(r"[\[\]]")
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRegion:
+class SourceRegion(msgspec.Struct, frozen=True):
     """One `\\chemfig` region: its content, the drawing or why it cannot be read, and whether it is raw Chemfig.
 
     The content is None where the region has no end; `is_in_text` is False where the text around it is lost.
@@ -47,8 +50,7 @@ class SourceRegion:
     atoms_made: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Drawn(msgspec.Struct, frozen=True):
     """What the content of a region means, wherever it is: a drawing (None: of nothing), or why there is none."""
 
     sketch: Sketch | None
@@ -112,7 +114,7 @@ def cut_as_latex(text: str, reader: RegionReader) -> list[str | SourceRegion]:
     Definitions of submolecules are no text.
     """
     reader.budget.spend(2 * len(text))
-    ends = bracket_ends(text) if WITH_SQUARES.search(text) else brace_ends(text)
+    ends = _Ends(text)
     pieces: list[str | SourceRegion] = []
     end = 0
     for match in COMMAND.finditer(text):
@@ -128,7 +130,28 @@ def cut_as_latex(text: str, reader: RegionReader) -> list[str | SourceRegion]:
     return pieces
 
 
-def _region(text: str, start: int, ends: Mapping[int, int], reader: RegionReader) -> tuple[SourceRegion, int]:
+class _Ends:
+    """Where the brackets of a line end, found as far as they are asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._ends: Mapping[int, int] | None = None
+        if WITH_SQUARES.search(text):
+            self._ends = bracket_ends(text)
+        elif "%" in text or "\\{" in text or "\\}" in text:
+            self._ends = brace_ends(text)
+
+    def of(self, start: int) -> int | None:
+        """Returns the index after what closes the bracket at `start`; None where nothing does."""
+        if self._ends is None:
+            flat = FLAT_GROUP.match(self._text, start)
+            if flat is not None:
+                return flat.end()
+            self._ends = brace_ends(self._text)
+        return self._ends.get(start)
+
+
+def _region(text: str, start: int, ends: _Ends, reader: RegionReader) -> tuple[SourceRegion, int]:
     """Reads the region whose command ends at `start`; returns it and where it ends in the line."""
     increment = DEFAULT_ANGLE_INCREMENT
     begin = _past_blanks(text, start)
@@ -147,11 +170,12 @@ def _region(text: str, start: int, ends: Mapping[int, int], reader: RegionReader
     return reader.read(content, begin + 1, increment), end
 
 
-def _enclosed(text: str, start: int, ends: Mapping[int, int]) -> int:
+def _enclosed(text: str, start: int, ends: _Ends) -> int:
     """Returns where the bracket at `start` ends; raises UnreadableMolecule where it does not."""
-    if start not in ends:
+    end = ends.of(start)
+    if end is None:
         raise UnreadableMolecule(0, f"a {CLOSING[text[start]]!r} that closes this {text[start]!r}")
-    return ends[start]
+    return end
 
 
 def _past_blanks(text: str, position: int) -> int:
@@ -163,7 +187,7 @@ def _at(unreadable: UnreadableMolecule, start: int) -> str:
     return f"at character {start + unreadable.offset} of the text: expected {unreadable.expected}"
 
 
-def _define(text: str, start: int, ends: Mapping[int, int], submolecules: dict[str, Submolecule]) -> int:
+def _define(text: str, start: int, ends: _Ends, submolecules: dict[str, Submolecule]) -> int:
     """Reads the definition whose command ends at `start` into `submolecules`; returns where it ends.
 
     A malformed definition defines nothing; its submolecule is missing where it is used, and reported there.
@@ -174,15 +198,17 @@ def _define(text: str, start: int, ends: Mapping[int, int], submolecules: dict[s
     position = match.end()
     alternative = None
     if text.startswith("[", position):
-        if position not in ends:
+        end = ends.of(position)
+        if end is None:
             return start
-        alternative = text[position + 1 : ends[position] - 1]
-        position = _past_blanks(text, ends[position])
-    if not text.startswith("{", position) or position not in ends:
+        alternative = text[position + 1 : end - 1]
+        position = _past_blanks(text, end)
+    end = ends.of(position) if text.startswith("{", position) else None
+    if end is None:
         return start
     name = match.group(1).strip("{}").strip()
-    submolecules[name] = Submolecule(text[position + 1 : ends[position] - 1], alternative, int(match.group(2) or 0))
-    return ends[position]
+    submolecules[name] = Submolecule(text[position + 1 : end - 1], alternative, int(match.group(2) or 0))
+    return end
 
 
 def cut_as_tool(text: str, reader: RegionReader) -> list[str | SourceRegion]:

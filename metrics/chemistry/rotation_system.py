@@ -7,7 +7,7 @@ walk decides; and only atoms of three bonds or more have an order to measure.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 
 from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
@@ -23,11 +23,12 @@ def quick_isomorphism(truth: Molecule, prediction: Molecule) -> dict[int, int] |
     """
     if len(truth.atoms) != len(prediction.atoms) or len(truth.bonds) != len(prediction.bonds):
         return None
-    ours, theirs = _RotationSystem(truth), _RotationSystem(prediction)
-    sizes = Counter(ours.looks)
-    if ours.has_loops or theirs.has_loops or sizes != Counter(theirs.looks):
+    if sorted([atom[0] for atom in truth.atoms]) != sorted([atom[0] for atom in prediction.atoms]):
         return None
-    return _Search(ours, theirs, sizes).images()
+    ours, theirs = _RotationSystem(truth), _RotationSystem(prediction)
+    if ours.has_loops or theirs.has_loops or sorted(ours.looks) != sorted(theirs.looks):
+        return None
+    return _Search(ours, theirs).images()
 
 
 class _RotationSystem:
@@ -39,18 +40,20 @@ class _RotationSystem:
 
     def __init__(self, molecule: Molecule) -> None:
         self._molecule = molecule
-        self._bonds: list[list[int]] = [[] for _ in molecule.atoms]
         self._ordered = [False] * len(molecule.atoms)
+        around: list[list[int]] = [[] for _ in molecule.atoms]
         self.has_loops = False
         self.kinds: list[str] = []
         self.sums: list[int] = []
         for number, (begin, end, bond_type, _, _) in enumerate(molecule.bonds):
-            self._bonds[begin].append(number)
-            self._bonds[end].append(number)
-            self.has_loops |= begin == end
+            around[begin].append(number)
+            around[end].append(number)
+            if begin == end:
+                self.has_loops = True
             self.kinds.append(MIRRORED_WEDGE.get(bond_type, bond_type))
             self.sums.append(begin + end)
-        self.looks = [(atom[0], len(bonds)) for atom, bonds in zip(molecule.atoms, self._bonds, strict=True)]
+        self._bonds = around
+        self.looks = [(atom[0], len(bonds)) for atom, bonds in zip(molecule.atoms, around, strict=True)]
 
     def round(self, atom: int) -> list[int]:
         """The bonds of an atom counter-clockwise."""
@@ -67,26 +70,34 @@ class _RotationSystem:
         return bonds
 
 
+_Visit = tuple[int, int, list[int], list[int]]
+"""An atom, its image, and the bonds of both as they face each other."""
+
+
 class _Search:
     """Maps part after part, each from an atom with a rare look on."""
 
-    def __init__(self, truth: _RotationSystem, prediction: _RotationSystem, sizes: Counter[tuple[str, int]]) -> None:
+    def __init__(self, truth: _RotationSystem, prediction: _RotationSystem) -> None:
         self._truth = truth
         self._prediction = prediction
-        self._sizes = sizes
         self._images: dict[int, int] = {}
         self._taken: set[int] = set()
         self._visits_left = VISITS_OF_AN_ATOM * len(truth.looks)
 
     def images(self) -> dict[int, int] | None:
         """The atoms of the prediction by those of the truth; None where no map is found."""
-        looks = self._truth.looks
         images_of: dict[tuple[str, int], list[int]] = defaultdict(list)
         for image, look in enumerate(self._prediction.looks):
             images_of[look].append(image)
-        for atom in sorted(range(len(looks)), key=lambda atom: self._sizes[looks[atom]]):
-            if atom not in self._images and not self._map_part(atom, images_of[looks[atom]]):
-                return None
+        candidates = [images_of[look] for look in self._truth.looks]
+        # Most drawings hang together, and the first atom maps all.
+        first = min(range(len(candidates)), key=lambda atom: len(candidates[atom]))
+        if not self._map_part(first, candidates[first]):
+            return None
+        if len(self._images) < len(candidates):
+            for atom in sorted(range(len(candidates)), key=lambda atom: len(candidates[atom])):
+                if atom not in self._images and not self._map_part(atom, candidates[atom]):
+                    return None
         return self._images
 
     def _map_part(self, atom: int, candidates: Sequence[int]) -> bool:
@@ -110,30 +121,36 @@ class _Search:
         truth, prediction = self._truth, self._prediction
         part = {start: start_image}
         taken = {start_image}
-        to_visit = [(start, start_image, truth.round(start), start_facing)]
+        to_visit: list[_Visit | None] = [(start, start_image, truth.round(start), start_facing)]
+        sums, other_sums = truth.sums, prediction.sums
+        kinds, other_kinds = truth.kinds, prediction.kinds
+        looks, other_looks = truth.looks, prediction.looks
         while to_visit:
             self._visits_left -= 1
-            atom, image, bonds, facing = to_visit.pop()
+            visit = to_visit.pop()
+            if visit is None:
+                continue
+            atom, image, bonds, facing = visit
             for bond, other_bond in zip(bonds, facing, strict=True):
-                following, other = truth.sums[bond] - atom, prediction.sums[other_bond] - image
-                if truth.kinds[bond] != prediction.kinds[other_bond]:
+                following, other = sums[bond] - atom, other_sums[other_bond] - image
+                if kinds[bond] != other_kinds[other_bond]:
                     return None
                 if following in part:
                     if part[following] != other:
                         return None
                     continue
-                if other in taken or other in self._taken or truth.looks[following] != prediction.looks[other]:
+                look = looks[following]
+                if other in taken or other in self._taken or look != other_looks[other]:
                     return None
                 part[following] = other
                 taken.add(other)
-                to_visit.append((following, other, *self._facing(following, bond, other, other_bond)))
+                if look[1] == 1:
+                    to_visit.append(None)  # There is nowhere to go, so the visit is only counted.
+                    continue
+                next_bonds, next_facing = truth.round(following), prediction.round(other)
+                turn = next_facing.index(other_bond) - next_bonds.index(bond)
+                to_visit.append((following, other, next_bonds, _turned(next_facing, turn) if turn else next_facing))
         return part
-
-    def _facing(self, atom: int, bond: int, image: int, other_bond: int) -> tuple[list[int], list[int]]:
-        """The bonds of two atoms as they face each other where those by which they were reached do."""
-        bonds, others = self._truth.round(atom), self._prediction.round(image)
-        first, second = bonds.index(bond), others.index(other_bond)
-        return bonds, others if first == second else _turned(others, second - first)
 
 
 def _turned(bonds: list[int], shift: int) -> list[int]:

@@ -31,15 +31,17 @@ BOND_ORDER = {"-": 0, "=": 1, "~": 2}
 """Of several bonds between the same atoms the highest is seen; every other type hides these."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Sketch:
     """Atoms by index with their source text and place, the numbers in whose order they were made, and bonds.
 
+    A sketch is equal to itself alone, so that what is made of it can be known by it.
     A bond that closes a ring between two placed atoms has the angle and the length NaN until the drawing is finished.
     """
 
     texts: list[str] = field(default_factory=list)
-    places: list[tuple[float, float]] = field(default_factory=list)
+    xs: list[float] = field(default_factory=list)
+    ys: list[float] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     bonds: list[Bond] = field(default_factory=list)
 
@@ -47,7 +49,8 @@ class Sketch:
         """Draws an atom and returns its index, which is also its number where none is given."""
         self.numbers.append(len(self.texts) if number is None else number)
         self.texts.append(text)
-        self.places.append((x, y))
+        self.xs.append(x)
+        self.ys.append(y)
         return len(self.texts) - 1
 
     def grow(self, begin: int, bond_type: str | None, angle: float, length: float, number: int | None = None) -> int:
@@ -65,11 +68,11 @@ class Sketch:
         number: int | None = None,
     ) -> int:
         """The same as `grow`, where it is known how far across and down the bond leads."""
-        x, y = self.places[begin]
         end = len(self.texts)
         self.numbers.append(end if number is None else number)
         self.texts.append("")
-        self.places.append((x + across, y + down))
+        self.xs.append(self.xs[begin] + across)
+        self.ys.append(self.ys[begin] + down)
         if bond_type is not None:
             self.bonds.append(_bond((begin, end, bond_type, angle, length)))
         return end
@@ -95,19 +98,24 @@ class Sketch:
         that this side or the other is raw Chemfig.
         """
         budget.spend(2 * (len(self.texts) + len(self.bonds)))
-        if order is None and not beside_chemfig:
-            atoms = [_atom((text.replace(" ", ""), x, y)) for text, (x, y) in zip(self.texts, self.places, strict=True)]
-            bonds = [bond if bond[3] == bond[3] else _measured(atoms, *bond[:3]) for bond in self.bonds]
-            return Molecule(tuple(atoms), tuple(bonds))
-        texts, bonds, kept = [text.replace(" ", "") for text in self.texts], self.bonds, order or range(len(self.texts))
+        texts, bonds = [text.replace(" ", "") for text in self.texts], self.bonds
+        kept: Sequence[int] = order or range(len(texts))
         if beside_chemfig:
             texts = _normalized(self.texts, budget)
             merged = self._merged(texts, budget)
-            bonds = _highest([_moved(bond, merged) for bond in bonds if merged[bond[0]] != merged[bond[1]]])
+            if merged is None:
+                bonds = [bond for bond in bonds if bond[0] != bond[1]]
+            else:
+                bonds = [_moved(bond, merged) for bond in bonds if merged[bond[0]] != merged[bond[1]]]
+                kept = [atom for atom in kept if merged[atom] == atom]
+            bonds = _highest(bonds)
             joined = {atom for bond in bonds for atom in bond[:2]}
-            kept = [atom for atom in kept if merged[atom] == atom and (atom in joined or not joined)]
+            if joined and len(joined) < len(kept):
+                kept = [atom for atom in kept if atom in joined]
+        if order is None and len(kept) == len(texts):
+            return self._written(texts, bonds)
         index = {atom: number for number, atom in enumerate(kept)}
-        atoms = [_atom((texts[atom], *self.places[atom])) for atom in kept]
+        atoms = [_atom((texts[atom], self.xs[atom], self.ys[atom])) for atom in kept]
         finished = [
             _bond((index[begin], index[end], bond_type, angle, length))
             if angle == angle
@@ -116,17 +124,22 @@ class Sketch:
         ]
         return Molecule(tuple(atoms), tuple(finished))
 
-    def _merged(self, texts: list[str], budget: Budget) -> list[int]:
-        """The atom that each atom is seen as: the first one at its place, unless both have text.
+    def _written(self, texts: list[str], bonds: list[Bond]) -> Molecule:
+        """The molecule of all atoms in order of writing, with these texts and bonds."""
+        atoms = tuple(map(_atom, zip(texts, self.xs, self.ys, strict=True)))
+        return Molecule(atoms, tuple([bond if bond[3] == bond[3] else _measured(atoms, *bond[:3]) for bond in bonds]))
+
+    def _merged(self, texts: list[str], budget: Budget) -> list[int] | None:
+        """The atom that each atom is seen as: the first one at its place, unless both have text; None: each as itself.
 
         Moves a text onto the atom that stays.
         """
-        merged = list(range(len(texts)))
-        if _are_apart(self.places):
+        if _are_apart(self.xs, self.ys):
             budget.spend(9 * len(texts))
-            return merged
+            return None
+        merged = list(range(len(texts)))
         cells: dict[tuple[int, int], list[int]] = {}
-        for atom, (x, y) in enumerate(self.places):
+        for atom, (x, y) in enumerate(zip(self.xs, self.ys, strict=True)):
             column, row = math.floor(x / SAME_PLACE), math.floor(y / SAME_PLACE)
             around = [
                 other
@@ -136,7 +149,7 @@ class Sketch:
                 for other in cells[across, down]
             ]
             budget.spend(9 + len(around))
-            near = sorted(other for other in around if math.dist(self.places[other], (x, y)) < SAME_PLACE)
+            near = sorted(other for other in around if math.dist((self.xs[other], self.ys[other]), (x, y)) < SAME_PLACE)
             if near and not (texts[atom] and texts[near[0]]):
                 merged[atom] = near[0]
                 texts[near[0]] = texts[near[0]] or texts[atom]
@@ -154,14 +167,16 @@ _atom: Callable[[tuple[str, float, float]], Atom] = partial(tuple.__new__, Atom)
 _bond: Callable[[tuple[int, int, str, float, float]], Bond] = partial(tuple.__new__, Bond)
 
 
-def _are_apart(places: Sequence[tuple[float, float]]) -> bool:
+def _are_apart(xs: Sequence[float], ys: Sequence[float]) -> bool:
     """Whether no two places are one, for certain: they are apart along a line on which few drawings have any two.
 
     On that line's scale places are at most sqrt(1 + 0.37**2) = 1.07 times as far apart.
     """
-    if not places or max(map(max, places)) > LARGEST_EXACT or min(map(min, places)) < -LARGEST_EXACT:
-        return not places
-    along = sorted([x + 0.37 * y for x, y in places])
+    if not xs:
+        return True
+    if max(max(xs), max(ys)) > LARGEST_EXACT or min(min(xs), min(ys)) < -LARGEST_EXACT:
+        return False
+    along = sorted([x + 0.37 * y for x, y in zip(xs, ys, strict=True)])
     return all(after - before > 1.1 * SAME_PLACE for before, after in pairwise(along))
 
 
@@ -186,6 +201,8 @@ def _moved(bond: Bond, merged: list[int]) -> Bond:
 
 def _highest(bonds: list[Bond]) -> list[Bond]:
     """Keeps one bond between two atoms, at the place of the first: the highest, the latest of equals."""
+    if len({(bond[0], bond[1]) if bond[0] < bond[1] else (bond[1], bond[0]) for bond in bonds}) == len(bonds):
+        return bonds
     best: dict[tuple[int, int], Bond] = {}
     for bond in bonds:
         ends = min(bond.begin, bond.end), max(bond.begin, bond.end)

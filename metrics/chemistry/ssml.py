@@ -127,6 +127,7 @@ class _Reader:
 
     def __init__(self, numbers: Iterator[int], reads_signs: bool) -> None:
         self.sketch = Sketch()
+        self.grow_by = self.sketch.grow_by
         self.numbers = numbers
         self.reads_signs = reads_signs
         self.marks: dict[str, int] = {}
@@ -137,6 +138,7 @@ class _Reader:
         """Draws what the items say, each with the number of its token."""
         pieces: list[str] = []
         begin = 0
+        bond = self.bond
         for token, number, item in zip(parsed_tokens(items, self.reads_signs), numbers, items, strict=True):
             if token is None:
                 begin = begin if pieces else number
@@ -145,10 +147,15 @@ class _Reader:
             if pieces:
                 self.write(pieces, begin)
                 pieces = []
-            if token.name == "bond":
-                self.bond(token, number)
+            name = token[0]
+            if name == "bond":
+                bond(token, number)
+            elif name == OPEN:
+                self.open(number)
+            elif name == CLOSE:
+                self.close(number)
             else:
-                self.take(token, number)
+                self.hook(token, number)
         if pieces:
             self.write(pieces, begin)
 
@@ -201,11 +208,11 @@ class _Reader:
 
     def bond(self, token: Token, number: int) -> None:
         """Draws a bond and goes to the new atom at its end."""
-        if token.problem is not None:
-            raise _Malformed(number, token.problem)
+        _, _, _, kind, angle, length, across, down, problem = token
+        if problem is not None:
+            raise _Malformed(number, problem)
         begin = self.current() if self.atom is None else self.atom
-        _, _, _, kind, angle, length, across, down, _ = token
-        self.atom = self.sketch.grow_by(begin, kind, angle, length, across, down, next(self.numbers))
+        self.atom = self.grow_by(begin, kind, angle, length, across, down, next(self.numbers))
 
     def hook(self, token: Token, number: int) -> None:
         """Marks an atom, or closes a ring from a marked atom to the current one."""

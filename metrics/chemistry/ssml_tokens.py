@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
-from itertools import repeat
 from typing import NamedTuple
 
 from metrics.chemistry.sketch import MAX_CACHED_LENGTH, displacement
@@ -71,16 +69,28 @@ def _bond(item: str, reads_signs: bool) -> Token:
 
 def parsed_tokens(items: Sequence[str], reads_signs: bool) -> list[Token | None]:
     """Returns what each token means."""
-    if max(map(len, items), default=0) <= MAX_CACHED_LENGTH:
-        return list(map(_short_parsed, items, repeat(reads_signs)))
-    return [
-        _short_parsed(item, reads_signs) if len(item) <= MAX_CACHED_LENGTH else _parsed(item, reads_signs)
-        for item in items
-    ]
+    return list(map(_KNOWN[reads_signs].__getitem__, items))
 
 
-_short_parsed = lru_cache(maxsize=20_000)(_parsed)
-"""The same tokens come again and again: bonds have few lengths and mostly round angles."""
+class _Known(dict[str, "Token | None"]):
+    """What short tokens mean: the same come again and again, as bonds have few lengths and mostly round angles."""
+
+    MAX_TOKENS = 20_000
+
+    def __init__(self, reads_signs: bool) -> None:
+        super().__init__()
+        self.reads_signs = reads_signs
+
+    def __missing__(self, item: str) -> Token | None:
+        token = _parsed(item, self.reads_signs)
+        if len(item) <= MAX_CACHED_LENGTH:
+            if len(self) >= self.MAX_TOKENS:
+                self.clear()
+            self[item] = token
+        return token
+
+
+_KNOWN = {reads_signs: _Known(reads_signs) for reads_signs in (False, True)}
 
 
 def _bond_type(written: str) -> str:

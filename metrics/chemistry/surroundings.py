@@ -37,8 +37,9 @@ def surroundings(molecule: Molecule) -> list[tuple[Neighbour, ...]]:
         degrees[end] += 1
     seen: list[list[Neighbour]] = [[] for _ in atoms]
     begun: list[tuple[int, Neighbour]] = []
+    kind_of = MIRRORED_WEDGE.get
     for number, (begin, end, bond_type, _, _) in enumerate(molecule.bonds):
-        kind = MIRRORED_WEDGE.get(bond_type, bond_type)
+        kind = kind_of(bond_type, bond_type)
         _, x, y = atoms[begin]
         _, end_x, end_y = atoms[end]
         forwards = atan2(-end_y + y, end_x - x) * 180.0 / pi % 360

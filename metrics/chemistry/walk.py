@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from metrics.chemistry.alignment import aligned
 from metrics.chemistry.molecule import Molecule
@@ -14,13 +15,13 @@ from metrics.common.text import truncated
 
 @dataclass(slots=True)
 class Walk:
-    """Pairs in the order in which they were met, and what stopped the walk, in words."""
+    """Pairs in the order in which they were met, where the walk stopped, and what says in words why."""
 
     pairs: dict[int, int] = field(default_factory=dict)
-    difference: str | None = None
     stopped_at: tuple[int, int] | None = None
+    difference: Callable[[], str] | None = None
 
-    def stop(self, truth_atom: int, prediction_atom: int, difference: str) -> Walk:
+    def stop(self, truth_atom: int, prediction_atom: int, difference: Callable[[], str]) -> Walk:
         """Ends the walk at a pair of atoms."""
         self.difference = difference
         self.stopped_at = truth_atom, prediction_atom
@@ -56,27 +57,29 @@ class Drawings:
         walk = Walk()
         pairs = walk.pairs
         seen: set[int] = set()
+        spend = self.budget.spend
+        truths, images = self.truth.atoms, self.prediction.atoms
         to_visit = [(truth_start, prediction_start, -1)]
         while to_visit:
-            self.budget.spend(1)
+            spend(1)
             atom, image, came_from = to_visit.pop()
             if atom in pairs or image in seen:
                 as_good = pairs.get(atom) == image if asks_for_counterparts else atom in pairs and image in seen
                 if not as_good:
-                    return walk.stop(atom, image, self.closing_words(atom, came_from, atom in pairs))
+                    return walk.stop(atom, image, partial(self.closing_words, atom, came_from, atom in pairs))
                 continue
             sees, image_sees = self.truth_sees[atom], self.prediction_sees[image]
-            if self.truth.atoms[atom][0] != self.prediction.atoms[image][0] or len(sees) != len(image_sees):
-                return walk.stop(atom, image, self.atoms_differ(atom, image))
+            if truths[atom][0] != images[image][0] or len(sees) != len(image_sees):
+                return walk.stop(atom, image, partial(self.atoms_differ, atom, image))
             pairs[atom] = image
             seen.add(image)
             facing = aligned(sees, image_sees, self.budget)
             for neighbour, other in zip(sees, facing, strict=True):
-                if neighbour.kind != other.kind or self.max_angle_deviation is not None:
+                if neighbour[2] != other[2] or self.max_angle_deviation is not None:
                     difference = self.bonds_differ(atom, neighbour, other)
                     if difference is not None:
                         return walk.stop(atom, image, difference)
-                to_visit.append((neighbour.atom, other.atom, atom))
+                to_visit.append((neighbour[3], other[3], atom))
         return walk
 
     def atoms_differ(self, atom: int, image: int) -> str:
@@ -87,17 +90,24 @@ class Drawings:
         truth_degree, prediction_degree = len(self.truth_sees[atom]), len(self.prediction_sees[image])
         return f"{self.name(atom)}: {truth_degree} bonds in the ground truth, {prediction_degree} in the prediction"
 
-    def bonds_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> str | None:
-        """How two bonds differ, in words; None where they do not."""
+    def bonds_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> Callable[[], str] | None:
+        """What says in words how two bonds differ; None where they do not."""
         if neighbour.kind != other.kind:
-            where = self.bond_name(atom, neighbour.atom)
-            truth_type = self.truth.bonds[neighbour.bond].type
-            prediction_type = self.prediction.bonds[other.bond].type
-            return f"{where}: {truth_type!r} in the ground truth, {prediction_type!r} in the prediction"
+            return partial(self.kinds_differ, atom, neighbour, other)
         if self.turned_too_far(neighbour, other):
-            where = self.bond_name(atom, neighbour.atom)
-            return f"{where}: turned by {turn(neighbour.angle, other.angle):.0f} degrees in the prediction"
+            return partial(self.angles_differ, atom, neighbour, other)
         return None
+
+    def kinds_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> str:
+        """How two bonds differ by their types, in words."""
+        where = self.bond_name(atom, neighbour.atom)
+        truth_type, prediction_type = self.truth.bonds[neighbour.bond].type, self.prediction.bonds[other.bond].type
+        return f"{where}: {truth_type!r} in the ground truth, {prediction_type!r} in the prediction"
+
+    def angles_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> str:
+        """How far a bond is turned, in words."""
+        where = self.bond_name(atom, neighbour.atom)
+        return f"{where}: turned by {turn(neighbour.angle, other.angle):.0f} degrees in the prediction"
 
     def turned_too_far(self, neighbour: Neighbour, other: Neighbour) -> bool:
         """Whether a bond is turned by more than `max_angle_deviation`."""

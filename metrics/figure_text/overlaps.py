@@ -10,7 +10,7 @@ import shapely
 
 from metrics.common.budget import Budget
 from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
-from metrics.figure_text.quadrangles import areas_in_common
+from metrics.figure_text.quadrangles import areas_in_common, upright_areas_in_common
 from metrics.figure_text.regions import Outlines, Regions
 
 MAX_PAIRS = 1_000_000
@@ -133,11 +133,13 @@ def _polygons_in_common(
 
     exact = np.ones(len(rows), dtype=np.bool_)
     if limits is not None:
-        convex = np.flatnonzero(outlines.convex[rows] & other_outlines.convex[columns])
-        common[convex], beyond_doubt = areas_in_common(
-            outlines.rings[rows[convex]], other_outlines.rings[columns[convex]]
-        )
-        exact[convex] = ~beyond_doubt
+        upright = outlines.upright[rows] & other_outlines.upright[columns]
+        for pairs, in_common in (
+            (np.flatnonzero(upright), upright_areas_in_common),
+            (np.flatnonzero(outlines.convex[rows] & other_outlines.convex[columns] & ~upright), areas_in_common),
+        ):
+            common[pairs], beyond_doubt = in_common(outlines.rings[rows[pairs]], other_outlines.rings[columns[pairs]])
+            exact[pairs] = ~beyond_doubt
     measure_exactly(np.flatnonzero(exact))
     if limits is not None:
         measure_exactly(np.flatnonzero(~exact & _decisive(rows, columns, common, areas, other_areas, limits)))
@@ -147,20 +149,28 @@ def _polygons_in_common(
 def _decisive(
     rows: IntArray, columns: IntArray, common: FloatArray, areas: FloatArray, other_areas: FloatArray, limits: Limits
 ) -> BoolArray:
-    """Says of which pairs, bool [P], the exact shares decide: near a limit, in a sum, or in the order of pairs."""
+    """Says of which pairs, bool [P], the exact shares decide: near a limit, in a sum, or in the order of pairs.
+
+    Sums of one share and of two are near a limit or not; what the sums of more shares may be is not gone through. The
+    order of the pairs that agree counts within each row.
+    """
     sigma, tau, dice = common / areas, common / other_areas, 2 * common / (areas + other_areas)
     decisive = (np.abs(sigma - limits.sigma) < _NEAR) | (np.abs(tau - limits.tau) < _NEAR)
     decisive |= np.abs(dice - limits.dice) < _NEAR
-    agreeing = dice > limits.dice - _NEAR
     for regions, share, gate, limit, gate_limit in (
         (rows, sigma, tau, limits.sigma, limits.tau),
         (columns, tau, sigma, limits.tau, limits.sigma),
     ):
         gated = gate > gate_limit - _NEAR
         total = np.bincount(regions, weights=np.where(gated, share, 0.0))
-        summed = (np.bincount(regions, weights=gated) >= 2) & (total > limit - 0.01)
-        competing = np.bincount(regions, weights=agreeing) >= 2
-        decisive |= summed[regions] | (competing[regions] & agreeing)
+        count = np.bincount(regions, weights=gated)
+        summed = (count == 2) & (np.abs(total - limit) < _NEAR) | (count > 2) & (total > limit - 0.01)
+        decisive |= summed[regions]
+    agreeing = np.flatnonzero(dice > limits.dice - _NEAR)
+    agreeing = agreeing[np.lexsort((dice[agreeing], rows[agreeing]))]
+    alike = (np.diff(rows[agreeing]) == 0) & (np.diff(dice[agreeing]) < _NEAR)
+    decisive[agreeing[:-1][alike]] = True
+    decisive[agreeing[1:][alike]] = True
     return decisive
 
 

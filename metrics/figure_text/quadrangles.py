@@ -55,11 +55,28 @@ def areas_in_common(some: FloatArray, others: FloatArray) -> tuple[FloatArray, B
     common = np.maximum(first_pieces + second_pieces, 0.0)
     apart = first_apart | second_apart
     common[apart] = 0.0
-    size = np.maximum(*(np.ptp(ring, axis=1).sum(axis=1) for ring in (one, other)))
-    magnitude = np.maximum(*(np.abs(ring).max(axis=(1, 2)) for ring in (some, others)))
-    large_enough = smaller > 1e-7 * size * (magnitude + size)
-    beyond_doubt: BoolArray = large_enough & (apart | ~(first_along | second_along) & (common > DOUBT * smaller))
+    beyond_doubt: BoolArray = _are_large_enough(some, others, smaller) & (
+        apart | ~(first_along | second_along) & (common > DOUBT * smaller)
+    )
     return common, beyond_doubt
+
+
+def upright_areas_in_common(some: FloatArray, others: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Does `areas_in_common` for upright rectangles, whose sides may run along each other."""
+    low = np.maximum(some.min(axis=1), others.min(axis=1))
+    high = np.minimum(some.max(axis=1), others.max(axis=1))
+    common: FloatArray = np.prod(np.maximum(high - low, 0.0), axis=1)
+    smaller = np.minimum(areas_of_rings(some), areas_of_rings(others))
+    beyond_doubt: BoolArray = _are_large_enough(some, others, smaller) & (common > DOUBT * smaller)
+    return common, beyond_doubt
+
+
+def _are_large_enough(some: FloatArray, others: FloatArray, smaller: FloatArray) -> BoolArray:
+    """Says of which pairs the rounding of coordinates does not matter, by the area of the `smaller` of each."""
+    size = np.maximum(*(np.ptp(ring, axis=1).sum(axis=1) for ring in (some, others)))
+    magnitude = np.maximum(*(np.abs(ring).max(axis=(1, 2)) for ring in (some, others)))
+    large_enough: BoolArray = smaller > 1e-7 * size * (magnitude + size)
+    return large_enough
 
 
 def _pieces_within(one: FloatArray, other: FloatArray) -> tuple[FloatArray, BoolArray, BoolArray]:

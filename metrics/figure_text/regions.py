@@ -46,6 +46,7 @@ class Outlines:
 
     corners: float [sum of sizes, 2], as they were written; sizes: int [N].
     convex: bool [N], the clearly convex quadrangles; rings: float [N, 5, 2], theirs as `hulls_of_quadrangles` returns.
+    upright: bool [N], those of the convex quadrangles that are their own bounding boxes.
     made: object [N], shapely polygons, None where there is none yet.
     """
 
@@ -53,6 +54,7 @@ class Outlines:
     sizes: IntArray
     convex: BoolArray
     rings: FloatArray
+    upright: BoolArray
     made: NDArray[np.object_]
 
     @staticmethod
@@ -63,12 +65,16 @@ class Outlines:
         if four.size:
             starts = np.cumsum(sizes) - sizes
             rings[four], convex[four] = hulls_of_quadrangles(corners[starts[four][:, None] + np.arange(4)])
-        return Outlines(corners, sizes, convex, rings, np.full(len(sizes), None))
+        low, high = rings.min(axis=1, keepdims=True), rings.max(axis=1, keepdims=True)
+        upright = convex & ((rings == low) | (rings == high)).all(axis=(1, 2))
+        return Outlines(corners, sizes, convex, rings, upright, np.full(len(sizes), None))
 
     def only(self, good: BoolArray) -> Outlines:
         """The outlines that are `good`, bool [N]."""
         corners = self.corners[np.repeat(good, self.sizes)]
-        return Outlines(corners, self.sizes[good], self.convex[good], self.rings[good], self.made[good])
+        return Outlines(
+            corners, self.sizes[good], self.convex[good], self.rings[good], self.upright[good], self.made[good]
+        )
 
     def polygons(self, numbers: IntArray) -> NDArray[np.object_]:
         """Returns the polygons of some regions."""

@@ -17,6 +17,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.benchmark import Ability, MissingTool
 from metrics.registry import benchmark_class, benchmark_names
+from pipelines.cli.interrupt import explained
 from pipelines.cli.messages import say
 from pipelines.config.errors import UsageError
 from pipelines.config.explain import nearest
@@ -27,7 +28,7 @@ from transforms.io.publication import own_output, owned_output
 from transforms.io.published import Layout, TakenOver, find_published
 from transforms.io.record_files import WriteRecords
 from transforms.io.staging import mark_abandoned
-from transforms.io.storage import STORAGE_ERRORS
+from transforms.io.storage import STORAGE_ERRORS, file_version
 from transforms.records import InputProblem, printable
 
 _NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
@@ -159,12 +160,30 @@ def run_and_publish(
     Raises UsageError where another run owns the output, or it cannot be written.
     """
     claim = Claim(run_id, Process.of(os.getpid()), is_job=not launch.is_local(options))
-    with _in_words(), owned_output(output, claim, layout), heartbeat(output, run_id):
+    with (
+        _in_words(),
+        explained(partial(_held, output, run_id, layout)),
+        owned_output(output, claim, layout),
+        heartbeat(output, run_id),
+    ):
         on_result(launch.run(options, build, partial(mark_abandoned, output, run_id)))
         found = find_published(output, layout)
         if found is None or found.run_id != run_id:
             raise TakenOver(output)
         return found.read(document)
+
+
+def _held(output: str, run_id: str, layout: Layout) -> str:
+    """Returns what an output holds after a run that was interrupted."""
+    try:
+        found = find_published(output, layout)
+    except STORAGE_ERRORS:
+        return f"whether {output} holds the earlier result or the new one cannot be told"
+    if found is None:
+        return f"{output} holds no result"
+    if found.run_id == run_id:
+        return f"{output} holds the new result, whole"
+    return f"{output} holds the earlier result, as it was"
 
 
 def hand_over(
@@ -212,13 +231,15 @@ def write_records(
     if launch.is_detached(options):
         launch.submit(options, build)
         return DONE
-    try:
-        launch.run(options, build)
-    except BaseException:
-        for output in outputs:
-            output.remove_leftovers()
-        raise
-    write.remove_older()
+    before = file_version(write.path)
+    with explained(lambda: _written(write, before)):
+        try:
+            launch.run(options, build)
+        except BaseException:
+            for output in outputs:
+                output.remove_leftovers()
+            raise
+        write.remove_older()
     for path in write.paths:
         print(path)
     if rejected is None:
@@ -229,6 +250,16 @@ def write_records(
         count = sum(1 for _ in stream)
     say("ERROR", f"{count} records or sources were rejected; {rejected.path} says which and why", rejected=count)
     return FAILED
+
+
+def _written(write: WriteRecords, before: object) -> str:
+    """Returns what an output holds after a command that was interrupted. before: the version of it that was there."""
+    if len(write.paths) > 1:
+        return f"each file of {write.path} is as it was, or written as a whole"
+    after = file_version(write.path)
+    if after == before:
+        return f"{write.path} is as it was" if before else f"{write.path} was not written"
+    return f"{write.path} is written, whole"
 
 
 def rejected_beside(write: WriteRecords) -> WriteRecords:

@@ -45,7 +45,7 @@ from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
 from pipelines.runtime.memory import free_bytes, memory_warnings
 from transforms.io.kept import ask_to_keep, kept_runs, remove_kept
-from transforms.io.storage import is_on_disk, new_run_id
+from transforms.io.storage import new_run_id
 from transforms.records import printable
 from transforms.reuse import ReusedRows
 
@@ -123,6 +123,12 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: EvaluationPlan, watched: MetricsFile) -> int:
     """Evaluates, and returns the exit code."""
     metrics = plan.configuration.benchmark.main_metrics()
+
+    def on_result(result: Any) -> None:
+        watched.add_result(result)
+        if plan.resume:
+            remove_kept(plan.output)
+
     with console.progress_line(len(plan.systems), parsed.quiet, launch.is_local(options)):
         summary = run_and_publish(
             options,
@@ -131,10 +137,8 @@ def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: Evalua
             plan.run_id,
             LAYOUT,
             SUMMARY,
-            watched.add_result,
+            on_result,
         )
-    if plan.resume:
-        remove_kept(plan.output)
     document = json.loads(summary)
     watched.add_values(document, metrics)
     if not parsed.quiet:
@@ -169,9 +173,6 @@ def resumed(plan: EvaluationPlan) -> EvaluationPlan:
     The run must own its output: what runs that were killed have left is kept only then.
     """
     configuration = plan.configuration
-    if not is_on_disk(plan.output):
-        warn([f"--resume: {plan.output} is not on a disk: what an interrupted run has scored is lost there"])
-        return plan
     files = list(plan.reuse.files) if plan.reuse is not None else []
     for run in kept_runs(plan.output):
         try:

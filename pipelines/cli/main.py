@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import NoReturn
 
 import shtab
 from apache_beam.io.filesystems import FileSystems
@@ -18,11 +14,13 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from metrics.version import VERSION
 from pipelines.cli import benchmarks, compare, convert, describe, draw, evaluate, gate, history, merge, select, split
 from pipelines.cli.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser, warn
+from pipelines.cli.interrupt import Interrupted, is_interrupt, signals
 from pipelines.cli.messages import say, say_defect, use_format
 from pipelines.config.errors import as_usage_error
 from pipelines.config.reachable import check_reachable
-from pipelines.runtime import launch, worker_processes
+from pipelines.runtime import launch
 from transforms.io.storage import new_run_id
+from transforms.records import printable
 
 EXAMPLE = """\
 example:
@@ -41,12 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 done; 1 a gate failed; 2 wrong usage or input; 3 a defect; 4 a gate is inconclusive; 130 interrupted, by Ctrl-C
     or SIGTERM.
     """
-    with _signals() as interrupted:
+    with signals():
         try:
             return _run(arguments)
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - each is told, and told apart by the exit code
-            # A runner may wrap an interrupt into an error of its own.
-            return _failed(error, interrupted.is_set() or isinstance(error, KeyboardInterrupt))
+            return _failed(error)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -77,10 +74,10 @@ def _texts(parsed: argparse.Namespace) -> Iterator[str]:
         yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
 
 
-def _failed(error: BaseException, interrupted: bool) -> int:
+def _failed(error: BaseException) -> int:
     """Says what ended the command, and returns the exit code."""
-    if interrupted:
-        say("ERROR", "interrupted; the result of an earlier run, if any, is as it was, or replaced as a whole")
+    if is_interrupt(error):
+        say("ERROR", "; ".join(["interrupted", *([printable(str(error))] if isinstance(error, Interrupted) else [])]))
         return INTERRUPTED
     problem = as_usage_error(error)
     if problem is not None:
@@ -93,30 +90,6 @@ def _failed(error: BaseException, interrupted: bool) -> int:
     # A defect is shown whole, and told apart from wrong usage by the exit code.
     say_defect(error)
     return CRASHED
-
-
-@contextlib.contextmanager
-def _signals() -> Iterator[threading.Event]:
-    """Makes Ctrl-C and SIGTERM raise KeyboardInterrupt, and tells whether one has come."""
-    interrupted = threading.Event()
-
-    def interrupt(number: int, frame: object) -> NoReturn:
-        interrupted.set()
-        worker_processes.terminate_workers()
-        # The threads that talk to the workers are about to fail.
-        threading.excepthook = lambda _: None
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield interrupted
-        return
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield interrupted
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        threading.excepthook = threading.__excepthook__
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

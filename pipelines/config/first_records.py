@@ -13,7 +13,7 @@ from transforms.io.files import Part, SourceFile, open_parquet
 from transforms.io.jsonl import Line
 from transforms.io.parquet import RowLimits
 from transforms.io.readers import known_fields, reader_of
-from transforms.read import SideColumns
+from transforms.io.side_columns import SideColumns
 from transforms.records import JSON, MSGPACK, EncodedRecord, InputProblem, Origin
 
 RECORDS_LOOKED_AT = 1000
@@ -64,7 +64,7 @@ def look_into(file: SourceFile, columns: SideColumns, limits: RowLimits, found: 
     """Adds the first records of a file; raises InputProblem where it cannot be read."""
     for name in known_fields(file, columns.fields) or ():
         found.fields.setdefault(name, 0)
-    reader = reader_of(_beginning(file), columns.wanted, columns.structured, limits, fields=columns.fields)
+    reader = reader_of(_beginning(file), columns, limits)
     read = 0
     for item in reader:
         if item is None:

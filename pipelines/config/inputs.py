@@ -9,7 +9,7 @@ from functools import cached_property
 import apache_beam as beam
 import msgspec
 
-from metrics.record_fields import record_fields
+from metrics.record_fields import record_fields, text_fields
 from pipelines.config.errors import UsageError
 from pipelines.config.explain import nearest
 from pipelines.config.first_records import FirstRecords, look, look_into
@@ -20,7 +20,8 @@ from transforms.io.files import SourceFile, match_files
 from transforms.io.parquet import RowLimits, listed
 from transforms.io.readers import known_fields
 from transforms.io.restriction import BYTES_PER_BUNDLE
-from transforms.read import Limits, ReadRecords, SideColumns
+from transforms.io.side_columns import SideColumns
+from transforms.read import Limits, ReadRecords
 from transforms.records import GROUND_TRUTH, InputProblem
 
 
@@ -71,7 +72,7 @@ class Inputs:
         structured = frozenset(name for name, is_text in known.items() if not is_text)
         wanted = None if self.whole else frozenset(known) | frozenset(more)
         system = None if side == GROUND_TRUTH else self.systems[side]
-        return SideColumns(wanted, structured, tuple(more), self.configuration.fields_of(system))
+        return SideColumns(wanted, structured, tuple(more), self.configuration.fields_of(system), text_fields(kind))
 
     def files_of(self, side: int) -> list[SourceFile]:
         """Returns the files of a side."""

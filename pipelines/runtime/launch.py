@@ -21,7 +21,9 @@ from apache_beam.options.pipeline_options import (
 
 from pipelines.config.errors import UsageError, as_usage_error, one_line
 from pipelines.config.explain import nearest
+from pipelines.config.reachable import check_reachable
 from pipelines.runtime import flink
+from pipelines.runtime.start_problems import start_problem
 from pipelines.runtime.worker_processes import lifeline
 from transforms.beam_internals import OptionsWithViews, local_runner, option_names, option_parser, worker_environment
 
@@ -78,7 +80,7 @@ def _name_runner(options: StandardOptions) -> None:
     given = options.runner
     if given is None or "." in given:
         return
-    known = {name.lower(): name for name in StandardOptions.KNOWN_RUNNER_NAMES}
+    known = {name.lower(): name for name in StandardOptions.KNOWN_RUNNER_NAMES if name not in NOT_FOR_US}
     name = known.get(given.lower()) or known.get(f"{given.lower()}runner")
     if name is None:
         hint = nearest(given, list(known.values()))
@@ -86,6 +88,8 @@ def _name_runner(options: StandardOptions) -> None:
     options.runner = name
 
 
+NOT_FOR_US = ("BundleBasedDirectRunner",)
+"""Runners of Beam that cannot read a file in parts."""
 OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--processes", "--quiet", "--help")
 
 
@@ -162,15 +166,29 @@ def run(
 def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> beam.runners.runner.PipelineResult:
     """Builds a pipeline and starts it; a local run has ended then, another goes on.
 
-    Raises UsageError where nothing answers at an address that the options give, or an input turned out to be wrong
-    on the way.
+    Raises UsageError where nothing answers at an address that the options give, the runner lacks a program of its own,
+    or an input turned out to be wrong on the way.
     """
     if not is_local(options):
         flink.check_addresses(options)
+        flink.check_job_server(options)
+        _check_folders_of_job(options)
     with _in_words(), _worker_environment(options) as environment:
         pipeline = empty_pipeline(options, environment)
         build(pipeline)
-        return pipeline.run()
+        try:
+            return pipeline.run()
+        except Exception as error:
+            problem = start_problem(runner_name(options), error)
+            if problem is None:
+                raise
+            raise problem from error
+
+
+def _check_folders_of_job(options: PipelineOptions) -> None:
+    """Raises UsageError where a folder that Dataflow needs does not answer, which Beam asks again for many minutes."""
+    cloud = options.view_as(GoogleCloudOptions)
+    check_reachable(path for path in (cloud.temp_location, cloud.staging_location, cloud.template_location) if path)
 
 
 def empty_pipeline(options: PipelineOptions, environment: Any = None) -> beam.Pipeline:

@@ -26,7 +26,8 @@ from transforms.blocks import unpack
 from transforms.io import zstd
 from transforms.io.files import match_files, split_file
 from transforms.io.restriction import UnreadOfPart
-from transforms.read import Limits, ReadPart, SideColumns
+from transforms.io.side_columns import SideColumns
+from transforms.read import Limits, ReadPart
 from transforms.records import EncodedRecord, InputProblem
 
 MAX_SECONDS = 5.0

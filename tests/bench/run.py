@@ -35,9 +35,10 @@ from transforms.blocks import bucket_count
 from transforms.collector import freeze, no_collection
 from transforms.io.files import SourceFile, match_files, part_size, split_file
 from transforms.io.restriction import UnreadOfPart, UnreadTracker
+from transforms.io.side_columns import SideColumns
 from transforms.pair import DeduplicateAndPair, samples_per_batch
 from transforms.publish import RowsToTables, SampleTables
-from transforms.read import Limits, ReadPart, SideColumns
+from transforms.read import Limits, ReadPart
 from transforms.records import GROUND_TRUTH
 from transforms.score import BatchDecoder, ScoredBatch, ScoringPlan, settle
 from transforms.slice import SumSlices

@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests import toy
+from tests import resumption, toy
+from tests.resumption import WRITTEN_BEFORE
 from tests.runs import evaluate, write_lines
 from transforms.io.kept import kept_runs
 
-ROOT = Path(__file__).parents[2]
 CORPUS = [toy.sample(index, 0) for index in range(120)]
-SCORED_BEFORE, BATCH = 80, 9
 FLAGS = ("--set", "bootstrap.replicates=5", "--slice", "kind", "--quiet")
-
-COMMAND = f"""
-import os, sys
-from pipelines import evaluate
-from pipelines.cli import main
-from tests import toy
-from transforms import pair, publish
-
-count = 0
-score = toy.ToyBenchmark.score_sample
-
-def counted(self, truth, prediction):
-    global count
-    count += 1
-    if count > {SCORED_BEFORE}:
-        os.kill(os.getpid(), int(sys.argv[1]))
-    return score(self, truth, prediction)
-
-toy.register()
-toy.ToyBenchmark.score_sample = counted
-pair.SAMPLES_PER_BATCH = {BATCH}
-publish.ROWS_PER_TABLE = 1
-evaluate.ROWS_FILE_S = 0.0
-sys.exit(main.main(sys.argv[2:]))
-"""
 
 
 @pytest.fixture
@@ -53,42 +23,27 @@ def inputs(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def scored(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The text of each truth that is scored, in this process."""
-    texts: list[str] = []
-    score = toy.ToyBenchmark.score_sample
-
-    def counted(self: Any, truth: toy.Truth, prediction: toy.Prediction | None) -> Any:
-        texts.append(truth.text)
-        return score(self, truth, prediction)
-
-    monkeypatch.setattr(toy.ToyBenchmark, "score_sample", counted)
-    return texts
+def scored(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The texts of each pair that is scored, in this process."""
+    return toy.scored_pairs(monkeypatch)
 
 
 def interrupted(output: Path, inputs: tuple[Path, Path], number: signal.Signals, *more: str) -> int:
     """Evaluates until a signal comes in the middle; returns the exit code."""
     given = [f"--ground-truth={inputs[0]}", f"--predictions={inputs[1]}", f"--output={output}", *FLAGS, *more]
-    return subprocess.run(
-        [sys.executable, "-c", COMMAND, str(int(number)), "evaluate", "toy", *given],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stderr=subprocess.DEVNULL,
-        check=False,
-    ).returncode
+    return resumption.interrupted(number, ["evaluate", "toy", *given])[0]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)])
 def test_a_run_goes_on_where_it_was_interrupted(
-    tmp_path: Path, inputs: tuple[Path, Path], scored: list[str], number: signal.Signals, code: int
+    tmp_path: Path, inputs: tuple[Path, Path], scored: list[tuple[str, str]], number: signal.Signals, code: int
 ) -> None:
     output = tmp_path / "out"
     assert interrupted(output, inputs, number, "--resume") == code
     assert not (output / "summary.json").exists()
     found = evaluate(output, *inputs, *FLAGS, "--resume")
     assert (found.code, found.stderr) == (0, "")
-    # 80 = 8 x 9 + 8: eight batches were written, and what was scored of the ninth is lost.
-    assert len(scored) == len(CORPUS) - SCORED_BEFORE + 8
+    assert len(scored) == len(CORPUS) - WRITTEN_BEFORE
     whole = evaluate(tmp_path / "whole", *inputs, *FLAGS)
     assert found.bytes() == whole.bytes()
     assert found.samples == whole.samples
@@ -100,7 +55,9 @@ def test_without_the_option_nothing_stays(tmp_path: Path, inputs: tuple[Path, Pa
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_what_scores_otherwise_is_not_taken(tmp_path: Path, inputs: tuple[Path, Path], scored: list[str]) -> None:
+def test_what_scores_otherwise_is_not_taken(
+    tmp_path: Path, inputs: tuple[Path, Path], scored: list[tuple[str, str]]
+) -> None:
     assert interrupted(tmp_path / "out", inputs, signal.SIGTERM, "--resume") == 130
     (kept,) = kept_runs(str(tmp_path / "out"))
     found = evaluate(tmp_path / "out", *inputs, *FLAGS, "--resume", "--set", "protocol=released")
@@ -113,7 +70,7 @@ def test_what_scores_otherwise_is_not_taken(tmp_path: Path, inputs: tuple[Path, 
 
 @pytest.mark.parametrize("damage", ["start", "rows"])
 def test_damaged_leftovers_are_scored_again(
-    tmp_path: Path, inputs: tuple[Path, Path], scored: list[str], damage: str
+    tmp_path: Path, inputs: tuple[Path, Path], scored: list[tuple[str, str]], damage: str
 ) -> None:
     assert interrupted(tmp_path / "out", inputs, signal.SIGTERM, "--resume") == 130
     (folder,) = (tmp_path / "out" / ".staging").glob("*.kept")

@@ -24,17 +24,9 @@ FLAGS = ("--slice", "kind", "--set", "max_rejected_fraction=1", "--set", "bootst
 
 
 @pytest.fixture
-def scored(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The text of each prediction that is scored, in this process."""
-    texts: list[str] = []
-    score = toy.ToyBenchmark.score_sample
-
-    def counted(self: Any, truth: toy.Truth, prediction: toy.Prediction | None) -> Any:
-        texts.append(prediction.text if prediction else "")
-        return score(self, truth, prediction)
-
-    monkeypatch.setattr(toy.ToyBenchmark, "score_sample", counted)
-    return texts
+def scored(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The texts of each pair that is scored, in this process."""
+    return toy.scored_pairs(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -79,15 +71,18 @@ def test_the_result_has_the_same_bytes_with_and_without(nights: Path, tmp_path: 
     assert "reused" in json.loads((tmp_path / "with" / "run.json").read_bytes())
 
 
-def test_only_what_changed_or_was_rejected_is_scored_again(nights: Path, tmp_path: Path, scored: list[str]) -> None:
+def test_only_what_changed_or_was_rejected_is_scored_again(
+    nights: Path, tmp_path: Path, scored: list[tuple[str, str]]
+) -> None:
     """Of the rejected ones the quarantine must tell again, as they are tried with and without their prediction."""
     run(nights, "with", "q", "--reuse", str(nights / "first"), into=tmp_path)
-    assert set(scored) == {"new", "x", "prediction is bad", "score fails", ""}
-    assert scored.count("new") == 1
+    answers = [answer for _, answer in scored]
+    assert set(answers) == {"new", "x", "prediction is bad", "score fails", ""}
+    assert answers.count("new") == 1
     assert len(scored) <= 8
 
 
-def test_a_row_that_was_reused_is_reused_again(nights: Path, tmp_path: Path, scored: list[str]) -> None:
+def test_a_row_that_was_reused_is_reused_again(nights: Path, tmp_path: Path, scored: list[tuple[str, str]]) -> None:
     second = run(nights, "second", "p", "--reuse", str(nights / "first"), into=tmp_path)
     third = run(nights, "third", "p", "--reuse", str(tmp_path / "second"), into=tmp_path)
     same(second, third)
@@ -105,7 +100,7 @@ def test_a_row_that_was_reused_is_reused_again(nights: Path, tmp_path: Path, sco
     ],
 )
 def test_what_may_score_otherwise_is_not_reused(
-    nights: Path, tmp_path: Path, scored: list[str], change: Any, reason: str
+    nights: Path, tmp_path: Path, scored: list[tuple[str, str]], change: Any, reason: str
 ) -> None:
     earlier = tmp_path / "earlier"
     shutil.copytree(nights / "first", earlier, symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
@@ -142,7 +137,9 @@ def test_rows_that_cannot_be_read_are_told_in_one_line(nights: Path, tmp_path: P
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
-def test_a_row_with_impossible_numbers_is_scored_again(nights: Path, tmp_path: Path, scored: list[str]) -> None:
+def test_a_row_with_impossible_numbers_is_scored_again(
+    nights: Path, tmp_path: Path, scored: list[tuple[str, str]]
+) -> None:
     earlier = tmp_path / "earlier"
     shutil.copytree(nights / "first", earlier, symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
     for path in (earlier / "samples").glob("*.parquet"):

@@ -78,14 +78,7 @@ def test_a_night_is_judged_against_the_baseline_of_the_store(store: Store) -> No
 
 def test_unchanged_samples_are_taken_from_a_run_of_the_store(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     blessed(store)
-    scored: list[str] = []
-    score = toy.ToyBenchmark.score_sample
-
-    def counted(self: Any, truth: toy.Truth, prediction: toy.Prediction | None) -> Any:
-        scored.append(truth.text)
-        return score(self, truth, prediction)
-
-    monkeypatch.setattr(toy.ToyBenchmark, "score_sample", counted)
+    scored = toy.scored_pairs(monkeypatch)
     assert night(store, "second", 5, "--set", "gates={}", "--reuse", f"{store.base}/runs/first") == (0, "")
     assert len(scored) == 2, "the two whose answers differ"
     assert document(store, "runs/second/summary.json")["systems"]["tonight"]["values"]["exact_match"] == 35 / 40

@@ -5,11 +5,16 @@ from __future__ import annotations
 import ast
 import pickle
 from pathlib import Path
+from typing import Any
 
 import apache_beam as beam
 import pytest
+from apache_beam import coders
+from apache_beam.coders.coder_impl import create_InputStream, create_OutputStream
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
+from apache_beam.runners.portability.fn_api_runner import execution
 from apache_beam.runners.worker import sdk_worker_main
+from apache_beam.transforms.window import GlobalWindows
 
 from transforms import beam_internals
 
@@ -85,3 +90,56 @@ def test_each_view_of_options_is_made_once_and_shares_their_values() -> None:
     assert options.get_all_options()["job_name"] == "other"
     copied = pickle.loads(pickle.dumps(options))
     assert copied.view_as(StandardOptions).runner == "DirectRunner"
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("count", [0, 1, 2, 200])
+def test_groups_are_partitioned_whole_and_once(parts: int, count: int) -> None:
+    buffer = grouping_buffer({b"%d" % key: [b"%d" % key, b"x"] for key in range(count)})
+    partitioned = beam_internals._partition_in_pieces(buffer, parts)
+    assert len(partitioned) == parts
+    assert all(partitioned), "a worker without groups gets no bytes, as from Beam"
+    assert buffer.partition(parts) is partitioned, "asked again, it answers the same"
+    decoder = buffer._post_grouped_coder.get_impl()
+    found = {}
+    for part in partitioned:
+        for piece in part:
+            stream = create_InputStream(piece)
+            while stream.size():
+                key, values = decoder.decode_from_stream(stream, True).value
+                assert key not in found
+                found[key] = list(values)
+    assert found == {b"%d" % key: [b"%d" % key, b"x"] for key in range(count)}
+
+
+def test_what_is_partitioned_is_forgotten_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    partition, held = beam_internals._partition, []
+
+    def note(buffer: Any, parts: int) -> Any:
+        held.append((len(buffer._table), len(groups)))
+        return partition(buffer, parts)
+
+    monkeypatch.setattr(beam_internals, "_partition", note)
+    buffer = grouping_buffer({b"%d" % key: [b"x"] for key in range(200)})
+    groups = buffer._table
+    beam_internals._partition_in_pieces(buffer, 2)
+    # 200 groups in at most 64 pieces: 4 in each of 50.
+    assert held == [(4, 200 - 4 * (piece + 1)) for piece in range(50)]
+
+
+def grouping_buffer(groups: dict[bytes, list[bytes]]) -> Any:
+    """Returns the buffer of the local runner that holds these groups."""
+    windowing = beam.core.Windowing(GlobalWindows())
+    pair = coders.TupleCoder([coders.BytesCoder(), coders.BytesCoder()])
+    group = coders.TupleCoder([coders.BytesCoder(), coders.IterableCoder(coders.BytesCoder())])
+    window = GlobalWindows().get_window_coder()
+    buffer = execution.GroupingBuffer(
+        coders.WindowedValueCoder(pair, window), coders.WindowedValueCoder(group, window), windowing
+    )
+    stream = create_OutputStream()
+    encoder = coders.WindowedValueCoder(pair, window).get_impl()
+    for key, values in groups.items():
+        for value in values:
+            encoder.encode_to_stream(GlobalWindows.windowed_value((key, value)), stream, True)
+    buffer.append(stream.get())
+    return buffer

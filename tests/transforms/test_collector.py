@@ -57,10 +57,12 @@ def test_a_record_of_many_lists_is_decoded_without_collections() -> None:
 
 
 def test_what_is_frozen_is_looked_at_again() -> None:
-    before = gc.get_freeze_count()
+    before, often = gc.get_freeze_count(), gc.get_threshold()
     freeze()
     try:
         assert gc.get_freeze_count() > before
+        assert gc.get_threshold()[0] > often[0]
     finally:
         unfreeze()
     assert gc.get_freeze_count() == 0
+    assert gc.get_threshold() == often

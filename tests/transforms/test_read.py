@@ -35,7 +35,8 @@ from transforms.io import files, jsonl, zstd
 from transforms.io import restriction as blocks
 from transforms.io.files import Part, match_files, split_file
 from transforms.io.restriction import Claim, Place, Unread, UnreadOfPart, UnreadTracker
-from transforms.read import MAX_SAMPLE_ID_LENGTH, Limits, ReadPart, ReadRecords, SideColumns, presence, side_name
+from transforms.io.side_columns import SideColumns
+from transforms.read import MAX_SAMPLE_ID_LENGTH, Limits, ReadPart, ReadRecords, presence, side_name
 from transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined
 
 COLUMNS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -22,33 +22,25 @@ from transforms.io.arrow_stream import (
     read_message,
 )
 from transforms.io.expansion import records_allowed
-from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
 from transforms.io.files import Part, SourceFile, unreadable
 from transforms.io.parquet import RowLimits, RowReader, check_columns, check_depth
 from transforms.io.parquet_plan import ROWS_PER_BATCH
 from transforms.io.restriction import Place, Unread, first_place
+from transforms.io.side_columns import SideColumns
 from transforms.records import InputProblem
 
 NOT_READ = (OSError, ValueError, EOFError, pa.ArrowException, BeamIOError)
 
 
 class BatchReader(RowReader):
-    """The rows of a part of an Arrow file, from a place on; what it is told is as RowReader says.
+    """The rows of a part of an Arrow file, from a place on; see RowReader.
 
     One record batch is in memory at a time, whose size is bounded (`arrow_stream.MAX_BATCH_BYTES`). Reading can start
     at any record batch; where these need dictionaries, at the beginning of the file, passing over the batches before.
     """
 
-    def __init__(
-        self,
-        part: Part,
-        columns: Collection[str] | None,
-        structured: Collection[str],
-        limits: RowLimits,
-        unread: Unread | None = None,
-        fields: FieldMap = FIELDS_AS_NAMED,
-    ) -> None:
-        super().__init__(part, columns, structured, limits, unread, fields)
+    def __init__(self, part: Part, columns: SideColumns, limits: RowLimits, unread: Unread | None = None) -> None:
+        super().__init__(part, columns, limits, unread)
         start = unread.start if unread else first_place(part)
         self._batch_start, self._group_first = start.stored_start, start.start
         self._allowed = records_allowed(part.size, part.file.size)

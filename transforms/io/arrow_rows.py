@@ -9,9 +9,10 @@ import msgspec
 import pyarrow as pa
 
 from transforms.collector import no_collection
-from transforms.io.field_map import SAMPLE_ID, FieldMap
+from transforms.io.field_map import SAMPLE_ID
 from transforms.io.json_depth import deeper_than, more_containers_than
 from transforms.io.parquet_values import encoded_value, python_values
+from transforms.io.side_columns import SideColumns
 from transforms.records import Cause
 
 
@@ -33,18 +34,21 @@ class Row(msgspec.Struct, frozen=True):
 class RowsOfBatch:
     """Makes rows of Arrow batches.
 
-    structured: the fields whose value is never plain text: where they hold text, it is JSON. depth: how deep that may
-    be nested. containers: how many arrays and objects it may have. fields: where the fields stand.
+    depth: how deep JSON may be nested that stands in a column as text. containers: how many arrays and objects it may
+    have.
     """
 
-    def __init__(self, structured: Collection[str], depth: int, containers: int, fields: FieldMap) -> None:
+    def __init__(self, columns: SideColumns, depth: int, containers: int) -> None:
         self._depth = depth
         self._containers = containers
-        self._fields = fields
+        self._fields = columns.fields
         # A field that is a column is parsed with its column, one within a column after it has been found.
-        paths = {name: fields.path_of(name) for name in structured}
+        paths = {name: columns.fields.path_of(name) for name in columns.structured}
         self._structured = {path[0] for path in paths.values() if len(path) == 1}
         self._inner = [name for name, path in paths.items() if len(path) > 1]
+        texts = {columns.fields.path_of(name)[0]: is_required for name, is_required in columns.texts.items()}
+        self._texts = list(texts)
+        self._never_absent = {columns.fields.id_column(), *(name for name, is_required in texts.items() if is_required)}
 
     def of(self, batch: Any, first: int) -> Iterator[Row]:
         """Yields the rows of a batch, of which the first one has the number `first`."""
@@ -67,12 +71,25 @@ class RowsOfBatch:
             yield self._of_cells(first + offset, names, list(cells), json_columns)
 
     def of_text(self, number: int, names: list[str], values: list[str]) -> Row:
-        """Returns the row of values that are text: of a field that is never text it is JSON, an empty one is none."""
+        """Returns the row of values that are text: of a field that is never text it is JSON.
+
+        An empty value is absent, but for a text that every record must have. Of a record that would have no field left,
+        the first text is empty text: the system read nothing.
+        """
         json_columns = [i for i, name in enumerate(names) if name in self._structured]
         cells: list[Any] = list(values)
-        for column in json_columns:
-            cells[column] = cells[column] or None
+        if "" in values:
+            self._leave_out_empty(names, cells)
         return self._of_cells(number, names, cells, json_columns)
+
+    def _leave_out_empty(self, names: list[str], cells: list[Any]) -> None:
+        for index, name in enumerate(names):
+            if cells[index] == "" and name not in self._never_absent:
+                cells[index] = None
+        known = {name for name, cell in zip(names, cells, strict=True) if cell is not None}
+        first = next((name for name in self._texts if name in names), None)
+        if first is not None and known.isdisjoint(self._texts) and known.isdisjoint(self._structured):
+            cells[names.index(first)] = ""
 
     def _of_cells(self, number: int, names: list[str], cells: list[Any], json_columns: list[int]) -> Row:
         sample_id = self._id(dict(zip(names, cells, strict=True)))

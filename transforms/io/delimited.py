@@ -10,7 +10,7 @@ import csv
 import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 import msgspec
@@ -25,6 +25,7 @@ from transforms.io.files import Part, SourceFile, unreadable
 from transforms.io.jsonl import BOM, READ_BYTES
 from transforms.io.parquet import RECORD_BYTES, RowLimits, listed
 from transforms.io.restriction import Place, Unread, first_place
+from transforms.io.side_columns import SideColumns
 from transforms.io.uncompressed import TextStream, text_stream
 from transforms.records import TEXT_KEPT, InputProblem
 
@@ -150,27 +151,19 @@ class TextReader:
 
 
 class DelimitedReader:
-    """The records of a CSV or TSV file, from a place on; what it is told is as RowReader says.
+    """The records of a CSV or TSV file, from a place on; see RowReader.
 
     The number of a row is the byte of the text at which it starts. A record with more or fewer fields than there are
     columns, or with a quote that is not closed, is given as one that makes no record. Iterating raises InputProblem
     where the file cannot be read, or has no column of the sample_id.
     """
 
-    def __init__(
-        self,
-        part: Part,
-        columns: Collection[str] | None,
-        structured: Collection[str],
-        limits: RowLimits,
-        unread: Unread | None = None,
-        fields: FieldMap = FIELDS_AS_NAMED,
-    ) -> None:
+    def __init__(self, part: Part, columns: SideColumns, limits: RowLimits, unread: Unread | None = None) -> None:
         self._part = part
-        self._fields = fields
-        self._columns = None if columns is None else fields.columns({"sample_id", *columns})
+        self._fields = columns.fields
+        self._columns = columns.read
         self._limits = limits
-        self._rows = RowsOfBatch(structured, limits.depth, containers_allowed(limits.record_bytes), fields)
+        self._rows = RowsOfBatch(columns, limits.depth, containers_allowed(limits.record_bytes))
         self._from = unread.start if unread else first_place(part)
         self._stop = unread.stop.position if unread and unread.stop else None
 

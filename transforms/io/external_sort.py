@@ -27,7 +27,8 @@ def sorted_on_disk(items: Iterable[Item], bytes_in_memory: int = BYTES_IN_MEMORY
         size = 0
         for item in items:
             held.append(item)
-            size += len(item[0]) + len(item[1]) + _BYTES_PER_ITEM
+            key, value = item
+            size += len(key) + len(value) + _BYTES_PER_ITEM
             if size > bytes_in_memory:
                 runs.append(_spilled(sorted(held), files.enter_context(tempfile.TemporaryFile())))
                 held, size = [], 0

@@ -1,7 +1,8 @@
 """The rows that an interrupted run had finished, kept beside what runs stage until another run has used them.
 
 A run that may be resumed writes what it scores with to OUTPUT/.staging/RUN/start.json. Where it is interrupted, or
-killed and found dead by the next one, its folder becomes RUN.kept. So it is on disks; an object store cannot rename.
+killed and found dead by the next one, its folder becomes RUN.kept on a disk. On an object store, which cannot rename,
+the folder stays as it is: without a claim beside it, nothing is published from it.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ import contextlib
 import os
 import posixpath
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from apache_beam.io.filesystems import FileSystems
 
-from transforms.io.claim import STAGING
+from transforms.io.claim import CLAIM, STAGING
 from transforms.io.staging import KEPT, START, staging_folder
-from transforms.io.storage import STORAGE_ERRORS, delete_folder, list_folder, read_bytes, write_file
+from transforms.io.storage import STORAGE_ERRORS, delete_folder, is_on_disk, list_folder, read_bytes, write_file
+
+FILES_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -36,25 +41,34 @@ def ask_to_keep(output: str, run_id: str, start: bytes) -> None:
 
 def kept_runs(output: str) -> Iterator[KeptRun]:
     """Yields the interrupted runs of an output, by their ids, with the files that they had finished."""
-    folder = posixpath.join(output, STAGING)
-    for name in sorted(_names(folder)):
-        path = posixpath.join(folder, name)
-        if name.endswith(KEPT):
-            with contextlib.suppress(*STORAGE_ERRORS):
-                start = read_bytes(posixpath.join(path, START))
-                samples = posixpath.join(path, "samples")
-                files = [posixpath.join(samples, each) for each in sorted(_names(samples))]
-                yield KeptRun(name.removesuffix(KEPT), start, tuple(filter(_is_whole, files)))
+    for run_id, path in _folders(output).items():
+        with contextlib.suppress(*STORAGE_ERRORS):
+            start = read_bytes(posixpath.join(path, START))
+            samples = posixpath.join(path, "samples")
+            files = [posixpath.join(samples, each) for each in sorted(_names(samples))]
+            with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
+                whole = list(pool.map(_is_whole, files))
+            yield KeptRun(run_id, start, tuple(file for file, is_whole in zip(files, whole, strict=True) if is_whole))
 
 
 def remove_kept(output: str) -> None:
-    """Removes what interrupted runs of an output have kept."""
-    folder = posixpath.join(output, STAGING)
-    for name in _names(folder):
-        if name.endswith(KEPT):
-            delete_folder(posixpath.join(folder, name))
-    with contextlib.suppress(OSError):
-        os.rmdir(folder)
+    """Removes what interrupted runs of an output have kept; the caller owns the output."""
+    for path in _folders(output).values():
+        # What is left does no harm: the next run that resumes removes it.
+        with contextlib.suppress(*STORAGE_ERRORS):
+            delete_folder(path)
+    if is_on_disk(output):
+        with contextlib.suppress(OSError):
+            os.rmdir(posixpath.join(output, STAGING))
+
+
+def _folders(output: str) -> dict[str, str]:
+    """Returns the folders of interrupted runs by the ids of the runs, in order."""
+    staging = posixpath.join(output, STAGING)
+    names = sorted(_names(staging))
+    if is_on_disk(output):
+        return {name.removesuffix(KEPT): posixpath.join(staging, name) for name in names if name.endswith(KEPT)}
+    return {name: posixpath.join(staging, name) for name in names if "." not in name and name + CLAIM not in names}
 
 
 def _names(folder: str) -> list[str]:
@@ -67,7 +81,8 @@ def _names(folder: str) -> list[str]:
 def _is_whole(path: str) -> bool:
     """Tells whether a file was finished: its footer comes last."""
     try:
-        pq.read_metadata(path)
-    except (OSError, pa.ArrowException):
+        with FileSystems.open(path, compression_type="uncompressed") as stream:
+            pq.read_metadata(stream)
+    except (*STORAGE_ERRORS, pa.ArrowException):
         return False
     return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,12 @@ from transforms.io.expansion import (
     containers_allowed,
     records_allowed,
 )
-from transforms.io.field_map import FIELDS_AS_NAMED, SAMPLE_ID, FieldMap
+from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
 from transforms.io.files import OpenParquet, Part, SourceFile, open_parquet, stored_bytes, unreadable
 from transforms.io.parquet_plan import GroupPlan, plan_group
 from transforms.io.parquet_sizes import BYTES, PARTS, Weights, row_sizes
 from transforms.io.restriction import Place, Unread
+from transforms.io.side_columns import SideColumns
 from transforms.records import InputProblem
 
 NAMES_LISTED = 20
@@ -44,9 +45,8 @@ class RowLimits:
 class RowReader:
     """The rows of a part, from a place on.
 
-    columns: the fields that matter; other columns are not even read. None: all of them.
-    structured: the fields whose value is never plain text: where they hold text, it is JSON. Columns of
-    Parquet's own JSON type are taken as JSON in any case. fields: where the fields stand.
+    Columns that do not matter are not even read; those of Parquet's own JSON type are taken as JSON in any case.
+    unread: from where to where it reads; None: all of the part.
 
     Memory is bounded, whatever a small file promises to become: see GroupPlan. A row that is larger than the limit is
     given as such before any of it becomes a Python object. Iterating raises InputProblem where the file cannot be read,
@@ -54,19 +54,11 @@ class RowReader:
     stands, behind the row that it gave last.
     """
 
-    def __init__(
-        self,
-        part: Part,
-        columns: Collection[str] | None,
-        structured: Collection[str],
-        limits: RowLimits,
-        unread: Unread | None = None,
-        fields: FieldMap = FIELDS_AS_NAMED,
-    ) -> None:
+    def __init__(self, part: Part, columns: SideColumns, limits: RowLimits, unread: Unread | None = None) -> None:
         self._part = part
-        self._fields = fields
-        self._columns = None if columns is None else fields.columns({SAMPLE_ID, *columns})
-        self._rows = RowsOfBatch(structured, limits.depth, containers_allowed(limits.record_bytes), fields)
+        self._fields = columns.fields
+        self._columns = columns.read
+        self._rows = RowsOfBatch(columns, limits.depth, containers_allowed(limits.record_bytes))
         self._limits = limits
         self._from = unread.start.position if unread else part.first_row
         self._stop = unread.stop.position if unread and unread.stop else None
@@ -194,11 +186,9 @@ def _summed(batch: Any, weights: Weights) -> Any:
     return sums
 
 
-def read_rows(
-    part: Part, columns: Collection[str] | None, structured: Collection[str], limits: RowLimits
-) -> Iterator[Row]:
+def read_rows(part: Part, columns: SideColumns, limits: RowLimits) -> Iterator[Row]:
     """Yields the rows of `part`; see RowReader."""
-    return iter(RowReader(part, columns, structured, limits))
+    return iter(RowReader(part, columns, limits))
 
 
 def check_columns(file: SourceFile, schema: Any, fields: FieldMap = FIELDS_AS_NAMED) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from transforms.io.arrow_batches import BatchReader, known_columns
 from transforms.io.delimited import DELIMITERS, DelimitedReader, header_of
 from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
@@ -11,25 +9,19 @@ from transforms.io.files import Part, SourceFile, open_parquet
 from transforms.io.jsonl import LineReader
 from transforms.io.parquet import RowLimits, RowReader, check_columns
 from transforms.io.restriction import Unread
+from transforms.io.side_columns import SideColumns
 
 Reader = LineReader | RowReader | DelimitedReader
 
 
-def reader_of(
-    part: Part,
-    columns: Collection[str] | None,
-    structured: Collection[str],
-    limits: RowLimits,
-    unread: Unread | None = None,
-    fields: FieldMap = FIELDS_AS_NAMED,
-) -> Reader:
-    """Returns the reader of a part; what it is told is as RowReader says."""
+def reader_of(part: Part, columns: SideColumns, limits: RowLimits, unread: Unread | None = None) -> Reader:
+    """Returns the reader of a part. unread: from where to where it reads; None: all of the part."""
     if part.file.format == "parquet":
-        return RowReader(part, columns, structured, limits, unread, fields)
+        return RowReader(part, columns, limits, unread)
     if part.file.format == "arrow":
-        return BatchReader(part, columns, structured, limits, unread, fields)
+        return BatchReader(part, columns, limits, unread)
     if part.file.format in DELIMITERS:
-        return DelimitedReader(part, columns, structured, limits, unread, fields)
+        return DelimitedReader(part, columns, limits, unread)
     return LineReader(part, limits.record_bytes, unread)
 
 

@@ -45,12 +45,16 @@ _BeamClient: Any = boto3_client.Client
 
 @dataclass
 class _Upload:
-    """An upload that is not known to S3 before its second part."""
+    """An upload that is not known to S3 before its second part.
+
+    failed: what S3 said of a part that it did not take; nothing more is asked of this upload after that.
+    """
 
     request: Any
     first: bytes | None = None
     first_etag: str = ""
     upload_id: str | None = None
+    failed: messages.S3ClientError | None = None
 
 
 class SharedClient(_BeamClient):
@@ -71,8 +75,14 @@ class SharedClient(_BeamClient):
         return messages.UploadResponse(name)
 
     def upload_part(self, request: Any) -> Any:
-        """Keeps the first part, and uploads it with the second one."""
+        """Keeps the first part, and uploads it with the second one.
+
+        Python closes the file of a failed upload at some later time, and that writes again: the error is raised again
+        then, without a request for an upload that S3 has forgotten.
+        """
         upload = self._uploads[request.upload_id]
+        if upload.failed is not None:
+            raise upload.failed
         if upload.first is None and upload.upload_id is None:
             upload.first = bytes(request.bytes)
             return messages.UploadPartResponse("", request.part_number)
@@ -83,13 +93,16 @@ class SharedClient(_BeamClient):
                 upload.first_etag, upload.first = super().upload_part(first).etag, None
             request.upload_id = upload.upload_id
             return super().upload_part(request)
-        except messages.S3ClientError:
+        except messages.S3ClientError as error:
+            upload.failed = error
             self._abort(upload)
             raise
 
     def complete_multipart_upload(self, request: Any) -> None:
         """Ends an upload: from now on there is an object."""
         upload = self._uploads.pop(request.upload_id)
+        if upload.failed is not None:
+            raise upload.failed
         if upload.upload_id is None:
             self._put(upload)
             return

@@ -139,7 +139,7 @@ def staging_folder(output: str, run_id: str) -> str:
 
 
 KEPT = ".kept"
-"""The ending of the folder of an interrupted run whose rows another run may reuse."""
+"""The ending of the folder, on a disk, of an interrupted run whose rows another run may reuse."""
 START = "start.json"
 """In a staged folder: what the run scores with. It asks that its rows are kept where it is interrupted."""
 
@@ -148,14 +148,14 @@ def remove_staging(output: str, run_id: str, keep: bool = False) -> None:
     """Removes what a run has staged; its claim stays.
 
     On a disk the folder loses its name first: from then on whoever publishes from it fails. keep: whether it keeps its
-    content, where it holds START.
+    content, where it holds START. Elsewhere it then keeps its name too, as nothing can be renamed in one step.
     """
     folder = staging_folder(output, run_id)
     if is_on_disk(output):
         with contextlib.suppress(FileNotFoundError):
             is_kept = keep and os.path.exists(posixpath.join(folder, START)) and not os.path.exists(folder + KEPT)
             os.rename(folder, folder + KEPT if is_kept else f"{folder}.{new_run_id()}.removed")
-    else:
+    elif not (keep and FileSystems.exists(posixpath.join(folder, START))):
         delete_folder(folder)
     if not has_folders(output):
         return
@@ -166,7 +166,7 @@ def remove_staging(output: str, run_id: str, keep: bool = False) -> None:
 
 
 def mark_abandoned(output: str, run_id: str) -> None:
-    """Forbids a run to publish, wherever it may go on, and removes what it has staged so far."""
+    """Forbids a run to publish, wherever it may go on, and removes what it has staged so far, unless START keeps it."""
     # In this order: a run that has still seen its claim finds what it staged, or not.
     release(output, run_id)
     remove_staging(output, run_id, keep=True)

@@ -110,6 +110,15 @@ def read_bytes(path: str, most: int = -1) -> bytes:
         return bytes(stream.read(most))
 
 
+def file_version(path: str) -> tuple[int, float] | None:
+    """Returns the size and the time of the last change of a file; None where there is none that can be seen."""
+    try:
+        found = FileSystems.get_filesystem(path).metadata(path)
+    except STORAGE_ERRORS:
+        return None
+    return found.size_in_bytes, found.last_updated_in_seconds
+
+
 def make_folder(path: str) -> None:
     """Makes a folder unless it is there, or its filesystem has none."""
     if not path or not has_folders(path):

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from metrics.chemistry import matcher
+from metrics.chemistry import starts
 from metrics.chemistry.alignment import aligned, is_perfect, unlikeness
 from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.line import comparable, read_line
-from metrics.chemistry.matcher import Starts, match_molecules
+from metrics.chemistry.matcher import match_molecules
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
+from metrics.chemistry.starts import Starts
 from metrics.chemistry.surroundings import Neighbour, surroundings, turn
 from metrics.chemistry.walk import Drawings, Walk
 from metrics.common.budget import Budget, OutOfBudget
@@ -290,7 +291,7 @@ def test_perfect_pairs_that_are_unique_on_both_sides_come_first() -> None:
 
 
 @laws
-@given(seeds, seeds, st.sampled_from((matcher.FEW_PAIRS, 0)))
+@given(seeds, seeds, st.sampled_from((starts.FEW_PAIRS, 0)))
 def test_starts_come_in_the_order_of_all_costs(seed: int, other: int, few_pairs: int) -> None:
     """The costs of all pairs at once are the oracle: perfect and unique, perfect, then by cost."""
     rng = random.Random(seed)
@@ -312,7 +313,7 @@ def test_starts_come_in_the_order_of_all_costs(seed: int, other: int, few_pairs:
 
     pairs = [(t, p) for p in range(len(prediction.atoms)) for t in range(len(truth.atoms))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matcher, "FEW_PAIRS", few_pairs)
+        patch.setattr(starts, "FEW_PAIRS", few_pairs)
         assert list(Starts(drawings)) == sorted(pairs, key=rank)
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -310,12 +314,57 @@ def test_an_interrupt_leaves_nothing_behind(corpus: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(evaluate_command, "new_run_id", lambda: "x")
     monkeypatch.setattr(launch, "run", interrupted)
     code, stdout, stderr = command("evaluate", "toy", *INPUTS)
-    assert (code, stdout, stderr) == (
-        130,
-        "",
-        "beamscore: interrupted; the result of an earlier run, if any, is as it was, or replaced as a whole\n",
-    )
+    assert (code, stdout, stderr) == (130, "", "beamscore: interrupted; out holds no result\n")
     assert list((corpus / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize(
+    ("is_published", "said"), [(False, "the earlier result, as it was"), (True, "the new result, whole")]
+)
+def test_an_interrupt_tells_which_result_is_there(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, is_published: bool, said: str, wrapped: bool
+) -> None:
+    """Whatever a runner makes of the signal."""
+    assert command("evaluate", "toy", *INPUTS, "--quiet") == (0, "", "")
+    before = (corpus / "out" / "summary.json").read_bytes()
+    run = launch.run
+
+    def interrupted(*arguments: Any) -> None:
+        if is_published:
+            run(*arguments)
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+        except KeyboardInterrupt as error:
+            if wrapped:
+                raise RuntimeError("a worker is gone") from error
+            raise
+
+    monkeypatch.setattr(launch, "run", interrupted)
+    code, stdout, stderr = command("evaluate", "toy", *INPUTS, "--set", "missing=exclude")
+    assert (code, stdout, stderr) == (130, "", f"beamscore: interrupted; out holds {said}\n")
+    assert ((corpus / "out" / "summary.json").read_bytes() == before) != is_published
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_an_interrupt_tells_whether_records_were_written(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, is_written: bool
+) -> None:
+    flags = ("split", "toy", "--ground-truth", INPUTS[INPUTS.index("--ground-truth") + 1], "--output", "s.jsonl")
+    run = launch.run
+
+    def interrupted(*arguments: Any) -> None:
+        if is_written:
+            run(*arguments)
+        raise KeyboardInterrupt
+
+    for said in ("was not written", "is as it was"):
+        with monkeypatch.context() as patched:
+            patched.setattr(launch, "run", interrupted)
+            expected = "is written, whole" if is_written else said
+            assert command(*flags) == (130, "", f"beamscore: interrupted; s.jsonl {expected}\n")
+        assert command(*flags)[0] == 0
 
 
 def test_a_defect_is_shown_whole_and_told_apart(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from transforms.io.arrow_batches import BatchReader, known_columns
 from transforms.io.arrow_rows import Row
 from transforms.io.files import match_files, split_file
 from transforms.io.parquet import RowLimits
+from transforms.io.side_columns import SideColumns
 from transforms.records import InputProblem
 
 RECORDS = [
@@ -29,8 +30,9 @@ TABLE = pa.Table.from_pylist(RECORDS)
 
 def read(path: Path, part_bytes: int = 1 << 30, limit: int = 10_000, wanted: set[str] | None = None) -> list[Row]:
     (file,) = match_files(0, [str(path)], "--x")
+    columns = SideColumns(None if wanted is None else frozenset(wanted), frozenset({"words"}))
     limits = RowLimits(limit, 10)
-    return [row for part in split_file(file, part_bytes) for row in BatchReader(part, wanted, {"words"}, limits)]
+    return [row for part in split_file(file, part_bytes) for row in BatchReader(part, columns, limits)]
 
 
 def records(rows: list[Row]) -> list[Any]:
@@ -172,7 +174,7 @@ def test_one_batch_is_read_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(arrow_batches, "decoded_batch", counted)
     (file,) = match_files(0, [str(path)], "--x")
     (part,) = split_file(file, 1 << 30)
-    rows = iter(BatchReader(part, None, set(), RowLimits(10_000, 10)))
+    rows = iter(BatchReader(part, SideColumns(None), RowLimits(10_000, 10)))
     for _ in range(11):
         next(rows)
     assert len(read_batches) == 2

@@ -18,6 +18,7 @@ from transforms.io.arrow_rows import Row
 from transforms.io.delimited import DelimitedReader, RecordEnds, TextReader, header_of
 from transforms.io.files import match_files, split_file
 from transforms.io.parquet import RowLimits
+from transforms.io.side_columns import SideColumns
 from transforms.records import InputProblem
 
 HEAD = b"sample_id,text\n"
@@ -39,11 +40,19 @@ class Chunks:
         return position, position
 
 
-def read(path: Path, content: bytes, limit: int = 1000, wanted: set[str] | None = None) -> list[Row]:
+def read(
+    path: Path,
+    content: bytes,
+    limit: int = 1000,
+    wanted: set[str] | None = None,
+    texts: dict[str, bool] | None = None,
+) -> list[Row]:
     path.write_bytes(content)
     (file,) = match_files(0, [str(path)], "--x")
     (part,) = split_file(file, 1)
-    reader = DelimitedReader(part, wanted, {"words"}, RowLimits(limit, 5))
+    names = None if wanted is None else frozenset(wanted)
+    columns = SideColumns(names, frozenset({"words"}), texts={"text": True} if texts is None else texts)
+    reader = DelimitedReader(part, columns, RowLimits(limit, 5))
     return [row for row in reader if row is not None]
 
 
@@ -96,6 +105,39 @@ def test_values_are_text_but_of_fields_that_never_are(tmp_path: Path) -> None:
         {"sample_id": "007", "text": "", "words": ["a", 1], "n": "1"},
         {"sample_id": "b", "text": " x ", "n": "null"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        # A text that every record must have is empty text; any other column has no value.
+        (b"sample_id,text,kind\na,,\nb,x,y\n", [{"text": ""}, {"text": "x", "kind": "y"}]),
+        # Of texts of which a record has one, the empty ones have no value.
+        (
+            b"sample_id,latex,dialect,document\na,x,,\nb,,nougat,y\n",
+            [{"latex": "x"}, {"dialect": "nougat", "document": "y"}],
+        ),
+        # A system that read nothing answers with empty text, in its first field, whatever the order in the file.
+        (b"sample_id,latex\na,\n", [{"latex": ""}]),
+        (b"sample_id,dialect,latex,kind\na,,,k\n", [{"latex": "", "kind": "k"}]),
+        (b"sample_id,document\na,\n", [{"document": ""}]),
+        # A field that is never text counts as one.
+        (b'sample_id,latex,words\na,,"[""a""]"\nb,,\n', [{"words": ["a"]}, {"latex": ""}]),
+        # Without any field of the benchmark there is none.
+        (b"sample_id,kind\na,\n", [{}]),
+    ],
+)
+def test_an_empty_value_is_absent_but_for_text_that_a_record_must_have(
+    tmp_path: Path, content: bytes, expected: list[dict[str, Any]]
+) -> None:
+    texts = {"text": True, "latex": False, "document": False, "dialect": False}
+    found = records(read(tmp_path / "a.csv", content, texts=texts))
+    assert [{name: value for name, value in record.items() if name != "sample_id"} for record in found] == expected
+
+
+def test_an_empty_sample_id_stays_what_it_is(tmp_path: Path) -> None:
+    (row,) = read(tmp_path / "a.csv", HEAD + b",x\n")
+    assert row.sample_id == ""
 
 
 def test_columns_that_nobody_wants_are_left_out(tmp_path: Path) -> None:

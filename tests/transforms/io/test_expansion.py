@@ -24,7 +24,8 @@ from transforms.io.files import SourceFile, match_files, split_file
 from transforms.io.jsonl import LineReader, read_lines
 from transforms.io.parquet import RowLimits, RowReader
 from transforms.io.restriction import Unread, UnreadOfPart
-from transforms.read import Limits, ReadPart, SideColumns
+from transforms.io.side_columns import SideColumns
+from transforms.read import Limits, ReadPart
 from transforms.records import InputProblem
 
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
@@ -82,7 +83,7 @@ def test_going_on_somewhere_else_does_not_allow_more(tmp_path: Path, ending: str
 
 
 def rows(path: Path, file: SourceFile | None = None) -> list[Any]:
-    return [row for part in split_file(file or source(path), 1) for row in RowReader(part, None, frozenset(), LIMITS)]
+    return [row for part in split_file(file or source(path), 1) for row in RowReader(part, SideColumns(None), LIMITS)]
 
 
 @given(count=st.integers(1, 60), size=st.integers(0, 9000))
@@ -112,11 +113,11 @@ def test_rows_count_on_where_reading_goes_on(tmp_path: Path) -> None:
     pq.write_table(pa.table({"sample_id": ["a"] * 1000, "text": text}), path, compression="zstd")
     (part,) = split_file(source(path), 1 << 30)
     with pytest.raises(InputProblem) as at_once:
-        list(RowReader(part, None, frozenset(), LIMITS))
+        list(RowReader(part, SideColumns(None), LIMITS))
     unread, count = None, 0
     with pytest.raises(InputProblem) as found:  # noqa: PT012
         while True:
-            reader = RowReader(part, None, frozenset(), LIMITS, unread)
+            reader = RowReader(part, SideColumns(None), LIMITS, unread)
             next(iter(reader))
             unread, count = Unread(reader.place, None, part.size), count + 1
     assert found.value.message == at_once.value.message

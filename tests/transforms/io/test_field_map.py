@@ -17,6 +17,7 @@ from transforms.io.arrow_rows import Row
 from transforms.io.field_map import FieldMap
 from transforms.io.files import match_files, split_file
 from transforms.io.parquet import RowLimits, RowReader
+from transforms.io.side_columns import SideColumns
 
 KEYS = st.sampled_from(["a", "b", "c.d", "sample_id", "text"])
 VALUES = st.recursive(
@@ -81,9 +82,8 @@ def test_a_path_has_no_empty_key(path: str) -> None:
 def rows(path: Path, fields: FieldMap, columns: set[str] | None) -> list[Row]:
     (file,) = match_files(0, [str(path)], "--predictions")
     limits = RowLimits(1 << 20, 20)
-    return [
-        row for part in split_file(file, 1 << 30) for row in RowReader(part, columns, {"words"}, limits, fields=fields)
-    ]
+    wanted = SideColumns(None if columns is None else frozenset(columns), frozenset({"words"}), fields=fields)
+    return [row for part in split_file(file, 1 << 30) for row in RowReader(part, wanted, limits)]
 
 
 def test_the_columns_of_parquet_are_read_by_path(tmp_path: Path) -> None:

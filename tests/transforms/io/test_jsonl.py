@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.transforms.counted import counted_reads
 from transforms.io import files, jsonl, zstd
 from transforms.io.files import Part, SourceFile, match_files, split_file
-from transforms.io.jsonl import Line, LineReader, read_lines
+from transforms.io.jsonl import Line, LineReader, Lines, read_lines
 from transforms.io.restriction import Unread, first_place
 from transforms.records import InputProblem
 
@@ -83,6 +83,34 @@ def test_parts_of_any_size_hold_each_line_exactly_once(
     ]
     assert [(line.position, line.text) for line in found] == expected_lines(content)
     assert all(line.length == len(line.text) for line in found)
+
+
+@given(content=CONTENTS, part_size=st.integers(1, 50), read_size=st.integers(1, 40), most=st.integers(1, 5))
+@example(content=b"a\n" * 9, part_size=7, read_size=40, most=3)
+@example(content=b"a\n\nb\nc\n", part_size=50, read_size=40, most=5)
+def test_lines_are_the_same_together_as_one_by_one(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, part_size: int, read_size: int, most: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "groups.jsonl"
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "BYTES_PER_PART", part_size)
+        patch.setattr(jsonl, "READ_BYTES", read_size)
+        for part in split_file(source(path), files.part_size([source(path)])):
+            one_by_one = [line for line in LineReader(part, LIMIT) if line]
+            groups = [group for group in LineReader(part, LIMIT).groups(most) if group]
+            assert all(len(group.texts) <= most for group in groups if isinstance(group, Lines))
+            assert [
+                line for group in groups for line in (group.each() if isinstance(group, Lines) else [group])
+            ] == one_by_one
+            reader, seen = LineReader(part, LIMIT), 0
+            for group in reader.groups(most):
+                if isinstance(group, Lines):
+                    rest = LineReader(part, LIMIT, Unread(reader.place_of(group), None, part.size))
+                    assert [line for line in rest if line] == one_by_one[seen:]
+                seen += len(group.texts) if isinstance(group, Lines) else group is not None
+                rest = LineReader(part, LIMIT, Unread(reader.place, None, part.size))
+                assert [line for line in rest if line] == one_by_one[seen:], "the place is behind the group"
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)

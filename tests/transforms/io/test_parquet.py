@@ -17,6 +17,7 @@ from transforms.io import files
 from transforms.io.arrow_rows import Row
 from transforms.io.files import match_files, split_file
 from transforms.io.parquet import RowLimits, read_rows
+from transforms.io.side_columns import SideColumns
 from transforms.records import InputProblem
 
 DEPTH = 8
@@ -33,7 +34,7 @@ def rows_of(path: Path, columns: set[str], structured: set[str] = frozenset()) -
     return [
         row
         for part in split_file(file, files.part_size([file]))
-        for row in read_rows(part, columns, structured, LIMITS)
+        for row in read_rows(part, SideColumns(frozenset(columns), frozenset(structured)), LIMITS)
     ]
 
 

@@ -21,6 +21,7 @@ from transforms.io.parquet import RowLimits, read_rows
 from transforms.io.parquet_pages import ChunkBounds, chunk_bounds
 from transforms.io.parquet_plan import plan_group
 from transforms.io.parquet_sizes import row_sizes
+from transforms.io.side_columns import SideColumns
 from transforms.records import InputProblem
 
 LIMITS = RowLimits(1 << 20, 50)
@@ -40,7 +41,7 @@ def bounds_of(path: Path, leaf: int, long: int) -> ChunkBounds:
 
 def rows_of(path: Path, limits: RowLimits = LIMITS) -> list[Row]:
     (file,) = match_files(0, [str(path)], "--predictions")
-    return [row for part in split_file(file, 1 << 30) for row in read_rows(part, None, (), limits)]
+    return [row for part in split_file(file, 1 << 30) for row in read_rows(part, SideColumns(None), limits)]
 
 
 @given(

@@ -1,0 +1,53 @@
+"""Runs of the toy benchmark that are interrupted in the middle of their scoring."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SCORED_BEFORE, BATCH = 80, 9
+WRITTEN_BEFORE = SCORED_BEFORE // BATCH * BATCH
+"""80 samples are scored before the signal comes; 72, eight batches of 9, are in files, and the rest is lost."""
+
+_COMMAND = f"""
+import os, sys
+from pipelines import evaluate
+from pipelines.cli import main
+from tests import toy
+from transforms import pair, publish
+
+count = 0
+score = toy.ToyBenchmark.score_sample
+
+def counted(self, truth, prediction):
+    global count
+    count += 1
+    if count > {SCORED_BEFORE}:
+        os.kill(os.getpid(), int(sys.argv[1]))
+    return score(self, truth, prediction)
+
+toy.register()
+toy.ToyBenchmark.score_sample = counted
+pair.SAMPLES_PER_BATCH = {BATCH}
+publish.ROWS_PER_TABLE = 1
+evaluate.ROWS_FILE_S = 0.0
+sys.exit(main.main(sys.argv[2:]))
+"""
+
+
+def interrupted(number: signal.Signals, arguments: Sequence[str]) -> tuple[int, str]:
+    """Runs a command until a signal comes in the middle of its scoring; returns the exit code and standard error."""
+    done = subprocess.run(
+        [sys.executable, "-c", _COMMAND, str(int(number)), *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr

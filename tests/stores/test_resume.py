@@ -1,0 +1,79 @@
+"""A run that was interrupted on an object store goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import pytest
+
+from tests import resumption, toy
+from tests.runs import command
+from tests.stores.servers import Store
+from tests.stores.test_commands import lines
+from transforms.io.kept import kept_runs
+
+pytestmark = pytest.mark.stores
+
+CORPUS = [toy.sample(index, 0) for index in range(120)]
+
+
+def given(store: Store, output: str, *more: str) -> list[str]:
+    store.put("in/truth.jsonl", lines([truth for truth, _ in CORPUS]))
+    store.put("in/ours.jsonl", lines([prediction for _, prediction in CORPUS if prediction]))
+    return [
+        *("evaluate", "toy", "--ground-truth", f"{store.base}/in/truth.jsonl", "--output", f"{store.base}/{output}"),
+        *("--predictions", f"{store.base}/in/ours.jsonl", "--slice", "kind", "--set", "bootstrap.replicates=5"),
+        *("--quiet", *store.flags, *more),
+    ]
+
+
+def staged(store: Store) -> list[str]:
+    return [key for key in store.files() if key.startswith("out/.staging/")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_goes_on_where_it_was_interrupted(
+    store: Store, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command(*given(store, "out", "--set", "missing=exclude")) == (0, "", "")
+    first = store.files()["out/summary.json"]
+    code, stderr = resumption.interrupted(number, given(store, "out", "--resume"))
+    assert code == (130 if number == signal.SIGTERM else -signal.SIGKILL)
+    assert stderr.count("\n") == (code == 130)
+    assert store.files()["out/summary.json"] == first
+    assert bool([key for key in staged(store) if key.endswith(".claim")]) == (code != 130)
+    scored = toy.scored_pairs(monkeypatch)
+    assert command(*given(store, "out", "--resume")) == (0, "", "")
+    assert len(scored) == len(CORPUS) - resumption.WRITTEN_BEFORE
+    assert staged(store) == []
+    assert command(*given(store, "whole")) == (0, "", "")
+    found, whole = (json.loads(store.files()[f"{name}/sums.json"]) for name in ("out", "whole"))
+    assert found["systems"] == whole["systems"]
+
+
+def test_rows_that_were_cut_off_are_scored_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert resumption.interrupted(signal.SIGTERM, given(store, "out", "--resume"))[0] == 130
+    rows = [key for key in staged(store) if key.endswith(".parquet")]
+    store.put(rows[0], store.files()[rows[0]][:-10])
+    (kept,) = kept_runs(f"{store.base}/out")
+    scored = toy.scored_pairs(monkeypatch)
+    assert command(*given(store, "out", "--resume")) == (0, "", "")
+    assert len(kept.files) == len([key for key in rows if key != rows[0]])
+    assert len(scored) == len(CORPUS) - resumption.WRITTEN_BEFORE + resumption.BATCH
+    assert staged(store) == []
+
+
+def test_another_run_leaves_the_rows_for_the_one_that_resumes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert resumption.interrupted(signal.SIGTERM, given(store, "out", "--resume"))[0] == 130
+    before = staged(store)
+    assert command(*given(store, "out")) == (0, "", "")
+    assert staged(store) == before
+    scored = toy.scored_pairs(monkeypatch)
+    assert command(*given(store, "out", "--resume")) == (0, "", "")
+    assert len(scored) == len(CORPUS) - resumption.WRITTEN_BEFORE
+
+
+def test_without_the_option_nothing_stays(store: Store) -> None:
+    assert resumption.interrupted(signal.SIGTERM, given(store, "out"))[0] == 130
+    assert [key for key in store.files() if key.startswith("out/")] == []
