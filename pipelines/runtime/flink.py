@@ -9,7 +9,7 @@ import socket
 import urllib.request
 from typing import Any
 
-import grpc  # type: ignore[import-untyped]
+import grpc
 from apache_beam.options.pipeline_options import (
     FlinkRunnerOptions,
     GoogleCloudOptions,
