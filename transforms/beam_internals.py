@@ -21,6 +21,8 @@ from apache_beam.runners.portability.portable_runner import JobServiceHandle
 from apache_beam.runners.worker import sdk_worker_main
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
+from transforms import heap
+
 __all__ = [
     "STORE_ERRORS",
     "OptionsWithViews",
@@ -128,6 +130,7 @@ def _partition_in_pieces(buffer: Any, parts: int) -> list[list[bytes]]:
     groups = buffer._table
     if buffer._grouped_output or not groups:
         return _partition(buffer, parts)  # type: ignore[no-any-return]
+    heap.trim()
     partitioned: list[list[bytes]] = [[] for _ in range(parts)]
     keys = list(groups)
     size = -(-len(keys) // max(_PIECES, parts))
@@ -135,6 +138,8 @@ def _partition_in_pieces(buffer: Any, parts: int) -> list[list[bytes]]:
         buffer._table = {key: groups.pop(key) for key in keys[start : start + size]}
         partitioned[number % parts] += _partition(buffer, 1)[0]
         buffer._grouped_output = None
+    buffer._table = {}
+    heap.trim()
     found = buffer._grouped_output = [part or [b""] for part in partitioned]
     return found
 
