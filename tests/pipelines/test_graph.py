@@ -57,6 +57,7 @@ def submitted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     monkeypatch.setitem(sys.modules, client.__name__, client)
     monkeypatch.setattr("apache_beam.runners.dataflow.internal.apiclient", client, raising=False)
     monkeypatch.setattr(GoogleCloudOptions, "validate", lambda *_: [])
+    monkeypatch.setattr("pipelines.runtime.launch.check_reachable", list)
     handler = signal.getsignal(signal.SIGTERM)
     yield graphs
     signal.signal(signal.SIGTERM, handler)

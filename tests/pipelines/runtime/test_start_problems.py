@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 import apache_beam as beam
 import pytest
 from apache_beam.runners.portability import flink_runner, prism_runner
-from apache_beam.utils import subprocess_server
+from apache_beam.utils import shared, subprocess_server
 
 from pipelines.config.errors import UsageError
 from pipelines.runtime import flink, launch
@@ -25,10 +26,16 @@ def refused(*flags: str) -> str:
     return str(problem.value)
 
 
+@pytest.fixture(autouse=True)
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forgets the job server of Prism, which Beam keeps for all runs of a process whatever their options."""
+    monkeypatch.setattr(prism_runner.PrismRunner, "shared_handle", shared.Shared())
+
+
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def no_network(*_: object, **__: object) -> Any:
-        raise OSError("Name or service not known")
+        raise URLError("Name or service not known")
 
     for module in (subprocess_server, prism_runner):
         monkeypatch.setattr(module, "urlopen", no_network)
