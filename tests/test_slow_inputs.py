@@ -21,7 +21,7 @@ from tests.abuse.search import Sample, samples
 from tests.plain_loop import make_benchmark
 from tests.work import executed_lines
 
-EXAMPLES = {"chart": 40, "chemistry": 120, "figure_text": 40, "formula": 40, "traffic_rules": 40}
+EXAMPLES = {"chart": 25, "chemistry": 80, "figure_text": 40, "formula": 40, "traffic_rules": 25}
 MAX_LINES_PER_UNIT = 10
 """Lines of Python for each counted step and each byte of the input; ten lines take about a microsecond."""
 LINES_OF_ANY_SAMPLE = 2_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from apache_beam.io.aws.clients.s3.messages import S3ClientError
@@ -112,6 +112,7 @@ def local_runner(options: PipelineOptions, environment: Any = None) -> Any:
     The DirectRunner first tries to download and start another program, on which a local run must not depend.
     """
     execution.GroupingBuffer.partition = _partition_in_pieces
+    fn_runner.BundleManager._send_input_to_worker = _send_in_pieces
     encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
     info = fn_runner.ExtendedProvisionInfo(beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded))
     return FnApiRunner(default_environment=environment, provision_info=info)
@@ -142,6 +143,18 @@ def _partition_in_pieces(buffer: Any, parts: int) -> list[list[bytes]]:
     heap.trim()
     found = buffer._grouped_output = [part or [b""] for part in partitioned]
     return found
+
+
+def _send_in_pieces(manager: Any, bundle: str, transform: str, pieces: Iterable[bytes] | None) -> None:
+    """Sends a worker its input, as `BundleManager._send_input_to_worker` does, but in messages of some 10 MB.
+
+    Beam's own makes one message of all of it, four times as large while it is made; no message may have 2 GB.
+    """
+    stream = manager._worker_handler.data_conn.output_stream(bundle, transform)
+    for piece in pieces or ():
+        stream.write(piece)
+        stream.maybe_flush()
+    stream.close()
 
 
 def worker_environment(command_line: str) -> Any:
