@@ -101,6 +101,8 @@ def test_samples_are_sorted_filtered_and_stepped_through(chromium: Browser, fold
     wanted = sorted(sample_id for sample_id in samples.ids if "00001" in sample_id)
     assert table_ids(chromium) == wanted
     assert shown_count(chromium, "#samples-filters") == f"{len(wanted)} of {len(samples.ids)} rows"
+    assert samples.ids[1] not in wanted
+    chromium.wait("return document.querySelector('.stepper').textContent.includes('not among the rows shown')")
     press(chromium, "ArrowRight")
     press(chromium, "ArrowRight")
     assert viewed(chromium) == wanted[1]

@@ -20,6 +20,7 @@ from metrics.statistics.swaps import SwapBits
 from tests import toy
 from tests.finished_runs import Row, row, schema, write, write_run
 from tests.runs import command
+from transforms.stored_blocks import Block, BlockWriter
 
 TOY = toy.ToyBenchmark(toy.Options())
 
@@ -364,3 +365,25 @@ def test_runs_that_do_not_compare(tmp_path: Path) -> None:
     assert "warning: the options differ" in stderr
     code, _, stderr = command("compare", str(one), str(one), "--threshold", "nan")
     assert (code, stderr) == (2, "beamscore: --threshold nan: must be a number of at least 0\n")
+
+
+def test_a_local_run_shuffles_on_its_disk_and_leaves_nothing_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its memory would hold all rows otherwise. What is shuffled is the place of a block, whatever is in the block."""
+    stored: list[Any] = []
+    write = BlockWriter.write
+
+    def recorded(self: BlockWriter, block: bytes) -> Block:
+        found = write(self, block)
+        stored.append(found)
+        return found
+
+    monkeypatch.setattr(BlockWriter, "write", recorded)
+    before, after = systems(300, 13, 0.9)
+    compare(write_run(tmp_path / "a", before, files=2), write_run(tmp_path / "b", after), tmp_path / "out")
+    assert len(stored) >= 3
+    for path, start, size in stored:
+        assert size > 0
+        assert start >= 0
+        assert not Path(path).parent.exists()

@@ -48,7 +48,7 @@ const isMeasured = (samples, metric) => samples.metrics[metric.name].some((value
 /** @param {EvaluationData} data @param {Samples} samples */
 function fillFilters(data, samples) {
   const whys = [...new Set(data.cards.map((card) => card.why))];
-  const picked = /** @type {[string, string][]} */ (whys.map((why) => [why, `${WHY[why]}, with records`]));
+  const picked = /** @type {[string, string][]} */ (whys.map((why) => [why, WHY[why] + (why === "worst" || why === "random" ? ", with records" : "")]));
   const any = /** @type {[string, string][]} */ (data.cards.length ? [["any", "with records"]] : []);
   const measured = /** @type {[string, string][]} */ (
     data.sample_metrics.map((metric, index) => [String(index), metric.name]).filter(([index]) => isMeasured(samples, data.sample_metrics[Number(index)]))

@@ -49,8 +49,13 @@ function startViewer(table, rows, view) {
     show(row.getData(), false);
     if (window.innerWidth <= 960) viewer.scrollIntoView({ block: "start" });
   });
-  table.on("dataSorted", () => { order = null; });
-  table.on("dataFiltered", () => { order = null; });
+  /** Tells the place of the sample among the rows that are left, when the table has taken them over. */
+  function reorder() {
+    order = null;
+    if (current) setTimeout(() => { viewer.querySelector(".stepper")?.replaceWith(stepper(ordered().indexOf(/** @type {Row} */ (current)))); });
+  }
+  table.on("dataSorted", reorder);
+  table.on("dataFiltered", reorder);
   table.on("tableBuilt", () => show(rows[0], false));
   document.addEventListener("keydown", (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
