@@ -70,7 +70,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         of_charts = [classes[given_class(pair.truth.task1)] for pair in pairs]
         max_steps = self.options.max_steps
         samples = [
-            ChartSample(pair.truth, pair.prediction, chart_class, max_steps, chart_class.has_tasks, {}, {}, {}, [])
+            ChartSample(pair.truth, pair.prediction, chart_class, max_steps, chart_class.has_tasks, {}, {}, {})
             for pair, chart_class in zip(pairs, of_charts, strict=True)
         ]
         for number, rejected in rejections(pairs, truths, predictions, self.options).items():

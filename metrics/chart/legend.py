@@ -54,6 +54,8 @@ def _scored_pairs(
 
     Pairs of the same id are matched in their order, pairs without an id are not matched.
     """
+    if not predictions:
+        return [ScoredPair(identifiers[pair.id], "missed", None) for pair in truths], 0.0, 0
     waiting = {identifiers[pair.id]: pair.bb for pair in predictions}
     repeated = _repeated(predictions, identifiers) if len(waiting) < len(predictions) else {}
     waiting.pop(None, None)

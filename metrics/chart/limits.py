@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
+from itertools import chain
 from typing import Any
 
 from metrics.benchmark import Pair, RejectedRecord, Side
@@ -59,8 +60,10 @@ def _fit(columns: Columns, options: ChartOptions) -> bool:
     for lists in (columns.text_blocks, roles, x_axes, y_axes, columns.legend_pairs):
         if _longest(lists) > options.max_text_blocks:
             return False
-    data = (*columns.data, *columns.extracted)
-    return all(_data_fits(each, options) for each in data if each is not None)
+    data = [each for each in (*columns.data, *columns.extracted) if each is not None]
+    return (_elements_fit(data, options) and _series_fit(data, options)) or all(
+        _elements_fit([each], options) and _series_fit([each], options) for each in data
+    )
 
 
 def _roles_fit(predictions: Columns, options: ChartOptions) -> bool:
@@ -73,40 +76,52 @@ def _longest(lists: Iterable[Sized | None]) -> int:
     return max(map(len, filter(None, lists)), default=0)
 
 
-def _more(items: Sized | None, limit: int) -> bool:
-    return items is not None and len(items) > limit
-
-
-def _data_fits(data: ChartData, options: ChartOptions) -> bool:
-    limit = options.max_points
-    elements = data.visual_elements
-    if elements is not None:
-        if _more(elements.bars, limit) or _more(elements.boxplots, limit):
-            return False
-        if elements.lines and (len(elements.lines) > options.max_series or sum(map(len, elements.lines)) > limit):
-            return False
-        if elements.scatter_points:
-            points = sum([len(entry) if isinstance(entry, list) else 1 for entry in elements.scatter_points])
-            if points > limit:
-                return False
-    series = data.data_series
-    if not series:
+def _elements_fit(data: Sequence[ChartData], options: ChartOptions) -> bool:
+    """Tells quickly that the visual elements of each are within the limits; near a limit only of one alone."""
+    drawn = [each.visual_elements for each in data if each.visual_elements is not None]
+    if not drawn:
         return True
-    count = length = 0
-    for one in series:
-        length += _text_length((one.name,))
-        if isinstance(one.data, list):
-            count += len(one.data)
-            length += _text_length([point.x for point in one.data])
-    return len(series) <= options.max_series and count <= limit and length <= options.max_characters
+    lines = [each.lines for each in drawn if each.lines]
+    groups = [each.scatter_points for each in drawn if each.scatter_points]
+    entries = [[entry for entry in group if isinstance(entry, list)] for group in groups]
+    return (
+        _longest(lines) <= options.max_series
+        and _longest([each.bars for each in drawn]) <= options.max_points
+        and _longest([each.boxplots for each in drawn]) <= options.max_points
+        and _parts_fit(lines, options.max_points)
+        and _longest(groups) + max([sum(map(len, lists)) for lists in entries], default=0) <= options.max_points
+    )
+
+
+def _series_fit(data: Sequence[ChartData], options: ChartOptions) -> bool:
+    """Tells quickly that the data series of each are within the limits; near a limit only of one alone."""
+    lists = [each.data_series for each in data if each.data_series]
+    if not lists:
+        return True
+    points = [[series.data for series in each if isinstance(series.data, list)] for each in lists]
+    names = [series.name for each in lists for series in each]
+    labels = [point.x for each in points for point in chain.from_iterable(each)]
+    return (
+        _longest(lists) <= options.max_series
+        and _parts_fit(points, options.max_points)
+        and _text_length(names) + _text_length(labels) <= options.max_characters
+    )
+
+
+def _parts_fit(lists: Sequence[Sequence[Sized]], limit: int) -> bool:
+    """Tells quickly that the lengths of the parts of each of these add up to `limit` at most."""
+    longest = max([_longest(parts) for parts in lists], default=0)
+    return _longest(lists) * longest <= limit or max([sum(map(len, parts)) for parts in lists]) <= limit
 
 
 def _text_length(values: Sequence[Scalar]) -> int:
     """Returns at least how many characters the values have as labels, and little more where there are numbers."""
-    try:
-        return len("".join(values))  # type: ignore[arg-type]
-    except TypeError:
-        return sum([MAX_FLOAT_LENGTH if isinstance(value, float) else len(label(value)) for value in values])
+    texts = [value for value in values if isinstance(value, str)]
+    length = len("".join(texts))
+    if len(texts) < len(values):
+        others = [value for value in values if not isinstance(value, str)]
+        length += sum([MAX_FLOAT_LENGTH if isinstance(value, float) else len(label(value)) for value in others])
+    return length
 
 
 def _check_size(side: Side, record: ChartTruth | ChartPrediction, options: ChartOptions) -> None:

@@ -79,7 +79,8 @@ class ChartSample(msgspec.Struct, gc=False):
     """One chart of a batch: its records, its class, and what the tasks scored so far come to.
 
     max_steps: the work that may be spent on it. is_open: whether tasks other than task 1 are still to be scored.
-    statistics, metrics, details: as in `SampleScore`. shares: the scores whose mean is the overall score of the chart.
+    statistics, metrics, details: as in `SampleScore`. share_total, share_count: the sum and the number of the scores
+    whose mean is the overall score of the chart.
     rejected: the rejection that ends the scoring. spent: the budget, once there is one.
     """
 
@@ -91,7 +92,8 @@ class ChartSample(msgspec.Struct, gc=False):
     statistics: dict[str, float]
     metrics: dict[str, float | None]
     details: dict[str, Any]
-    shares: list[float]
+    share_total: float = 0.0
+    share_count: int = 0
     rejected: RejectedRecord | None = None
     spent: Budget | None = None
 
@@ -120,7 +122,8 @@ class ChartSample(msgspec.Struct, gc=False):
         else:
             self.statistics[ATTEMPTED[task] if attempted else LEFT_OUT[task]] = 1
         if attempted and score is not None:
-            self.shares.append(score)
+            self.share_total += score
+            self.share_count += 1
 
     def add_mean(self, task: TaskName, score: float, details: Any, attempted: bool) -> None:
         """Notes the score of a task whose metric is the mean over charts."""
@@ -132,8 +135,7 @@ class ChartSample(msgspec.Struct, gc=False):
         """Returns what the tasks of the chart come to."""
         if self.rejected is not None:
             return self.rejected
-        shares = self.shares
-        self.metrics["score"] = sum(shares) / len(shares) if shares else None
+        self.metrics["score"] = self.share_total / self.share_count if self.share_count else None
         return SampleScore(self.statistics, self.metrics, self.details)
 
 

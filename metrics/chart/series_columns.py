@@ -106,9 +106,13 @@ def numbers(values: Sequence[Scalar]) -> Array:
     try:
         held = floats(values)  # type: ignore[arg-type]
     except (struct.error, OverflowError):
-        read = [number(value) for value in values]
-        held = floats([nan if each is None else each for each in read])
+        held = floats([value if type(value) is float else _number(value) for value in values])
     return np.where(np.abs(held) <= MAX_VALUE, held, nan)
+
+
+def _number(value: Scalar) -> float:
+    held = number(value)
+    return nan if held is None else held
 
 
 def _labels(values: list[Scalar]) -> list[str]:

@@ -33,6 +33,8 @@ class PairedSeries(NamedTuple):
 
     true_counts, predicted_counts: the series of each chart. tables: the table of pairs of each chart.
     charts, rows, columns: the chart, the true and the predicted series of each pair.
+    names: the names of both sides. labels: of both sides the distinct labels of each chart, and the place of the label
+    of each value among those of its chart.
     """
 
     kind: SeriesKind
@@ -44,6 +46,8 @@ class PairedSeries(NamedTuple):
     charts: Indexes
     rows: Indexes
     columns: Indexes
+    names: tuple[Texts, Texts]
+    labels: tuple[tuple[Texts, Indexes], tuple[Texts, Indexes]]
 
     @classmethod
     def of(
@@ -53,22 +57,21 @@ class PairedSeries(NamedTuple):
         heights, widths = indexes(list(map(len, truths))), indexes(list(map(len, predictions)))
         tables = Tables.of(heights, widths)
         charts, rows, columns = tables.cells()
+        first = SeriesColumns.of([series for of_chart in truths for series in of_chart], kind)
+        second = SeriesColumns.of([series for of_chart in predictions for series in of_chart], kind)
         return cls(
             kind,
-            SeriesColumns.of([series for of_chart in truths for series in of_chart], kind),
-            SeriesColumns.of([series for of_chart in predictions for series in of_chart], kind),
+            first,
+            second,
             heights,
             widths,
             tables,
             charts,
             rows + starts_of(heights)[charts],
             columns + starts_of(widths)[charts],
+            (Texts.of(first.names, heights), Texts.of(second.names, widths)),
+            (_distinct_labels(first, heights), _distinct_labels(second, widths)),
         )
-
-    @property
-    def names(self) -> tuple[Texts, Texts]:
-        """The names of both sides."""
-        return Texts(self.truths.names, self.true_counts), Texts(self.predictions.names, self.predicted_counts)
 
     def are_named(self, options: ChartOptions) -> Indexes:
         """Returns 1 for each chart whose names count, else 0."""
@@ -79,8 +82,10 @@ class PairedSeries(NamedTuple):
         return (np.bincount(owners[named], minlength=len(self.true_counts)) > 0).astype(np.intp)
 
 
-def distinct_labels(series: SeriesColumns, counts: Indexes) -> tuple[Texts, Indexes]:
+def _distinct_labels(series: SeriesColumns, counts: Indexes) -> tuple[Texts, Indexes]:
     """Returns the distinct labels of each chart, and for each value of all charts the place of its label in them."""
+    if not series.labels:
+        return Texts.of([], np.zeros(len(counts), dtype=np.intp)), indexes([])
     owners = np.repeat(np.arange(len(counts)), counts)
     return distinct_texts(series.labels, np.bincount(owners, series.counts, len(counts)).astype(np.intp))
 
@@ -101,8 +106,7 @@ def series_steps(paired: PairedSeries, options: ChartOptions) -> list[int]:
     steps += 10 + true_counts * predicted_counts * np.minimum(true_counts, predicted_counts) // 1200
     steps += paired.are_named(options) * text_steps(*paired.names)
     if paired.kind in LABELLED:
-        labels, _ = distinct_labels(paired.truths, true_counts)
-        others, _ = distinct_labels(paired.predictions, predicted_counts)
+        (labels, _), (others, _) = paired.labels
         steps += text_steps(labels, others)
     found: list[int] = steps.tolist()
     return found
@@ -176,8 +180,7 @@ def _point_scorer(paired: PairedSeries, rows: Indexes, columns: Indexes, options
 def _label_scorer(paired: PairedSeries, rows: Indexes, columns: Indexes, options: ChartOptions) -> Scorer:
     """Returns what scores cells of labelled values; each pair of distinct labels of a chart is compared once."""
     truths, predictions = paired.truths.points, paired.predictions.points
-    labels, places = distinct_labels(paired.truths, paired.true_counts)
-    other_labels, other_places = distinct_labels(paired.predictions, paired.predicted_counts)
+    (labels, places), (other_labels, other_places) = paired.labels
     distances = text_distances(labels, other_labels)
     scores_of_labels = 1 - distances**options.alpha
     starts = starts_of(labels.counts * other_labels.counts)

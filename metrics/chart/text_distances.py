@@ -6,21 +6,36 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist, cpdist
 
 from metrics.common.arrays import indexes
 from metrics.common.geometry import Array
-from metrics.common.segments import Indexes
-from metrics.common.text import normalised_edit_distances, paired_edit_distances
+from metrics.common.segments import Indexes, starts_of, within
 
 # Tables of more pairs of texts are compared by themselves.
 MAX_PAIRED_TEXTS = 1 << 12
 
 
 class Texts(NamedTuple):
-    """The texts of one side of many charts, one chart after the other, and how many each chart has, `[C]`."""
+    """The texts of one side of many charts, one chart after the other.
 
-    texts: list[str]
+    lengths: of each text. counts: how many texts each chart has, `[C]`.
+    """
+
+    texts: Sequence[str]
+    lengths: Indexes
     counts: Indexes
+
+    @classmethod
+    def of(cls, texts: Sequence[str], counts: Indexes) -> Texts:
+        """Returns the texts with their lengths."""
+        return cls(texts, indexes(list(map(len, texts))), counts)
+
+    def sums(self, values: Indexes) -> Indexes:
+        """Returns the sums of whole numbers, one for each text, over each chart."""
+        owners = np.repeat(np.arange(len(self.counts)), self.counts)
+        return np.bincount(owners, values, len(self.counts)).astype(np.intp)
 
 
 def distinct_texts(texts: Sequence[str], counts: Indexes) -> tuple[Texts, Indexes]:
@@ -31,31 +46,48 @@ def distinct_texts(texts: Sequence[str], counts: Indexes) -> tuple[Texts, Indexe
     start = 0
     for count in counts.tolist():
         held = texts[start : start + count]
-        positions = {text: place for place, text in enumerate(dict.fromkeys(held))}
-        distinct += positions
-        places += [positions[text] for text in held]
-        of_charts.append(len(positions))
         start += count
-    return Texts(distinct, indexes(of_charts)), indexes(places)
+        unique = dict.fromkeys(held)
+        distinct += unique
+        of_charts.append(len(unique))
+        if len(unique) == count:
+            places += range(count)
+        else:
+            positions = dict(zip(unique, range(count), strict=False))
+            places += [positions[text] for text in held]
+    return Texts.of(distinct, indexes(of_charts)), indexes(places)
 
 
 def text_distances(first: Texts, second: Texts) -> Array:
-    """Returns the normalised edit distances of each chart as a table `[N, M]`, one after the other."""
-    tables: list[Array] = []
-    texts: tuple[list[str], list[str]] = [], []
+    """Returns the edit distances of each chart over the length of the longer text (at least 1), as a table `[N, M]`.
+
+    The tables stand one after the other.
+    """
+    widths = np.repeat(second.counts, first.counts)
+    columns = np.repeat(np.repeat(starts_of(second.counts), first.counts), widths) + within(widths)
+    longer = np.maximum(np.repeat(first.lengths, widths), second.lengths[columns])
+    return np.asarray(_edits(first, second) / np.maximum(longer, 1), dtype=np.float64)
+
+
+def _edits(first: Texts, second: Texts) -> Indexes:
+    tables: list[Indexes] = []
+    texts: list[str] = []
+    other_texts: list[str] = []
     start = other_start = 0
     for count, other_count in zip(first.counts.tolist(), second.counts.tolist(), strict=True):
         some = first.texts[start : start + count]
         others = second.texts[other_start : other_start + other_count]
         start, other_start = start + count, other_start + other_count
         if count * other_count > MAX_PAIRED_TEXTS:
-            tables += [paired_edit_distances(*texts), normalised_edit_distances(some, others).ravel()]
-            texts = [], []
+            apart = cdist(some, others, scorer=Levenshtein.distance, dtype=np.uint32).ravel()
+            tables += [cpdist(texts, other_texts, scorer=Levenshtein.distance, dtype=np.uint32), apart]
+            texts, other_texts = [], []
         else:
             for text in some:
-                texts[0].extend([text] * other_count)
-                texts[1].extend(others)
-    return np.concatenate([*tables, paired_edit_distances(*texts)])
+                texts += [text] * other_count
+                other_texts += others
+    tables.append(cpdist(texts, other_texts, scorer=Levenshtein.distance, dtype=np.uint32))
+    return np.concatenate(tables)
 
 
 def text_steps(first: Texts, second: Texts) -> Indexes:
@@ -63,16 +95,13 @@ def text_steps(first: Texts, second: Texts) -> Indexes:
 
     64 cells of a column of the table of edits are one operation; either text may be the column.
     """
-    characters, words = _sizes(first)
-    other_characters, other_words = _sizes(second)
-    operations = np.maximum(words * other_characters, other_words * characters)
+    characters, other_characters = first.sums(first.lengths), second.sums(second.lengths)
+    operations = np.maximum(_words(first, characters) * other_characters, _words(second, other_characters) * characters)
     return np.asarray(2 * (1 + first.counts * second.counts // 20) + operations // 80, dtype=np.intp)
 
 
-def _sizes(texts: Texts) -> tuple[Indexes, Indexes]:
-    """Returns the characters of each chart, and the words of 64 cells that hold a column for each of its texts."""
-    lengths = indexes(list(map(len, texts.texts)))
-    owners = np.repeat(np.arange(len(texts.counts)), texts.counts)
-    characters = np.bincount(owners, lengths, len(texts.counts)).astype(np.intp)
-    words = np.bincount(owners, 1 + lengths // 64, len(texts.counts)).astype(np.intp)
-    return characters, np.where(characters < 64, texts.counts, words)
+def _words(texts: Texts, characters: Indexes) -> Indexes:
+    """Returns how many words of 64 cells hold a column for each text of each chart, of so many characters together."""
+    if not len(characters) or characters.max() < 64:
+        return texts.counts
+    return np.where(characters < 64, texts.counts, texts.sums(1 + texts.lengths // 64))

@@ -28,11 +28,6 @@ def error_rate_steps(truth: str, predicted: str) -> int:
     return 1 + _word_operations([truth], [predicted]) // 80
 
 
-def edit_distance_steps(first: Sequence[str], second: Sequence[str]) -> int:
-    """The steps of the edit distances between each text of `first` and each of `second`."""
-    return pair_steps(len(first), len(second), 2) + _word_operations(first, second) // 80
-
-
 def _word_operations(first: Sequence[str], second: Sequence[str]) -> int:
     """64 cells of a column of the table of edits are one operation; either text may be the column."""
     characters, other_characters = sum(map(len, first)), sum(map(len, second))

@@ -23,7 +23,7 @@ def run_here(cmd: list[str], **more: Any) -> None:
     run_command(["--runner=DirectRunner" if each == "--runner=DataflowRunner" else each for each in cmd], **more)
 
 
-class Dataflow(operators.DataflowHook):  # type: ignore[misc, name-defined]
+class Dataflow(operators.DataflowHook):
     """The hook of the service, which is not there."""
 
     project_id = "my-project"

@@ -11,7 +11,7 @@ import argparse
 import os
 import sys
 
-import grpc  # type: ignore[import-untyped]
+import grpc
 from apache_beam.portability.api import beam_provision_api_pb2, beam_provision_api_pb2_grpc, endpoints_pb2
 from google.protobuf import json_format, text_format  # type: ignore[import-untyped]
 

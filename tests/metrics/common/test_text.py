@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.text import character_error_rate, normalised_edit_distances
+from metrics.common.text import character_error_rate
 
 
 def plain_edit_distance(first: str, second: str) -> int:
@@ -27,13 +26,3 @@ def test_character_error_rate_is_capped_edits_over_the_truth(truth: str, predict
     edits = plain_edit_distance(truth, predicted)
     expected = min(1, edits / len(truth)) if truth else float(bool(predicted))
     assert character_error_rate(truth, predicted) == expected
-
-
-@given(st.lists(TEXTS, max_size=3), st.lists(TEXTS, max_size=3))
-def test_normalised_edit_distances(first: list[str], second: list[str]) -> None:
-    found = normalised_edit_distances(first, second)
-    assert found.shape == (len(first), len(second))
-    for row, text in enumerate(first):
-        for column, other in enumerate(second):
-            longer = max(len(text), len(other), 1)
-            assert found[row, column] == pytest.approx(plain_edit_distance(text, other) / longer)
