@@ -12,9 +12,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
 
+from metrics.chemistry.chemfig_pen import Last, Pen, Ring
 from metrics.chemistry.chemfig_source import ChemfigSource, Submolecule
 from metrics.chemistry.fields import MAX_ANGLE, NO_FIELDS, read_hook, read_length, read_number, split_fields
 from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND
@@ -35,46 +34,6 @@ MAX_GROUP_DEPTH = 150
 MAX_RING_SIDES = 500
 OPTIONAL_ARGUMENT = ("\\chemabove", "\\Chemabove", "\\chembelow", "\\Chembelow", "\\charge", "\\Charge")
 DRAWN_CIRCLE = "\\mcfcringle"
-
-
-class Last(Enum):
-    """What was drawn last."""
-
-    NOTHING = 0
-    ATOM = 1
-    BOND = 2
-    RING_ATOM = 3
-    """An atom of a ring, from which a branch or another ring sets out."""
-
-
-@dataclass(slots=True)
-class Ring:
-    """A ring while it is drawn: its number of sides, where it closes, the sides so far, the turn of its first side."""
-
-    sides: int
-    root: int
-    drawn: int = 0
-    turn: float = 0.0
-
-
-@dataclass(slots=True)
-class Pen:
-    """The state that a group inherits: atom, angles in degrees, length, and the ring that is around.
-
-    `ring` stays set within the branches of the ring, where `in_ring` is False.
-    """
-
-    atom: int | None = None
-    last: Last = Last.NOTHING
-    angle: float = 0.0
-    default_angle: float = 0.0
-    default_length: float = 1.0
-    ring: Ring | None = None
-    in_ring: bool = False
-
-    def copy(self) -> Pen:
-        """A pen in the same state, with the same ring."""
-        return Pen(self.atom, self.last, self.angle, self.default_angle, self.default_length, self.ring, self.in_ring)
 
 
 def read_chemfig(text: str, submolecules: Mapping[str, Submolecule], angle_increment: float, budget: Budget) -> Sketch:
@@ -121,7 +80,8 @@ class _ChemfigReader:
                 following = self.source.peek()
             if text or hooks:
                 self.draw_atom(pen, " ".join(text))
-                self.draw_hooks(_atom(pen), hooks)
+                if hooks:
+                    self.draw_hooks(_atom(pen), hooks)
             elif following in ("", ")"):
                 return
             elif pen.atom is None:
@@ -138,8 +98,8 @@ class _ChemfigReader:
             half = 180 / pen.ring.sides
             at_root = 180 + (0.0 if self.bond_arrived else half)
             pen.default_angle = pen.angle + (half - 90 if pen.ring.drawn else at_root)
-        self.expand()
-        if self.source.peek() == "[":
+        following = self.expand()
+        if following == "[":
             offset = self.source.offset
             fields = split_fields(self.source.take_enclosed())
             pen.default_angle = self.read_angle(fields[0], offset, pen)
@@ -150,11 +110,12 @@ class _ChemfigReader:
         if pen.last is Last.NOTHING:
             pen.angle = pen.default_angle
 
-    def expand(self) -> None:
-        """Expands submolecules that are next."""
-        while self.source.peek() == "!":
+    def expand(self) -> str:
+        """Expands submolecules that are next; returns what follows then."""
+        while (following := self.source.peek()) == "!":
             self.budget.spend(len(self.source.text))
             self.source.expand_submolecule(runs_left=False)
+        return following
 
     def atom_text(self, pen: Pen) -> tuple[list[str], list[tuple[str, str]]]:
         """Takes a group of atoms: its text in pieces, and the hooks on it."""
@@ -308,7 +269,7 @@ class _ChemfigReader:
         inner = pen.copy()
         if pen.in_ring:
             inner.last = Last.RING_ATOM
-            inner.ring = replace(pen.ring) if pen.ring is not None else None
+            inner.ring = pen.ring.copy() if pen.ring is not None else None
         inner.in_ring = following == "*"
         circle = self.ring_head(inner) if following == "*" else False
         offset = self.source.offset

@@ -65,10 +65,8 @@ class _Walk:
     circle: int
     start: int
     budget: Budget
-    radius: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.radius = self.distance(self.start)
+    seen: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """What `look` returned for each atom."""
 
     def ring(self, ties_open_rings: bool) -> list[int]:
         """The atoms of the first walk that meets itself (or comes back to its start); else the start alone."""
@@ -92,35 +90,30 @@ class _Walk:
 
     def onward(self, atom: int, came_from: int) -> list[int]:
         """Where the walk can go on from `atom`, the best last."""
-        self.budget.spend(3 * len(self.neighbours[atom]) + 3)
-        _, middle_x, middle_y = self.atoms[self.circle]
-        reach = self.radius * REACH
-        here = None
+        neighbours = self.neighbours[atom]
+        self.budget.spend(3 * len(neighbours) + 3)
+        radius, here = self.look(self.start)[0], self.look(atom)[1]
         choices = []
-        for order, other in enumerate(self.neighbours[atom]):
+        for order, other in enumerate(neighbours):
             if other == came_from:
                 continue
-            _, x, y = self.atoms[other]
-            off = math.fabs(math.sqrt((y - middle_y) ** 2 + (x - middle_x) ** 2) - self.radius)
-            if off <= reach:
-                here = self.direction(atom) if here is None else here
-                if (math.atan2(-y + middle_y, x - middle_x) * 180.0 / math.pi - here) % 360 < 180:
-                    choices.append((off, order, other))
+            distance, direction = self.look(other)
+            off = math.fabs(distance - radius)
+            if off <= radius * REACH and (direction - here) % 360 < 180:
+                choices.append((off, order, other))
         if len(choices) > 1:
             choices.sort(reverse=True)
         return [other for _, _, other in choices]
 
-    def direction(self, atom: int) -> float:
-        """The angle of `atom` as seen from the circle, in degrees."""
-        _, here_x, here_y = self.atoms[self.circle]
-        _, x, y = self.atoms[atom]
-        return math.atan2(-y + here_y, x - here_x) * 180.0 / math.pi
-
-    def distance(self, atom: int) -> float:
-        """The distance of `atom` from the circle."""
-        _, here_x, here_y = self.atoms[self.circle]
-        _, x, y = self.atoms[atom]
-        return math.sqrt((y - here_y) ** 2 + (x - here_x) ** 2)
+    def look(self, atom: int) -> tuple[float, float]:
+        """The distance of `atom` from the circle, and its angle as seen from there, in degrees."""
+        seen = self.seen.get(atom)
+        if seen is None:
+            _, here_x, here_y = self.atoms[self.circle]
+            _, x, y = self.atoms[atom]
+            distance = math.sqrt((y - here_y) ** 2 + (x - here_x) ** 2)
+            seen = self.seen[atom] = distance, math.atan2(-y + here_y, x - here_x) * 180.0 / math.pi
+        return seen
 
 
 def _tie(atoms: Sequence[Atom], atom: int, circle: int) -> Bond:

@@ -114,7 +114,7 @@ def cut_as_latex(text: str, reader: RegionReader) -> list[str | SourceRegion]:
     Definitions of submolecules are no text.
     """
     reader.budget.spend(2 * len(text))
-    ends = _Ends(text)
+    ends = BracketEnds(text)
     pieces: list[str | SourceRegion] = []
     end = 0
     for match in COMMAND.finditer(text):
@@ -130,7 +130,7 @@ def cut_as_latex(text: str, reader: RegionReader) -> list[str | SourceRegion]:
     return pieces
 
 
-class _Ends:
+class BracketEnds:
     """Where the brackets of a line end, found as far as they are asked for."""
 
     def __init__(self, text: str) -> None:
@@ -151,7 +151,7 @@ class _Ends:
         return self._ends.get(start)
 
 
-def _region(text: str, start: int, ends: _Ends, reader: RegionReader) -> tuple[SourceRegion, int]:
+def _region(text: str, start: int, ends: BracketEnds, reader: RegionReader) -> tuple[SourceRegion, int]:
     """Reads the region whose command ends at `start`; returns it and where it ends in the line."""
     increment = DEFAULT_ANGLE_INCREMENT
     begin = _past_blanks(text, start)
@@ -170,7 +170,7 @@ def _region(text: str, start: int, ends: _Ends, reader: RegionReader) -> tuple[S
     return reader.read(content, begin + 1, increment), end
 
 
-def _enclosed(text: str, start: int, ends: _Ends) -> int:
+def _enclosed(text: str, start: int, ends: BracketEnds) -> int:
     """Returns where the bracket at `start` ends; raises UnreadableMolecule where it does not."""
     end = ends.of(start)
     if end is None:
@@ -187,7 +187,7 @@ def _at(unreadable: UnreadableMolecule, start: int) -> str:
     return f"at character {start + unreadable.offset} of the text: expected {unreadable.expected}"
 
 
-def _define(text: str, start: int, ends: _Ends, submolecules: dict[str, Submolecule]) -> int:
+def _define(text: str, start: int, ends: BracketEnds, submolecules: dict[str, Submolecule]) -> int:
     """Reads the definition whose command ends at `start` into `submolecules`; returns where it ends.
 
     A malformed definition defines nothing; its submolecule is missing where it is used, and reported there.

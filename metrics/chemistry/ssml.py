@@ -161,12 +161,12 @@ class _Reader:
 
     def write(self, pieces: Sequence[str], begin: int) -> None:
         """Writes the pieces of text as one; pieces may also join into a bond or a branch."""
-        may_join = len(pieces) > 1 and pieces[0][0] in FIRST_CHARACTERS
-        token = parsed_tokens(["".join(pieces)], self.reads_signs)[0] if may_join else None
-        if token is not None:
-            self.take(token, begin)
-        else:
-            self.text(" ".join(pieces))
+        if len(pieces) > 1 and pieces[0][0] in FIRST_CHARACTERS:
+            token = parsed_tokens(["".join(pieces)], self.reads_signs)[0]
+            if token is not None:
+                self.take(token, begin)
+                return
+        self.text(" ".join(pieces))
 
     def take(self, token: Token, number: int) -> None:
         """Draws a token that is no text."""
@@ -181,10 +181,11 @@ class _Reader:
 
     def text(self, text: str) -> None:
         """Writes on the current atom, or, where it has text already, beside it."""
-        atom = self.current()
-        if self.sketch.texts[atom]:
+        atom = self.current() if self.atom is None else self.atom
+        texts = self.sketch.texts
+        if texts[atom]:
             self.atom = atom = self.sketch.write_beside(atom, "")
-        self.sketch.texts[atom] = text
+        texts[atom] = text
 
     def current(self) -> int:
         """The current atom; at the start, a new one."""

@@ -32,7 +32,7 @@ def surroundings(molecule: Molecule) -> list[tuple[Neighbour, ...]]:
     """
     atoms = molecule.atoms
     degrees = [0] * len(atoms)
-    for begin, end, *_ in molecule.bonds:
+    for begin, end, _, _, _ in molecule.bonds:
         degrees[begin] += 1
         degrees[end] += 1
     seen: list[list[Neighbour]] = [[] for _ in atoms]

@@ -28,6 +28,10 @@ class Walk:
         return self
 
 
+_Facing = tuple[Sequence[tuple[int, int, int]], "Callable[[], str] | None"]
+"""Pairs of atoms to visit, each with the atom from which they are reached, and what differs where that is known."""
+
+
 @dataclass(slots=True)
 class Drawings:
     """The two molecules of a comparison with their surroundings.
@@ -41,6 +45,8 @@ class Drawings:
     max_angle_deviation: float | None = None
     truth_sees: Sequence[tuple[Neighbour, ...]] = field(init=False)
     prediction_sees: Sequence[tuple[Neighbour, ...]] = field(init=False)
+    _facing: dict[tuple[int, int], _Facing] = field(init=False, default_factory=dict)
+    """What faces each other at the pairs of atoms that were met: walks from other starts come by again."""
 
     def __post_init__(self) -> None:
         """Looks at the surroundings."""
@@ -73,14 +79,27 @@ class Drawings:
                 return walk.stop(atom, image, partial(self.atoms_differ, atom, image))
             pairs[atom] = image
             seen.add(image)
-            facing = aligned(sees, image_sees, self.budget)
-            for neighbour, other in zip(sees, facing, strict=True):
-                if neighbour[2] != other[2] or self.max_angle_deviation is not None:
-                    difference = self.bonds_differ(atom, neighbour, other)
-                    if difference is not None:
-                        return walk.stop(atom, image, difference)
-                to_visit.append((neighbour[3], other[3], atom))
+            spend(len(sees) * len(sees))
+            known = self._facing.get((atom, image))
+            if known is None:
+                known = self._facing[atom, image] = self.look(atom, image)
+            visits, difference = known
+            if difference is not None:
+                return walk.stop(atom, image, difference)
+            to_visit += visits
         return walk
+
+    def look(self, atom: int, image: int) -> _Facing:
+        """Returns where two atoms' neighbours lead that face each other, or what says how two of the bonds differ."""
+        visits = []
+        sees = self.truth_sees[atom]
+        for neighbour, other in zip(sees, aligned(sees, self.prediction_sees[image]), strict=True):
+            if neighbour[2] != other[2] or self.max_angle_deviation is not None:
+                difference = self.bonds_differ(atom, neighbour, other)
+                if difference is not None:
+                    return (), difference
+            visits.append((neighbour[3], other[3], atom))
+        return visits, None
 
     def atoms_differ(self, atom: int, image: int) -> str:
         """How two atoms differ, by their texts or their numbers of bonds, in words."""

@@ -20,8 +20,9 @@ from metrics.figure_text.figure import Figure
 from metrics.figure_text.options import FigureTextOptions
 from metrics.figure_text.overlaps import Limits, Overlaps, charge, measure
 from metrics.figure_text.records import PredictedRegion, TruthRegion
-from metrics.figure_text.regions import MAX_SIDES_TRIED, Located, Regions, locate
+from metrics.figure_text.regions import Located, Regions, locate
 from metrics.figure_text.spotting import Choices, Pairing, agree, spot, text_numbers
+from metrics.figure_text.turning import MAX_SIDES_TRIED
 
 MAX_GROUP_REGIONS = 2_000
 MAX_GROUP_PAIRS = 50_000

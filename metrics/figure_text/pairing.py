@@ -43,14 +43,15 @@ def pair_up(
         owners = np.zeros(len(contested), dtype=np.intp) if figures is None else figures[contested]
         ends = [*(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(contested)]
         pairs = list(zip(rows[contested].tolist(), columns[contested].tolist(), strict=True))
-        allowed_of = allowed[:, contested].tolist()
+        parts = [(int(owners[start]), start, end) for start, end in itertools.pairwise([0, *ends])]
         taken: list[tuple[int, int]] = []
-        for start, end in itertools.pairwise([0, *ends]):
-            figure = int(owners[start])
-            for n in range(len(allowed) if choices is None else choices[figure]):
-                budgets[figure].spend((end - start) // _PAIRS_PER_STEP)
-                part = list(itertools.compress(range(start, end), allowed_of[n][start:end]))
-                taken += [(n, number) for number in _largest(pairs, part, budgets[figure])]
+        for n in range(len(allowed)):
+            mine = allowed[n, contested].tolist()
+            for figure, start, end in parts:
+                if choices is None or n < choices[figure]:
+                    budgets[figure].spend((end - start) // _PAIRS_PER_STEP)
+                    part = list(itertools.compress(range(start, end), mine[start:end]))
+                    taken += [(n, number) for number in _largest(pairs, part, budgets[figure])]
         if taken:
             chosen[[n for n, _ in taken], contested[[number for _, number in taken]]] = True
     return chosen

@@ -23,6 +23,8 @@ MATCHERS = {
     "metrics/chart/text_blocks.py": ["tests/metrics/chart/test_text_blocks.py"],
     "metrics/chemistry/isomorphism.py": ["tests/metrics/chemistry/test_isomorphism.py"],
     "metrics/chemistry/matcher.py": ["tests/metrics/chemistry/test_matcher.py"],
+    "metrics/chemistry/starts.py": ["tests/metrics/chemistry/test_matcher.py"],
+    "metrics/chemistry/least_costs.py": ["tests/metrics/chemistry/test_matcher.py"],
     "metrics/chemistry/walk.py": ["tests/metrics/chemistry/test_matcher.py"],
     "metrics/figure_text/deteval.py": ["tests/metrics/figure_text/test_deteval.py"],
     "metrics/formula/cdm/ransac.py": ["tests/metrics/formula/cdm/test_ransac.py"],

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.common.budget import Budget, OutOfBudget
-from metrics.figure_text import regions as regions_module
+from metrics.figure_text import turning
 from metrics.figure_text.arrays import FloatArray
 from metrics.figure_text.overlaps import crossings, measure
 from metrics.figure_text.records import PredictedRegion
-from metrics.figure_text.regions import Geometry, Regions, best_side, locate, turn
+from metrics.figure_text.regions import Geometry, Regions, locate
+from metrics.figure_text.turning import best_side, turn
 
 Corners = list[tuple[float, float]]
 
@@ -172,7 +173,7 @@ class TestManyCorners:
             tried.append(len(corners))
             return best_side(corners)
 
-        monkeypatch.setattr(regions_module, "best_side", counted)
+        monkeypatch.setattr(turning, "best_side", counted)
         for count in (23, 24, 25, 1000):
             located([(math.cos(n * math.tau / count), math.sin(n * math.tau / count)) for n in range(count)])
         assert tried == [25, 1000]

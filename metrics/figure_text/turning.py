@@ -1,0 +1,86 @@
+"""The smallest rectangles around convex shapes, turned upright."""
+
+from __future__ import annotations
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from metrics.figure_text.arrays import FloatArray
+
+_CELLS_AT_ONCE = 2_000_000
+MAX_SIDES_TRIED = 24
+"""Of a convex hull with up to so many sides, each is tried against all corners; beyond, see `best_side`."""
+
+
+def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
+    """Returns the smallest rectangles around convex hulls, turned upright, float [N, 4], and by what angle, [N].
+
+    The smallest rectangle around a convex polygon has a side along one of the polygon's (Freeman and Shapira 1975).
+    A hull without area gives a box without area. (shapely.oriented_envelope fails on coordinates very close to 0.)
+    """
+    boxes, angles = np.zeros((len(hulls), 4)), np.zeros(len(hulls))
+    corners = shapely.get_num_coordinates(hulls) - 1
+    corners[shapely.get_type_id(hulls) != shapely.GeometryType.POLYGON] = 0
+    for count in np.unique(corners[corners > 0]).tolist():
+        alike = np.flatnonzero(corners == count)
+        step = max(1, _CELLS_AT_ONCE // (count * min(count, MAX_SIDES_TRIED)))
+        for part in np.split(alike, range(step, len(alike), step)):
+            rings = shapely.get_coordinates(hulls[part]).reshape(len(part), count + 1, 2)
+            boxes[part], angles[part] = turn_rings(rings)
+    return boxes, angles
+
+
+def turn_rings(rings: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Does `turn` for closed rings of M corners, float [N, M + 1, 2]."""
+    first = rings[:, :1]
+    sides = np.diff(rings, axis=1)
+    along = sides / np.hypot(sides[..., 0], sides[..., 1])[..., None]  # [N, M sides, 2]
+    points = np.swapaxes(rings[:, :-1] - first, 1, 2)  # [N, 2, M corners]
+    if sides.shape[1] > MAX_SIDES_TRIED:
+        best = np.array([best_side(corners) for corners in np.swapaxes(points, 1, 2)])
+        along = along[np.arange(len(rings)), best][:, None]
+    across = np.stack((-along[..., 1], along[..., 0]), axis=-1)
+    reach = np.stack((along @ points, across @ points), axis=-1)  # [N, sides, M corners, 2]
+    low, high = reach.min(axis=2), reach.max(axis=2)
+    best = np.argmin(np.prod(high - low, axis=-1), axis=1)
+    chosen = np.arange(len(rings)), best
+    extent, middle, axis = (high - low)[chosen], ((high + low) / 2)[chosen], along[chosen]
+    centres = first[:, 0] + middle[:, :1] * axis + middle[:, 1:] * across[chosen]
+    directions = np.arctan2(axis[:, 1], axis[:, 0])
+    quarters = np.round(directions / (np.pi / 2))
+    half = np.where((quarters % 2 == 0)[:, None], extent, extent[:, ::-1]) / 2
+    return np.hstack((centres - half, centres + half)), directions - quarters * (np.pi / 2)
+
+
+def best_side(corners: FloatArray) -> int:
+    """Returns along which side of a convex polygon its smallest rectangle lies: rotating calipers, [M, 2].
+
+    The corner farthest in a direction is where the sides turn past the direction's right angle, which is looked up
+    among the sides ordered by angle: M log M instead of every side against every corner.
+    """
+    sides = np.diff(corners, axis=0, append=corners[:1])
+    turns = np.sign(np.sum(corners[:, 0] * sides[:, 1] - corners[:, 1] * sides[:, 0]))  # 1 where counterclockwise
+    along = sides * turns / np.hypot(sides[:, 0], sides[:, 1])[:, None]
+    across = np.stack((-along[:, 1], along[:, 0]), axis=-1)
+    angles = _angle_like(along)
+    order = np.argsort(angles, kind="stable")
+    # A side starts, counterclockwise, at its own corner, or at the next one where the ring runs clockwise.
+    starts = corners if turns > 0 else np.roll(corners, -1, axis=0)
+
+    def farthest(directions: FloatArray) -> FloatArray:
+        """Returns how far the polygon reaches in each direction, float [M], of unit vectors [M, 2]."""
+        normals = np.stack((-directions[:, 1], directions[:, 0]), axis=-1)
+        found = order[np.searchsorted(angles[order], _angle_like(normals)) % len(order)]
+        reach: FloatArray = np.sum(starts[found] * directions, axis=1)
+        return reach
+
+    areas = (farthest(along) + farthest(-along)) * (farthest(across) + farthest(-across))
+    return int(np.argmin(areas))
+
+
+def _angle_like(directions: FloatArray) -> FloatArray:
+    """Returns numbers from -2 to 2 that order unit vectors [M, 2] as their angles do, without trigonometry."""
+    x, y = directions[:, 0], directions[:, 1]
+    share: FloatArray = np.copysign(1 - x / (np.abs(x) + np.abs(y)), y)
+    return share
