@@ -64,5 +64,5 @@ setup(
     packages=find_packages(include=["metrics", "metrics.*", "transforms", "transforms.*", "pipelines", "pipelines.*"]),
     install_requires=REQUIREMENTS,
     extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "dev": DEVELOPMENT},
-    entry_points={"console_scripts": ["beamscore = pipelines.cli.main:main"]},
+    entry_points={"console_scripts": ["beamscore = pipelines.cli.start:main"]},
 )

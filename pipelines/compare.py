@@ -26,8 +26,9 @@ from transforms.io.published import Layout
 from transforms.io.staging import StagedFolder
 from transforms.publish import Publish, encode_json
 from transforms.records import InputProblem
-from transforms.sample_changes import ChangePlan, merged_counts
+from transforms.sample_changes import ChangePlan, merged_counts, unpack_changed
 from transforms.sample_rows import ReadSampleRows, SampleTable, bucket_count, check_columns
+from transforms.stored_blocks import BlockFolder
 from transforms.write_changes import WriteChanges
 
 LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))
@@ -149,18 +150,28 @@ def _check_stored(baseline: Side, candidate: Side) -> None:
 
 
 def build_comparison(
-    pipeline: beam.Pipeline, plan: ComparisonPlan, output: str, run_id: str, path: Callable[[str], str] = str
+    pipeline: beam.Pipeline,
+    plan: ComparisonPlan,
+    output: str,
+    run_id: str,
+    path: Callable[[str], str] = str,
+    blocks: BlockFolder | None = None,
 ) -> None:
-    """Wires the pipeline; `path` turns the path of a file into the one that workers use."""
+    """Wires the pipeline.
+
+    path: turns the path of a file into the one that workers use. blocks: where the blocks are that are shuffled.
+    """
+    folder = blocks or BlockFolder()
     publish = Publish(output, run_id, LAYOUT, partial(make_result, plan.setting, page=plan.page))
     if plan.setting.missing:
         _ = _from_sums(pipeline, plan) | "Publish" >> publish
         return
     compared = (
         pipeline
-        | "Read" >> ReadSampleRows(plan.tables(path), bucket_count(plan.size * plan.expansion))
+        | "Read" >> ReadSampleRows(plan.tables(path), bucket_count(plan.size * plan.expansion), folder)
         | "Buckets" >> beam.GroupByKey()
-        | "Pair" >> beam.ParDo(CompareBuckets(plan.compare)).with_outputs("slices", "counts", "metrics", "changed")
+        | "Pair"
+        >> beam.ParDo(CompareBuckets(plan.compare, folder)).with_outputs("slices", "counts", "metrics", "changed")
     )
     slices = (
         compared.slices
@@ -183,7 +194,7 @@ def build_comparison(
     }
     if plan.page is not None:
         shown = ChangedSamples(plan.page, plan.setting.benchmark, plan.tables(path))
-        parts["changed"] = compared.changed | "Page" >> shown
+        parts["changed"] = compared.changed | "Unpack" >> beam.FlatMap(unpack_changed) | "Page" >> shown
     _ = parts | "Publish" >> publish
 
 

@@ -12,7 +12,8 @@ from metrics.benchmark import Benchmark
 from pipelines.config.errors import UsageError
 from pipelines.config.settings import Configuration
 from pipelines.results.run import SUMMARY
-from pipelines.results.stored import StoredRun, SystemSums, scoring_keys, split_system
+from pipelines.results.stored import StoredRun, scoring_keys, split_system
+from pipelines.results.stored_documents import SystemSums
 
 
 @dataclass(frozen=True)

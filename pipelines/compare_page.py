@@ -65,7 +65,7 @@ def plan_page(baseline: Source, candidate: Source, count: int, command: Sequence
 
 def _compared(run: StoredRun, system: str) -> int:
     """Returns how many samples of a system have a score."""
-    counts = run.summary.systems[system].coverage["ground_truth"]
+    counts = run.summary.systems[system].counts("ground_truth")
     missing = run.configuration.settings.missing
     return int(counts["scored"]) + (int(counts["missing_prediction"]) if missing == "wrong" else 0)
 

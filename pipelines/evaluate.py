@@ -5,9 +5,8 @@ Records travel in blocks, samples in batches; see docs/architecture.md.
 
 from __future__ import annotations
 
-import heapq
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -38,10 +37,10 @@ from pipelines.results.run import (
     RunResult,
     summary,
     sums_document,
-    worst_first,
 )
 from transforms.blas import one_blas_thread
 from transforms.combine import MergeSums, SumStatistics
+from transforms.earlier_values import EarlierRows
 from transforms.finalize import ComputeValues
 from transforms.io.staging import StagedFolder
 from transforms.io.storage import prepare_output
@@ -51,15 +50,11 @@ from transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_js
 from transforms.quarantine import CountCauses
 from transforms.reuse import ReusedRows
 from transforms.score import ScoreSamples, ScoringPlan
-from transforms.scored_sample import ScoredSample
 from transforms.slice import CheckSliceCount, SliceSamples
 from transforms.slice_labels import Slicing
 
 ROWS_FILE_S = 30.0
 """How long a worker of a run that may be resumed writes to one file of rows: what is lost of it at most."""
-
-Worst = tuple[float, str, str]
-"""The main per-sample metric of a sample, its sample_id and its status."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +63,8 @@ class EvaluationPlan:
 
     launch: how the run was started, for run.json. baseline: the run that gates compare with. reuse: the
     rows of an earlier run, of which unchanged samples take their scores. page: whether there is a report.html. resume:
-    whether another run shall be able to go on where this one is interrupted.
+    whether another run shall be able to go on where this one is interrupted. earlier: the rows of the baseline, for the
+    samples that changed since.
     """
 
     configuration: Configuration
@@ -80,11 +76,21 @@ class EvaluationPlan:
     reuse: ReusedRows | None = None
     page: bool = False
     resume: bool = False
+    earlier: EarlierRows | None = None
 
     @property
     def systems(self) -> tuple[str, ...]:
         """The names of the systems, in the order of their numbers."""
         return self.inputs.systems
+
+    def picks(self) -> Picks:
+        """Returns which samples are picked: those that report.md names, and where there is a page, what it shows."""
+        configuration = self.configuration
+        settings, metric = configuration.settings, configuration.benchmark.main_sample_metric()
+        if not self.page:
+            return Picks(metric, listed=settings.worst_samples)
+        shown = settings.page
+        return Picks(metric, shown.worst, shown.flips, shown.random, settings.worst_samples, self.earlier)
 
 
 def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan:
@@ -107,10 +113,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     bootstrap = Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed)
     limits = settings.limits
     slicing = Slicing(plan.configuration.columns(), plan.configuration.slice_indexes(), limits.slices_per_sample)
-    picks = None
-    if plan.page:
-        shown = settings.page
-        picks = Picks(benchmark.main_sample_metric(), shown.worst, shown.flips, shown.random)
+    picks = plan.picks()
     scoring = ScoringPlan(benchmark, settings.missing, plan.systems, settings.cluster, slicing, plan.reuse, picks)
 
     read = plan.inputs.read(pipeline)
@@ -125,12 +128,13 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     )
     file_s = ROWS_FILE_S if plan.resume else None
     quarantined = (read.quarantine, paired.quarantine, scored.quarantine) | "AllQuarantined" >> beam.Flatten()
+    picked = scored.picked | "Pick" >> KeepPicked(picks)
     parts = {
         "slices": totals,
         "outcomes": (read.outcomes, paired.outcomes)
         | "AllOutcomes" >> beam.Flatten()
         | "Outcomes" >> beam.CombinePerKey(MergeSums()),
-        "worst": _worst(scored.samples, benchmark, settings.worst_samples),
+        "worst": picked.listed,
         "causes": quarantined | "Causes" >> CountCauses(),
         "samples_files": scored.samples
         | "WriteSamples"
@@ -139,8 +143,8 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         ),
         "quarantine_files": quarantined | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }
-    if picks is not None:
-        parts["cards"] = scored.picked | "Pick" >> KeepPicked(picks) | "Draw" >> beam.ParDo(DrawCard(benchmark))
+    if plan.page:
+        parts["cards"] = picked.shown | "Draw" >> beam.ParDo(DrawCard(benchmark))
     samples = _staged(plan, "samples").path if plan.page else None
     make = partial(make_result, plan.configuration, plan.systems, plan.run_id, plan.launch, plan.baseline, samples)
     _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
@@ -148,30 +152,6 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
 
 def _staged(plan: EvaluationPlan, folder: str) -> StagedFolder:
     return StagedFolder(plan.output, plan.run_id, folder)
-
-
-def _worst(samples: beam.PCollection, benchmark: Benchmark[Any, Any, Any], count: int) -> beam.PCollection:
-    """Returns pairs (system, the `count` samples that are worst by the main per-sample metric, ties by sample_id)."""
-    order, most = worst_first(benchmark), max(1, count)
-    return (
-        samples
-        | "WorstOfBatch" >> beam.FlatMap(_worst_of_batch, benchmark.main_sample_metric().name, order, most)
-        | "Worst" >> beam.combiners.Top.PerKey(most, key=order, reverse=True)
-    )
-
-
-def _worst_of_batch(
-    samples: Sequence[ScoredSample], metric: str, order: Callable[[Worst], Any], most: int
-) -> Iterator[tuple[int, Worst]]:
-    """Yields the worst samples of each system in a batch."""
-    measured: dict[int, list[Worst]] = {}
-    for sample in samples:
-        value = sample.metrics.get(metric)
-        if value is not None:
-            measured.setdefault(sample.system, []).append((value, sample.sample_id, sample.status))
-    for system, found in measured.items():
-        for worst in heapq.nsmallest(most, found, key=order):
-            yield system, worst
 
 
 class DrawCard(beam.DoFn):

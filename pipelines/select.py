@@ -15,6 +15,7 @@ from transforms.io.record_files import WriteRecords, encoded
 from transforms.io.sample_list import sample_ids
 from transforms.pair import PairBySample, PairedSample
 from transforms.records import EncodedRecord, InputProblem
+from transforms.sample_rows import ROWS_PER_READ, open_table
 from transforms.sample_schema import SLICE_PREFIX
 
 
@@ -37,8 +38,8 @@ def build_selection(pipeline: beam.Pipeline, inputs: Inputs, selection: Selectio
     rows = (
         pipeline
         | "Files" >> beam.Create(selection.files)
-        | "Rows" >> beam.io.ReadAllFromParquetBatched()
-        | "Below" >> beam.FlatMap(_below, selection).with_output_types(tuple[str, dict[str, Any]])
+        | "SpreadFiles" >> beam.Reshuffle()
+        | "Below" >> beam.FlatMap(_rows_below, selection).with_output_types(tuple[str, dict[str, Any]])
     )
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
@@ -61,8 +62,14 @@ def _listed(path: str) -> Iterator[tuple[str, None]]:
         yield sample_id, None
 
 
-def _below(table: Any, selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
-    columns = {name: table.column(name).to_pylist() for name in table.column_names if not _is_left_out(name)}
+def _rows_below(path: str, selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
+    with open_table(path) as file:
+        for batch in file.iter_batches(ROWS_PER_READ):
+            yield from _below(batch, selection)
+
+
+def _below(batch: Any, selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
+    columns = {name: batch.column(name).to_pylist() for name in batch.schema.names if not _is_left_out(name)}
     limit = selection.threshold
     for index, value in enumerate(columns[selection.column]):
         chosen = limit is None or (value is not None and value < limit)

@@ -27,7 +27,7 @@ def test_three_nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = re.findall(r"(?:^    .*\n)+", section("Three nights"), re.MULTILINE)
     assert blocks[0].lstrip().startswith("benchmark:")
     Path("out/nightly.yaml").write_text(re.sub(r"^    ", "", blocks[0], flags=re.MULTILINE))
-    codes = []
+    codes, errors = [], []
     for line in "".join(blocks[1:]).splitlines():
         line = line.strip()
         if not line.startswith("beamscore "):
@@ -38,7 +38,12 @@ def test_three_nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert code == expected, stderr
         assert "Traceback" not in stderr
         codes.append(code)
+        errors += stderr.splitlines()
     assert codes == [0, 0, 1, 0, 0]
+    # What the page says that is printed is printed.
+    quoted = re.findall(r"^> (beamscore: .*)$", section("Three nights"), re.MULTILINE)
+    assert quoted
+    assert set(quoted) <= set(errors)
     tonight = Path("out/tonight.md").read_text()
     assert tonight.startswith("**FAIL** ")
     assert "Samples that moved `overall.f1` of tonight most:" in tonight

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from apache_beam.io.aws.clients.s3.messages import S3ClientError
@@ -20,6 +20,8 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner, execution
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
 from apache_beam.runners.worker import sdk_worker_main
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
+
+from transforms import heap
 
 __all__ = [
     "STORE_ERRORS",
@@ -110,6 +112,7 @@ def local_runner(options: PipelineOptions, environment: Any = None) -> Any:
     The DirectRunner first tries to download and start another program, on which a local run must not depend.
     """
     execution.GroupingBuffer.partition = _partition_in_pieces
+    fn_runner.BundleManager._send_input_to_worker = _send_in_pieces
     encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
     info = fn_runner.ExtendedProvisionInfo(beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded))
     return FnApiRunner(default_environment=environment, provision_info=info)
@@ -128,6 +131,7 @@ def _partition_in_pieces(buffer: Any, parts: int) -> list[list[bytes]]:
     groups = buffer._table
     if buffer._grouped_output or not groups:
         return _partition(buffer, parts)  # type: ignore[no-any-return]
+    heap.trim()
     partitioned: list[list[bytes]] = [[] for _ in range(parts)]
     keys = list(groups)
     size = -(-len(keys) // max(_PIECES, parts))
@@ -135,8 +139,22 @@ def _partition_in_pieces(buffer: Any, parts: int) -> list[list[bytes]]:
         buffer._table = {key: groups.pop(key) for key in keys[start : start + size]}
         partitioned[number % parts] += _partition(buffer, 1)[0]
         buffer._grouped_output = None
+    buffer._table = {}
+    heap.trim()
     found = buffer._grouped_output = [part or [b""] for part in partitioned]
     return found
+
+
+def _send_in_pieces(manager: Any, bundle: str, transform: str, pieces: Iterable[bytes] | None) -> None:
+    """Sends a worker its input, as `BundleManager._send_input_to_worker` does, but in messages of some 10 MB.
+
+    Beam's own makes one message of all of it, four times as large while it is made; no message may have 2 GB.
+    """
+    stream = manager._worker_handler.data_conn.output_stream(bundle, transform)
+    for piece in pieces or ():
+        stream.write(piece)
+        stream.maybe_flush()
+    stream.close()
 
 
 def worker_environment(command_line: str) -> Any:

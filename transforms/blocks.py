@@ -92,8 +92,9 @@ def unpack(block: bytes) -> list[KeyedRecord]:
     return _DECODER.decode(zstd.decompress(block))
 
 
-def only_sample(keyed: tuple[int, bytes], sample_id: str) -> Iterator[tuple[int, bytes]]:
-    """Yields (bucket, block) with the records of one sample alone, if there are any."""
-    records = [record for record in unpack(keyed[1]) if record[0] == sample_id.encode()]
+def only_samples(keyed: tuple[int, bytes], wanted: Iterable[str]) -> Iterator[tuple[int, bytes]]:
+    """Yields (bucket, block) with the records of the samples that are wanted alone, if there are any."""
+    ids = {sample_id.encode("utf-8", "surrogatepass") for sample_id in wanted}
+    records = [record for record in unpack(keyed[1]) if record[0] in ids]
     if records:
         yield keyed[0], pack(records)

@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transforms.blocks import pack, unpack
+from transforms.blocks import only_samples
 from transforms.pair import PairBySample, PairedSample
 from transforms.pick import MAX_DETAILS_BYTES, beginning_of
 from transforms.sample_changes import ChangedSample
@@ -107,7 +107,7 @@ class GatherChanged(beam.PTransform):
         if self._records is not None:
             paired = (
                 self._records
-                | "Only" >> beam.FlatMap(_only_samples, wanted).with_output_types(tuple[int, bytes])
+                | "Only" >> beam.FlatMap(only_samples, wanted).with_output_types(tuple[int, bytes])
                 | "Pair" >> PairBySample(("baseline", "candidate"))
             )
             pieces.append(paired.batches | "Records" >> beam.FlatMap(_records))
@@ -141,14 +141,6 @@ def _details(file: tuple[int, str, str], wanted: Sequence[str]) -> Iterator[tupl
             ):
                 if details is not None and len(details) <= MAX_DETAILS_BYTES:
                     yield sample_id, _Named("details", details.encode(), side)
-
-
-def _only_samples(keyed: tuple[int, bytes], wanted: Sequence[str]) -> Iterator[tuple[int, bytes]]:
-    """Yields (bucket, block) with the records of the samples that are wanted, if there are any."""
-    ids = {sample_id.encode() for sample_id in wanted}
-    records = [record for record in unpack(keyed[1]) if record[0] in ids]
-    if records:
-        yield keyed[0], pack(records)
 
 
 def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, _Named]]:

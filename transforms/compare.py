@@ -20,10 +20,11 @@ from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.swaps import SwapBits
 from transforms.blas import one_blas_thread
 from transforms.records import InputProblem
-from transforms.sample_changes import ChangeCounter, ChangePlan
+from transforms.sample_changes import SAMPLES_PER_BLOCK, ChangeCounter, ChangePlan
 from transforms.sample_rows import SampleRow, decode_block
 from transforms.slice import MAX_SLICES, too_many_slices
 from transforms.slice_labels import slice_labels
+from transforms.stored_blocks import Block, BlockFolder
 
 BASELINE, CANDIDATE = 0, 1
 SUMS_HELD = 64 << 20
@@ -126,11 +127,13 @@ class CompareBuckets(beam.DoFn):
     """Pairs the rows of a bucket, and adds them up.
 
     Input: pairs (bucket, blocks). Output, by tag: `slices`, pairs (label, PairSums); `counts`, pairs (name, number) of
-    samples; `metrics`, pairs (per-sample metric, counts of how it changed); `changed`, samples that changed.
+    samples; `metrics`, pairs (per-sample metric, counts of how it changed); `changed`, blocks of samples that changed,
+    in `folder`.
     """
 
-    def __init__(self, plan: ComparePlan) -> None:
+    def __init__(self, plan: ComparePlan, folder: BlockFolder) -> None:
         self._plan = plan
+        self._folder = folder
 
     def setup(self) -> None:
         """Prepares the worker."""
@@ -142,21 +145,25 @@ class CompareBuckets(beam.DoFn):
         self._sums: dict[str, PairSums] = {}
         self._counts: dict[str, int] = {}
         self._changes = ChangeCounter(self._plan.changes)
+        self._writer = self._folder.writer()
 
-    def process(self, bucket: tuple[int, Iterable[tuple[int, bytes]]]) -> Iterator[TaggedOutput]:
+    def process(self, bucket: tuple[int, Iterable[tuple[int, Block]]]) -> Iterator[TaggedOutput]:
         """Pairs a bucket, and yields the sums where they have become large."""
         rows = _rows_of(bucket[1])
         for number, sample_id in enumerate(sorted(rows[BASELINE].keys() | rows[CANDIDATE].keys())):
             self._settle(rows[BASELINE].get(sample_id), rows[CANDIDATE].get(sample_id))
-            if number % SAMPLES_PER_LOOK == 0 and sum(sums.size for sums in self._sums.values()) > SUMS_HELD:
-                yield from self._take_sums()
+            if number % SAMPLES_PER_LOOK == 0:
+                yield from self._take_changed(SAMPLES_PER_BLOCK)
+                if sum(sums.size for sums in self._sums.values()) > SUMS_HELD:
+                    yield from self._take_sums()
 
     def finish_bundle(self) -> Iterator[WindowedValue]:
         """Yields all that the bundle has seen."""
         outputs = [*self._take_sums()]
         outputs += [TaggedOutput("counts", each) for each in self._counts.items()]
         outputs += [TaggedOutput("metrics", each) for each in self._changes.counts()]
-        outputs += [TaggedOutput("changed", each) for each in self._changes.take_changed()]
+        outputs += self._take_changed(1)
+        self._writer.close()
         for output in outputs:
             yield TaggedOutput(output.tag, GlobalWindows.windowed_value(output.value))
 
@@ -191,6 +198,10 @@ class CompareBuckets(beam.DoFn):
         if len(self._labels) > MAX_SLICES + 1:
             raise too_many_slices(self._plan.columns, MAX_SLICES)
 
+    def _take_changed(self, least: int) -> Iterator[TaggedOutput]:
+        for block in self._changes.take_block(least):
+            yield TaggedOutput("changed", self._writer.write(block))
+
     def _take_sums(self) -> Iterator[TaggedOutput]:
         sums, self._sums = self._sums, {}
         for each in sums.items():
@@ -204,7 +215,7 @@ _UNPAIRED = {
 }
 
 
-def _rows_of(blocks: Iterable[tuple[int, bytes]]) -> tuple[dict[str, SampleRow], dict[str, SampleRow]]:
+def _rows_of(blocks: Iterable[tuple[int, Block]]) -> tuple[dict[str, SampleRow], dict[str, SampleRow]]:
     """Returns the rows of each side by sample_id; raises InputProblem where a run has one twice."""
     sides: tuple[dict[str, SampleRow], dict[str, SampleRow]] = ({}, {})
     for side, block in blocks:

@@ -1,10 +1,12 @@
-"""Draws one sample to a file."""
+"""Draws samples, each to a file."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 import apache_beam as beam
 
@@ -12,18 +14,20 @@ from metrics.benchmark import Benchmark, RejectedRecord
 from metrics.common.errors import explain
 from transforms.io.storage import write_file
 from transforms.pair import PairedSample
-from transforms.records import InputProblem
+
+PICTURE, PROBLEM = ".svg", ".problem"
+MAX_NAME_LENGTH = 200
 
 
-class DrawSample(beam.DoFn):
-    """Draws the only sample of a batch, with the prediction of the first system, and writes the picture to `output`.
+class DrawSamples(beam.DoFn):
+    """Draws samples with the prediction of the first system, each to a file of its own; see `staged_name`.
 
-    Raises InputProblem where it cannot be drawn.
+    A sample that cannot be drawn has a file that says why.
     """
 
-    def __init__(self, benchmark: Benchmark[Any, Any, Any], output: str) -> None:
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str) -> None:
         self._benchmark = benchmark
-        self._output = output
+        self._prefix = prefix
 
     def setup(self) -> None:
         """Makes what the benchmark needs."""
@@ -34,17 +38,42 @@ class DrawSample(beam.DoFn):
         self._benchmark.teardown()
 
     def process(self, samples: Sequence[PairedSample]) -> None:
-        """Writes the picture of the one sample there is."""
-        (sample,) = samples
+        """Writes a file for each sample."""
+        for sample in samples:
+            ending, text = self._draw(sample)
+            write_file(staged_name(self._prefix, sample.sample_id, ending), _NOT_XML.sub("\ufffd", text).encode())
+
+    def _draw(self, sample: PairedSample) -> tuple[str, str]:
         frame = sample.predictions[0]
         try:
             truth = sample.truth.decode(self._benchmark.truth_type)
             prediction = None if frame is None else frame.decode(self._benchmark.prediction_type)
-            picture = self._benchmark.draw(truth, prediction)
-        except Exception as error:
-            message = error.message if isinstance(error, RejectedRecord) else explain(error)
-            raise InputProblem(f"--sample {sample.sample_id}: cannot be drawn: {message}") from error
-        write_file(self._output, _NOT_XML.sub("\ufffd", picture).encode())
+            return PICTURE, self._benchmark.draw(truth, prediction)
+        except RejectedRecord as error:
+            return PROBLEM, error.message
+        except Exception as error:  # noqa: BLE001 - whatever a sample does to its drawing, others are drawn
+            return PROBLEM, explain(error)
+
+
+def staged_name(prefix: str, sample_id: str, ending: str) -> str:
+    """Returns the name of the file that a sample has until all are drawn."""
+    return f"{prefix}-{_digest(sample_id)}{ending}"
+
+
+def file_name(sample_id: str) -> str:
+    """Returns the name of a picture: the sample_id, with all but letters, digits and `-_.~` percent-encoded.
+
+    It is a name on any filesystem, below the folder that it is put in; where it is too long or begins with a dot, it
+    has a hash in it.
+    """
+    name = quote(sample_id.encode("utf-8", "surrogatepass"), safe="")
+    if len(name) > MAX_NAME_LENGTH or not name or name.startswith("."):
+        name = f"{_digest(sample_id)}-{name[:MAX_NAME_LENGTH].lstrip('.')}"
+    return name + PICTURE
+
+
+def _digest(sample_id: str) -> str:
+    return hashlib.blake2b(sample_id.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -1,4 +1,5 @@
-"""Picks samples for people to look at: the worst of each system, those on which systems differ most, a random few.
+"""Picks samples for people to look at: the worst of each system, those that changed most since an earlier run, those on
+which systems differ most, a random few.
 
 Each bundle offers what may be among them, with both records; a combiner keeps the best offers, so memory and shuffle
 are bounded by the numbers of samples wanted, however many there are. The choice depends on the samples alone.
@@ -11,24 +12,29 @@ import heapq
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import apache_beam as beam
 import msgspec
 
 from metrics.benchmark import MetricSpec
 from transforms.collector import no_collection
+from transforms.earlier_values import EarlierRows
 from transforms.pair import PairedSample
 from transforms.records import MSGPACK, EncodedRecord
+from transforms.sample_changes import FLIPS, kind_of_change
 from transforms.scored_sample import NO_DETAILS, ScoredSample
 
-Why = Literal["worst", "flip", "random"]
-PREFERENCE: tuple[Why, ...] = ("flip", "worst", "random")
+Why = Literal["lost", "won", "flip", "worst", "random"]
+Reason = Literal["lost", "won", "flip", "worst", "random", "listed"]
+PREFERENCE: tuple[Why, ...] = ("lost", "won", "flip", "worst", "random")
 """For which reason a sample is shown that was picked for several."""
+LISTED = "listed"
+"""The reason of the worst samples that report.md names, of which no record is needed."""
 MAX_RECORD_BYTES = 32 << 10
 MAX_DETAILS_BYTES = 16 << 10
 MIN_FLIP = 0.5
-"""Systems differ on a sample where their main per-sample metrics are this far apart."""
+"""Systems, or runs, differ on a sample where their main per-sample metrics are this far apart."""
 
 
 class PickedSample(msgspec.Struct, frozen=True):
@@ -36,13 +42,14 @@ class PickedSample(msgspec.Struct, frozen=True):
 
     rank: its place among those picked for the same reason, the lowest first. prediction: None where there was no
     record. A record or details of which the size is more than the bytes here are left out, but for their beginning.
+    before: the main per-sample metric in the earlier run, where it is known.
     """
 
     rank: float
     sample_id: str
     system: int
     status: str
-    why: Why
+    why: Reason
     metrics: Mapping[str, float | None]
     details: bytes
     details_size: int
@@ -50,27 +57,36 @@ class PickedSample(msgspec.Struct, frozen=True):
     truth_size: int
     prediction: bytes | None
     prediction_size: int = 0
+    before: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Picks:
-    """How many samples of each system to pick for each reason, and the main per-sample metric."""
+    """How many samples of each system to pick for each reason, by the main per-sample metric.
+
+    flips: of those that lost most since the earlier run, as many of those that won most, and of those on which systems
+    differ most. listed: of the worst, without their records. earlier: the rows of the earlier run, if there is one.
+    """
 
     metric: MetricSpec
-    worst: int
-    flips: int
-    random: int
+    worst: int = 0
+    flips: int = 0
+    random: int = 0
+    listed: int = 0
+    earlier: EarlierRows | None = None
 
-    def count(self, why: Why) -> int:
+    def count(self, why: Reason) -> int:
         """Returns how many samples are picked for one reason."""
-        return {"worst": self.worst, "flip": self.flips, "random": self.random}[why]
+        counts = {"worst": self.worst, "random": self.random, "listed": self.listed}
+        return counts.get(why, self.flips)
 
 
 class _Offer(NamedTuple):
     rank: float
     sample_id: str
-    why: Why
+    why: Reason
     scored: ScoredSample
+    before: float | None = None
 
 
 class Picker:
@@ -78,11 +94,12 @@ class Picker:
 
     def __init__(self, picks: Picks) -> None:
         self._picks = picks
-        self._best: dict[tuple[Why, int], list[tuple[float, ...]]] = {}
+        self._best: dict[tuple[Reason, int], list[tuple[float, ...]]] = {}
+        self._earlier = None if picks.earlier is None else picks.earlier.open()
 
     def offers(
         self, samples: Sequence[PairedSample], scored: Sequence[ScoredSample]
-    ) -> Iterator[tuple[tuple[Why, int], PickedSample]]:
+    ) -> Iterator[tuple[tuple[Reason, int], PickedSample]]:
         """Yields ((reason, system), sample) for each sample of a batch that may be picked."""
         found = [offer for offer in self._ranked(scored) if self._is_among_best(offer)]
         paired = {sample.sample_id: sample for sample in samples} if found else {}
@@ -90,34 +107,40 @@ class Picker:
             yield (offer.why, offer.scored.system), _picked(offer, paired[offer.sample_id])
 
     def _ranked(self, scored: Sequence[ScoredSample]) -> Iterator[_Offer]:
-        """Yields what may be among the best; of almost all samples nothing is, which is told by two numbers."""
+        """Yields what may be among the best; of almost all samples nothing is, which is told by a few numbers."""
         metric = self._picks.metric
-        by_sample: dict[str, list[tuple[float, ScoredSample]]] = {}
-        several = any(sample.system for sample in scored)
-        for sample in scored:
+        by_sample: dict[str, list[tuple[float, ScoredSample, float | None]]] = {}
+        several = self._picks.flips and any(sample.system for sample in scored)
+        earlier = self._earlier.find(scored) if self._earlier is not None else [None] * len(scored)
+        for sample, before in zip(scored, earlier, strict=True):
             if sample.status == "rejected":
                 continue
-            rank = _hashed(sample.sample_id)
-            if not self._is_beaten("random", sample.system, rank):
-                yield _Offer(rank, sample.sample_id, "random", sample)
+            if self._picks.random:
+                rank = _hashed(sample.sample_id)
+                if not self._is_beaten("random", sample.system, rank):
+                    yield _Offer(rank, sample.sample_id, "random", sample, before)
             value = sample.metrics.get(metric.name)
             if value is None:
                 continue
             rank = metric.goodness(value)
-            if not self._is_beaten("worst", sample.system, rank):
-                yield _Offer(rank, sample.sample_id, "worst", sample)
+            for why in _WORST:
+                if not self._is_beaten(why, sample.system, rank):
+                    yield _Offer(rank, sample.sample_id, why, sample, before)
+            if before is not None and is_flip(metric, before, value):
+                lost: Reason = "lost" if rank < metric.goodness(before) else "won"
+                yield _Offer(-abs(value - before), sample.sample_id, lost, sample, before)
             if several:
-                by_sample.setdefault(sample.sample_id, []).append((value, sample))
+                by_sample.setdefault(sample.sample_id, []).append((value, sample, before))
         for sample_id, of_systems in by_sample.items():
-            values = [value for value, _ in of_systems]
+            values = [value for value, _, _ in of_systems]
             apart = max(values) - min(values)
             if apart >= MIN_FLIP:
-                for _, sample in of_systems:
-                    yield _Offer(-apart, sample_id, "flip", sample)
+                for _, sample, before in of_systems:
+                    yield _Offer(-apart, sample_id, "flip", sample, before)
 
-    def _is_beaten(self, why: Why, system: int, rank: float) -> bool:
-        best = self._best.get((why, system))
-        return best is not None and len(best) >= self._picks.count(why) and (not best or -rank < best[0][0])
+    def _is_beaten(self, why: Reason, system: int, rank: float) -> bool:
+        count, best = self._picks.count(why), self._best.get((why, system), ())
+        return len(best) >= count and (not best or -rank < best[0][0])
 
     def _is_among_best(self, offer: _Offer) -> bool:
         best = self._best.setdefault((offer.why, offer.scored.system), [])
@@ -132,6 +155,14 @@ class Picker:
         return True
 
 
+_WORST: tuple[Reason, ...] = ("worst", "listed")
+
+
+def is_flip(metric: MetricSpec, before: float, value: float) -> bool:
+    """Tells whether a sample became right or wrong, or changed by MIN_FLIP at least."""
+    return kind_of_change(metric, before, value) in FLIPS or abs(value - before) >= MIN_FLIP
+
+
 def _hashed(sample_id: str) -> float:
     digest = hashlib.blake2b(sample_id.encode("utf-8", "surrogatepass"), digest_size=6).digest()
     return float(int.from_bytes(digest, "big"))
@@ -139,6 +170,9 @@ def _hashed(sample_id: str) -> float:
 
 def _picked(offer: _Offer, sample: PairedSample) -> PickedSample:
     scored = offer.scored
+    if offer.why == LISTED:
+        named = (offer.rank, scored.sample_id, scored.system, scored.status, offer.why, scored.metrics)
+        return PickedSample(*named, NO_DETAILS, 0, b"", 0, None)
     truth, prediction = sample.truth, sample.predictions[scored.system]
     return PickedSample(
         offer.rank,
@@ -153,6 +187,7 @@ def _picked(offer: _Offer, sample: PairedSample) -> PickedSample:
         truth.size,
         None if prediction is None else beginning_of(prediction),
         0 if prediction is None else prediction.size,
+        offer.before,
     )
 
 
@@ -166,26 +201,34 @@ def beginning_of(record: EncodedRecord) -> bytes:
         return msgspec.json.encode(msgspec.msgpack.decode(record.payload))
 
 
-class KeepPicked(beam.PTransform):
-    """Keeps the samples that are picked.
+Worst = tuple[float, str, str]
+"""The main per-sample metric of a sample, its sample_id and its status."""
 
-    Input: what `Picker` offers. Output: ((system, sample_id), PickedSample), each sample of a system once, spread over
-    the workers again.
-    """
+
+class KeptSamples(NamedTuple):
+    """What was picked: `shown`, PickedSample, each sample of a system once; `listed`, pairs (system, list of Worst)."""
+
+    shown: beam.PCollection
+    listed: beam.PCollection
+
+
+class KeepPicked(beam.PTransform):
+    """Keeps the samples that are picked: from what `Picker` offers to KeptSamples."""
 
     def __init__(self, picks: Picks) -> None:
         super().__init__()
         self._picks = picks
 
-    def expand(self, offers: beam.PCollection) -> beam.PCollection:
-        """Keeps for each reason as many as are wanted."""
-        return (
-            offers
-            | "Best" >> beam.CombinePerKey(_KeepBest(self._picks))
+    def expand(self, offers: beam.PCollection) -> KeptSamples:
+        """Keeps for each reason as many as are wanted, and spreads those that are shown over the workers again."""
+        best = offers | "Best" >> beam.CombinePerKey(_KeepBest(self._picks))
+        shown = (
+            best
             | "BySample" >> beam.FlatMap(_by_sample)
             | "Once" >> beam.GroupByKey()
             | "BestReason" >> beam.MapTuple(_best_reason)
         )
+        return KeptSamples(shown, best | "Listed" >> beam.FlatMap(_listed, self._picks.metric.name))
 
 
 class _KeepBest(beam.CombineFn):
@@ -215,16 +258,29 @@ def _order(sample: PickedSample) -> tuple[float, str]:
     return sample.rank, sample.sample_id
 
 
-def _by_sample(kept: tuple[object, list[PickedSample]]) -> Iterator[tuple[tuple[int, str], PickedSample]]:
-    for sample in kept[1]:
-        yield (sample.system, sample.sample_id), sample
+def _by_sample(
+    kept: tuple[tuple[Reason, int], list[PickedSample]],
+) -> Iterator[tuple[tuple[int, str], PickedSample]]:
+    (why, system), samples = kept
+    for sample in samples if why != LISTED else ():
+        yield (system, sample.sample_id), sample
+
+
+def _listed(kept: tuple[tuple[Reason, int], list[PickedSample]], metric: str) -> Iterator[tuple[int, list[Worst]]]:
+    (why, system), samples = kept
+    if why == LISTED:
+        yield system, [(sample.metrics[metric] or 0.0, sample.sample_id, sample.status) for sample in samples]
 
 
 def _best_reason(_: tuple[int, str], samples: Sequence[PickedSample]) -> PickedSample:
-    return min(samples, key=lambda sample: PREFERENCE.index(sample.why))
+    return min(samples, key=_preference)
+
+
+def _preference(sample: PickedSample) -> int:
+    return PREFERENCE.index(cast(Why, sample.why))
 
 
 def order_of_picked(sample: PickedSample) -> tuple[int, int, float, str]:
     """Returns the key that sorts picked samples: by reason, then by rank."""
     rank = sample.rank if math.isfinite(sample.rank) else 0.0
-    return PREFERENCE.index(sample.why), sample.system, rank, sample.sample_id
+    return _preference(sample), sample.system, rank, sample.sample_id

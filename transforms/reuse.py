@@ -7,8 +7,6 @@ are not taken: what the quarantine says of them is not in the row.
 
 from __future__ import annotations
 
-import hashlib
-import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,14 +22,10 @@ from apache_beam.io.filesystems import FileSystems
 from metrics.benchmark import Pair, SampleScore
 from metrics.scoring import Outcome, Status
 from metrics.statistics.bootstrap import check_statistics
+from transforms.io.key_store import KeyStore, key_of
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.records import InputProblem
 from transforms.scored_sample import WITHOUT_FIELDS, DecodedSample
-
-KEYS_PER_QUERY = 500
-"""SQLite takes at least 999 parameters."""
-CACHE_KIB = 32 << 10
-"""Memory of a worker process for rows that it has on its disk."""
 
 _COLUMNS = ("sample_id", "status", "prediction_status", "truth_hash", "prediction_hash")
 _CONTENT = ("statistics", "coverage", "details")
@@ -61,21 +55,14 @@ class RowStore:
 
     def __init__(self, rows: ReusedRows) -> None:
         self._metrics = rows.metrics
-        self._lock = threading.Lock()
-        # Without a name it is a file of SQLite's own in the temporary folder, gone when this process is.
-        self._connection = sqlite3.connect("", check_same_thread=False)
-        self._connection.executescript(
-            f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{CACHE_KIB}"
-        )
-        self._connection.execute("CREATE TABLE rows (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID")
+        self._store = KeyStore()
         for path in rows.files:
             try:
-                self._connection.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", self._read(path))
+                self._store.add(self._read(path))
             except (*STORAGE_ERRORS, BeamIOError, pa.ArrowException, KeyError, ValueError) as error:
-                self._connection.close()
+                self._store.close()
                 reason = " ".join(str(error).split())[:200]
                 raise InputProblem(f"--reuse: {path}: cannot be read as rows of a run: {reason}") from error
-        self._connection.commit()
 
     def _read(self, path: str) -> Iterator[tuple[bytes, bytes]]:
         columns = [*_COLUMNS, *_CONTENT, *self._metrics]
@@ -89,18 +76,15 @@ class RowStore:
                 for sample_id, status, became, truth, prediction, statistics, *content in cells:
                     whole = truth is not None and statistics is not None and (became is None or prediction is not None)
                     if whole and (status, became) in _TAKEN:
-                        yield _key(sample_id, truth, prediction), msgspec.msgpack.encode([status, statistics, *content])
+                        yield (
+                            key_of(sample_id, truth, prediction),
+                            msgspec.msgpack.encode([status, statistics, *content]),
+                        )
 
     def find(self, samples: Sequence[DecodedSample]) -> list[Outcome | None]:
         """Returns what became of each sample of a batch; None where no row tells."""
         keys = [_key_of(sample) for sample in samples]
-        wanted = list({key for key in keys if key is not None})
-        rows: dict[bytes, bytes] = {}
-        for start in range(0, len(wanted), KEYS_PER_QUERY):
-            some = wanted[start : start + KEYS_PER_QUERY]
-            query = f"SELECT key, row FROM rows WHERE key IN ({','.join('?' * len(some))})"
-            with self._lock:
-                rows.update(self._connection.execute(query, some).fetchall())
+        rows = self._store.find([key for key in keys if key is not None])
         return [None if key is None or key not in rows else self._outcome(rows[key]) for key in keys]
 
     def _outcome(self, row: bytes) -> Outcome | None:
@@ -131,12 +115,7 @@ def _extra(coverage: str) -> dict[str, int]:
 def _key_of(sample: DecodedSample) -> bytes | None:
     """Returns the key of the row that a sample may have; None where a record of it has no hash."""
     known = sample.truth_hash is not None and (sample.prediction_hash is not None or sample.pair.prediction is None)
-    return _key(sample.pair.sample_id, sample.truth_hash or "", sample.prediction_hash) if known else None
-
-
-def _key(sample_id: str, truth_hash: str, prediction_hash: str | None) -> bytes:
-    text = msgspec.json.encode((sample_id, truth_hash, prediction_hash))
-    return hashlib.blake2b(text, digest_size=16).digest()
+    return key_of(sample.pair.sample_id, sample.truth_hash or "", sample.prediction_hash) if known else None
 
 
 _LOCK = threading.Lock()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import heapq
+import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from metrics.benchmark import MetricSpec
+from transforms.io import zstd
 from transforms.sample_rows import SampleRow
+from transforms.stored_blocks import Block, read_block
 
 KINDS = ("better", "worse", "wrong_to_right", "right_to_wrong", "better_beyond", "worse_beyond", "appeared", "vanished")
 """What is counted of each per-sample metric: how many samples changed in each of these ways.
@@ -19,6 +22,7 @@ KINDS = ("better", "worse", "wrong_to_right", "right_to_wrong", "better_beyond",
 better and worse count every change; a value is right where it is the best one that the metric can have; beyond counts
 changes of more than the threshold; appeared and vanished count samples in which one system alone has a value.
 """
+FLIPS = ("wrong_to_right", "right_to_wrong")
 
 
 @dataclass(frozen=True)
@@ -53,13 +57,65 @@ class ChangedSample(msgspec.Struct, frozen=True):
     row: bytes
 
 
+SAMPLES_PER_BLOCK = 1024
+
+
+def pack_changed(samples: Sequence[ChangedSample]) -> bytes:
+    """Returns samples that changed as compressed bytes: a tenth or so of what they take one by one."""
+    return zstd.compress(msgspec.msgpack.encode(samples), level=1)
+
+
+def unpack_changed(block: Block) -> list[ChangedSample]:
+    """Returns the samples of a block."""
+    return _CHANGED.decode(zstd.decompress(read_block(block)))
+
+
+_CHANGED = msgspec.msgpack.Decoder(list[ChangedSample])
+
+
+class SmallestKeys:
+    """Tells of keys, one after the other, which may be among the `most` smallest of all, by their first 24 bytes."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._limit: bytes | None = None
+        self._seen = np.empty(0, dtype=f"S{KEY_BYTES}")
+        self._count = 0
+
+    def admits(self, key: bytes) -> bool:
+        """Returns False where `most` smaller keys have been there."""
+        part = key[:KEY_BYTES].ljust(KEY_BYTES, b"\0")
+        if self._limit is not None and part > self._limit:
+            return False
+        if self._count == len(self._seen):
+            self._make_room()
+        self._seen[self._count] = part
+        self._count += 1
+        return True
+
+    def _make_room(self) -> None:
+        if self._count >= 2 * self._most:
+            self._seen.sort()
+            self._count = self._most
+            # An array gives its strings without the zeros at their end.
+            self._limit = bytes(self._seen[self._most - 1]).ljust(KEY_BYTES, b"\0")
+        else:
+            grown = np.empty(min(2 * self._most, max(1024, 2 * self._count)), dtype=self._seen.dtype)
+            grown[: self._count] = self._seen
+            self._seen = grown
+
+
+KEY_BYTES = 24
+
+
 class ChangeCounter:
-    """Counts the changes of a bundle, and keeps the samples that changed most."""
+    """Counts the changes of a bundle, and keeps the samples that may be among those that changed most, in blocks."""
 
     def __init__(self, plan: ChangePlan) -> None:
         self._plan = plan
         self._counts = {spec.name: dict.fromkeys(KINDS, 0) for spec in plan.specs}
         self._changed: list[ChangedSample] = []
+        self._smallest = SmallestKeys(plan.most)
 
     def add(self, before: SampleRow, after: SampleRow) -> None:
         """Adds a sample that both systems scored."""
@@ -70,22 +126,19 @@ class ChangeCounter:
                 for kind in _kinds(spec, old, new, self._plan.threshold):
                     self._counts[spec.name][kind] += 1
         if changed and self._plan.most:
-            self._changed.append(changed_sample(self._plan, before, after))
-            if len(self._changed) >= 2 * self._plan.most:
-                self._cut()
+            sample = changed_sample(self._plan, before, after)
+            if self._smallest.admits(sample.key):
+                self._changed.append(sample)
 
     def counts(self) -> Iterator[tuple[str, dict[str, int]]]:
         """Yields the counts of each metric."""
         yield from self._counts.items()
 
-    def take_changed(self) -> list[ChangedSample]:
-        """Returns the samples that changed most."""
-        self._cut()
-        changed, self._changed = self._changed, []
-        return changed
-
-    def _cut(self) -> None:
-        self._changed = heapq.nsmallest(self._plan.most, self._changed, key=lambda each: each.key)
+    def take_block(self, least: int = 1) -> Iterator[bytes]:
+        """Yields the samples that are kept as a block, where there are at least so many, and keeps them no longer."""
+        if len(self._changed) >= least:
+            changed, self._changed = self._changed, []
+            yield pack_changed(changed)
 
 
 def _kinds(spec: MetricSpec, old: float | None, new: float | None, threshold: float) -> Iterator[str]:
@@ -112,8 +165,7 @@ def changed_sample(plan: ChangePlan, before: SampleRow, after: SampleRow) -> Cha
     change = None if old is None or new is None else spec.goodness(new) - spec.goodness(old)
     pairs = zip(before.metrics, after.metrics, strict=True)
     others = sum(abs(a - b) for b, a in pairs if a is not None and b is not None)
-    kinds = [] if old == new else [*_kinds(spec, old, new, plan.threshold)]
-    cells: list[Any] = [before.sample_id, change, _kind(kinds)]
+    cells: list[Any] = [before.sample_id, change, kind_of_change(spec, old, new)]
     for row in (before, after):
         cells += [row.status, *row.metrics]
     row_of = dict(zip(plan.columns(), cells, strict=True))
@@ -121,11 +173,10 @@ def changed_sample(plan: ChangePlan, before: SampleRow, after: SampleRow) -> Cha
     return ChangedSample(key, msgspec.json.encode(row_of))
 
 
-def _kind(kinds: Sequence[str]) -> str:
-    """Returns the word for how the main metric changed: a flip where it is one."""
-    return next(
-        (kind for kind in ("wrong_to_right", "right_to_wrong") if kind in kinds), kinds[0] if kinds else "other"
-    )
+def kind_of_change(spec: MetricSpec, old: float | None, new: float | None) -> str:
+    """Returns the word of KINDS for how a metric changed, one of FLIPS where it is one; "other" where it did not."""
+    kinds = [] if old == new else [*_kinds(spec, old, new, math.inf)]
+    return next((kind for kind in FLIPS if kind in kinds), kinds[0] if kinds else "other")
 
 
 def _descending(number: float) -> bytes:

@@ -20,6 +20,7 @@ from transforms.io import zstd
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.records import InputProblem
 from transforms.sample_schema import SLICE_PREFIX
+from transforms.stored_blocks import Block, BlockFolder, read_block
 
 ROWS_PER_READ = 2048
 BYTES_PER_BUCKET = 32 << 20
@@ -131,12 +132,14 @@ class ReadSampleRows(beam.PTransform):
     """Reads tables; output: pairs (bucket, (side, block of rows)), where a bucket has all rows of its samples.
 
     A block is what `decode_block` reads. The files are read part by part, and a bundle holds no more than BYTES_HELD.
+    folder: where the blocks go.
     """
 
-    def __init__(self, tables: Sequence[SampleTable], buckets: int) -> None:
+    def __init__(self, tables: Sequence[SampleTable], buckets: int, folder: BlockFolder) -> None:
         super().__init__()
         self._tables = tuple(tables)
         self._buckets = buckets
+        self._folder = folder
 
     def expand(self, pipeline: beam.Pipeline) -> beam.PCollection:
         """Reads each row group on its own."""
@@ -147,7 +150,7 @@ class ReadSampleRows(beam.PTransform):
             | "SpreadFiles" >> beam.Reshuffle()
             | "RowGroups" >> beam.FlatMap(_row_groups)
             | "SpreadRowGroups" >> beam.Reshuffle()
-            | "Rows" >> beam.ParDo(_ReadRowGroup(self._tables, self._buckets))
+            | "Rows" >> beam.ParDo(_ReadRowGroup(self._tables, self._buckets, self._folder))
         )
 
 
@@ -162,16 +165,18 @@ def _row_groups(file: tuple[int, str]) -> Iterator[tuple[int, str, int]]:
 class _ReadRowGroup(beam.DoFn):
     """Turns a row group into blocks by bucket."""
 
-    def __init__(self, tables: tuple[SampleTable, ...], buckets: int) -> None:
+    def __init__(self, tables: tuple[SampleTable, ...], buckets: int, folder: BlockFolder) -> None:
         self._tables = tables
         self._buckets = buckets
+        self._folder = folder
 
     def start_bundle(self) -> None:
         """Starts without rows."""
+        self._writer = self._folder.writer()
         self._held: dict[tuple[int, int], list[SampleRow]] = {}
         self._bytes = 0
 
-    def process(self, element: tuple[int, str, int]) -> Iterator[tuple[int, tuple[int, bytes]]]:
+    def process(self, element: tuple[int, str, int]) -> Iterator[tuple[int, tuple[int, Block]]]:
         """Sorts the rows into their buckets, and yields what is held where it has become much."""
         number, path, group = element
         table = self._tables[number]
@@ -187,11 +192,12 @@ class _ReadRowGroup(beam.DoFn):
         """Yields what is held."""
         for block in self._blocks():
             yield GlobalWindows.windowed_value(block)
+        self._writer.close()
 
-    def _blocks(self) -> Iterator[tuple[int, tuple[int, bytes]]]:
+    def _blocks(self) -> Iterator[tuple[int, tuple[int, Block]]]:
         held, self._held, self._bytes = self._held, {}, 0
         for (bucket, side), rows in held.items():
-            yield bucket, (side, encode_block(rows))
+            yield bucket, (side, self._writer.write(encode_block(rows)))
 
 
 def _batches(table: SampleTable, path: str, group: int) -> Iterator[Any]:
@@ -204,6 +210,6 @@ def encode_block(rows: Sequence[SampleRow]) -> bytes:
     return zstd.compress(msgspec.msgpack.encode(rows), level=1)
 
 
-def decode_block(block: bytes) -> list[SampleRow]:
+def decode_block(block: Block) -> list[SampleRow]:
     """Returns the rows of a block."""
-    return _ROWS.decode(zstd.decompress(block))
+    return _ROWS.decode(zstd.decompress(read_block(block)))

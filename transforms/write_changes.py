@@ -18,14 +18,16 @@ from transforms.io.claim import beat_from_worker
 from transforms.io.external_sort import sorted_on_disk
 from transforms.io.staging import StagedFolder
 from transforms.io.storage import STORAGE_ERRORS, make_folder, new_run_id, output_problem
-from transforms.sample_changes import ChangedSample
+from transforms.sample_changes import unpack_changed
+from transforms.stored_blocks import Block
 
 ROWS_PER_GROUP = 4096
 FIRST = 20
+BYTES_IN_MEMORY = 8 << 20
 
 
 class WriteChanges(beam.PTransform):
-    """Writes ChangedSample to two files of a staged folder, sorted on the disk of one worker.
+    """Writes blocks of ChangedSample to two files of a staged folder, sorted on the disk of one worker.
 
     columns: of a row, in order. most: how many samples are written.
     Output, by tag: `files`, the names of both; `first`, the list of the first rows, for the report.
@@ -38,7 +40,7 @@ class WriteChanges(beam.PTransform):
         self._most = most
 
     def expand(self, changed: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
-        """Gathers all under one key; there are at most `most` of each bundle."""
+        """Gathers all under one key; of each bundle those alone that may be among the `most`."""
         empty = changed.pipeline | "Start" >> beam.Create([(None, None)])
         return (
             (empty, changed | "Key" >> beam.Map(lambda each: (None, each)))
@@ -47,8 +49,8 @@ class WriteChanges(beam.PTransform):
             | "Write" >> beam.ParDo(self._write).with_outputs("files", "first")
         )
 
-    def _write(self, group: tuple[None, Iterable[ChangedSample | None]]) -> Iterator[TaggedOutput]:
-        items = ((each.key, each.row) for each in group[1] if each is not None)
+    def _write(self, group: tuple[None, Iterable[Block | None]]) -> Iterator[TaggedOutput]:
+        items = ((each.key, each.row) for block in group[1] if block is not None for each in unpack_changed(block))
         first: list[dict[str, Any]] = []
         names = [f"{self._folder.name}-{new_run_id()}{suffix}" for suffix in (".parquet", ".jsonl")]
         paths = [posixpath.join(self._folder.path, name) for name in names]
@@ -56,7 +58,7 @@ class WriteChanges(beam.PTransform):
         try:
             make_folder(self._folder.path)
             with (
-                sorted_on_disk(items) as ordered,
+                sorted_on_disk(items, BYTES_IN_MEMORY) as ordered,
                 FileSystems.create(paths[0], compression_type="uncompressed") as table,
                 FileSystems.create(paths[1], compression_type="uncompressed") as lines,
                 pq.ParquetWriter(table, schema, compression="zstd") as writer,

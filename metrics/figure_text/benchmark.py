@@ -6,6 +6,7 @@ Extraction from Biomedical Literature Figures. PLoS ONE 10(5): e0126200.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -98,8 +99,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         statistics = _prediction_statistics(figure)
         _add_detection(statistics, job.members, outcome.counts)
         _add_words(statistics, figure, job.members, right)
-        statistics["agreement.location"], statistics["agreement.text"] = outcome.agreed
-        statistics = {name: value for name, value in statistics.items() if value}
+        _add(statistics, ("agreement.location", "agreement.text"), outcome.agreed)
         return SampleScore(
             statistics=statistics,
             metrics=headline_values(lambda name: statistics.get(name, 0), self.options),
@@ -148,12 +148,17 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
 
 def _prediction_statistics(figure: Figure) -> dict[str, int]:
     """Counts what kinds of region a system gives, by which it is known what it is measured by."""
+    statistics: dict[str, int] = {}
     located = len(figure.detections) + len(figure.unconfident)
-    return {
-        "prediction.located": located,
-        "prediction.texts": sum(figure.predictions[position].text is not None for position in figure.detections),
-        "prediction.readings": len(figure.readings) + len(figure.unknown_readings),
-    }
+    texts = len([position for position in figure.detections if figure.predictions[position].text is not None])
+    readings = len(figure.readings) + len(figure.unknown_readings)
+    _add(statistics, ("prediction.located", "prediction.texts", "prediction.readings"), (located, texts, readings))
+    return statistics
+
+
+def _add(statistics: dict[str, int], names: Sequence[str], numbers: Sequence[int]) -> None:
+    """Adds the numbers that are not 0."""
+    statistics.update(zip(itertools.compress(names, numbers), filter(None, numbers), strict=True))
 
 
 def _add_detection(
@@ -163,13 +168,14 @@ def _add_detection(
 
     The detections outside of all regions are counted once, and those of each subset on top of them.
     """
-    everything, nothing, *of_subsets = counts
+    everything, nothing, *of_subsets = map(list, counts)
     outside = nothing[COUNTS.index("detection.detections")]
-    statistics.update(zip(COUNTS, everything, strict=True))
+    names = [*COUNTS]
     for subset, numbers in zip(members, of_subsets, strict=True):
-        statistics.update(zip(_names_of(subset), numbers, strict=True))
-        statistics[f"detection.detections[{subset}]"] -= outside
-    statistics["detection.outside"] = outside
+        numbers[COUNTS.index("detection.detections")] -= outside
+        names += _names_of(subset)
+        everything += numbers
+    _add(statistics, [*names, "detection.outside"], [*everything, outside])
 
 
 @lru_cache(maxsize=1_000)
@@ -178,11 +184,20 @@ def _names_of(subset: str) -> tuple[str, ...]:
 
 
 def _add_words(statistics: dict[str, int], figure: Figure, members: Mapping[str, list[int]], right: set[int]) -> None:
+    words = {position for position, region in enumerate(figure.truths) if region.id is not None}
     everything = [position for position, region in enumerate(figure.truths) if not region.ignore]
-    for suffix, positions in (("", everything), *((f"[{name}]", positions) for name, positions in members.items())):
-        words = [position for position in positions if figure.truths[position].id is not None]
-        statistics[f"word_recognition.words{suffix}"] = len(words)
-        statistics[f"word_recognition.correct{suffix}"] = sum(position in right for position in words)
+    names: list[str] = []
+    numbers: list[int] = []
+    for subset, positions in (("", everything), *members.items()):
+        names += _names_of_words(subset)
+        numbers += len(words.intersection(positions)), len(right.intersection(positions))
+    _add(statistics, names, numbers)
+
+
+@lru_cache(maxsize=1_000)
+def _names_of_words(subset: str) -> tuple[str, ...]:
+    suffix = f"[{subset}]" if subset else ""
+    return f"word_recognition.words{suffix}", f"word_recognition.correct{suffix}"
 
 
 def _coverage(figure: Figure, outcome: Outcome) -> dict[str, int]:

@@ -17,10 +17,12 @@ of the regions that count, such as the subsets by difficulty, are matched at onc
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
@@ -52,16 +54,14 @@ class Rules:
         return total > threshold if self.strict else total >= threshold
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """Regions that match each other: one of them on one side, one or more on the other."""
 
     truths: tuple[int, ...]
     detections: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Matching:
+class Matching(msgspec.Struct, frozen=True):
     """How the regions match when certain ground-truth regions count.
 
     regions, detections: how many ground-truth regions and detections count.
@@ -77,19 +77,29 @@ class Matching:
     groups: list[Group]
 
 
+_Candidate = tuple[int, tuple[int, ...], list[float], bool]
+"""A region, the regions of the other side, its shares that they cover, and whether all of them add up."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Side:
     """The pairs in the order of one side: whose regions they start at, and what may be scattered.
 
     order: int [P], the pairs by region of this side, then by region of the other.
     regions, starts: the regions with any pair, ascending, and where their pairs start in `order`.
-    candidates: the regions whose pairs might add up, each with (regions of the other side, shares).
+    candidates: the regions whose pairs might add up.
     """
 
     order: IntArray
     regions: IntArray
     starts: IntArray
-    candidates: list[tuple[int, list[int], list[float]]]
+    candidates: list[_Candidate]
+
+    def due(self, free: BoolArray, overlapped: IntArray) -> list[list[_Candidate]]:
+        """Returns for each choice the candidates that are free, bool [S, N], and overlap two regions, int [S, N]."""
+        regions = [candidate[0] for candidate in self.candidates]
+        some = (free[:, regions] & (overlapped[:, regions] >= 2)).tolist()
+        return [list(itertools.compress(self.candidates, each)) for each in some]
 
 
 def match(overlaps: Overlaps, counts: BoolArray, rules: Rules) -> Iterator[Matching]:
@@ -121,31 +131,37 @@ def _match_some(
     regions, detections = free_truths.sum(axis=1).tolist(), free_detections.sum(axis=1).tolist()
     free_truths[choices, rows[single[ones]]] = False
     free_detections[choices, columns[single[ones]]] = False
+    due = by_truth.due(free_truths, truth_overlaps)
+    detections_due = by_detection.due(free_detections, detection_overlaps)
     for n in range(len(counts)):
-        free = free_truths[n].tolist(), free_detections[n].tolist()
-        groups = [
-            Group((truth,), others)
-            for truth, others in _scattered(by_truth, *free, truth_overlaps[n].tolist(), rules, rules.sigma)
-        ]
-        groups += [
-            Group(others, (detection,))
-            for detection, others in _scattered(
-                by_detection, *free[::-1], detection_overlaps[n].tolist(), rules, rules.tau
-            )
-        ]
+        groups = []
+        if due[n] or detections_due[n]:
+            free = free_truths[n].tolist(), free_detections[n].tolist()
+            groups += [Group((truth,), others) for truth, others in _scattered(due[n], *free, rules, rules.sigma)]
+            groups += [
+                Group(others, (detection,))
+                for detection, others in _scattered(detections_due[n], *free[::-1], rules, rules.tau)
+            ]
         yield Matching(regions[n], detections[n], covered[n], single[alone[n]], groups)
 
 
 def _scattered(
-    side: _Side, free: list[bool], free_others: list[bool], overlapped: list[int], rules: Rules, threshold: float
+    candidates: Sequence[_Candidate],
+    free: list[bool],
+    free_others: list[bool],
+    rules: Rules,
+    threshold: float,
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yields each region of one side that matches several of the other, with those; both are then no longer free."""
-    for region, others, shares in side.candidates:
-        if not free[region] or overlapped[region] < 2:
+    for region, others, shares, reached_by_all in candidates:
+        if not free[region]:
             continue
         matched = tuple([other for other in others if free_others[other]])
-        left = [share for other, share in zip(others, shares, strict=True) if free_others[other]]
-        if rules.sum_reached(left, threshold):
+        reached = reached_by_all
+        if len(matched) < len(others):
+            left = [share for other, share in zip(others, shares, strict=True) if free_others[other]]
+            reached = rules.sum_reached(left, threshold)
+        if reached:
             free[region] = False
             for other in matched:
                 free_others[other] = False
@@ -201,5 +217,7 @@ def _side(
     candidates = []
     for k in np.flatnonzero(likely & (np.diff(bounds) >= 2)).tolist():
         part = order[bounds[k] : bounds[k + 1]][passed[bounds[k] : bounds[k + 1]]]
-        candidates.append((int(regions[k]), others[part].tolist(), share[part].tolist()))
+        shares_of_part = share[part].tolist()
+        reached = rules.sum_reached(shares_of_part, thresholds[1])
+        candidates.append((int(regions[k]), tuple(others[part].tolist()), shares_of_part, reached))
     return _Side(order, regions, starts, candidates)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
 
 from metrics.benchmark import RejectedRecord
 from metrics.common.text import truncated
-from metrics.figure_text.records import FigurePrediction, FigureTruth, PredictedRegion, TruthRegion
+from metrics.figure_text.records import (
+    FigurePrediction,
+    FigureTruth,
+    PredictedRegion,
+    TruthRegion,
+    ordered_difficulties,
+)
 
 MAX_SUBSETS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(msgspec.Struct, frozen=True):
     """The regions of both sides, by their positions in the records.
 
     located: the ground-truth regions that have a location.
@@ -106,15 +114,27 @@ def subsets(truths: list[TruthRegion]) -> dict[str, list[int]]:
     for position, region in enumerate(truths):
         if region.ignore:
             continue
-        for label in region.difficulties():
-            found.setdefault(f"difficulty={label}", []).append(position)
+        for subset in _subsets_by_difficulty(region):
+            found.setdefault(subset, []).append(position)
         if region.orientation is not None:
             found.setdefault(f"orientation={region.orientation}", []).append(position)
         if region.important is not None:
-            found.setdefault(f"important={'true' if region.important else 'false'}", []).append(position)
+            found.setdefault("important=true" if region.important else "important=false", []).append(position)
         if len(found) > MAX_SUBSETS:
             raise RejectedRecord("ground_truth", f"the regions have more than {MAX_SUBSETS} different labels")
     return dict(sorted(found.items()))
+
+
+def _subsets_by_difficulty(region: TruthRegion) -> Sequence[str]:
+    labels = region.difficulty
+    if labels is None:
+        return ()
+    return _difficulty_subsets((labels,) if isinstance(labels, str) else tuple(labels))
+
+
+@lru_cache(maxsize=1_000)
+def _difficulty_subsets(labels: tuple[str, ...]) -> Sequence[str]:
+    return tuple([f"difficulty={label}" for label in ordered_difficulties(labels)])
 
 
 def equal_text(one: str | None, other: str | None, case_sensitive: bool) -> bool:

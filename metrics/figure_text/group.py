@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from metrics.common.budget import Budget
@@ -40,8 +41,7 @@ COUNTS = (
 """What is counted in each choice of the regions that count, in this order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(msgspec.Struct, frozen=True):
     """A figure to be scored, the positions of its regions by subset, and its budget."""
 
     figure: Figure
@@ -72,8 +72,7 @@ class Side:
     positions: list[int]
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(msgspec.Struct):
     """What became of one figure.
 
     counts: `[choices][COUNTS]`, all regions first, then none, then each subset.

@@ -133,13 +133,17 @@ def _polygons_in_common(
 
     exact = np.ones(len(rows), dtype=np.bool_)
     if limits is not None:
-        upright = outlines.upright[rows] & other_outlines.upright[columns]
-        for pairs, in_common in (
-            (np.flatnonzero(upright), upright_areas_in_common),
-            (np.flatnonzero(outlines.convex[rows] & other_outlines.convex[columns] & ~upright), areas_in_common),
-        ):
-            common[pairs], beyond_doubt = in_common(outlines.rings[rows[pairs]], other_outlines.rings[columns[pairs]])
-            exact[pairs] = ~beyond_doubt
+        both_upright = outlines.upright[rows] & other_outlines.upright[columns]
+        upright = np.flatnonzero(both_upright)
+        common[upright], beyond_doubt = upright_areas_in_common(
+            truths.boxes[rows[upright]], detections.boxes[columns[upright]]
+        )
+        exact[upright] = ~beyond_doubt
+        convex = np.flatnonzero(outlines.convex[rows] & other_outlines.convex[columns] & ~both_upright)
+        common[convex], beyond_doubt = areas_in_common(
+            outlines.rings[rows[convex]], other_outlines.rings[columns[convex]]
+        )
+        exact[convex] = ~beyond_doubt
     measure_exactly(np.flatnonzero(exact))
     if limits is not None:
         measure_exactly(np.flatnonzero(~exact & _decisive(rows, columns, common, areas, other_areas, limits)))

@@ -43,12 +43,13 @@ def pair_up(
         owners = np.zeros(len(contested), dtype=np.intp) if figures is None else figures[contested]
         ends = [*(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(contested)]
         pairs = list(zip(rows[contested].tolist(), columns[contested].tolist(), strict=True))
+        allowed_of = allowed[:, contested].tolist()
         taken: list[tuple[int, int]] = []
         for start, end in itertools.pairwise([0, *ends]):
             figure = int(owners[start])
             for n in range(len(allowed) if choices is None else choices[figure]):
                 budgets[figure].spend((end - start) // _PAIRS_PER_STEP)
-                part = [start + place for place in np.flatnonzero(allowed[n, contested[start:end]]).tolist()]
+                part = list(itertools.compress(range(start, end), allowed_of[n][start:end]))
                 taken += [(n, number) for number in _largest(pairs, part, budgets[figure])]
         if taken:
             chosen[[n for n, _ in taken], contested[[number for _, number in taken]]] = True

@@ -55,26 +55,32 @@ def areas_in_common(some: FloatArray, others: FloatArray) -> tuple[FloatArray, B
     common = np.maximum(first_pieces + second_pieces, 0.0)
     apart = first_apart | second_apart
     common[apart] = 0.0
-    beyond_doubt: BoolArray = _are_large_enough(some, others, smaller) & (
+    size = np.maximum(*(np.ptp(ring, axis=1).sum(axis=1) for ring in (one, other)))
+    magnitude = np.maximum(*(np.abs(ring).max(axis=(1, 2)) for ring in (some, others)))
+    beyond_doubt: BoolArray = _are_large_enough(smaller, size, magnitude) & (
         apart | ~(first_along | second_along) & (common > DOUBT * smaller)
     )
     return common, beyond_doubt
 
 
 def upright_areas_in_common(some: FloatArray, others: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Does `areas_in_common` for upright rectangles, whose sides may run along each other."""
-    low = np.maximum(some.min(axis=1), others.min(axis=1))
-    high = np.minimum(some.max(axis=1), others.max(axis=1))
-    common: FloatArray = np.prod(np.maximum(high - low, 0.0), axis=1)
-    smaller = np.minimum(areas_of_rings(some), areas_of_rings(others))
-    beyond_doubt: BoolArray = _are_large_enough(some, others, smaller) & (common > DOUBT * smaller)
+    """Does `areas_in_common` for upright rectangles float [P, 4], whose sides may run along each other."""
+    low, high = np.maximum(some[:, :2], others[:, :2]), np.minimum(some[:, 2:], others[:, 2:])
+    sides = np.maximum(high - low, 0.0)
+    common: FloatArray = sides[:, 0] * sides[:, 1]
+    extents, other_extents = some[:, 2:] - some[:, :2], others[:, 2:] - others[:, :2]
+    smaller = np.minimum(extents[:, 0] * extents[:, 1], other_extents[:, 0] * other_extents[:, 1])
+    size = np.maximum(extents[:, 0] + extents[:, 1], other_extents[:, 0] + other_extents[:, 1])
+    magnitude = np.maximum(np.abs(some), np.abs(others)).max(axis=1)
+    beyond_doubt: BoolArray = _are_large_enough(smaller, size, magnitude) & (common > DOUBT * smaller)
     return common, beyond_doubt
 
 
-def _are_large_enough(some: FloatArray, others: FloatArray, smaller: FloatArray) -> BoolArray:
-    """Says of which pairs the rounding of coordinates does not matter, by the area of the `smaller` of each."""
-    size = np.maximum(*(np.ptp(ring, axis=1).sum(axis=1) for ring in (some, others)))
-    magnitude = np.maximum(*(np.abs(ring).max(axis=(1, 2)) for ring in (some, others)))
+def _are_large_enough(smaller: FloatArray, size: FloatArray, magnitude: FloatArray) -> BoolArray:
+    """Says of which pairs the rounding of coordinates does not matter.
+
+    By the smaller area, the larger sum of width and height, and the largest coordinate of each pair.
+    """
     large_enough: BoolArray = smaller > 1e-7 * size * (magnitude + size)
     return large_enough
 

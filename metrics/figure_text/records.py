@@ -7,6 +7,7 @@ fields may be absent or null.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 
 import msgspec
@@ -48,9 +49,7 @@ class TruthRegion(msgspec.Struct, frozen=True, kw_only=True):
             return ()
         if isinstance(self.difficulty, str):
             return (self.difficulty,)
-        if not self.difficulty:
-            return ("normal",)
-        return tuple(sorted(set(self.difficulty), key=_difficulty_order))
+        return ordered_difficulties(self.difficulty)
 
 
 class FigureTruth(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +74,11 @@ class FigurePrediction(msgspec.Struct, frozen=True, kw_only=True):
     """The regions that a system found in one figure."""
 
     regions: Annotated[list[PredictedRegion], msgspec.Meta(max_length=MAX_REGIONS)] | None = None
+
+
+def ordered_difficulties(labels: Collection[str]) -> tuple[str, ...]:
+    """Returns the labels of a list, as `TruthRegion.difficulties` does."""
+    return tuple(sorted(set(labels), key=_difficulty_order)) if labels else ("normal",)
 
 
 def _difficulty_order(label: str) -> tuple[int, str]:

@@ -58,15 +58,15 @@ class Outlines:
     made: NDArray[np.object_]
 
     @staticmethod
-    def of(corners: FloatArray, sizes: IntArray) -> Outlines:
-        """Returns the outlines with these corners, without any polygon."""
+    def of(corners: FloatArray, sizes: IntArray, boxes: FloatArray) -> Outlines:
+        """Returns the outlines with these corners and bounding boxes, without any polygon."""
         convex, rings = np.zeros(len(sizes), dtype=np.bool_), np.zeros((len(sizes), 5, 2))
         four = np.flatnonzero(sizes == 4)
         if four.size:
             starts = np.cumsum(sizes) - sizes
             rings[four], convex[four] = hulls_of_quadrangles(corners[starts[four][:, None] + np.arange(4)])
-        low, high = rings.min(axis=1, keepdims=True), rings.max(axis=1, keepdims=True)
-        upright = convex & ((rings == low) | (rings == high)).all(axis=(1, 2))
+        at_corners = (rings == boxes[:, None, :2]) | (rings == boxes[:, None, 2:])
+        upright = convex & at_corners.reshape(len(sizes), 10).all(axis=1)
         return Outlines(corners, sizes, convex, rings, upright, np.full(len(sizes), None))
 
     def only(self, good: BoolArray) -> Outlines:
@@ -200,7 +200,7 @@ def _rectangles(positions: IntArray, coordinates: FloatArray, sizes: IntArray, o
 def _polygons(positions: IntArray, coordinates: FloatArray, sizes: IntArray, owners: IntArray) -> Regions:
     """Returns the polygons with the corners `coordinates` [sum of sizes, 2], without the bad ones."""
     boxes = _bounds(coordinates, sizes)
-    outlines = Outlines.of(coordinates, sizes)
+    outlines = Outlines.of(coordinates, sizes, boxes)
     areas = areas_of_rings(outlines.rings)
     good = outlines.convex.copy()
     others = np.flatnonzero(~outlines.convex)

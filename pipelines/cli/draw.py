@@ -1,17 +1,19 @@
-"""`beamscore draw`: a picture of one sample."""
+"""`beamscore draw`: pictures of samples."""
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import posixpath
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.cli.common import (
     DONE,
+    Globs,
     add_command,
     add_config,
     add_ground_truth,
@@ -24,47 +26,116 @@ from pipelines.config import settings
 from pipelines.config.errors import UsageError
 from pipelines.config.inputs import Inputs, find_inputs
 from pipelines.runtime import launch
-from transforms.blocks import only_sample
-from transforms.draw import DrawSample
-from transforms.io.storage import delete_files, new_run_id, prepare_output, rename_files
+from transforms.blocks import only_samples
+from transforms.draw import PICTURE, PROBLEM, DrawSamples, file_name, staged_name
+from transforms.io.sample_list import sample_ids
+from transforms.io.storage import delete_files, list_folder, new_run_id, prepare_output, read_bytes, rename_files
 from transforms.pair import PairBySample
+from transforms.records import InputProblem, printable
+
+MAX_PICTURES = 10_000
+NAMED = 5
+"""So many samples that cannot be drawn are named."""
 
 
 def add(commands: Any) -> None:
     """Adds the command."""
-    command = add_command(commands, "draw", run, "draw ground truth and prediction of one sample as SVG")
+    command = add_command(commands, "draw", run, "draw ground truth and prediction of samples as SVG")
     add_config(command)
     add_ground_truth(command)
     add_predictions(command)
-    command.add_argument("--sample", metavar="ID", required=True, help="the sample_id")
-    command.add_argument("--output", metavar="FILE.svg", required=True, help="the picture")
+    command.add_argument(
+        "--sample", metavar="ID", action=Globs, nargs="+", default=[], help="a sample_id, or several of them"
+    )
+    command.add_argument(
+        "--samples",
+        metavar="FILE",
+        help="those of a list: JSONL or Parquet with sample_id, such as changes/ of compare",
+    )
+    command.add_argument(
+        "--output", metavar="PATH", required=True, help="the picture, FILE.svg; of several samples, the folder for them"
+    )
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Draws the sample; of several systems, the first."""
+    """Draws the samples; of several systems, the prediction of the first. 2 where one cannot be drawn."""
     given = {"ground_truth": parsed.ground_truth, "predictions": systems(parsed.predictions)}
     configuration = settings.load(parsed.config, parsed.set, given)
     if "draw" not in configuration.benchmark.abilities():
         raise unsupported("draw", configuration.benchmark.name)
+    wanted = _wanted(parsed)
+    target = _targets(parsed, wanted)
     check_tools(configuration)
     inputs = find_inputs(configuration, ())
-    prepare_output(posixpath.dirname(parsed.output) or ".")
-    staged = launch.path_for_workers(options, f"{parsed.output}.{new_run_id()}.part")
+    folder = posixpath.dirname(target[wanted[0]]) or "."
+    prepare_output(folder)
+    prefix = f".draw-{new_run_id()}"
+    staged = posixpath.join(launch.path_for_workers(options, folder), prefix)
     try:
-        launch.run(options, lambda pipeline: _build(pipeline, inputs, parsed.sample, staged))
-        if not FileSystems.exists(staged):
-            raise UsageError(f"--sample {parsed.sample}: no readable ground-truth record has this sample_id")
-        rename_files([(staged, parsed.output)])
-    except BaseException:
-        delete_files([staged])
-        raise
-    print(parsed.output)
+        launch.run(options, lambda pipeline: _build(pipeline, inputs, wanted, staged))
+        there = {name for name in list_folder(folder) if name.startswith(prefix)}
+        drawn = [each for each in wanted if staged_name(prefix, each, PICTURE) in there]
+        problems = {
+            each: read_bytes(posixpath.join(folder, name)).decode()
+            for each in wanted
+            if (name := staged_name(prefix, each, PROBLEM)) in there
+        }
+        rename_files([(posixpath.join(folder, staged_name(prefix, each, PICTURE)), target[each]) for each in drawn])
+    finally:
+        delete_files([posixpath.join(folder, name) for name in list_folder(folder) if name.startswith(prefix)])
+    for each in drawn:
+        print(printable(target[each]))
+    missing = [each for each in wanted if each not in problems and each not in drawn]
+    if missing or problems:
+        raise UsageError(_undrawn("--sample" if parsed.samples is None else "--samples", missing, problems))
     return DONE
 
 
-def _build(pipeline: beam.Pipeline, inputs: Inputs, sample_id: str, output: str) -> None:
+def _wanted(parsed: argparse.Namespace) -> list[str]:
+    """Returns the samples that are drawn, each once; raises UsageError where there are none, or too many."""
+    wanted = dict.fromkeys(parsed.sample)
+    if parsed.samples is not None:
+        try:
+            wanted |= dict.fromkeys(itertools.islice(sample_ids(parsed.samples), MAX_PICTURES + 1))
+        except InputProblem as error:
+            raise UsageError(f"--samples {error.message}") from error
+    if len(wanted) > MAX_PICTURES:
+        raise UsageError(f"--samples {parsed.samples}: more than {MAX_PICTURES:,} samples; give a shorter list")
+    if not wanted:
+        raise UsageError("there is no sample to draw; give --sample ID, or --samples FILE with a sample_id in each row")
+    return list(wanted)
+
+
+def _targets(parsed: argparse.Namespace, wanted: Sequence[str]) -> Mapping[str, str]:
+    """Returns where the picture of each sample goes."""
+    is_folder = parsed.samples is not None or len(wanted) > 1
+    if is_folder and parsed.output.endswith(".svg"):
+        raise UsageError(f"--output {parsed.output}: several samples are drawn; give the folder for their pictures")
+    if not is_folder:
+        return {wanted[0]: parsed.output}
+    return {each: posixpath.join(parsed.output, file_name(each)) for each in wanted}
+
+
+def _undrawn(option: str, missing: Sequence[str], problems: Mapping[str, str]) -> str:
+    """Returns in one line which samples have no picture, and why."""
+    told = []
+    if missing:
+        these = "this sample_id" if len(missing) == 1 else "these sample_ids"
+        told.append(f"{option} {_named(missing)}: no readable ground-truth record has {these}")
+    told += [f"{option} {each}: cannot be drawn: {problems[each]}" for each in list(problems)[:NAMED]]
+    if len(problems) > NAMED:
+        told.append(f"{len(problems) - NAMED:,} more cannot be drawn")
+    return "; ".join(told)
+
+
+def _named(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - NAMED:,} more" if len(ids) > NAMED else ""
+    return ", ".join(ids[:NAMED]) + more
+
+
+def _build(pipeline: beam.Pipeline, inputs: Inputs, wanted: Sequence[str], staged: str) -> None:
     _ = (
         inputs.read(pipeline).records
-        | "One" >> beam.FlatMap(only_sample, sample_id).with_output_types(tuple[int, bytes])
+        | "Only" >> beam.FlatMap(only_samples, wanted).with_output_types(tuple[int, bytes])
         | "Pair" >> PairBySample(inputs.systems)
-    ).batches | "Draw" >> beam.ParDo(DrawSample(inputs.configuration.benchmark, output))
+    ).batches | "Draw" >> beam.ParDo(DrawSamples(inputs.configuration.benchmark, staged))

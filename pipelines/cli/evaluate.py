@@ -101,6 +101,10 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     reuse, reused = reused_rows(parsed.reuse, configuration, options)
     plan = plan_evaluation(configuration, new_run_id())
     plan = replace(plan, baseline=baseline, reuse=reuse, page=not parsed.no_html, resume=parsed.resume)
+    if baseline is not None and plan.page:
+        earlier = baseline.earlier_rows(configuration, plan.systems)
+        files = tuple(launch.path_for_workers(options, path) for path in baseline.rows)
+        plan = replace(plan, earlier=None if earlier is None else replace(earlier, files=files))
     warn(plan.inputs.warnings)
     started = Launch.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
     if baseline is not None:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from metrics.version import VERSION
 from pipelines.cli.common import DONE, FAILED, INCONCLUSIVE, add_command, warn
 from pipelines.cli.console import print_verdicts, tell
 from pipelines.config import settings
@@ -20,8 +21,8 @@ from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline, load_baseline
 from pipelines.results.gates import Decision, Judge, decide, record_failures
 from pipelines.results.judged import judged_run
-from pipelines.results.moved import MovedSample, SlicePart, moved_most
-from pipelines.results.stored import StoredRun, scoring_keys
+from pipelines.results.moved import MovedSample, SlicePart, UnreadableRows, moved_most
+from pipelines.results.stored import StoredRun, scoring_keys, scoring_version
 from pipelines.results.verdict_files import junit, markdown
 from transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
 
@@ -57,6 +58,11 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     own = baseline is not None and bool(baseline.run_id) and baseline.run_id == found.run_id
     if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
+    if scoring_version(found.summary.version) != scoring_version(VERSION):
+        made = found.summary.version or "of an earlier version"
+        raise UsageError(
+            f"{parsed.run}: beamscore {made} made it, and {VERSION} may score otherwise; evaluate it again"
+        )
     _check_intervals(found, configuration)
     judge = Judge(configuration, judged_run(found), found.identity, baseline)
     verdicts = msgspec.to_builtins(judge.verdicts())
@@ -161,8 +167,8 @@ def _output(option: str, path: str) -> Any:
 
 def _moved(
     path: str, configuration: Configuration, verdicts: Verdicts, baseline: Baseline | None
-) -> dict[int, list[MovedSample]]:
-    """Returns the samples that moved the metric of each bad comparison with the baseline, by its place."""
+) -> dict[int, list[MovedSample] | str]:
+    """Returns the samples that moved the metric of each bad comparison with the baseline, by its place, or why not."""
     wanted = [
         place
         for place, each in enumerate(verdicts)
@@ -171,7 +177,7 @@ def _moved(
     if baseline is None or not wanted:
         return {}
     ours, theirs = StoredRun(path), StoredRun(baseline.path)
-    found = {}
+    found: dict[int, list[MovedSample] | str] = {}
     for place in wanted:
         each = verdicts[place]
         sums, other = ours.slice_sums(each["system"], each["slice"] or ""), baseline.system_for(each["system"])
@@ -179,14 +185,12 @@ def _moved(
             part = None
             if each["slice"]:
                 part = SlicePart(ours.configuration.columns(), ours.configuration.slice_indexes(), each["slice"])
-            found[place] = moved_most(
-                configuration.benchmark,
-                each["metric"],
-                sums.all_sums(ours.sums.bootstrap.replicates)[0],
-                (ours.published, each["system"]),
-                (theirs.published, other),
-                part,
-            )
+            sides = (ours.published, each["system"]), (theirs.published, other)
+            whole = sums.all_sums(ours.sums.bootstrap.replicates)[0]
+            try:
+                found[place] = moved_most(configuration.benchmark, each["metric"], whole, *sides, part)
+            except UnreadableRows as error:
+                found[place] = str(error)
     return found
 
 

@@ -16,7 +16,7 @@ from pipelines.results.baseline import age_warnings, find_baseline
 from pipelines.results.history import histories
 from pipelines.results.history_index import HISTORY, encode_table, index_runs, load_table
 from pipelines.results.history_report import history_report
-from pipelines.results.page.history import PAGE, page_or_reason
+from pipelines.results.page.history import PAGE, HistorySources, page_or_reason
 from pipelines.results.stored import StoredRun
 from transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
 from transforms.records import printable
@@ -45,6 +45,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError(_nothing(parsed.folder, index.unreadable))
     warn(index.unreadable)
     found = histories(index.table)
+    for each in found:
+        warn(each.warnings)
     report = history_report(parsed.folder, found, index.unreadable, _blessed(parsed.folder))
     try:
         write_file(posixpath.join(output, HISTORY), encode_table(index.table))
@@ -52,8 +54,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         if parsed.no_html:
             delete_files([posixpath.join(output, PAGE)])
         else:
-            page = page_or_reason(parsed.folder, output, found, index.table, index.unreadable, parsed.command_line)
-            write_file(posixpath.join(output, PAGE), page)
+            sources = HistorySources(parsed.folder, output, found, index.table, index.unreadable, parsed.command_line)
+            write_file(posixpath.join(output, PAGE), page_or_reason(sources))
     except (*STORAGE_ERRORS, ValueError) as error:
         raise UsageError(f"--output {output}: cannot be written: {one_line(error)}; give another --output") from error
     nights = sum(len(each.nights) for each in found)

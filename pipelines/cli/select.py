@@ -91,7 +91,7 @@ def _columns(kind: type[Benchmark[Any, Any, Any]]) -> Columns:
 
 def _check_rows(run: StoredRun, system: str) -> None:
     """Raises UsageError where the run should have rows, but they are not there."""
-    counts = run.summary.systems[system].coverage.get("ground_truth", {})
+    counts = run.summary.systems[system].counts("ground_truth")
     if not run.published.folder("samples") and (counts.get("scored") or counts.get("missing_prediction")):
         raise UsageError(f"{run.path}: the rows of the run are not there: samples/ holds no samples-*.parquet")
 

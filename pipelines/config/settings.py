@@ -168,6 +168,9 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     Raises UsageError where a key is unknown or a value impossible.
     """
     name = raw.get("benchmark")
+    misspelled = [key for key in raw if key != "benchmark" and nearest(str(key), ["benchmark"])]
+    if name is None and misspelled:
+        raise UsageError(f"{source}: {truncated(str(misspelled[0]), 80)}: unknown key (did you mean benchmark?)")
     if not isinstance(name, str) or name not in benchmark_names():
         known = ", ".join(benchmark_names())
         found = "it is missing" if name is None else f"found {shown(name)}{nearest(name, benchmark_names())}"

@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,9 +14,13 @@ from typing import Any
 from metrics.benchmark import Benchmark
 from metrics.statistics.measured import Measured, measure
 from pipelines.config.errors import UsageError, one_line
+from pipelines.config.settings import Configuration
 from pipelines.results.judged import JudgedSlice, measured_samples
-from pipelines.results.stored import Identity, SliceSums, StoredRun, split_system
+from pipelines.results.stored import Identity, StoredRun, incomparable, split_system
+from pipelines.results.stored_documents import SliceSums
+from transforms.earlier_values import EarlierRows
 from transforms.io.storage import STORAGE_ERRORS, read_bytes
+from transforms.records import InputProblem
 
 MAX_BASELINE_DAYS = 30
 MAX_BLESSED_BYTES = 1 << 20
@@ -27,7 +31,7 @@ class Baseline:
     """A finished run, as far as gates compare with it; it goes to the worker that publishes.
 
     system: the one that every system is compared with; None: the one of the same name. slices: by system and label,
-    how many samples were measured and the sums of those slices that any gate needs.
+    how many samples were measured and the sums of those slices that any gate needs. rows: the files of its rows.
     """
 
     path: str
@@ -40,6 +44,7 @@ class Baseline:
     system: str | None
     slices: Mapping[tuple[str, str], tuple[int, SliceSums]]
     warnings: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
 
     def judged(self, system: str, label: str) -> tuple[JudgedSlice, str] | str:
         """Returns the slice that a system is compared with and what it is called, or why there is none."""
@@ -61,6 +66,22 @@ class Baseline:
         if self.system is not None or system in self.systems:
             return self.system or system
         return self.systems[0] if len(self.systems) == 1 else None
+
+    def earlier_rows(self, configuration: Configuration, systems: Sequence[str]) -> EarlierRows | None:
+        """Returns the rows in which a run of these systems finds what its samples scored before.
+
+        None where there are none, or the scores do not compare. Raises UsageError where a file is damaged.
+        """
+        ours = Identity.of_configuration(configuration)
+        if not self.rows or incomparable(ours, self.identity, same_samples=False) is not None:
+            return None
+        metric = configuration.benchmark.main_sample_metric().name
+        rows = EarlierRows(self.rows, metric, tuple(map(self.system_for, systems)))
+        try:
+            rows.check()
+        except InputProblem as error:
+            raise UsageError(f"--baseline {error.message}; evaluate it again, or give --no-html") from error
+        return rows
 
     def _listed(self) -> str:
         return ", ".join(self.systems)
@@ -110,7 +131,7 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
             if found is not None and sums is not None:
                 # Whatever is damaged is told before anything is scored.
                 run.measured(name, label)
-                slices[name, label] = measured_samples(found.coverage.get("ground_truth", {}), missing), sums
+                slices[name, label] = measured_samples(found.counts("ground_truth"), missing), sums
     return Baseline(
         path,
         run.run_id,
@@ -122,6 +143,7 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
         system,
         slices,
         tuple(age_warnings(path, run)),
+        tuple(run.published.folder("samples")),
     )
 
 

@@ -101,6 +101,16 @@ class History:
     drift: Drift | None
     changes: tuple[Change, ...]
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should know before anything else, a line each."""
+        if self.benchmark in benchmark_names():
+            return ()
+        return (
+            f"no benchmark {self.benchmark} is installed here: its first {MAX_MAIN_METRICS} metrics are shown as if "
+            "higher were better in each, without paired differences; install its package",
+        )
+
     def comparable(self) -> tuple[Night, ...]:
         """Returns the last nights that can be compared with one another: those since the last break."""
         last = self.nights.index(self.breaks[-1].night) if self.breaks else 0

@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 from metrics.statistics.intervals import t_quantile
 from pipelines.config.errors import UsageError, one_line
 from pipelines.results.run import LAYOUT, SUMMARY
-from pipelines.results.stored import StoredRun, StoredSlice, scoring_keys
+from pipelines.results.stored import StoredRun, scoring_keys
+from pipelines.results.stored_documents import StoredSlice
 from transforms.io.published import CURRENT
 from transforms.io.storage import STORAGE_ERRORS, has_folders, is_on_disk, list_tree, read_bytes
 

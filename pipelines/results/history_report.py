@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from metrics.statistics.paired import paired_differences
-from pipelines.config.errors import UsageError
+from pipelines.config.errors import UsageError, one_line
 from pipelines.results.history import History, Point
 from pipelines.results.report import cell, code, number, table
 from pipelines.results.stored import StoredRun, incomparable
@@ -34,13 +34,14 @@ def _sections(folder: str, history: History, blessed: str | None) -> Iterator[st
     tonight = nights[-1]
     count = f"{len(nights)} run{'s' if len(nights) > 1 else ''}"
     yield f"# {cell(history.benchmark)}: {count}, {cell(nights[0].started[:10])} to {cell(tonight.started[:10])}"
+    yield from (f"**Warning:** {cell(warning)}." for warning in history.warnings)
     yield "## Tonight"
     yield f"{cell(tonight.run)}, started {cell(tonight.started)}."
     if history.breaks and history.breaks[-1].night is tonight:
         yield f"**Break:** {cell(history.breaks[-1].reason)}. Tonight cannot be compared with the nights before."
     for system in dict.fromkeys(name for name, _ in tonight.points):
         yield f"### {cell(system)}"
-        yield _tonight(folder, history, system)
+        yield from _tonight(folder, history, system)
     if blessed is not None:
         yield from _against(folder, history, blessed)
     if history.gaps:
@@ -80,23 +81,29 @@ def _against(folder: str, history: History, blessed: str) -> Iterator[str]:
     if reason is not None:
         yield f"**Not compared:** {cell(reason)}."
         return
-    rows = [
-        [cell(system), code(metric), differences[metric]]
-        for system in dict.fromkeys(name for name, _ in tonight.points)
-        for differences in [_differences(blessed, posixpath.join(folder, tonight.run), system)]
-        for metric in history.metrics
-        if metric in differences
-    ]
+    rows = []
+    for system in dict.fromkeys(name for name, _ in tonight.points):
+        if system not in run.summary.systems:
+            continue
+        differences = _differences(blessed, posixpath.join(folder, tonight.run), system)
+        if isinstance(differences, str):
+            yield f"**Not compared:** {cell(differences)}."
+            return
+        rows += [[cell(system), code(name), differences[name]] for name in history.metrics if name in differences]
     yield table(["system", "metric", "difference"], rows) if rows else "It has no system of the same name."
 
 
-def _tonight(folder: str, history: History, system: str) -> str:
+def _tonight(folder: str, history: History, system: str) -> Iterator[str]:
     nights = history.comparable()
     before, tonight = nights[:-1], nights[-1]
     differences: dict[str, str] = {}
-    if before:
+    if before and any(name == system for name, _ in before[-1].points):
         last = posixpath.join(folder, before[-1].run)
-        differences = _differences(last, posixpath.join(folder, tonight.run), system)
+        found = _differences(last, posixpath.join(folder, tonight.run), system)
+        if isinstance(found, str):
+            yield f"**Not compared with last night:** {cell(found)}."
+        else:
+            differences = found
     rows = []
     for metric in history.metrics:
         point = tonight.points.get((system, metric))
@@ -108,19 +115,22 @@ def _tonight(folder: str, history: History, system: str) -> str:
             row.append(f"{point.value - statistics.median(values) + 0.0:+.4f}" if values else "–")
         rows.append([*row, point.verdict or ""])
     head = ["metric", "tonight", "against last night", *(f"against the median of {each}" for each in WINDOWS), "gate"]
-    return table(head, rows)
+    yield table(head, rows)
 
 
-def _differences(before: str, tonight: str, system: str) -> dict[str, str]:
-    """Returns the difference of each metric of two runs, with its interval and a word, from the stored sums."""
+def _differences(before: str, tonight: str, system: str) -> dict[str, str] | str:
+    """Returns the difference of each metric of two runs, with its interval and a word, from the stored sums.
+
+    Where these cannot be read, the reason.
+    """
     try:
         runs = [StoredRun(path) for path in (before, tonight)]
         measured = [run.measured(system, "") for run in runs]
         benchmark = runs[1].configuration.benchmark
         confidence = runs[1].configuration.settings.bootstrap.confidence
         paired = paired_differences(benchmark, measured[0], measured[1], confidence)
-    except (UsageError, ValueError, KeyError):
-        return {}
+    except (UsageError, ValueError, KeyError) as error:
+        return one_line(error)
     shown = {}
     for metric, each in paired.items():
         if each.difference is None:

@@ -65,7 +65,7 @@ def judged_run(run: StoredRun) -> JudgedSystems:
     def judged(system: str, label: str) -> JudgedSlice:
         found = run.slice(system, label)
         assert found is not None
-        counts = found.coverage.get("ground_truth", {})
+        counts = found.counts("ground_truth")
         return JudgedSlice(
             found.values, found.intervals, measured_samples(counts, missing), lambda: run.measured(system, label)
         )

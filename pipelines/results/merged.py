@@ -14,7 +14,8 @@ from pipelines.config import settings
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
 from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult, worst_first
-from pipelines.results.stored import SliceSums, StoredRun, incomparable
+from pipelines.results.stored import StoredRun, incomparable
+from pipelines.results.stored_documents import SliceSums
 from transforms.combine import SliceTotals
 from transforms.finalize import slice_result
 from transforms.quarantine import CauseCount

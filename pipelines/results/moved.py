@@ -20,6 +20,7 @@ from apache_beam.io.filesystems import FileSystems
 
 from metrics.statistics.measured import AnyBenchmark
 from metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
+from pipelines.config.errors import one_line
 from transforms.io.published import Published
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.sample_schema import SLICE_PREFIX
@@ -39,6 +40,10 @@ class MovedSample(NamedTuple):
     effect: float
     before: str
     after: str
+
+
+class UnreadableRows(Exception):
+    """The rows of a run do not tell which samples moved a metric; the message says why."""
 
 
 class SlicePart(NamedTuple):
@@ -71,12 +76,10 @@ def moved_most(
     """Returns the `count` samples that moved a metric most, between two runs, each with its system.
 
     sums: of our run. part: the slice whose metric it is; None: of all samples.
-    Empty where either run has no rows with statistics, or more than MAX_ROWS.
+    Raises UnreadableRows where either run has no rows with statistics, more than MAX_ROWS, or damaged ones.
     """
     before = _rows(*theirs, part)
     after = _rows(*ours, part)
-    if before is None or after is None:
-        return []
     changed = {
         sample_id: (before.get(sample_id), row)
         for sample_id, row in after.items()
@@ -126,8 +129,8 @@ def _decoded(row: _Row) -> Statistics:
     return msgspec.json.decode(row.statistics, type=dict[str, float]) if row.statistics else {}
 
 
-def _rows(result: Published, system: str, part: SlicePart | None) -> dict[str, _Row] | None:
-    """Returns the rows of a system by sample; None where they are not there, not whole or too many."""
+def _rows(result: Published, system: str, part: SlicePart | None) -> dict[str, _Row]:
+    """Returns the rows of a system by sample; raises UnreadableRows where they are not there, not whole or too many."""
     found: dict[str, _Row] = {}
     paths = result.folder("samples")
     columns = [*COLUMNS, *(f"{SLICE_PREFIX}{name}" for name in (part.columns if part else ()))]
@@ -137,10 +140,12 @@ def _rows(result: Published, system: str, part: SlicePart | None) -> dict[str, _
                 if name == system and (part is None or part.holds(cells)):
                     found[sample_id] = _Row(status, (statistics or "").encode())
                     if len(found) > MAX_ROWS:
-                        return None
-    except (*STORAGE_ERRORS, BeamIOError, pa.ArrowException, KeyError, ValueError):
-        return None
-    return found if paths else None
+                        raise UnreadableRows(f"a run has more than {MAX_ROWS:,} samples")
+    except (*STORAGE_ERRORS, BeamIOError, pa.ArrowException, KeyError, ValueError) as error:
+        raise UnreadableRows(f"{path}: the rows of a run cannot be read: {one_line(error)}") from error
+    if not paths:
+        raise UnreadableRows("a run has no rows (samples/)")
+    return found
 
 
 def _cells(path: str, columns: list[str]) -> Iterator[Sequence[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -13,111 +13,26 @@ from typing import Any, TypeVar
 import msgspec
 
 from metrics.statistics.measured import Measured, measure
-from metrics.statistics.replicates import PackedReplicates
-from metrics.statistics.sums import FRACTION_BITS, Sums
+from metrics.statistics.sums import FRACTION_BITS
 from metrics.version import VERSION
 from pipelines.config import settings
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
-from pipelines.results.provenance import versions
+from pipelines.results.provenance import RUN_FORMAT, versions
 from pipelines.results.run import RUN, SUMMARY, SUMS, SUMS_FORMAT, RunResult, fingerprint, open_result
+from pipelines.results.stored_documents import (
+    Fingerprint,
+    SliceSums,
+    StoredProvenance,
+    StoredSlice,
+    StoredSummary,
+    StoredSums,
+)
 from transforms.io.published import Published
 from transforms.io.storage import STORAGE_ERRORS
 
-_Document = TypeVar("_Document", bound=msgspec.Struct)
+_Document = TypeVar("_Document")
 _SYSTEM = re.compile(r"(?P<run>.+):(?P<system>[A-Za-z0-9_.-]{1,100})", re.DOTALL)
-
-
-class Fingerprint(msgspec.Struct, frozen=True):
-    """Which ground truth a run was made on: how many samples, and an order-free hash of them."""
-
-    samples: int
-    hash: str
-
-
-class StoredSlice(msgspec.Struct, frozen=True):
-    """One slice in summary.json."""
-
-    coverage: dict[str, Any]
-    values: dict[str, float | None]
-    intervals: dict[str, tuple[float, float] | None] = {}
-    units: dict[str, float] = {}
-
-    @property
-    def samples(self) -> int:
-        """How many samples the slice has, whatever became of them."""
-        counts = self.coverage.get("ground_truth", {})
-        statuses = ("scored", "missing_prediction", "rejected")
-        return sum(int(counts.get(status, 0)) for status in statuses) if isinstance(counts, dict) else 0
-
-
-class StoredSystem(StoredSlice, frozen=True, kw_only=True):
-    """One system in summary.json, with its slices by label."""
-
-    slices: dict[str, StoredSlice]
-
-
-class StoredSummary(msgspec.Struct, frozen=True):
-    """summary.json, as far as it is read back."""
-
-    benchmark: str
-    config: dict[str, Any]
-    systems: dict[str, StoredSystem]
-    ranking: list[str]
-    version: str = ""
-    fingerprint: Fingerprint | None = None
-    warnings: list[str] = []
-    gates: list[dict[str, Any]] = []
-
-
-class StoredReplicates(msgspec.Struct, frozen=True):
-    """The replicates of a slice in sums.json; see PackedReplicates."""
-
-    names: tuple[str, ...]
-    data: bytes
-
-
-class SliceSums(msgspec.Struct, frozen=True):
-    """The exact sums of one slice in sums.json, in units of 2**-52, with the counts of its coverage."""
-
-    sums: dict[str, int]
-    counts: dict[str, int]
-    replicates: StoredReplicates
-
-    def all_sums(self, replicates: int) -> list[Sums]:
-        """Returns the sums of the slice, then those of each replicate; raises ValueError where they do not fit."""
-        packed = PackedReplicates(self.replicates.names, self.replicates.data)
-        return [Sums(self.sums), *packed.unpack(replicates)]
-
-
-class SystemSums(SliceSums, frozen=True, kw_only=True):
-    """One system in sums.json."""
-
-    coverage: dict[str, Any]
-    slices: dict[str, SliceSums]
-
-    def labelled(self) -> Iterator[tuple[str, SliceSums]]:
-        """Yields the sums of all samples under the empty label, then those of each slice."""
-        yield "", self
-        yield from self.slices.items()
-
-
-class StoredBootstrap(msgspec.Struct, frozen=True):
-    """How the replicates of sums.json were drawn."""
-
-    replicates: int
-    seed: int
-
-
-class StoredSums(msgspec.Struct, frozen=True):
-    """sums.json."""
-
-    format: int
-    unit_bits: int
-    benchmark: str
-    config: dict[str, Any]
-    bootstrap: StoredBootstrap
-    systems: dict[str, SystemSums]
 
 
 NOT_SCORING = (
@@ -144,9 +59,13 @@ class Identity:
     @classmethod
     def of_result(cls, result: RunResult) -> Identity:
         """Returns the identity of a run that is about to be written."""
-        config = msgspec.json.decode(msgspec.json.encode(result.configuration.resolved()))
-        found = msgspec.convert(fingerprint(result), Fingerprint)
-        return cls(result.configuration.benchmark.name, VERSION, scoring_keys(config), found)
+        return cls.of_configuration(result.configuration, msgspec.convert(fingerprint(result), Fingerprint))
+
+    @classmethod
+    def of_configuration(cls, configuration: Configuration, found: Fingerprint | None = None) -> Identity:
+        """Returns the identity of a run that starts here and now; its ground truth may not be known yet."""
+        config = msgspec.json.decode(msgspec.json.encode(configuration.resolved()))
+        return cls(configuration.benchmark.name, VERSION, scoring_keys(config), found)
 
 
 def scoring_keys(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -252,6 +171,8 @@ class StoredRun:
             raise self._problem(SUMMARY, "it names no system" if not missing else f"the system {missing[0]} is missing")
         if set(self.summary.ranking) != self.summary.systems.keys():
             raise self._problem(SUMMARY, "its ranking does not name every system")
+        # Whatever is damaged is told by every command alike.
+        self.provenance  # noqa: B018
 
     @property
     def identity(self) -> Identity:
@@ -265,13 +186,15 @@ class StoredRun:
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """The content of run.json; empty where the run has none, as one of an earlier version."""
-        if RUN not in self.published.files:
+        """The content of run.json; empty where the run has none, as one of an earlier version, or an empty one."""
+        if RUN not in self.published.files or self._read(RUN, dict[str, Any]) == {}:
             return {}
-        try:
-            return msgspec.json.decode(self._bytes(RUN), type=dict[str, Any])
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise self._problem(RUN, one_line(error)) from error
+        found = self._read(RUN, StoredProvenance)
+        if found.format != RUN_FORMAT:
+            raise self._problem(RUN, f"its format is {found.format}, not {RUN_FORMAT}: another version wrote it")
+        if found.benchmark != self.summary.benchmark or set(found.systems) != self.summary.systems.keys():
+            raise self._problem(RUN, "it belongs to another run than summary.json")
+        return self._read(RUN, dict[str, Any])
 
     @property
     def start(self) -> Start:

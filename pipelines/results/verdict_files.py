@@ -54,12 +54,12 @@ def markdown(
     title: str,
     verdicts: Sequence[Verdict],
     others: Sequence[str] = (),
-    moved: Mapping[int, Sequence[MovedSample]] | None = None,
+    moved: Mapping[int, Sequence[MovedSample] | str] | None = None,
 ) -> str:
     """Returns the verdicts as short Markdown, the bad ones first.
 
     others: lines that fail the run beside its gates. moved: by the place of a verdict in `verdicts`, the samples that
-    moved its metric most.
+    moved its metric most, or why they are not known.
     """
     bad = [each for each in verdicts if each["blocks"]]
     words = [word for word in ("fail", "invalid", "inconclusive") if any(each["verdict"] == word for each in bad)]
@@ -76,8 +76,11 @@ def markdown(
     sections.append(table(["verdict", "system", "gate", "value", "reason"], rows))
     for place, samples in (moved or {}).items():
         verdict = verdicts[place]
-        if samples:
-            sections.append(f"Samples that moved {code(verdict['gate'])} of {cell(verdict['system'] or '')} most:")
+        named = f"{code(verdict['gate'])} of {cell(verdict['system'] or '')}"
+        if isinstance(samples, str):
+            sections.append(f"Which samples moved {named} is not known: {cell(samples)}.")
+        elif samples:
+            sections.append(f"Samples that moved {named} most:")
             sections.append(_moved(samples))
     return "\n\n".join(sections) + "\n"
 

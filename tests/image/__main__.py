@@ -4,12 +4,14 @@
 
 The base images of the Dockerfile are on registries that a build machine may not reach. Their stand-ins have what it
 needs of them: Debian with Python 3.11 and the version of Beam that is pinned, the worker of `tests.flink.boot`
-as `/opt/apache/beam/boot`, and an empty launcher. The Dockerfile itself evaluates the sample corpora of all benchmarks.
+as `/opt/apache/beam/boot`, and an empty launcher. The Dockerfile itself evaluates the sample corpora of all
+benchmarks; two of them are evaluated once more, by workers that Beam's runner starts from the image.
 Needs root, mmdebstrap and buildah, and takes some ten minutes; FOLDER holds some 10 GB afterwards.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -33,6 +35,7 @@ LAUNCHER = """
 FROM scratch
 COPY boot.py /opt/google/dataflow/python_template_launcher
 """
+WORKER_BENCHMARKS = ("traffic_rules", "formula")
 CHECKS = {
     "the command is there": ["beamscore", "--version"],
     "the packages fit together": ["pip", "check"],
@@ -59,6 +62,37 @@ def main(folder: Path) -> None:
     for what, command in CHECKS.items():
         run(*buildah(folder), "run", "--isolation", "chroot", container, "--", *command)
         print(f"image: {what}", flush=True)
+    for benchmark in WORKER_BENCHMARKS:
+        run_by_worker(folder, container, benchmark)
+        print(f"image: a worker of it scores {benchmark} as this machine does", flush=True)
+
+
+def run_by_worker(folder: Path, container: str, benchmark: str) -> None:
+    """Evaluates a corpus by a worker that the runner starts from the image, as it starts one of Docker's.
+
+    `tests/image/docker` stands in for Docker: it starts the entry point of the image. Raises AssertionError where the
+    sums are not those of an evaluation on this machine.
+    """
+    here, there = folder / "here" / benchmark, folder / "there"
+    shutil.rmtree(there / benchmark, ignore_errors=True)
+    there.mkdir(exist_ok=True)
+    script = f"""
+        set -e
+        export PATH=/shim:$PATH
+        rm -f /tmp/*.pid
+        corpus=/opt/beamscore/corpora/{benchmark}
+        beamscore evaluate {benchmark} --ground-truth $corpus/ground_truth.jsonl \\
+            --predictions $corpus/predictions.jsonl --output /there/{benchmark} --quiet \\
+            --runner=PortableRunner --job_endpoint=embed --environment_type=DOCKER --environment_config={TAG}
+        ls /tmp/*.pid
+    """
+    volumes = ["--volume", f"{Path(__file__).parent}:/shim", "--volume", f"{there}:/there"]
+    run(*buildah(folder), "run", "--isolation", "chroot", *volumes, container, "--", "sh", "-c", script)
+    corpus = ROOT / "tests" / "corpora" / benchmark
+    sides = [f"--ground-truth={corpus}/ground_truth.jsonl", f"--predictions={corpus}/predictions.jsonl"]
+    run(sys.executable, "-m", "pipelines.cli", "evaluate", benchmark, *sides, f"--output={here}", "--quiet")
+    found, expected = (json.loads((each / "sums.json").read_bytes()) for each in (there / benchmark, here))
+    assert found["systems"] == expected["systems"], f"{there / benchmark} and {here} differ"
 
 
 def base_images() -> tuple[str, str]:

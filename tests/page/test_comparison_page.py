@@ -114,10 +114,14 @@ def test_an_evaluation_shows_its_differences_from_the_baseline(chromium: Browser
     sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
     assert "Against the baseline it is worse in " in sentence
     assert chromium.run("return document.querySelectorAll('#differences-plot svg').length") == 1
-    flips = [card for card in page_data(path)["cards"] if card["why"] == "flip"]
-    main = "score"
-    assert flips
-    assert all(abs(card["before"] - card["metrics"][main]) >= 0.5 for card in flips)
+    lost = [card for card in page_data(path)["cards"] if card["why"] == "lost"]
+    assert lost
+    assert all(card["before"] > card["metrics"]["score"] for card in lost)
+    # Where they are chosen, they are sorted by how much they lost.
+    choose(chromium, "#samples-filters", "why", "lost")
+    moved = sorted(lost, key=lambda card: card["metrics"]["score"] - card["before"])
+    assert table_ids(chromium)[0] == moved[0]["sample_id"]
+    chromium.picture(PICTURES / "baseline-lost.png")
 
 
 def test_inputs_that_are_gone_cost_the_records_alone(chromium: Browser, runs: tuple[Path, Path], folder: Path) -> None:

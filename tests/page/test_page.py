@@ -167,6 +167,9 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     open_page(chromium, page.path)
     chromium.picture(PICTURES / "two_systems.png")
     assert serious_faults(chromium) == []
+    # Their difference has a plot of its own, with a line at zero.
+    assert chromium.run("return document.querySelectorAll('#pair-plot svg path title').length") == len(page.data.pair)
+    assert all(each.difference.value is not None and each.difference.value < 0 for each in page.data.pair)
     assert len(table_ids(chromium)) > 10
     choose(chromium, "#samples-filters", "system", "1")
     samples = page.data.samples

@@ -16,8 +16,9 @@ from pipelines.compare import compared_slice, largest_of_all, make_result
 from pipelines.results.comparison import COMPARISON, ComparisonSetting
 from tests import toy
 from transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, merged_sums
-from transforms.sample_changes import ChangePlan
+from transforms.sample_changes import ChangePlan, unpack_changed
 from transforms.sample_rows import SampleRow, encode_block
+from transforms.stored_blocks import BlockFolder
 
 TOY = toy.ToyBenchmark(toy.Options())
 REPLICATES, SWAPS, MOST = 12, 63, 7
@@ -111,7 +112,7 @@ def plan() -> ComparePlan:
 
 def said(bundles: Sequence[Sequence[Sequence[Sides]]], blocks: int = 1) -> Said | None:
     """Returns comparison.json and the rows of changes/ of bundles of buckets; None where nothing could be compared."""
-    do_fn = CompareBuckets(plan())
+    do_fn = CompareBuckets(plan(), BlockFolder())
     do_fn.setup()
     outputs: dict[str, list[Any]] = {tag: [] for tag in ("slices", "counts", "metrics", "changed")}
     for buckets in bundles:
@@ -130,7 +131,8 @@ def said(bundles: Sequence[Sequence[Sequence[Sides]]], blocks: int = 1) -> Said 
     if not counts.get("compared"):
         return None
     compared = [compared_slice(merged_sums(item, plan()), setting()) for item in slices.items()]
-    changed = [each.row for each in sorted(outputs["changed"], key=lambda each: each.key)[:MOST]]
+    listed = [each for block in outputs["changed"] for each in unpack_changed(block)]
+    changed = [each.row for each in sorted(listed, key=lambda each: each.key)[:MOST]]
     largest = [found.largest for found in compared if found.largest is not None]
     parts: dict[str, list[Any]] = {
         "slices": compared,

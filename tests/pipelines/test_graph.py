@@ -34,10 +34,10 @@ FLOORS = ("metrics", "transforms", "pipelines")
 STEPS = """
 AllOutcomes AllQuarantined Causes Causes/ByCause Causes/Count Causes/Counts Combine Combine/Combine Combine/GroupByKey
 Draw Outcomes Outcomes/Combine Outcomes/GroupByKey Pair Pair/ByBucket Pair/Pick Pick Pick/Best Pick/BestReason
-Pick/BySample Pick/Once Publish Publish/Publish Publish/Start Read Read/Each Read/Files Read/ReadParts Read/Split
-Read/Spread Score Score/Score Slice Slice/SumSlices SliceCount SliceCount/Check SliceCount/Count SliceCount/Pass
-SliceCount/Systems Values Values/Finalise Worst Worst/CombinePerKey(TopCombineFn) WorstOfBatch WriteQuarantine
-WriteQuarantine/Lines WriteQuarantine/WriteLines WriteSamples WriteSamples/Tables WriteSamples/WriteParquet
+Pick/BySample Pick/Listed Pick/Once Publish Publish/Publish Publish/Start Read Read/Each Read/Files Read/ReadParts
+Read/Split Read/Spread Score Score/Score Slice Slice/SumSlices SliceCount SliceCount/Check SliceCount/Count
+SliceCount/Pass SliceCount/Systems Values Values/Finalise WriteQuarantine WriteQuarantine/Lines
+WriteQuarantine/WriteLines WriteSamples WriteSamples/Tables WriteSamples/WriteParquet
 """
 """The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""
 

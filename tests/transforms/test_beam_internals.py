@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apache_beam as beam
@@ -12,8 +13,9 @@ import pytest
 from apache_beam import coders
 from apache_beam.coders.coder_impl import create_InputStream, create_OutputStream
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
-from apache_beam.runners.portability.fn_api_runner import execution
+from apache_beam.runners.portability.fn_api_runner import execution, fn_runner
 from apache_beam.runners.worker import sdk_worker_main
+from apache_beam.runners.worker.data_plane import InMemoryDataChannel
 from apache_beam.transforms.window import GlobalWindows
 
 from transforms import beam_internals
@@ -125,6 +127,20 @@ def test_what_is_partitioned_is_forgotten_piece_by_piece(monkeypatch: pytest.Mon
     beam_internals._partition_in_pieces(buffer, 2)
     # 200 groups in at most 64 pieces: 4 in each of 50.
     assert held == [(4, 200 - 4 * (piece + 1)) for piece in range(50)]
+
+
+def test_input_is_sent_in_messages_of_some_megabytes() -> None:
+    channel = InMemoryDataChannel()
+    manager = SimpleNamespace(_worker_handler=SimpleNamespace(data_conn=channel))
+    pieces = [bytes([number]) * (3 << 20) for number in range(8)]
+    beam_internals._send_in_pieces(manager, "bundle", "transform", pieces)
+    sent = list(channel.inverse().input_elements("bundle", []))
+    # A message leaves once it has more than 10 MB: after four pieces of 3 MiB.
+    assert [len(message.data) >> 20 for message in sent if message.data] == [12, 12]
+    assert b"".join(message.data for message in sent) == b"".join(pieces)
+    beam_internals._send_in_pieces(manager, "empty", "transform", None)
+    assert list(channel.inverse().input_elements("empty", [])) == []
+    assert hasattr(fn_runner.BundleManager, "_send_input_to_worker")
 
 
 def grouping_buffer(groups: dict[bytes, list[bytes]]) -> Any:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transforms import blocks
-from transforms.blocks import HeldRecords, bucket_count, bucket_of, only_sample, pack, unpack
+from transforms.blocks import HeldRecords, bucket_count, bucket_of, only_samples, pack, unpack
 from transforms.io.files import SourceFile
 
 RECORDS = st.lists(st.tuples(st.text(max_size=5), st.binary(max_size=40)), max_size=60)
@@ -80,6 +80,6 @@ def test_every_record_leaves_once_in_its_bucket(
 
 def test_one_sample_is_taken_out_of_a_block() -> None:
     block = pack([(b"a", b"1"), (b"b", b"2"), (b"a", b"3")])
-    ((bucket, found),) = only_sample((7, block), "a")
+    ((bucket, found),) = only_samples((7, block), ["a", "d"])
     assert (bucket, unpack(found)) == (7, [(b"a", b"1"), (b"a", b"3")])
-    assert list(only_sample((7, block), "c")) == []
+    assert list(only_samples((7, block), ["c"])) == []

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from apache_beam.testing import test_pipeline
+from apache_beam.testing.util import assert_that, equal_to
 
 from metrics.benchmark import MetricSpec
+from transforms.earlier_values import EarlierRows
 from transforms.pair import PairedSample
-from transforms.pick import Picker, Picks, Why, order_of_picked
+from transforms.pick import LISTED, KeepPicked, Picker, Picks, Reason, is_flip, order_of_picked
 from transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin
 from transforms.scored_sample import ScoredSample
 
 METRIC = MetricSpec("score", "", main=1)
-PICKS = Picks(METRIC, worst=3, flips=2, random=4)
+PICKS = Picks(METRIC, worst=3, flips=2, random=4, listed=5)
 
 
 def record(side: int, text: str) -> EncodedRecord:
@@ -28,9 +40,11 @@ def sample(number: int, scores: tuple[float | None, ...]) -> tuple[PairedSample,
     return paired, scored
 
 
-def chosen(batches: list[list[int]], scores: dict[int, tuple[float | None, ...]]) -> dict[tuple[Why, int], list[str]]:
+def chosen(
+    batches: list[list[int]], scores: dict[int, tuple[float | None, ...]]
+) -> dict[tuple[Reason, int], list[str]]:
     """What is picked where each batch is a bundle of its own, with the combiner as a plain sort."""
-    offered: dict[tuple[Why, int], list[tuple[float, str]]] = {}
+    offered: dict[tuple[Reason, int], list[tuple[float, str]]] = {}
     for batch in batches:
         picker = Picker(PICKS)
         made = [sample(number, scores[number]) for number in batch]
@@ -50,6 +64,7 @@ def test_the_choice_does_not_depend_on_the_bundles() -> None:
         assert chosen([numbers[start : start + size] for start in range(0, 60, size)], scores) == whole
     by_score = sorted((scores[number][1], f"s{number}") for number in range(60))
     assert whole["worst", 1] == [name for _, name in by_score[:3]]
+    assert whole["listed", 1] == [name for _, name in by_score[:5]]
     assert len(whole["random", 0]) == 4
     assert whole["flip", 0] == whole["flip", 1]
 
@@ -62,8 +77,76 @@ def test_systems_that_agree_have_no_flips_and_no_value_is_not_worst() -> None:
 
 def test_picked_samples_are_ordered_by_reason_and_rank() -> None:
     paired, scored = sample(1, (0.1, 0.9))
-    offers = sorted((found for _, found in Picker(PICKS).offers([paired], scored)), key=order_of_picked)
+    offered = (found for _, found in Picker(PICKS).offers([paired], scored) if found.why != LISTED)
+    offers = sorted(offered, key=order_of_picked)
     assert [(offer.why, offer.system) for offer in offers] == [
         *(("flip", 0), ("flip", 1), ("worst", 0), ("worst", 1), ("random", 0), ("random", 1))
     ]
     assert offers[0].truth == b'{"n": 1}'
+
+
+def test_what_is_listed_has_no_records_and_is_not_shown() -> None:
+    """report.md names the worst: it may name more than the page shows."""
+    made = [sample(number, (number / 10, None)) for number in range(9)]
+    picks = Picks(METRIC, worst=2, listed=4)
+    offers = [
+        *Picker(picks).offers([paired for paired, _ in made[4:]], [row for _, rows in made[4:] for row in rows]),
+        *Picker(picks).offers([paired for paired, _ in made[:4]], [row for _, rows in made[:4] for row in rows]),
+    ]
+    assert all((found.truth == b"") == (found.why == LISTED) for _, found in offers)
+    with test_pipeline.TestPipeline() as pipeline:
+        kept = pipeline | beam.Create(offers) | KeepPicked(picks)
+        shown = kept.shown | beam.Map(lambda each: (each.why, each.sample_id))
+        assert_that(kept.listed, equal_to([(0, [(n / 10, f"s{n}", "scored") for n in range(4)])]), label="listed")
+        assert_that(shown, equal_to([("worst", "s0"), ("worst", "s1")]), label="shown")
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "expected"),
+    [(1.0, 0.9, True), (0.9, 1.0, True), (0.25, 0.75, True), (0.2, 0.6, False), (1.0, 1.0, False), (0.0, 0.0, False)],
+)
+def test_a_flip_is_to_right_or_wrong_or_far(before: float, value: float, expected: bool) -> None:
+    metric = MetricSpec("score", "", main=1, bounds=(0.0, 1.0))
+    assert is_flip(metric, before, value) == expected
+
+
+def earlier(path: Path, rows: Sequence[tuple[str, str, str, float | None]]) -> EarlierRows:
+    names = ("system", "sample_id", "truth_hash", "score")
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    pq.write_table(pa.table(columns), path)
+    return EarlierRows((str(path),), "score", ("old", None))
+
+
+def scored_now(name: str, system: int, score: float) -> ScoredSample:
+    return ScoredSample(name, system, "scored", "scored", name, {}, metrics={"score": score}, truth_hash="t")
+
+
+def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_path: Path) -> None:
+    before = {"a": 1.0, "b": 0.9, "c": 0.0, "d": 0.3, "e": 0.5, "other": 1.0}
+    rows: list[tuple[str, str, str, float | None]] = [
+        ("old", name, "changed" if name == "other" else "t", value) for name, value in before.items()
+    ]
+    rows += [("another", "a", "t", 0.0), ("old", "unmeasured", "t", None)]
+    now = {"a": 0.25, "b": 0.0, "c": 1.0, "d": 0.2, "e": 0.5, "other": 0.0, "unmeasured": 0.0, "new": 0.0}
+    picks = Picks(METRIC, flips=5, random=20, earlier=earlier(tmp_path / "rows.parquet", rows))
+    paired = [PairedSample(name, record(GROUND_TRUTH, "{}"), (record(0, "{}"), record(1, "{}"))) for name in now]
+    scored = [scored_now(name, system, value) for name, value in now.items() for system in (0, 1)]
+    found = [sample for _, sample in Picker(picks).offers(paired, scored)]
+    changed = {why: [(each.sample_id, each.system) for each in found if each.why == why] for why in ("lost", "won")}
+    # b lost 0.9 and a 0.75; c won. Less than that is no flip, another ground truth is not compared, nor is system 1.
+    assert changed == {"lost": [("a", 0), ("b", 0)], "won": [("c", 0)]}
+    assert {each.sample_id: each.rank for each in found if each.why == "lost"} == {"a": -0.75, "b": -0.9}
+    known: dict[str, Any] = {each.sample_id: each.before for each in found if each.why == "random" and not each.system}
+    assert known == {**before, "other": None, "unmeasured": None, "new": None}
+    assert json.loads(found[0].truth) == {}
+
+
+def test_rows_that_are_gone_meanwhile_cost_the_changes_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("WARNING", "transforms.earlier_values")
+    rows = earlier(tmp_path / "rows.parquet", [("old", "a", "t", 1.0)])
+    (tmp_path / "rows.parquet").write_bytes(b"PAR1")
+    picks = Picks(METRIC, flips=5, random=20, earlier=rows)
+    paired = [PairedSample("a", record(GROUND_TRUTH, "{}"), (record(0, "{}"),))]
+    found = [each.why for _, each in Picker(picks).offers(paired, [scored_now("a", 0, 0.0)])]
+    assert found == ["random"]
+    assert "report.html does not show all samples that changed since the baseline" in caplog.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -118,6 +119,10 @@ def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
         found = files_of_folder(glob, what, name_format)
         if found is not None:
             return [entry for path in found for entry in _matched(path, what)]
+        if os.path.isdir(glob):
+            raise InputProblem(
+                f"{what} {glob}: this is a folder; give a pattern of its files, such as '{glob.rstrip('/')}/*.jsonl'"
+            )
     return _matched(glob, what)
 
 

@@ -28,6 +28,8 @@ _FIXES = {
     errno.EDQUOT: "free some space, or give another --output",
     errno.EACCES: "allow this user to write there, or give another --output",
     errno.EPERM: "allow this user to write there, or give another --output",
+    errno.EEXIST: "a file has that name; give another --output",
+    errno.ENOTDIR: "a file has the name of a folder of it; give another --output",
     errno.EROFS: "mount it for writing, or give another --output",
 }
 

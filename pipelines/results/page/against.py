@@ -7,13 +7,9 @@ the confidence 1 - (1 - c) / m.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from metrics.benchmark import Benchmark
 from metrics.statistics.measured import spec_of
@@ -21,14 +17,10 @@ from metrics.statistics.paired import PairedDifference, paired_differences, pair
 from pipelines.config.errors import UsageError
 from pipelines.results.baseline import Baseline
 from pipelines.results.judged import judged_result
-from pipelines.results.page.document import Card, Difference
-from pipelines.results.page.rows import DECIMALS
+from pipelines.results.page.document import Difference
 from pipelines.results.run import RunResult
 from pipelines.results.stored import Identity, StoredRun, incomparable
 from transforms.io.storage import STORAGE_ERRORS
-from transforms.pick import MIN_FLIP
-from transforms.records import InputProblem
-from transforms.sample_rows import open_table
 
 MAX_SLICES = 500
 """So many slices of a system are compared, the first by name: each takes the metrics of all replicates of both runs."""
@@ -73,7 +65,9 @@ class Against:
         text = (
             f"Against the baseline it is {' and '.join(said)}" if said else "No difference from the baseline is shown"
         )
-        return text + (f"; {len(worse):,} of {len(slices):,} slices are worse." if slices else ".")
+        return text + (
+            f"; {len(worse):,} of {len(slices):,} slices {'is' if len(worse) == 1 else 'are'} worse." if slices else "."
+        )
 
 
 def _is_worse(found: AgainstMetric) -> bool:
@@ -104,6 +98,8 @@ def against_baseline(result: RunResult, document: Mapping[str, Any], baseline: B
     more = (
         f" Only the first {MAX_SLICES:,} slices by name are compared; beamscore compare tests all." if left > 0 else ""
     )
+    if not baseline.rows:
+        more += " Its rows (samples/) are not there, so nothing tells which samples changed."
     return Against(f"This run less {name}, over the same samples, with intervals of {seed}.{more}", main, found)
 
 
@@ -122,14 +118,18 @@ def _differences(result: RunResult, baseline: Baseline, run: StoredRun) -> dict[
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
     strict = 1 - (1 - confidence) / max(1, tested)
     return {
-        (system, label, metric): _against(benchmark, metric, each, strict if label else confidence)
+        (system, label, metric): against_metric(benchmark, metric, each, strict if label else confidence)
         for (system, label, metric), each in paired.items()
     }
 
 
-def _against(
+def against_metric(
     benchmark: Benchmark[Any, Any, Any], metric: str, found: PairedDifference, confidence: float
 ) -> AgainstMetric:
+    """Returns a paired difference with what is said of it: better or worse where its interval leaves zero out.
+
+    confidence: of the interval that decides; the interval that is shown is the one of `found`.
+    """
     if found.difference is None:
         return AgainstMetric(found.baseline, Difference(), None)
     low, high = found.interval if found.interval is not None else (None, None)
@@ -147,37 +147,3 @@ def _verdict(interval: tuple[float, float] | None, higher_is_better: bool) -> st
     if interval[0] <= 0 <= interval[1]:
         return "no difference shown"
     return "better" if (interval[0] > 0) == higher_is_better else "worse"
-
-
-def with_baseline(cards: Sequence[Card], result: RunResult, baseline: Baseline) -> list[Card]:
-    """Returns the cards with the main per-sample metric of the baseline; far from it, a card is a flip.
-
-    They are as they were where the rows of the baseline cannot be read.
-    """
-    main = result.configuration.benchmark.main_sample_metric().name
-    systems = [baseline.system_for(name) for name in result.systems]
-    try:
-        before = _values(baseline.path, main, {card.sample_id for card in cards})
-    except (UsageError, InputProblem, *STORAGE_ERRORS, ValueError, KeyError):
-        return list(cards)
-    found = []
-    for card in cards:
-        value, now = before.get((systems[card.system] or "", card.sample_id)), card.metrics.get(main)
-        flipped = value is not None and now is not None and abs(value - now) >= MIN_FLIP
-        why = "flip" if flipped else card.why
-        found.append(msgspec.structs.replace(card, before=None if value is None else round(value, DECIMALS), why=why))
-    return found
-
-
-def _values(run: str, metric: str, wanted: Collection[str]) -> dict[tuple[str, str], float]:
-    """Returns a per-sample metric in the rows of a run, by system and sample_id, of the samples that are wanted."""
-    values: dict[tuple[str, str], float] = {}
-    ids, columns = pa.array(sorted(wanted), pa.string()), ["system", "sample_id", metric]
-    for path in StoredRun(run).published.folder("samples"):
-        with open_table(path) as file:
-            for batch in file.iter_batches(columns=columns):
-                kept = batch.filter(pc.is_in(batch.column("sample_id"), ids))
-                for system, sample_id, value in zip(*(kept.column(name).to_pylist() for name in columns), strict=True):
-                    if value is not None:
-                        values[system, sample_id] = value
-    return values

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from metrics.benchmark import Benchmark, MetricSpec
-from pipelines.results.page.against import Against
+from pipelines.results.page.against import Against, AgainstMetric
 from pipelines.results.page.distributions import distributions
 from pipelines.results.page.document import (
     Card,
@@ -31,6 +31,7 @@ from pipelines.results.page.facts import facts_of
 from pipelines.results.page.headline import headline
 from pipelines.results.page.tables import table_part
 from pipelines.results.page.text import clipped, command_line, one_line
+from pipelines.results.page.two_systems import TwoSystems
 from transforms.quarantine import CauseCount
 
 AnyBenchmark = Benchmark[Any, Any, Any]
@@ -45,8 +46,8 @@ class PageSources:
 
     summary, run: the documents of summary.json and run.json. failures: why the run fails beside its gates, in words.
     causes: the quarantine by cause. samples: the rows of samples, or None where there are none. cards: samples to look
-    at. against: the differences from the baseline, or None where there is none. spread: the rows of which distributions
-    are shown, where they are not `samples`: of a large run.
+    at. against: the differences from the baseline, or None where there is none. pair: the difference of two systems, or
+    None. spread: the rows of which distributions are shown, where they are not `samples`: of a large run.
     """
 
     summary: Mapping[str, Any]
@@ -57,6 +58,7 @@ class PageSources:
     samples: SampleTable | None = None
     cards: Sequence[Card] = ()
     against: Against | None = None
+    pair: TwoSystems | None = None
     spread: SampleTable | None = None
 
 
@@ -72,6 +74,7 @@ def build_page(sources: PageSources) -> Page:
         main,
         tuple(declared_metric(spec) for spec in benchmark.sample_metrics),
         _differences(against, systems, main) if against is not None else (),
+        _pair(sources.pair, main) if sources.pair is not None else (),
         _slices(summary, [row.name for row in main], against),
         distributions(spread, benchmark.sample_metrics, len(systems)) if spread is not None else (),
         found,
@@ -102,6 +105,7 @@ def build_page(sources: PageSources) -> Page:
         absent=_absent(sources),
         spread=_spread(spread),
         baseline="" if against is None else one_line(against.note, MAX_NOTE_LENGTH),
+        pair="" if sources.pair is None else one_line(sources.pair.note, MAX_NOTE_LENGTH),
         data=data,
     )
 
@@ -182,18 +186,24 @@ def measured(found: Mapping[str, Any], name: str) -> Measured:
 
 def _differences(against: Against, systems: Sequence[str], main: Sequence[MetricRow]) -> tuple[Compared, ...]:
     """Returns the differences of the main metrics of all samples, by metric and system."""
-    rows = []
-    for row in main:
-        for number, name in enumerate(systems):
-            found = against.compared(name, "", row.name)
-            if found is not None:
-                baseline = Measured(found.baseline)
-                compared = Compared(
-                    *(row.name, row.meaning, row.higher_is_better, number, baseline, row.values[number]),
-                    *(found.difference, None, found.detectable),
-                )
-                rows.append(compared)
-    return tuple(rows)
+    return tuple(
+        _compared(row, found, number, Measured(found.baseline), row.values[number])
+        for row in main
+        for number, name in enumerate(systems)
+        if (found := against.compared(name, "", row.name)) is not None
+    )
+
+
+def _pair(pair: TwoSystems, main: Sequence[MetricRow]) -> tuple[Compared, ...]:
+    """Returns the differences of the main metrics of the two systems of a run."""
+    return tuple(_compared(row, pair.found[row.name], 0, *row.values) for row in main if row.name in pair.found)
+
+
+def _compared(row: MetricRow, found: AgainstMetric, system: int, baseline: Measured, candidate: Measured) -> Compared:
+    return Compared(
+        *(row.name, row.meaning, row.higher_is_better, system, baseline, candidate),
+        *(found.difference, None, found.detectable),
+    )
 
 
 def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against | None) -> tuple[SliceRow, ...]:

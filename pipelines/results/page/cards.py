@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -12,7 +12,7 @@ from metrics.common.errors import explain
 from pipelines.results.page.document import Card, RecordText
 from pipelines.results.page.rows import DECIMALS, MAX_ID_LENGTH
 from pipelines.results.page.text import clipped, one_line, visible
-from transforms.pick import MAX_RECORD_BYTES, PickedSample
+from transforms.pick import MAX_RECORD_BYTES, PickedSample, Why
 
 AnyBenchmark = Benchmark[Any, Any, Any]
 MAX_RECORD_LENGTH = 8_000
@@ -46,7 +46,7 @@ def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
         one_line(picked.sample_id, MAX_ID_LENGTH),
         picked.system,
         picked.status,
-        picked.why,
+        cast(Why, picked.why),
         {name: None if value is None else round(value, DECIMALS) for name, value in picked.metrics.items()},
         record_text(truth),
         None if prediction is None else record_text(prediction),
@@ -54,6 +54,7 @@ def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
         words_of(benchmark, details),
         drawing,
         problem,
+        None if picked.before is None else round(picked.before, DECIMALS) + 0.0,
     )
 
 

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from transforms.pick import Why
+
 Judgement = Literal[
     "pass", "fail", "inconclusive", "invalid", "none", "better", "worse", "mixed", "no difference shown"
 ]
-Why = Literal["worst", "flip", "random"]
 
 
 class Headline(msgspec.Struct, frozen=True):
@@ -186,8 +187,8 @@ class RecordText(msgspec.Struct, frozen=True):
 class Card(msgspec.Struct, frozen=True):
     """A sample to look at: both records, what matched what, and the drawing.
 
-    words: what matched what, a line each. drawing: an SVG document. problem: why there is no drawing. before: the main
-    per-sample metric in the baseline, where that is known.
+    why: see transforms.pick. words: what matched what, a line each. drawing: an SVG document. problem: why there is
+    none. before: the main per-sample metric in the baseline, where that is known.
     """
 
     sample_id: str
@@ -210,12 +211,16 @@ class Card(msgspec.Struct, frozen=True):
 
 
 class PageData(msgspec.Struct, frozen=True):
-    """What the script in the page reads."""
+    """What the script in the page reads.
+
+    differences: from the baseline. pair: of the two systems of a run, the second less the first.
+    """
 
     systems: tuple[str, ...]
     metrics: tuple[MetricRow, ...]
     sample_metrics: tuple[MetricRow, ...]
     differences: tuple[Compared, ...]
+    pair: tuple[Compared, ...]
     slices: tuple[SliceRow, ...]
     distributions: tuple[Distribution, ...]
     samples: SampleTable | None
@@ -233,7 +238,7 @@ class Page(msgspec.Struct, frozen=True):
     """A page of one evaluation. What a run does not have is empty, and `absent` says why, by section.
 
     spread: of which rows the distributions are; empty where of all. baseline: what the run is compared with, or why it
-    is not; empty where nobody asked for it.
+    is not; empty where nobody asked for it. pair: how two systems are compared; empty unless there are two.
     """
 
     kind: ClassVar[str] = "evaluation"
@@ -253,4 +258,5 @@ class Page(msgspec.Struct, frozen=True):
     absent: dict[str, str]
     spread: str
     baseline: str
+    pair: str
     data: PageData

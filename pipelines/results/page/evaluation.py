@@ -12,11 +12,12 @@ from apache_beam.io.filesystems import FileSystems
 from pipelines.results.baseline import Baseline
 from pipelines.results.gates import coverage_failures
 from pipelines.results.page import fallback
-from pipelines.results.page.against import against_baseline, with_baseline
+from pipelines.results.page.against import against_baseline
 from pipelines.results.page.build import PageSources, build_page
 from pipelines.results.page.document import Card
 from pipelines.results.page.render import render
 from pipelines.results.page.rows import MAX_ROWS, sample_table
+from pipelines.results.page.two_systems import two_systems
 from pipelines.results.run import RunResult
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.sample_schema import SLICE_PREFIX, sample_schema
@@ -62,9 +63,8 @@ def evaluation_page(result: RunResult, inputs: PageInputs) -> bytes:
     against = None
     if inputs.baseline is not None:
         against = against_baseline(result, inputs.document, inputs.baseline)
-        cards = with_baseline(cards, result, inputs.baseline)
-    sources = PageSources(inputs.document, kind, inputs.run, failures, result.causes, table, cards, against, spread)
-    return render(build_page(sources))
+    documents = (inputs.document, kind, inputs.run, failures, result.causes)
+    return render(build_page(PageSources(*documents, table, cards, against, two_systems(result), spread)))
 
 
 def _total(result: RunResult) -> int:

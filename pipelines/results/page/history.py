@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -43,66 +44,60 @@ MAX_SLICE_VALUES = 400_000
 _WORST_FIRST = ("fail", "invalid", "inconclusive", "pass")
 
 
-def page_or_reason(
-    folder: str,
-    output: str,
-    found: Sequence[History],
-    table: Any,
-    unreadable: Sequence[str],
-    command: Sequence[str] = (),
-) -> bytes:
-    """Returns the page of all runs below a folder; where it cannot be made, a page that says why."""
-    make = partial(history_page, folder, output, found, table, unreadable, command)
-    return fallback.page_or_reason(make, PAGE, "history.md and history.parquet")
+@dataclass(frozen=True)
+class HistorySources:
+    """What a history page is made of.
 
-
-def history_page(
-    folder: str,
-    output: str,
-    found: Sequence[History],
-    table: Any,
-    unreadable: Sequence[str],
-    command: Sequence[str] = (),
-) -> bytes:
-    """Returns the page.
-
-    output: where it will be, from which it links the pages of runs. table: all rows of all runs.
+    folder: the one with the runs. output: where the page will be, from which it links the pages of runs. found: the
+    history of each benchmark. table: all rows of all runs. unreadable: folders that look like runs and could not be
+    read, a line each. command: how the history was asked for.
     """
-    return render(build_history_page(folder, output, found, table, unreadable, command))
+
+    folder: str
+    output: str
+    found: Sequence[History]
+    table: Any
+    unreadable: Sequence[str] = ()
+    command: Sequence[str] = ()
 
 
-def build_history_page(
-    folder: str,
-    output: str,
-    found: Sequence[History],
-    table: Any,
-    unreadable: Sequence[str],
-    command: Sequence[str] = (),
-) -> HistoryPage:
+def page_or_reason(sources: HistorySources) -> bytes:
+    """Returns the page of all runs below a folder; where it cannot be made, a page that says why."""
+    return fallback.page_or_reason(partial(history_page, sources), PAGE, "history.md and history.parquet")
+
+
+def history_page(sources: HistorySources) -> bytes:
+    """Returns the page."""
+    return render(build_history_page(sources))
+
+
+def build_history_page(sources: HistorySources) -> HistoryPage:
     """Returns what the page shows."""
-    histories = tuple(_benchmark(folder, output, each, table) for each in found)
-    nights = sum(len(each.nights) for each in found)
+    histories = tuple(_benchmark(sources, each) for each in sources.found)
+    nights = sum(len(each.nights) for each in sources.found)
     return HistoryPage(
-        title=f"History of {one_line(folder, MAX_CELL_LENGTH)}",
+        title=f"History of {one_line(sources.folder, MAX_CELL_LENGTH)}",
         summary=f"{nights:,} runs of {', '.join(each.benchmark for each in histories)}.",
-        unreadable=tuple(one_line(line, MAX_CELL_LENGTH) for line in unreadable),
-        command=command_line(command),
+        unreadable=tuple(one_line(line, MAX_CELL_LENGTH) for line in sources.unreadable),
+        command=command_line(sources.command),
         data=HistoryData(histories),
     )
 
 
-def _benchmark(folder: str, output: str, history: History, table: Any) -> BenchmarkHistory:
+def _benchmark(sources: HistorySources, history: History) -> BenchmarkHistory:
+    folder = sources.folder
     nights = history.nights[-MAX_NIGHTS:]
     place = {night.run: number for number, night in enumerate(nights)}
     systems = tuple(dict.fromkeys(system for night in nights for system, _ in night.points))
-    slices, left_out = _slices(history, place, table)
+    slices, left_out = _slices(history, place, sources.table)
     gates = _gates(folder, history)
     return BenchmarkHistory(
         one_line(history.benchmark, MAX_CELL_LENGTH),
         history_headline(history),
+        tuple(one_line(line, MAX_CELL_LENGTH) for line in history.warnings),
         tuple(_metric(history.benchmark, name) for name in history.metrics),
         tuple(one_line(system, MAX_CELL_LENGTH) for system in systems),
-        tuple(_night(folder, output, night) for night in nights),
+        tuple(_night(folder, sources.output, night) for night in nights),
         len(history.nights) - len(nights),
         tuple(
             _series(nights, system, number, name) for number, name in enumerate(history.metrics) for system in systems

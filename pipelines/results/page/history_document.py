@@ -74,6 +74,7 @@ class BenchmarkHistory(msgspec.Struct, frozen=True):
 
     benchmark: str
     headline: Headline
+    warnings: tuple[str, ...]
     metrics: tuple[MetricRow, ...]
     systems: tuple[str, ...]
     nights: tuple[NightRow, ...]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metrics.figure_text.benchmark import FigureTextBenchmark
 from tests.runs import command, write_lines
+from transforms.draw import file_name
 
 MARKUP = '<script>alert(1)</script> & \x01\x1b[31m \ufffe "q" ]]> é'
 SAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -59,6 +63,63 @@ def test_an_unknown_sample_is_told_and_an_old_picture_stays(tmp_path: Path, samp
         f"beamscore: --sample {sample}: no readable ground-truth record has this sample_id\n",
     )
     assert (tmp_path / "o.svg").read_text() == "old"
+
+
+def test_several_samples_have_a_picture_each(tmp_path: Path) -> None:
+    code, stdout, stderr = draw(tmp_path, "figure_text", "--sample", "b", "a", "--output", str(tmp_path / "many"))
+    assert (code, stdout, stderr) == (0, f"{tmp_path}/many/b.svg\n{tmp_path}/many/a.svg\n", "")
+    for name in "ab":
+        draw(tmp_path, "figure_text", "--sample", name)
+        assert (tmp_path / "many" / f"{name}.svg").read_bytes() == (tmp_path / "o.svg").read_bytes()
+    assert sorted(path.name for path in (tmp_path / "many").iterdir()) == ["a.svg", "b.svg"]
+    code, _, stderr = draw(tmp_path, "figure_text", "--sample", "b", "a")
+    assert (code, stderr) == (
+        2,
+        f"beamscore: --output {tmp_path}/o.svg: several samples are drawn; give the folder for their pictures\n",
+    )
+
+
+def test_a_list_is_drawn_and_what_it_lacks_is_told_in_one_line(tmp_path: Path) -> None:
+    ids = ["a", "no", "b", "a", *(f"{number}th" for number in range(9))]
+    listed = write_lines(tmp_path / "list.jsonl", [{"sample_id": each, "change": 1} for each in ids])
+    flags = ("--samples", str(listed), "--output", str(tmp_path / "many"))
+    code, stdout, stderr = draw(tmp_path, "figure_text", *flags)
+    assert (code, stdout) == (2, f"{tmp_path}/many/a.svg\n{tmp_path}/many/b.svg\n")
+    assert stderr == (
+        "beamscore: --samples no, 0th, 1th, 2th, 3th and 5 more: no readable ground-truth record has these sample_ids\n"
+    )
+    assert sorted(path.name for path in (tmp_path / "many").iterdir()) == ["a.svg", "b.svg"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("", "there is no sample to draw"),
+        ("nonsense", "this is no list of samples: line 1: "),
+        ('{"sample_id": "a"}\n' * 3, ""),
+        ("".join(f'{{"sample_id": "{number}"}}\n' for number in range(10_001)), "more than 10,000 samples"),
+    ],
+)
+def test_a_list_that_is_none_is_told(tmp_path: Path, content: str, expected: str) -> None:
+    (tmp_path / "list.jsonl").write_text(content)
+    flags = ("--samples", str(tmp_path / "list.jsonl"), "--output", str(tmp_path / "many"))
+    code, _, stderr = draw(tmp_path, "figure_text", *flags)
+    assert (code, stderr.count("\n")) == ((2, 1) if expected else (0, 0))
+    assert expected in stderr
+
+
+@pytest.mark.parametrize(
+    "sample_id", ["../../up", "/root", ".", "..", "a/b\\c", "é x\x00%2F", "CON:?*<>|", "x" * 3000, ".hidden", "\ud800"]
+)
+def test_the_name_of_a_picture_stays_in_its_folder(sample_id: str) -> None:
+    name = file_name(sample_id)
+    assert re.fullmatch(r"[A-Za-z0-9_~%-][A-Za-z0-9_.~%-]*\.svg", name)
+    assert len(name) < 256
+
+
+@given(st.lists(st.text(max_size=4), unique=True, max_size=20))
+def test_samples_have_different_pictures(ids: list[str]) -> None:
+    assert len({file_name(each) for each in ids}) == len(ids)
 
 
 def test_a_benchmark_without_a_picture_is_told() -> None:

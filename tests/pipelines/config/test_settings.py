@@ -242,6 +242,8 @@ def test_what_is_wrong_is_told_with_the_key_and_what_is_allowed(tmp_path: Path, 
         ("", "c.yaml: the configuration must be a mapping of keys to values, such as `benchmark: chart`"),
         ("- a", "c.yaml: the configuration must be a mapping of keys to values, such as `benchmark: chart`"),
         ("missing: wrong", "c.yaml: benchmark: it is missing; allowed: "),
+        ("benchmark: null", "c.yaml: benchmark: it is missing; allowed: "),
+        ("benchmrk: toy", "c.yaml: benchmrk: unknown key (did you mean benchmark?)"),
         ("benchmark: [toy]", "c.yaml: benchmark: found ['toy']"),
         ("benchmark: toy\nbenchmark: toy", "c.yaml: this is not YAML: the key benchmark stands there twice"),
         (

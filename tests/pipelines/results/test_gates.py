@@ -21,7 +21,8 @@ from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline
 from pipelines.results.gates import Judge, decide
 from pipelines.results.judged import JudgedSlice
-from pipelines.results.stored import Fingerprint, Identity, SliceSums, StoredReplicates
+from pipelines.results.stored import Identity
+from pipelines.results.stored_documents import Fingerprint, SliceSums, StoredReplicates
 from pipelines.results.verdict import GateVerdict
 
 REPLICATES = 200

@@ -258,6 +258,7 @@ def test_the_launcher_hands_the_job_over_and_does_not_wait(
 
     monkeypatch.setattr(beam.Pipeline, "run", run)
     monkeypatch.setattr(GoogleCloudOptions, "validate", lambda *_: [])
+    monkeypatch.setattr(launch, "check_reachable", list)
     job = [option for option in JOB if not option.startswith("--template_location")]
     assert dataflow_template.main([*job, flag, *corpus(tmp_path)]) == 0
     assert len(built) == 1

@@ -78,3 +78,24 @@ def test_an_interrupted_run_leaves_nothing_behind(
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
+
+
+WHILE_IMPORTING = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "apache_beam":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+from pipelines.cli.start import main
+sys.exit(main())
+"""
+
+
+def test_an_interrupt_while_packages_are_imported_is_one_line_too() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WHILE_IMPORTING], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "beamscore: interrupted\n")

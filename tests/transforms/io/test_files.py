@@ -177,3 +177,12 @@ def test_what_is_no_parquet_is_a_problem_of_the_input(tmp_path: Path, content: b
     with pytest.raises(InputProblem, match=r"a\.parquet: cannot be read as parquet: ") as problem:
         list(split_file(file, files.part_size([file])))
     assert "\n" not in problem.value.message
+
+
+def test_a_folder_of_lines_is_told_with_a_pattern_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"")
+    with pytest.raises(InputProblem) as problem:
+        match_files(0, [f"{tmp_path}/"], "--x")
+    assert problem.value.message == (
+        f"--x {tmp_path}/: this is a folder; give a pattern of its files, such as '{tmp_path}/*.jsonl'"
+    )

@@ -123,6 +123,7 @@ def test_runs_have_names_of_their_own() -> None:
     ("error", "message"),
     [
         (OSError(errno.ENOSPC, "No space left"), "[Errno 28] No space left; free some space, or give another --output"),
+        (FileExistsError(errno.EEXIST, "exists"), "[Errno 17] exists; a file has that name; give another --output"),
         (
             BeamIOError("Rename failed", {"x": OSError(PermissionError(errno.EACCES, "Permission denied"))}),
             "[Errno 13] Permission denied; allow this user to write there, or give another --output",

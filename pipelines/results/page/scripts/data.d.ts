@@ -39,7 +39,7 @@ interface Distribution {
 }
 
 interface EvaluationData {
-  systems: string[]; metrics: Metric[]; sample_metrics: Metric[]; differences: Compared[]; slices: Slice[];
+  systems: string[]; metrics: Metric[]; sample_metrics: Metric[]; differences: Compared[]; pair: Compared[]; slices: Slice[];
   distributions: Distribution[]; samples: Samples | null; cards: Card[];
 }
 

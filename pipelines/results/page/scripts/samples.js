@@ -2,6 +2,14 @@
 /* The table of the samples of an evaluation, and what the viewer shows of each. */
 "use strict";
 
+/** Why samples can be looked at, in words. */
+const WHY = /** @type {Record<string, string>} */ ({
+  lost: "lost since the baseline", won: "won since the baseline", flip: "systems differ", worst: "worst", random: "random",
+});
+
+/** How far a metric has moved since the baseline. @param {Card | null} card @param {number | null} value */
+const moved = (card, value) => (card && card.before !== null && value !== null ? value - card.before : null);
+
 /**
  * The rows of the table: each knows its position, and looks its cells up in the columns, so that 100,000 are cheap.
  * @param {EvaluationData} data @param {Samples} samples @returns {Row[]}
@@ -25,6 +33,8 @@ function sampleRows(data, samples) {
     // The table writes cells back as they are.
     Object.defineProperty(SampleRow.prototype, name, { get() { return values[this.position]; }, set() {} });
   }
+  const main = data.sample_metrics.findIndex((metric) => metric.main);
+  Object.defineProperty(SampleRow.prototype, "change", { get() { return moved(this.card, columns[`m${main}`][this.position]); }, set() {} });
   return samples.ids.map((id, position) => {
     const row = new SampleRow(position);
     if (looked.has(id)) row.card = cards.get(`${samples.systems[position]} ${id}`) ?? null;
@@ -38,7 +48,7 @@ const isMeasured = (samples, metric) => samples.metrics[metric.name].some((value
 /** @param {EvaluationData} data @param {Samples} samples */
 function fillFilters(data, samples) {
   const whys = [...new Set(data.cards.map((card) => card.why))];
-  const picked = /** @type {[string, string][]} */ (whys.map((why) => [why, `${why === "flip" ? "flips" : why}, with records`]));
+  const picked = /** @type {[string, string][]} */ (whys.map((why) => [why, `${WHY[why]}, with records`]));
   const any = /** @type {[string, string][]} */ (data.cards.length ? [["any", "with records"]] : []);
   const measured = /** @type {[string, string][]} */ (
     data.sample_metrics.map((metric, index) => [String(index), metric.name]).filter(([index]) => isMeasured(samples, data.sample_metrics[Number(index)]))
@@ -97,6 +107,11 @@ function fillSamples(data) {
   });
   const form = byId("samples-filters");
   filterBy(table, form, rows.length, () => sampleFilter(form, Object.keys(samples.slices).length));
+  form.elements.why.addEventListener("input", () => {
+    const why = form.elements.why.value;
+    const rises = data.sample_metrics[main]?.higher_is_better === (why === "lost");
+    if (why === "lost" || why === "won") table.setSort("change", rises ? "asc" : "desc");
+  });
   startViewer(table, rows, (row) => sampleView(data, samples, row));
 }
 
@@ -113,13 +128,23 @@ function sampleColumns(data, samples, used) {
   return [
     idColumn(),
     ...(data.systems.length > 1 ? [{ ...heading("system"), field: "system", minWidth: 90, formatter: (/** @type {any} */ cell) => systemLabel(data.systems, cell.getValue()) }] : []),
+    ...(data.cards.some((card) => card.before !== null) ? [changeColumn(data)] : []),
     ...used.map(metricColumn),
     { ...heading("status"), field: "status", minWidth: 90, formatter: textCell((row) => words(samples.statuses.texts[row.status])) },
     ...Object.entries(samples.slices).map(([name, coded], index) => ({
       ...heading(name), field: `s${index}`, minWidth: 90, formatter: textCell((row) => coded.texts[row[`s${index}`]] ?? "–"),
     })),
-    { ...heading("records"), field: "why", minWidth: 80, headerSort: false, formatter: textCell((row) => row.card?.why ?? "") },
+    { ...heading("records"), field: "why", minWidth: 80, headerSort: false, formatter: textCell((row) => WHY[row.card?.why] ?? "") },
   ];
+}
+
+/** @param {EvaluationData} data */
+function changeColumn(data) {
+  const main = data.sample_metrics.find((metric) => metric.main)?.name;
+  return {
+    ...heading("change", `${main} less that of the baseline, of the samples that are here with their records`), field: "change", hozAlign: "right", width: 96,
+    sorter: "number", sorterParams: { alignEmptyValues: "bottom" }, formatter: textCell((row) => signed(row.change)),
+  };
 }
 
 /** @param {EvaluationData} data @param {Samples} samples @param {Row} row @returns {Node[]} */
@@ -135,11 +160,11 @@ function sampleView(data, samples, row) {
     element("ul", { class: "chips" },
       ...(data.systems.length > 1 ? [element("li", {}, systemLabel(data.systems, row.system))] : []),
       tag(words(samples.statuses.texts[row.status])),
-      ...(card ? [tag(card.why)] : []),
+      ...(card ? [tag(WHY[card.why])] : []),
       ...slices.map(tag)),
     element("ul", { class: "chips" },
       ...values.map(({ metric, value }) => element("li", { title: metric.meaning }, `${metric.name} `, element("b", {}, write(metric)(value)))),
-      ...(card && card.before !== null && main ? [element("li", {}, `${main.name} in the baseline `, element("b", {}, shown(card.before)))] : [])),
+      ...(card && card.before !== null && main ? [element("li", {}, `${main.name} in the baseline `, element("b", {}, write(main)(card.before)))] : [])),
   ];
   if (!card) {
     return [...head, element("p", { class: "caption" }, "The records of this sample are not in this page. beamscore draw --sample draws it; samples/*.parquet has its details.")];

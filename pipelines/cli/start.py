@@ -1,0 +1,17 @@
+"""Where the command begins: the first seconds of it, in which its packages are imported, can be interrupted too."""
+
+from __future__ import annotations
+
+import sys
+
+INTERRUPTED = 130
+
+
+def main() -> int:
+    """Runs the command line and returns the exit code; see pipelines.cli.main."""
+    try:
+        from pipelines.cli.main import main as run
+    except KeyboardInterrupt:
+        print("beamscore: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    return run()

@@ -1,0 +1,86 @@
+"""The records and configurations that the docs show are ones that the commands read, down to each key."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from markdown_it import MarkdownIt
+
+from metrics.benchmark import SampleScore
+from metrics.registry import benchmark_names
+from pipelines.config import settings
+from tests.plain_loop import make_benchmark
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(path.stem for path in (DOCS / "benchmarks").glob("*.md"))
+
+
+def blocks(path: Path) -> Iterator[str]:
+    """Yields the blocks of code of a page."""
+    for token in MarkdownIt().parse(path.read_text(encoding="utf-8")):
+        if token.type in ("fence", "code_block"):
+            yield token.content
+
+
+def records(page: str) -> Iterator[dict[str, Any]]:
+    """Yields the records that the page of a benchmark shows."""
+    for block in blocks(DOCS / "benchmarks" / f"{page}.md"):
+        place = block.find('{"sample_id"')
+        while place >= 0:
+            record, length = json.JSONDecoder().raw_decode(block[place:])
+            yield record
+            place = block.find('{"sample_id"', place + length)
+
+
+def unknown_keys(given: Any, read: Any, path: str = "") -> list[str]:
+    """Returns where a record has keys that its type does not know."""
+    if isinstance(given, dict) and isinstance(read, dict):
+        missing = [f"{path}.{key}" for key in given if key not in read and given[key] is not None]
+        return missing + [each for key in given if key in read for each in unknown_keys(given[key], read[key], key)]
+    if isinstance(given, list) and isinstance(read, list):
+        return [each for one, other in zip(given, read, strict=True) for each in unknown_keys(one, other, path)]
+    return []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_records_of_a_benchmark_are_read_to_the_last_key(page: str) -> None:
+    benchmark = make_benchmark("formula" if page == "formula_documents" else page)
+    shown = list(records(page))
+    assert shown
+    for record in shown:
+        fields = {key: value for key, value in record.items() if key not in ("sample_id", "source")}
+        kinds = (benchmark.truth_type, benchmark.prediction_type)
+        found = [msgspec.to_builtins(msgspec.convert(record, kind)) for kind in kinds if _is_of(record, kind)]
+        assert [] in [unknown_keys(fields, each) for each in found], fields
+
+
+def _is_of(record: dict[str, Any], kind: type[msgspec.Struct]) -> bool:
+    try:
+        msgspec.convert(record, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page in ("chart", "chemistry", "figure_text", "traffic_rules")]
+)
+def test_a_record_that_is_shown_can_be_scored(page: str) -> None:
+    benchmark = make_benchmark(page)
+    truth = msgspec.convert(next(records(page)), benchmark.truth_type)
+    assert isinstance(benchmark.score_sample(truth, None), SampleScore)
+
+
+@pytest.mark.parametrize("page", ["configuration", "nightly"])
+def test_the_configurations_are_accepted(page: str, tmp_path: Path) -> None:
+    shown = [block for block in blocks(DOCS / f"{page}.md") if re.match(r"benchmark: \w+\n", block)]
+    assert shown
+    for block in shown:
+        (tmp_path / "c.yaml").write_text(block)
+        assert settings.load(str(tmp_path / "c.yaml"), [], {}).benchmark.name in benchmark_names()
