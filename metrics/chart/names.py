@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+import struct
+from collections.abc import Sequence
 from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
 
 from metrics.chart.latex import without_latex
 from metrics.chart.records import Scalar
+from metrics.common.arrays import floats
 from metrics.common.budget import Budget
 
 # What is longer is no block of a chart.
@@ -42,19 +48,25 @@ def read_text(text: str) -> tuple[str, int]:
 _without_latex = lru_cache(maxsize=4096)(without_latex)
 
 
-def number(value: Scalar) -> float | None:
-    """Returns the number that `value` is or holds as text; None where there is none within +-1e100.
+def numbers(values: Sequence[Scalar]) -> npt.NDArray[np.float64]:
+    """Returns the numbers that values are or hold as text, `[N]`; NaN where there is none within +-1e100.
 
-    >>> number(" 12.50 "), number("n/a")
-    (12.5, None)
+    >>> numbers([" 12.50 ", "n/a", 3]).tolist()
+    [12.5, nan, 3.0]
     """
-    if value is None:
-        return None
     try:
-        held = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return held if math.isfinite(held) and abs(held) <= MAX_VALUE else None
+        held = floats(values)  # type: ignore[arg-type]
+    except (struct.error, OverflowError):
+        held = floats([value if type(value) is float else _number(value) for value in values])
+    return np.where(np.abs(held) <= MAX_VALUE, held, np.nan)
+
+
+def _number(value: Scalar) -> float:
+    """Returns the number that a value is or holds as text, of any size; NaN where there is none."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def label(value: Scalar) -> str:

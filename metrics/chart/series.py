@@ -29,11 +29,11 @@ from msgspec.structs import astuple
 from metrics.benchmark import RejectedRecord
 from metrics.chart.batch import Batch, parts_of
 from metrics.chart.details import listed, shortened
-from metrics.chart.names import label
+from metrics.chart.names import label, numbers
 from metrics.chart.options import ChartOptions, TaskName
 from metrics.chart.records import BoxSummary, DataSeries, Scalar, is_empty
 from metrics.chart.sample import ChartSample, ElementKind, require_class
-from metrics.chart.series_columns import NO_SUMMARY, SUMMARY, SeriesKind, numbers
+from metrics.chart.series_columns import NO_SUMMARY, SUMMARY, SeriesKind
 from metrics.chart.series_scores import PairedSeries, series_scores, series_steps
 from metrics.common.arrays import indexes
 from metrics.common.segments import Indexes, segment_sums

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from enum import Enum
 from itertools import chain
-from math import nan
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import astuple
 
-from metrics.chart.names import MAX_VALUE, label, number
+from metrics.chart.names import label, numbers
 from metrics.chart.records import BoxSummary, DataSeries, Scalar
 from metrics.chart.similarity import Points
-from metrics.common.arrays import floats, indexes
-from metrics.common.geometry import Array
+from metrics.common.arrays import indexes
 
 Flags = npt.NDArray[np.bool_]
 
@@ -99,20 +96,6 @@ def _summaries(series: Sequence[DataSeries]) -> Columns:
         held = [(x, y) for x, y in zip(xs, ys, strict=True) if y is not None]
         xs, ys = [x for x, _ in held], [y for _, y in held]
     return xs, ys, counts, counts > 0
-
-
-def numbers(values: Sequence[Scalar]) -> Array:
-    """Returns the numbers that values are or hold as text; NaN where there is none within +-1e100."""
-    try:
-        held = floats(values)  # type: ignore[arg-type]
-    except (struct.error, OverflowError):
-        held = floats([value if type(value) is float else _number(value) for value in values])
-    return np.where(np.abs(held) <= MAX_VALUE, held, nan)
-
-
-def _number(value: Scalar) -> float:
-    held = number(value)
-    return nan if held is None else held
 
 
 def _labels(values: list[Scalar]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from unicodeit.data import COMBININGMARKS, REPLACEMENTS, SUBSUPERSCRIPTS
 
 from metrics.chart.latex import without_latex
-from metrics.chart.names import label, normalised_text, number
+from metrics.chart.names import label, normalised_text, numbers
 from metrics.common.budget import Budget
 
 
@@ -73,27 +74,29 @@ def test_any_text_is_normalised(text: str) -> None:
     assert normalised(text) == normalised(text)
 
 
-@pytest.mark.parametrize(
-    ("value", "held"),
-    [
-        ("12.5", 12.5),
-        (" -3 ", -3),
-        ("1e3", 1000),
-        (7, 7),
-        ("", None),
-        ("nan", None),
-        ("-inf", None),
-        ("1e999", None),
-        (1e101, None),
-        ("12,5", None),
-        ("5 %", None),
-        (None, None),
-        (10**400, None),
-        ("9" * 100_000, None),
-    ],
-)
-def test_numbers(value: Any, held: float | None) -> None:
-    assert number(value) == held
+NUMBERS: list[tuple[Any, float]] = [
+    ("12.5", 12.5),
+    (" -3 ", -3),
+    ("1e3", 1000),
+    (7, 7),
+    ("", math.nan),
+    ("nan", math.nan),
+    ("-inf", math.nan),
+    ("1e999", math.nan),
+    (1e101, math.nan),
+    (10**101, math.nan),
+    ("12,5", math.nan),
+    ("5 %", math.nan),
+    (None, math.nan),
+    (10**400, math.nan),
+    ("9" * 100_000, math.nan),
+]
+
+
+@given(st.lists(st.sampled_from(NUMBERS)))
+def test_numbers_are_read_whatever_stands_beside_them(values: list[tuple[Any, float]]) -> None:
+    found = numbers([value for value, _ in values])
+    assert found.tolist() == pytest.approx([held for _, held in values], rel=0, nan_ok=True)
 
 
 def test_labels() -> None:
