@@ -22,8 +22,6 @@ ended.
 from __future__ import annotations
 
 import gzip
-import math
-import re
 import shutil
 import tempfile
 import time
@@ -35,13 +33,11 @@ from pathlib import Path
 import numpy as np
 
 from metrics.benchmark import MissingTool
-from metrics.formula.latex.sanitize import allowed
-from metrics.formula.latex.token_markup import MARK, SWALLOWING_MARK, Marked
+from metrics.formula.latex.token_markup import Marked
 from metrics.formula.latex.work import START_STEPS
+from metrics.formula.render.document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, lone_document, on_paper
 from metrics.formula.render.dvi import (
     NO_MARK,
-    POINTS_PER_INCH,
-    UNITS_PER_POINT,
     Font,
     Ink,
     Metrics,
@@ -62,9 +58,6 @@ from metrics.formula.render.tex import (
     seconds_told,
 )
 
-PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
-"""(most marked tokens, paper, width in mm when it lies on its side)."""
-PRINTED_SHARE = 0.98
 MAX_FORMULAS_PER_RUN = 1000
 """Formulas in one run of TeX: what is lost when one breaks it is bounded."""
 MAX_STEPS_PER_RUN = 600_000
@@ -76,98 +69,6 @@ MAX_STEPS_IN_RUN = 100_000
 STEPS_OF_SECOND = 250_000
 """A formula may take a second of processor time and one more for so many steps, four times what they take at most."""
 STEPS_OF_STALLED_SECOND = 1_000_000
-MARKS_OF_A_FORMULA = 10_000
-"""The marks of formula n in a batch are counted from n times this, which is more than the marks of any formula."""
-
-_MARKED = re.compile(rf"([{MARK}{SWALLOWING_MARK}])\{{(\d+)\}}")
-
-_PREAMBLE = r"""\documentclass[12pt]{article}
-\usepackage[landscape]{geometry}
-\geometry{a5paper,scale=0.98}
-\pagestyle{empty}
-\usepackage{booktabs}
-\usepackage{multirow}
-\usepackage{amsmath}
-\usepackage{upgreek}
-\usepackage{amssymb}
-\usepackage{CJK}
-\nofiles
-\catcode1=13 \catcode2=13 \catcode3=13 \catcode4=13 \catcode5=13
-\makeatletter
-\let^^01=\special
-\def^^02{^^01{.}}
-\long\def^^03#1#2{^^01{#1}#2^^02}
-\hbadness=10000 \vbadness=10000 \hfuzz=\maxdimen \vfuzz=\maxdimen \tracinglostchars=0
-\newbox\formula@box
-\newcount\formula@level
-\newwrite\formula@begun
-\newread\formula@clock
-\edef\formula@ship{\expandafter\noexpand\csname tex_shipout:D\endcsname}
-\def\formula@stop{\batchmode\read-1to\formula@nothing}
-\newcount\formula@displays
-\everydisplay\expandafter{\the\everydisplay\global\advance\formula@displays by 1\relax\formula@again}
-\let\formula@again\relax
-\def\formula@check#1{%
-  \ifnum\currentgrouplevel=#1\relax\else\formula@stop\fi
-  \ifnum\currentiflevel=1 \else\formula@stop\fi
-  \ifvmode\else\formula@stop\fi}
-\let\formula@outside\relax
-\def\formula@some{ and more}
-\let\formula@none\@empty
-\def\formula@close{%
-  \ifnum\currentgrouplevel>\numexpr\formula@level+1\relax
-    \ifnum\currentgrouptype=14 \endgroup\expandafter\expandafter\expandafter\formula@close\fi
-  \fi}
-\def\formula@reset{%
-  \global\let\formula@between\formula@none
-  \global\formula@displays=0
-  \global\let\glb@currsize\@empty
-  \global\@lastruleclass=0
-  \global\@thisruleclass=0
-  \global\let\cmrkern@l\z@
-  \global\let\cmrkern@r\z@
-  \global\let\cmrsideswitch\relax
-  \global\let\if@ignore\iffalse}
-\outer\def^^04#1#2{%
-  \formula@check{\formula@level}%
-  \immediate\write-1{=formula #1\space begins}%
-  \openin\formula@clock=clock\relax
-  \ifeof\formula@clock\let\formula@spent\@empty\else\read\formula@clock to\formula@spent\fi
-  \closein\formula@clock
-  \immediate\openout\formula@begun=\number#1\relax
-  \immediate\write\formula@begun{\formula@spent}%
-  \immediate\closeout\formula@begun
-  \formula@reset
-  \global\count0=#1\relax
-  \setbox\formula@box\vbox\bgroup
-  \let\formula@outside\@undefined
-  \formula@width{#2}%
-  \begingroup\begingroup\begingroup\begingroup}
-\outer\def^^05{%
-  \global\let\formula@rest\formula@some
-  \ifhmode\ifnum\lastnodetype=-1 \global\let\formula@rest\formula@between\fi\fi
-  \par
-  \formula@close
-  \formula@check{\numexpr\formula@level+1\relax}%
-  \ifx\formula@outside\@undefined\else\formula@stop\fi
-  \egroup\formula@ship\box\formula@box
-  \immediate\write-1{=formula \the\count0 \space ends with \number\formula@displays\formula@rest}}
-\outer\def^^06#1{%
-  \formula@check{\formula@level}%
-  \immediate\write-1{=formula #1\space begins}}
-\def\formula@start{\formula@level\currentgrouplevel\relax
-  \def\formula@again{\ifnum\formula@displays>1
-    \ifdim\predisplaysize=-\maxdimen\else\global\let\formula@between\formula@some\fi^^01{;}\fi}}
-\def\formula@width#1{\hsize=#1mm\relax\textwidth\hsize\linewidth\hsize\columnwidth\hsize}
-\def\formula@origin{\hoffset-\oddsidemargin
-  \voffset-\dimexpr\topmargin+\headheight+\headsep+\topskip\relax}
-\def\@input#1{}
-\makeatother
-\ExplSyntaxOn\sys_ensure_backend:\ExplSyntaxOff
-\setbox0\vbox{\[\mathrm{x}\mathbf{x}\mathbb{R}\mathfrak{g}\mathcal{L}\mathit{x}\mathsf{x}\mathtt{x}\boldsymbol{x}
-  \upalpha\lesssim\sum^{\sum^{\mathrm{x}\mathbf{x}}}\text{x}\]}
-\dump
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,19 +222,13 @@ class Typesetter:
         comes with its failure: alone it would spend it again. The ones that the run did not reach are in neither. One
         of the two is never empty.
         """
-        body = "\n".join(
-            f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula, number)}\x05"
-            for number, formula in enumerate(formulas)
-        )
-        end = f"\x06{{{len(formulas)}}}\n\\end{{document}}\n"
-        source = f"\\begin{{document}}\\csname formula@start\\endcsname\n{body}\n{end}"
         fonts: dict[int, Font] = {}
-        run = self._run(source, fonts, SECONDS_OF_RUN)
+        run = self._run(batch_document(formulas), fonts, SECONDS_OF_RUN)
         clean, reached = finished(run.log, len(formulas))
         done: dict[Marked, Typeset] = {}
         for page in run.pages:
             if page.number in clean and (own := _own_page(page, formulas[page.number])):
-                done[formulas[page.number]] = Typeset((own,), fonts, *_on_paper(formulas[page.number]))
+                done[formulas[page.number]] = Typeset((own,), fonts, *on_paper(formulas[page.number]))
         begun = max(reached, run.begun)
         doubtful: dict[Marked, Failure | None] = {
             formula: None for number, formula in enumerate(formulas) if number <= reached and formula not in done
@@ -351,19 +246,13 @@ class Typesetter:
 
     def _alone(self, formula: Marked) -> Typeset | Failure:
         """Typesets one formula as a document of its own."""
-        name, width = _paper(formula)
-        source = (
-            f"\\geometry{{{name}paper}}\\begin{{document}}\\csname formula@origin\\endcsname"
-            f"\\csname formula@width\\endcsname{{{width * PRINTED_SHARE:.2f}}}"
-            f"{_display(formula)}\n\\end{{document}}\n"
-        )
         fonts: dict[int, Font] = {}
-        run = self._run(source, fonts, self._limit(formula))
+        run = self._run(lone_document(formula), fonts, self._limit(formula))
         if not run.pages and run.ended:
             return self._too_slow(formula)
         if not run.pages:
             return Failure("TeX gives no page for it")
-        return Typeset(run.pages, fonts, *_on_paper(formula))
+        return Typeset(run.pages, fonts, *on_paper(formula))
 
     def _run(self, source: str, fonts: dict[int, Font], seconds: int) -> _Run:
         """Runs TeX on a document."""
@@ -404,7 +293,7 @@ class Typesetter:
         return self._outlines[name]
 
     def _make_format(self, scratch: Path) -> None:
-        (scratch / "formula.tex").write_text(_PREAMBLE, "utf-8")
+        (scratch / "formula.tex").write_text(PREAMBLE, "utf-8")
         run_bounded(["latex", "-ini", *_FLAGS, "&latex", "formula.tex"], scratch, seconds=60)
         path = scratch / "formula.fmt"
         if not path.exists():
@@ -418,15 +307,6 @@ class Typesetter:
 
 
 _FLAGS = ["-interaction=batchmode", "-no-shell-escape", "-no-mktex=tfm", "-no-mktex=pk"]
-
-
-def _display(formula: Marked, number: int = 0) -> str:
-    """The formula as a display; its marks are those of formula `number` of a batch."""
-    source = allowed(formula.source)
-    if number:
-        source = _MARKED.sub(lambda found: f"{found[1]}{{{number * MARKS_OF_A_FORMULA + int(found[2])}}}", source)
-    body = f"\\begin{{displaymath}}\n{source}\n\\end{{displaymath}}"
-    return f"\\begin{{CJK}}{{UTF8}}{{gkai}}{body}\\end{{CJK}}" if formula.chinese else body
 
 
 def _own_page(page: Page, formula: Marked) -> Page | None:
@@ -450,20 +330,3 @@ def _first_run(waiting: Sequence[Marked]) -> Sequence[Marked]:
         if steps > MAX_STEPS_PER_RUN:
             return waiting[: max(count, 1)]
     return waiting[:MAX_FORMULAS_PER_RUN]
-
-
-def _paper(formula: Marked) -> tuple[str, float]:
-    count = len(formula.labels)
-    return next((name, width) for most, name, width in PAPERS if count <= most)
-
-
-def _on_paper(formula: Marked) -> tuple[int, int, int]:
-    """Where the text's first baseline starts on the paper, and the paper's width, in scaled points.
-
-    The geometry package leaves two fifths of the vertical margin above the text; the first line is 12 pt below.
-    """
-    unit = POINTS_PER_INCH * UNITS_PER_POINT / 25.4
-    width = _paper(formula)[1]
-    margin = 1 - PRINTED_SHARE
-    fall = width / math.sqrt(2) * margin * 2 / 5 * unit + 12 * UNITS_PER_POINT
-    return round(width * margin / 2 * unit), round(fall), round(width * unit)

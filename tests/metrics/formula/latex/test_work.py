@@ -17,7 +17,7 @@ from metrics.formula.latex.sanitize import allowed
 from metrics.formula.latex.token_markup import marked
 from metrics.formula.latex.work import START_STEPS, matching_steps, reading_steps, typesetting_steps
 from metrics.formula.records import FormulaPrediction, FormulaTruth
-from metrics.formula.render import typeset
+from metrics.formula.render import document, typeset
 from metrics.formula.render.boxes import PIXELS_PER_UNIT
 from metrics.formula.render.dvi import Ink, Page
 from metrics.formula.render.raster import drawing_steps
@@ -66,7 +66,7 @@ def executions(bodies: list[str], folder: Path) -> list[int]:
         rf"\global\count252=0 \setbox0\vbox{{\[{body}\]}}\immediate\write-1{{=count \number\count252}}"
         for body in bodies
     ]
-    text = typeset._PREAMBLE.replace("\\dump", "\\begin{document}") + "\n".join(lines) + "\\end{document}"
+    text = document.PREAMBLE.replace("\\dump", "\\begin{document}") + "\n".join(lines) + "\\end{document}"
     (folder / "probe.tex").write_text(text)
     command = ["latex", "-interaction=batchmode", "probe.tex"]
     subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)

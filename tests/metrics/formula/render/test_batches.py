@@ -12,10 +12,12 @@ from metrics.benchmark import Benchmark, Pair, RejectedRecord
 from metrics.formula.latex.normal_form import Unbalanced, normal_form
 from metrics.formula.latex.token_markup import Marked, marked
 from metrics.formula.records import FormulaPrediction, FormulaTruth
+from metrics.formula.render import document
 from metrics.formula.render import typeset as module
 from metrics.formula.render.boxes import token_boxes
+from metrics.formula.render.document import PAPERS
 from metrics.formula.render.dvi import Font
-from metrics.formula.render.typeset import PAPERS, Failure, Typeset, Typesetter
+from metrics.formula.render.typeset import Failure, Typeset, Typesetter
 from tests.generate.formula import sample
 from tests.metrics.formula.damaged import CORPUS, damaged_pairs, differences, real_formulas, told
 
@@ -137,7 +139,7 @@ ENDLESS = Marked(r"\loop\iftrue\repeat", ())
 def test_a_formula_that_takes_too_long_is_paid_for_once(
     monkeypatch: pytest.MonkeyPatch, before: int, after: int, runs: int
 ) -> None:
-    monkeypatch.setattr(module, "allowed", lambda source: source)
+    monkeypatch.setattr(document, "allowed", lambda source: source)
     formulas = [Marked(f"a_{number}", ()) for number in range(before + after)]
     formulas.insert(before, ENDLESS)
     with Typesetter(seconds=1) as typesetter:

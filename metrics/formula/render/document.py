@@ -1,0 +1,154 @@
+"""The TeX documents that formulas are typeset in: one for a formula alone, one for a batch over the same format."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from metrics.formula.latex.sanitize import allowed
+from metrics.formula.latex.token_markup import MARK, SWALLOWING_MARK, Marked
+from metrics.formula.render.dvi import POINTS_PER_INCH, UNITS_PER_POINT
+
+PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
+"""(most marked tokens, paper, width in mm when it lies on its side)."""
+PRINTED_SHARE = 0.98
+MARKS_OF_A_FORMULA = 10_000
+"""The marks of formula n in a batch are counted from n times this, which is more than the marks of any formula."""
+
+_MARKED = re.compile(rf"([{MARK}{SWALLOWING_MARK}])\{{(\d+)\}}")
+
+PREAMBLE = r"""\documentclass[12pt]{article}
+\usepackage[landscape]{geometry}
+\geometry{a5paper,scale=0.98}
+\pagestyle{empty}
+\usepackage{booktabs}
+\usepackage{multirow}
+\usepackage{amsmath}
+\usepackage{upgreek}
+\usepackage{amssymb}
+\usepackage{CJK}
+\nofiles
+\catcode1=13 \catcode2=13 \catcode3=13 \catcode4=13 \catcode5=13
+\makeatletter
+\let^^01=\special
+\def^^02{^^01{.}}
+\long\def^^03#1#2{^^01{#1}#2^^02}
+\hbadness=10000 \vbadness=10000 \hfuzz=\maxdimen \vfuzz=\maxdimen \tracinglostchars=0
+\newbox\formula@box
+\newcount\formula@level
+\newwrite\formula@begun
+\newread\formula@clock
+\edef\formula@ship{\expandafter\noexpand\csname tex_shipout:D\endcsname}
+\def\formula@stop{\batchmode\read-1to\formula@nothing}
+\newcount\formula@displays
+\everydisplay\expandafter{\the\everydisplay\global\advance\formula@displays by 1\relax\formula@again}
+\let\formula@again\relax
+\def\formula@check#1{%
+  \ifnum\currentgrouplevel=#1\relax\else\formula@stop\fi
+  \ifnum\currentiflevel=1 \else\formula@stop\fi
+  \ifvmode\else\formula@stop\fi}
+\let\formula@outside\relax
+\def\formula@some{ and more}
+\let\formula@none\@empty
+\def\formula@close{%
+  \ifnum\currentgrouplevel>\numexpr\formula@level+1\relax
+    \ifnum\currentgrouptype=14 \endgroup\expandafter\expandafter\expandafter\formula@close\fi
+  \fi}
+\def\formula@reset{%
+  \global\let\formula@between\formula@none
+  \global\formula@displays=0
+  \global\let\glb@currsize\@empty
+  \global\@lastruleclass=0
+  \global\@thisruleclass=0
+  \global\let\cmrkern@l\z@
+  \global\let\cmrkern@r\z@
+  \global\let\cmrsideswitch\relax
+  \global\let\if@ignore\iffalse}
+\outer\def^^04#1#2{%
+  \formula@check{\formula@level}%
+  \immediate\write-1{=formula #1\space begins}%
+  \openin\formula@clock=clock\relax
+  \ifeof\formula@clock\let\formula@spent\@empty\else\read\formula@clock to\formula@spent\fi
+  \closein\formula@clock
+  \immediate\openout\formula@begun=\number#1\relax
+  \immediate\write\formula@begun{\formula@spent}%
+  \immediate\closeout\formula@begun
+  \formula@reset
+  \global\count0=#1\relax
+  \setbox\formula@box\vbox\bgroup
+  \let\formula@outside\@undefined
+  \formula@width{#2}%
+  \begingroup\begingroup\begingroup\begingroup}
+\outer\def^^05{%
+  \global\let\formula@rest\formula@some
+  \ifhmode\ifnum\lastnodetype=-1 \global\let\formula@rest\formula@between\fi\fi
+  \par
+  \formula@close
+  \formula@check{\numexpr\formula@level+1\relax}%
+  \ifx\formula@outside\@undefined\else\formula@stop\fi
+  \egroup\formula@ship\box\formula@box
+  \immediate\write-1{=formula \the\count0 \space ends with \number\formula@displays\formula@rest}}
+\outer\def^^06#1{%
+  \formula@check{\formula@level}%
+  \immediate\write-1{=formula #1\space begins}}
+\def\formula@start{\formula@level\currentgrouplevel\relax
+  \def\formula@again{\ifnum\formula@displays>1
+    \ifdim\predisplaysize=-\maxdimen\else\global\let\formula@between\formula@some\fi^^01{;}\fi}}
+\def\formula@width#1{\hsize=#1mm\relax\textwidth\hsize\linewidth\hsize\columnwidth\hsize}
+\def\formula@origin{\hoffset-\oddsidemargin
+  \voffset-\dimexpr\topmargin+\headheight+\headsep+\topskip\relax}
+\def\@input#1{}
+\makeatother
+\ExplSyntaxOn\sys_ensure_backend:\ExplSyntaxOff
+\setbox0\vbox{\[\mathrm{x}\mathbf{x}\mathbb{R}\mathfrak{g}\mathcal{L}\mathit{x}\mathsf{x}\mathtt{x}\boldsymbol{x}
+  \upalpha\lesssim\sum^{\sum^{\mathrm{x}\mathbf{x}}}\text{x}\]}
+\dump
+"""
+"""What the format holds: the packages, and what keeps the formulas of a batch apart."""
+
+
+def lone_document(formula: Marked) -> str:
+    """Returns the document of one formula."""
+    name, width = _paper(formula)
+    return (
+        f"\\geometry{{{name}paper}}\\begin{{document}}\\csname formula@origin\\endcsname"
+        f"\\csname formula@width\\endcsname{{{width * PRINTED_SHARE:.2f}}}"
+        f"{_display(formula)}\n\\end{{document}}\n"
+    )
+
+
+def batch_document(formulas: Sequence[Marked]) -> str:
+    """Returns the document of several formulas, each a page; the marks of formula n count from n MARKS_OF_A_FORMULA."""
+    body = "\n".join(
+        f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula, number)}\x05"
+        for number, formula in enumerate(formulas)
+    )
+    end = f"\x06{{{len(formulas)}}}\n\\end{{document}}\n"
+    return f"\\begin{{document}}\\csname formula@start\\endcsname\n{body}\n{end}"
+
+
+def _display(formula: Marked, number: int = 0) -> str:
+    """The formula as a display; its marks are those of formula `number` of a batch."""
+    source = allowed(formula.source)
+    if number:
+        source = _MARKED.sub(lambda found: f"{found[1]}{{{number * MARKS_OF_A_FORMULA + int(found[2])}}}", source)
+    body = f"\\begin{{displaymath}}\n{source}\n\\end{{displaymath}}"
+    return f"\\begin{{CJK}}{{UTF8}}{{gkai}}{body}\\end{{CJK}}" if formula.chinese else body
+
+
+def _paper(formula: Marked) -> tuple[str, float]:
+    count = len(formula.labels)
+    return next((name, width) for most, name, width in PAPERS if count <= most)
+
+
+def on_paper(formula: Marked) -> tuple[int, int, int]:
+    """Where the text's first baseline starts on the paper, and the paper's width, in scaled points.
+
+    The geometry package leaves two fifths of the vertical margin above the text; the first line is 12 pt below.
+    """
+    unit = POINTS_PER_INCH * UNITS_PER_POINT / 25.4
+    width = _paper(formula)[1]
+    margin = 1 - PRINTED_SHARE
+    fall = width / math.sqrt(2) * margin * 2 / 5 * unit + 12 * UNITS_PER_POINT
+    return round(width * margin / 2 * unit), round(fall), round(width * unit)
