@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, Phase, given, settings, target
 from metrics.benchmark import Benchmark, Pair, RejectedRecord
 from metrics.common.budget import Budget
 from metrics.formula.sample_pairs import formula_pairs
-from tests.abuse.search import Sample, samples
 from tests.plain_loop import make_benchmark
+from tests.slow_samples import Sample, samples
 from tests.work import executed_lines
 
 EXAMPLES = {"chart": 25, "chemistry": 80, "figure_text": 40, "formula": 40, "traffic_rules": 25}

@@ -60,7 +60,9 @@ def test_each_bundle_that_ends_gives_one_whole_file(tmp_path: Path) -> None:
 
 def test_a_bundle_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("in the way")
-    message = rf"--output {tmp_path}/out: cannot be written: .*Not a directory.*; mend that, or give another --output"
+    message = (
+        rf"--output {tmp_path}/out: cannot be written: .*Not a directory.*; a file has the name of a folder of it; "
+    )
     with pytest.raises(InputProblem, match=message):
         staged(tmp_path / "out", [b"a"])
 

@@ -88,6 +88,8 @@ class Finder:
         if name == "apache_beam":
             os.kill(os.getpid(), signal.SIGINT)
 
+# What runs in the background of a shell may be started with SIGINT ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, Finder())
 from pipelines.cli.start import main
 sys.exit(main())
