@@ -15,7 +15,7 @@ from metrics.formula.cdm import scoring
 from metrics.formula.latex.normal_form import normal_form
 from metrics.formula.latex.token_markup import Marked, marked
 from metrics.formula.records import FormulaPrediction, FormulaTruth
-from metrics.formula.render import typeset
+from metrics.formula.render import document
 from tests.metrics.formula.render.test_typeset import HOSTILE
 from tests.plain_loop import make_benchmark
 
@@ -47,7 +47,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
     def bypass(text: str) -> None:
         own = normal_form(text)
-        monkeypatch.setattr(typeset, "allowed", lambda source: source)
+        monkeypatch.setattr(document, "allowed", lambda source: source)
         monkeypatch.setattr(scoring, "marked", lambda form: Marked(text, ("x",)) if form == own else marked(form))
 
     return bypass
