@@ -81,9 +81,9 @@ class RecordEncoder:
 
     def encode(self, position: int, line: int, encoding: Encoding, text: bytes) -> bytes:
         """Returns the bytes of a record; those of two records compare as their origins do."""
-        size, path = len(text), self._path
-        stored = text if size < COMPRESSED_FROM else zstd.compress(text, level=1)
-        return _HEADER.pack(self._side + 1, self._file, position, line, size, encoding, len(path)) + path + stored
+        path = self._path
+        header = _HEADER.pack(self._side + 1, self._file, position, line, len(text), encoding, len(path))
+        return header + path + _stored(text)
 
     def encode_lines(self, position: int, line: int, texts: Sequence[bytes]) -> list[bytes]:
         """Returns the bytes of the records of lines of JSON that follow each other, with one byte between them.
@@ -94,11 +94,14 @@ class RecordEncoder:
         pack, step, records = _HEADER.pack, 1 if line else 0, []
         for text in texts:
             size = len(text)
-            stored = text if size < COMPRESSED_FROM else zstd.compress(text, level=1)
-            records.append(pack(side, file, position, line, size, JSON, length) + path + stored)
+            records.append(pack(side, file, position, line, size, JSON, length) + path + _stored(text))
             position += size + 1
             line += step
         return records
+
+
+def _stored(text: bytes) -> bytes:
+    return text if len(text) < COMPRESSED_FROM else zstd.compress(text, level=1)
 
 
 class EncodedRecord(msgspec.Struct, frozen=True):
