@@ -74,7 +74,7 @@ def _allowed(info: Any) -> str:
     if isinstance(info, (inspect.IntType, inspect.FloatType)):
         kind = "an integer" if isinstance(info, inspect.IntType) else "a number"
         bounds = [("at least", info.ge), ("above", info.gt), ("at most", info.le), ("below", info.lt)]
-        given = " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+        given = " and ".join(f"{word} {bound}" for word, bound in bounds if bound is not None)
         return f"{kind} {given}".strip()
     if isinstance(info, inspect.StrType):
         return f"text that matches {info.pattern}" if info.pattern else "text"
@@ -94,5 +94,7 @@ def nearest(name: str, names: Sequence[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """Returns a value as an error shows it, truncated where it is long."""
+    """Returns a value as an error shows it, written as YAML writes it and truncated where it is long."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
     return truncated(repr(value), 80)

@@ -113,7 +113,7 @@ def find_inputs(
 
 def _check_fields(inputs: Inputs) -> None:
     """Raises UsageError where the fields of a system are told of that has no predictions."""
-    sides = [GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, *inputs.configuration.settings.predictions]
+    sides = list(dict.fromkeys([GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, *inputs.configuration.settings.predictions]))
     for side in inputs.configuration.settings.fields:
         if side not in sides:
             raise UsageError(f"fields.{side}: there is no such side{nearest(side, sides)}; there are {listed(sides)}")

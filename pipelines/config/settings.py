@@ -19,7 +19,7 @@ from metrics.registry import benchmark_class, benchmark_names
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.explain import explain, nearest, shown
 from pipelines.config.gates import Gate, Inconclusive, SystemName, check_gates, split_override
-from pipelines.config.strict_yaml import MAX_BYTES, MAX_DEPTH, load_yaml
+from pipelines.config.strict_yaml import MAX_BYTES, MAX_DEPTH, load_yaml, yaml_problem
 from transforms.io.field_map import FieldMap
 from transforms.slice import MAX_SLICES
 from transforms.slice_labels import MAX_SLICES_PER_SAMPLE
@@ -230,7 +230,7 @@ def _read_yaml(path: str) -> dict[str, Any]:
             f"give a YAML file or one of {known}{nearest(path, benchmark_names())}"
         ) from error
     except yaml.YAMLError as error:
-        raise UsageError(f"{path}: this is not YAML: {one_line(error)}") from error
+        raise UsageError(f"{path}: this is not YAML: {yaml_problem(error, True)}") from error
     if not isinstance(raw, dict):
         raise UsageError(f"{path}: the configuration must be a mapping of keys to values, such as `benchmark: chart`")
     return raw
@@ -246,7 +246,7 @@ def _override(raw: dict[str, Any], override: str) -> None:
     try:
         value = load_yaml(text)
     except yaml.YAMLError as error:
-        raise UsageError(f"--set {override}: the value is not YAML: {one_line(error)}") from error
+        raise UsageError(f"--set {override}: the value is not YAML: {yaml_problem(error, False)}") from error
     if gate is not None:
         parts = gate[0]
     elif key.startswith("gates."):
@@ -259,7 +259,7 @@ def _override(raw: dict[str, Any], override: str) -> None:
     for part in parts[:-1]:
         inner = place.setdefault(part, {})
         if not isinstance(inner, dict):
-            raise UsageError(f"--set {override}: {part} is no group of keys")
+            raise UsageError(f"--set {override}: {part} is not a group of keys")
         place = inner
     place[parts[-1]] = value
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import yaml
 
+from pipelines.config.errors import one_line
+
 MAX_BYTES = 1 << 20
 """The size of a text, comments included."""
 
@@ -32,6 +34,15 @@ def load_yaml(text: bytes | str) -> Any:
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         # The parser's own constructors raise these for a value that is not what its tag says, such as !!bool x.
         raise yaml.YAMLError(f"a value is not what its tag says: {error!r}") from error
+
+
+def yaml_problem(error: yaml.YAMLError, with_place: bool) -> str:
+    """Returns what is wrong with a text that is not YAML, in one line; with_place: and where in it."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return one_line(error)
+    mark = error.problem_mark
+    reason = " ".join(", ".join(each for each in (error.context, error.problem) if each).split())[:200]
+    return f"line {mark.line + 1}, column {mark.column + 1}: {reason}" if with_place else reason
 
 
 class _StrictLoader(yaml.SafeLoader):

@@ -11,6 +11,11 @@ def predictions_of(system: str) -> str:
     return f"predictions{of_system(system)}"
 
 
+def label_of(system: str) -> str:
+    """Returns what stands before a message on the one system that it is about; nothing where that has no name."""
+    return "" if system == DEFAULT_SYSTEM else f"{system}: "
+
+
 def of_system(system: str) -> str:
     """Returns ` of NAME`; nothing for predictions without a name."""
     return "" if system == DEFAULT_SYSTEM else f" of {system}"

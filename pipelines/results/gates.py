@@ -17,6 +17,7 @@ from metrics.statistics.paired import PairedDifference, paired_differences
 from pipelines.config.explain import nearest
 from pipelines.config.gates import BASELINE, Gate, GateTarget, gate_target
 from pipelines.config.settings import Configuration
+from pipelines.config.systems import label_of
 from pipelines.results.baseline import Baseline
 from pipelines.results.judged import JudgedSlice, JudgedSystems, judged_result
 from pipelines.results.run import RunResult
@@ -273,7 +274,7 @@ def record_failures(systems: Mapping[str, Any], max_rejected_fraction: float) ->
 def unscored_failures(systems: Mapping[str, Any]) -> list[str]:
     """Returns, a line each, the systems of which nothing was scored: a rate of failures among nothing is 0."""
     return [
-        f"{name}: nothing was scored: no prediction was paired with a ground truth, and read"
+        f"{label_of(name)}nothing was scored: no readable prediction has a readable ground truth"
         for name, system in systems.items()
         if not system["coverage"]["ground_truth"]["scored"]
     ]
@@ -283,13 +284,13 @@ def coverage_failures(systems: Mapping[str, Any], max_rejected_fraction: float) 
     """Returns, a line each, the sides of which too much was rejected, and the counts that do not add up."""
     failures = []
     for name, system in systems.items():
-        for side in ("ground_truth", "predictions"):
+        for side, label in (("ground_truth", "ground-truth records"), ("predictions", "predictions")):
             counts = system["coverage"][side]
             if counts["rejected"] > max_rejected_fraction * counts["read"]:
                 failures.append(
-                    f"{name}: {counts['rejected']} of {counts['read']} {side.replace('_', '-')} records were rejected,"
+                    f"{label_of(name)}{counts['rejected']} of {counts['read']} {label} were rejected,"
                     f" more than max_rejected_fraction {max_rejected_fraction:g} allows; see quarantine/"
                 )
         if not system["coverage"]["balanced"]:
-            failures.append(f"{name}: the record counts do not add up: {system['coverage']}")
+            failures.append(f"{label_of(name)}the record counts do not add up: {system['coverage']}")
     return failures

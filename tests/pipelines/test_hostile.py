@@ -169,9 +169,9 @@ def test_the_run_fails_because_of_what_was_rejected_and_has_written_everything(h
     assert {path.name for path in hostile.output.iterdir()} == RESULT_NAMES
     counts = hostile.summary["systems"]["ours"]["coverage"]
     assert hostile.stderr.splitlines() == [
-        f"beamscore: ours: {counts[side]['rejected']} of {counts[side]['read']} {name} records were rejected, "
+        f"beamscore: ours: {counts[side]['rejected']} of {counts[side]['read']} {name} were rejected, "
         "more than max_rejected_fraction 0 allows; see quarantine/"
-        for side, name in [("ground_truth", "ground-truth"), ("predictions", "predictions")]
+        for side, name in [("ground_truth", "ground-truth records"), ("predictions", "predictions")]
     ]
 
 

@@ -153,6 +153,9 @@ def _matched(glob: str, what: str) -> list[tuple[str, int, float]]:
     ]
     if not files:
         raise InputProblem(f"{what}{glob}: no file matches; check the path and quote the pattern in the shell")
+    for path, _, _ in files:
+        if path.encode(errors="replace").decode() != path:
+            raise InputProblem(f"{what}{path}: the name is not UTF-8, so no result can name the file; rename it")
     return files
 
 

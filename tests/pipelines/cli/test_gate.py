@@ -142,9 +142,7 @@ def test_a_run_that_scored_nothing_passes_no_gate(nights: Path, tmp_path: Path) 
     evaluate(tmp_path / "out", nights / "t.jsonl", tmp_path / "none.jsonl", "--quiet")
     code, _, stderr = command("gate", tmp_path / "out", "--set", "gates.exact_match.maximum=0.5")
     assert code == 1
-    assert stderr == (
-        "beamscore: predictions: nothing was scored: no prediction was paired with a ground truth, and read\n"
-    )
+    assert stderr == ("beamscore: nothing was scored: no readable prediction has a readable ground truth\n")
 
 
 def test_another_ground_truth_is_invalid(nights: Path) -> None:

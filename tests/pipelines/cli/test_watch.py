@@ -80,7 +80,7 @@ def test_lines_of_progress_and_errors_are_json_where_that_is_wanted(
     *progress, last = (json.loads(line) for line in stderr.splitlines())
     assert code == 1
     assert last["level"] == "ERROR"
-    assert "1 of 37 predictions records were rejected" in last["message"]
+    assert "1 of 37 predictions were rejected" in last["message"]
     assert {each["level"] for each in progress} == {"INFO"}
     assert [each["records_read"] for each in progress] == sorted(each["records_read"] for each in progress)
     assert all(set(each) >= {"time", "seconds", "samples_scored"} for each in progress)

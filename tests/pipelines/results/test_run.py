@@ -31,7 +31,7 @@ def document(rejected: int = 0, read: int = 10, balanced: bool = True, **values:
 )
 def test_the_fraction_of_rejected_records(rejected: int, allowed: float, passes: bool) -> None:
     failures = coverage_failures(document(rejected)["systems"], allowed)
-    message = f"ours: {rejected} of 10 predictions records were rejected, more than max_rejected_fraction {allowed:g} "
+    message = f"ours: {rejected} of 10 predictions were rejected, more than max_rejected_fraction {allowed:g} "
     message += "allows; see quarantine/"
     assert failures == ([] if passes else [message])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -90,6 +91,15 @@ def test_an_unknown_name_is_refused_with_what_is_known(tmp_path: Path, name: str
 def test_a_glob_that_matches_nothing_is_refused(tmp_path: Path, glob: str) -> None:
     with pytest.raises(InputProblem, match=r"--ground-truth .*: no file matches"):
         match_files(-1, [str(tmp_path / glob)], "--ground-truth ")
+
+
+def test_a_file_whose_name_is_not_utf8_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    touch(tmp_path, os.fsdecode(b"\xff.jsonl"))
+    for given in ("*.jsonl", os.fsdecode(b"\xff.jsonl")):
+        with pytest.raises(InputProblem, match=r"--x .*: the name is not UTF-8"):
+            match_files(0, [str(tmp_path / given)], "--x ")
+    touch(tmp_path, "é.jsonl")
+    assert [file.path for file in match_files(0, [str(tmp_path / "é.jsonl")], "--x ")] == [str(tmp_path / "é.jsonl")]
 
 
 def test_a_folder_is_not_taken_for_a_file(tmp_path: Path) -> None:
