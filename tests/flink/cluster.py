@@ -12,7 +12,7 @@ from types import TracebackType
 
 from tests.flink.jars import class_path
 from tests.flink.rest import FlinkRest
-from tests.flink.workers import install_project, worker_python
+from tests.flink.workers import PROJECT, install_project, worker_python
 from tests.servers import Server, await_servers, end_servers, free_ports, listens, start_server
 
 START_SECONDS = 120
@@ -67,14 +67,17 @@ class FlinkCluster:
         slots: int = 1,
         address: str = "localhost",
         prefixes: Sequence[Sequence[str]] = ((),),
+        tree: Path = PROJECT,
     ) -> None:
         """Prepares a cluster that keeps its files in `folder`; without one, in a new folder that is kept.
 
         slots: of each TaskManager. address: where the TaskManagers find all else. prefixes: what stands before the
-        command of the first TaskManager, the second and so on, over again where there are more.
+        command of the first TaskManager, the second and so on, over again where there are more. tree: the source tree
+        of the project that the workers have.
         """
         self.folder = Path(folder or tempfile.mkdtemp(prefix="beamscore-flink-")).resolve()
         self.logs = self.folder / "logs"
+        self.tree = tree
         self._wanted = task_managers
         self._servers: list[Server] = []
         rest, rpc, blobs, self._job_port, self._artifact_port = free_ports(5)
@@ -170,7 +173,7 @@ class FlinkCluster:
         lines = [f"{name}: {value}\n" for name, value in self._settings.items()]
         (self.folder / "conf" / "config.yaml").write_text("".join(lines))
         (self.folder / "conf" / "log4j.properties").write_text(_LOG4J)
-        install_project(self.project)
+        install_project(self.project, self.tree)
         command = shlex.join([str(worker_python()), str(Path(__file__).with_name("boot.py"))])
         log = shlex.quote(str(self.logs))
         path = f"PYTHONPATH={shlex.quote(str(self.project))}"
