@@ -12,6 +12,7 @@ from types import TracebackType
 
 from tests.flink.jars import class_path
 from tests.flink.rest import FlinkRest
+from tests.flink.watch import processor_seconds
 from tests.flink.workers import PROJECT, install_project, worker_python
 from tests.servers import Server, await_servers, end_servers, free_ports, listens, start_server
 
@@ -142,6 +143,14 @@ class FlinkCluster:
         """Returns the numbers of the TaskManagers that have not ended."""
         running = [server.name for server in self._servers if server.runs]
         return [int(name.partition("-")[2]) for name in running if name.startswith("taskmanager-")]
+
+    def task_manager_seconds(self) -> float:
+        """Returns the processor time of the TaskManagers that run, without that of the workers beside them."""
+        return sum(
+            processor_seconds(server.process.pid)
+            for server in self._servers
+            if server.name.startswith("taskmanager-") and server.runs
+        )
 
     def kill_task_manager(self, number: int) -> None:
         """Kills a TaskManager and its workers at once, as the loss of a machine would."""

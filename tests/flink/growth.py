@@ -19,6 +19,7 @@ HEADER = [
     "",
     "samples",
     "processor µs of the workers, a sample",
+    "of the TaskManagers",
     "bytes read, a sample",
     "of it by groupings",
     "peak MiB of a worker",
@@ -51,7 +52,7 @@ class Growth:
 
 
 def _totals(run: Measured) -> list[float]:
-    return [run.worker_seconds * 1e6, run.bytes_read, run.bytes_regrouped]
+    return [run.worker_seconds * 1e6, run.task_manager_seconds * 1e6, run.bytes_read, run.bytes_regrouped]
 
 
 def _each(totals: list[float], count: int) -> Costs:

@@ -20,11 +20,12 @@ BENCHMARK = "traffic_rules"
 
 @dataclass(frozen=True)
 class Measured:
-    """What one evaluation took, on the clock, and of its workers; and the vertices of its job."""
+    """What one evaluation took, on the clock, of its workers and of the TaskManagers; and the vertices of its job."""
 
     samples: int
     seconds: float
     worker_seconds: float
+    task_manager_seconds: float
     worker_mebibytes: float
     vertices: list[Vertex]
 
@@ -50,7 +51,7 @@ def evaluate(cluster: FlinkCluster, corpus: Corpus, parallelism: int, *more: str
     Raises CalledProcessError where the evaluation fails.
     """
     with tempfile.TemporaryDirectory() as output, WatchWorkers(cluster.logs) as watched:
-        started = time.monotonic()
+        started, before = time.monotonic(), cluster.task_manager_seconds()
         subprocess.run(
             [
                 *(sys.executable, "-m", "pipelines.cli.main", "evaluate", BENCHMARK, "--quiet", "--output", output),
@@ -61,6 +62,6 @@ def evaluate(cluster: FlinkCluster, corpus: Corpus, parallelism: int, *more: str
             env={**os.environ, "PYTHONPATH": str(cluster.tree)},
             check=True,
         )
-        seconds = time.monotonic() - started
+        seconds, of_flink = time.monotonic() - started, cluster.task_manager_seconds() - before
     vertices = cluster.rest.vertices(next(iter(cluster.rest.jobs())))
-    return Measured(corpus.count, seconds, watched.processor_seconds, watched.peak_mebibytes, vertices)
+    return Measured(corpus.count, seconds, watched.processor_seconds, of_flink, watched.peak_mebibytes, vertices)
