@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -219,16 +219,21 @@ def add_record_output(command: argparse.ArgumentParser) -> None:
 
 
 def write_records(
-    options: PipelineOptions, build: Callable[[beam.Pipeline], Any], write: WriteRecords, rejected: WriteRecords | None
+    options: PipelineOptions,
+    build: Callable[[beam.Pipeline], Any],
+    inputs: Collection[str],
+    write: WriteRecords,
+    rejected: WriteRecords | None,
 ) -> int:
     """Runs a pipeline that writes records, and prints where they are; 1 where anything was rejected.
 
-    rejected: where the pipeline lists it; there is no list where there is nothing to list. Where the command leaves
-    before the job ends, the list tells by itself: one of an earlier run is removed by the job.
+    inputs: the files that it reads, none of which it may replace. rejected: where the pipeline lists what it rejects;
+    there is no list where there is nothing to list. Where the command leaves before the job ends, the list tells by
+    itself: one of an earlier run is removed by the job.
     """
     outputs = [write] if rejected is None else [write, rejected]
     for output in outputs:
-        output.prepare()
+        output.prepare(inputs)
     if launch.is_detached(options):
         launch.submit(options, build)
         return DONE
@@ -249,7 +254,8 @@ def write_records(
         return DONE
     with FileSystems.open(rejected.path) as stream:
         count = sum(1 for _ in stream)
-    say("ERROR", f"{count} records or sources were rejected; {rejected.path} says which and why", rejected=count)
+    these = "record or source was" if count == 1 else "records or sources were"
+    say("ERROR", f"{count} {these} rejected; {rejected.path} says which and why", rejected=count)
     return FAILED
 
 

@@ -59,6 +59,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         parsed.shards,
     )
     rejected = rejected_beside(write)
+    read = [file.path for file in files]
     return write_records(
-        options, lambda pipeline: build_conversion(pipeline, converter, files, write, rejected), write, rejected
+        options, lambda pipeline: build_conversion(pipeline, converter, files, write, rejected), read, write, rejected
     )

@@ -111,6 +111,8 @@ def _targets(parsed: argparse.Namespace, wanted: Sequence[str]) -> Mapping[str, 
     is_folder = parsed.samples is not None or len(wanted) > 1
     if is_folder and parsed.output.endswith(".svg"):
         raise UsageError(f"--output {parsed.output}: several samples are drawn; give the folder for their pictures")
+    if not is_folder and not parsed.output.endswith(".svg"):
+        raise UsageError(f"--output {parsed.output}: must end with .svg")
     if not is_folder:
         return {wanted[0]: parsed.output}
     return {each: posixpath.join(parsed.output, file_name(each)) for each in wanted}

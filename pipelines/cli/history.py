@@ -85,6 +85,6 @@ def _blessed(folder: str) -> str | None:
         run, _ = find_baseline(path)
         warn(age_warnings(run, StoredRun(run)))
     except (UsageError, *STORAGE_ERRORS, ValueError) as error:
-        warn([f"{path}: {one_line(error)}"])
+        warn([f"{path}: {one_line(error).removeprefix(f'--baseline {path}: ')}"])
         return None
     return run

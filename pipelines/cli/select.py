@@ -72,7 +72,10 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         listed = launch.path_for_workers(options, parsed.samples)
         _check_list(listed)
     selection = Selection(files, system, value, below, listed)
-    return write_records(options, lambda pipeline: build_selection(pipeline, inputs, selection, write), write, None)
+    read = [*(file.path for file in inputs.files), *files, *([listed] if listed else [])]
+    return write_records(
+        options, lambda pipeline: build_selection(pipeline, inputs, selection, write), read, write, None
+    )
 
 
 def _check_list(path: str) -> None:

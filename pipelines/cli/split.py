@@ -63,8 +63,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     )
     rejected = rejected_beside(write)
     inputs = find_inputs(configuration, (parsed.group,) if parsed.group else (), predictions=False, whole=True)
+    read = [file.path for file in inputs.files]
     return write_records(
-        options, lambda pipeline: build_split(pipeline, inputs, plan, write, rejected), write, rejected
+        options, lambda pipeline: build_split(pipeline, inputs, plan, write, rejected), read, write, rejected
     )
 
 

@@ -10,7 +10,7 @@ import atexit
 import gc
 import sys
 
-from pipelines.runtime.worker_processes import end_with
+from pipelines.runtime.worker_processes import end_with, temporary_folder
 from transforms.beam_internals import run_worker
 
 
@@ -18,5 +18,6 @@ def main() -> None:
     """Works until the command has no more to do; the one argument is the folder that it lives as long as."""
     # It ends at once: Python would look for garbage among all objects of the libraries once more.
     atexit.register(gc.freeze)
-    end_with(sys.argv[1])
-    run_worker(sys.argv)
+    with temporary_folder() as temporary:
+        end_with(sys.argv[1], temporary)
+        run_worker(sys.argv)

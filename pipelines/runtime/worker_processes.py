@@ -17,6 +17,8 @@ import time
 from collections.abc import Iterator
 
 POLL_INTERVAL_S = 0.2
+REMOVALS = 10
+"""How often a worker that ends tries to remove its temporary files."""
 
 # A worker imports from where its command does. `python -m` would look into the current folder first, where somebody
 # else's package may have the name of one of ours.
@@ -46,12 +48,29 @@ def terminate_workers() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def end_with(folder: str) -> None:
-    """Ends this process as soon as the folder is gone, or the process that started it."""
-    threading.Thread(target=_watch, args=(folder, os.getppid()), daemon=True).start()
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[str]:
+    """Gives the folder for all temporary files of this process, which a worker that is ended has no time to remove."""
+    with tempfile.TemporaryDirectory(prefix="beamscore-worker-", ignore_cleanup_errors=True) as folder:
+        before, tempfile.tempdir = tempfile.tempdir, folder
+        try:
+            yield folder
+        finally:
+            tempfile.tempdir = before
 
 
-def _watch(folder: str, parent: int) -> None:
+def end_with(folder: str, temporary: str) -> None:
+    """Ends this process, and removes its temporary files, as soon as `folder` is gone or whoever started it."""
+    threading.Thread(target=_watch, args=(folder, temporary, os.getppid()), daemon=True).start()
+
+
+def _watch(folder: str, temporary: str, parent: int) -> None:
     while os.path.isdir(folder) and os.getppid() == parent:
+        time.sleep(POLL_INTERVAL_S)
+    for _ in range(REMOVALS):
+        shutil.rmtree(temporary, ignore_errors=True)
+        if not os.path.exists(temporary):
+            break
+        # A program that this process has started, such as TeX, may be writing there.
         time.sleep(POLL_INTERVAL_S)
     os._exit(0)

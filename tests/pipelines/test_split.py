@@ -98,6 +98,30 @@ BAD = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("truths", "output", "more"),
+    [
+        ("t.jsonl", "t.jsonl", ()),
+        ("t.jsonl", "./x/../t.jsonl", ()),
+        # The numbered files of an earlier run are removed.
+        ("t-00000-of-00003.jsonl", "t.jsonl", ("--shards", "2")),
+    ],
+)
+def test_an_input_is_never_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, truths: str, output: str, more: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x").mkdir()
+    write_lines(tmp_path / truths, [*RECORDS, b"{broken"])
+    before = Path(truths).read_bytes()
+    code, _, stderr = command("split", "toy", "--ground-truth", truths, "--output", output, *more)
+    assert (code, stderr) == (
+        2,
+        f"beamscore: --output {output}: it would replace the input {truths}; give another --output\n",
+    )
+    assert Path(truths).read_bytes() == before
+
+
 def test_what_is_rejected_or_stands_twice_is_listed(tmp_path: Path) -> None:
     write_lines(tmp_path / "t.jsonl", [*RECORDS, *BAD])
     flags = ("--ground-truth", tmp_path / "t.jsonl", "--output", tmp_path / "o.jsonl")

@@ -137,6 +137,8 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int]]:
 
 def _matched(glob: str, what: str) -> list[tuple[str, int, float]]:
     """Returns path, size and time of the last change of each file that matches; see `match_glob`."""
+    if not glob.strip():
+        raise InputProblem(f"{what.strip()}: the path is empty; is a variable of the shell unset?")
     if _BUCKET.fullmatch(glob):
         raise InputProblem(
             f"{what}{glob}: this is a bucket; give a pattern of files, such as '{glob.rstrip('/')}/*.jsonl'"

@@ -61,6 +61,7 @@ class WriteRecords(beam.PTransform):
             raise InputProblem(f"--shards {shards}: must be from 1 to {MAX_SHARDS}")
         prefix, ending = found.groups()
         self._pattern = f"{prefix}-?????-of-?????{ending}"
+        self._numbered = re.compile(rf"{re.escape(_place(prefix))}-\d{{5}}-of-\d{{5}}{re.escape(ending)}")
         self._columns = dict(columns)
         self._run_id = new_run_id()
         self._only_if_any = only_if_any
@@ -105,8 +106,12 @@ class WriteRecords(beam.PTransform):
                 _write_parquet(lines, columns, stream)
         return path
 
-    def prepare(self) -> None:
-        """Makes the folder of the output; raises InputProblem where it cannot be written."""
+    def prepare(self, inputs: Iterable[str] = ()) -> None:
+        """Makes the folder of the output; raises InputProblem where it cannot be written, or would replace an input."""
+        own = {_place(path) for path in self.paths}
+        for path in inputs:
+            if _place(path) in own or (len(self.paths) > 1 and self._numbered.fullmatch(_place(path))):
+                raise InputProblem(f"--output {self.path}: it would replace the input {path}; give another --output")
         if os.path.isdir(self.path):
             raise InputProblem(f"--output {self.path}: this is a folder; give the name of a file")
         prepare_output(posixpath.dirname(self.path) or ".")
@@ -152,6 +157,11 @@ def _compressed(path: str, stream: BinaryIO) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, opened)
     else:
         yield stream
+
+
+def _place(path: str) -> str:
+    """Returns one name for all names of a file."""
+    return path if "://" in path else os.path.realpath(path)
 
 
 def _write_parquet(lines: Iterator[bytes], columns: Columns, stream: BinaryIO) -> None:

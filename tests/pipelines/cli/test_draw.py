@@ -147,3 +147,8 @@ def test_a_record_that_cannot_be_drawn_is_told(tmp_path: Path, monkeypatch: pyte
     code, _, stderr = draw(tmp_path, "figure_text", "--sample", "b")
     assert (code, stderr) == (2, "beamscore: --sample b: cannot be drawn: no luck\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.jsonl", "t.jsonl"]
+
+
+def test_a_picture_is_an_svg_file(tmp_path: Path) -> None:
+    code, _, stderr = draw(tmp_path, "figure_text", "--sample", "a", "--output", str(tmp_path / "t.jsonl"))
+    assert (code, stderr) == (2, f"beamscore: --output {tmp_path}/t.jsonl: must end with .svg\n")

@@ -102,6 +102,12 @@ def test_a_file_whose_name_is_not_utf8_is_refused_before_anything_is_read(tmp_pa
     assert [file.path for file in match_files(0, [str(tmp_path / "é.jsonl")], "--x ")] == [str(tmp_path / "é.jsonl")]
 
 
+@pytest.mark.parametrize("given", ["", " "])
+def test_an_empty_path_is_not_the_current_folder(given: str) -> None:
+    with pytest.raises(InputProblem, match=r"--ground-truth: the path is empty"):
+        match_files(-1, [given], "--ground-truth ")
+
+
 def test_a_folder_is_not_taken_for_a_file(tmp_path: Path) -> None:
     touch(tmp_path, "corpus/a.jsonl")
     with pytest.raises(InputProblem, match="--ground-truth ") as problem:
