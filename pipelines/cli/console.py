@@ -25,6 +25,14 @@ from transforms.records import printable
 POLL_INTERVAL_S = 0.5
 
 
+class _Output(Console):
+    """A console that goes on where its reader, `head` say, has seen enough: the exit code is still to come."""
+
+    def on_broken_pipe(self) -> None:
+        """Lets what is left to print go nowhere; rich would end the process with code 1, as if a gate had failed."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 @contextlib.contextmanager
 def progress_line(systems: int, quiet: bool, is_local: bool = True) -> Iterator[None]:
     """Shows how far a local run is: records read, then samples scored, the rate, and the time left.
@@ -86,7 +94,7 @@ def _watch(progress: Progress, systems: int, stop: threading.Event) -> None:
 
 def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: str) -> None:
     """Prints the main metrics of a summary, a column for each system, best first, and where the report is."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console = _Output(highlight=False, width=None if sys.stdout.isatty() else 200)
     table = Table("metric", *document["ranking"])
     for metric in metrics:
         cells = [_metric(document["systems"][name], metric) for name in document["ranking"]]
@@ -100,7 +108,7 @@ def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: s
 
 def print_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
     """Prints the verdicts of gates, a row each."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console = _Output(highlight=False, width=None if sys.stdout.isatty() else 200)
     table = Table("verdict", "system", "gate", "value", "reason")
     for each in verdicts:
         cells = [each["verdict"], each["system"] or "", each["gate"], number(each["value"]), each["reason"]]
@@ -115,7 +123,7 @@ def tell(line: str) -> None:
 
 def print_comparison(metrics: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
     """Prints some metrics of a comparison: both values, the difference with its interval, p and the verdict."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console = _Output(highlight=False, width=None if sys.stdout.isatty() else 200)
     table = Table("metric", "baseline", "candidate", "difference", "p", "verdict")
     for name in names:
         found = metrics[name]

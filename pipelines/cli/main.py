@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -87,6 +88,9 @@ def _failed(error: BaseException) -> int:
         # Whoever reads the output, `head` say, has seen enough; Python must not stumble over it again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        say("ERROR", f"{error}: a disk is full, or standard output goes to one; make room and run again")
+        return WRONG_USAGE
     # A defect is shown whole, and told apart from wrong usage by the exit code.
     say_defect(error)
     return CRASHED

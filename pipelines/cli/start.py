@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
 
 INTERRUPTED = 130
@@ -13,6 +14,9 @@ def main() -> int:
     """Runs the command line and returns the exit code; see pipelines.cli.main."""
     # Else Python looks for garbage once more when it ends, among all objects of the libraries, for half a second.
     atexit.register(gc.freeze)
+    # Whoever starts the command may have closed them.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
         from pipelines.cli.main import main as run
     except KeyboardInterrupt:

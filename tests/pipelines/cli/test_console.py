@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
 import time
 from pathlib import Path
 
@@ -72,3 +74,15 @@ def test_the_counts_of_worker_processes_are_added(tmp_path: Path, monkeypatch: p
     # 5 + 10, 2 + 4, 1 + 3: what this process left itself is not counted twice.
     seen = own.with_others()
     assert (seen.records_read, seen.truths_read, seen.samples_scored) == (15, 6, 4)
+
+
+def test_a_reader_that_has_seen_enough_changes_no_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`beamscore gate RUN | head -1` ends with the code of the gates."""
+    read, write = os.pipe()
+    os.close(read)
+    verdict = {"verdict": "pass", "system": "ours", "gate": "f1", "value": 0.5, "reason": "above"}
+    with open(write, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        for _ in range(2):
+            console.print_verdicts([verdict])
+        print("the last line", flush=True)
