@@ -17,6 +17,7 @@ from metrics.chart.batch import Batch
 from metrics.chart.details import listed
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import Box, Identifier, LegendPair
+from metrics.chart.same_ids import entries_of_same_ids
 from metrics.chart.sample import Memo
 
 
@@ -37,10 +38,11 @@ def score_legends(batch: Batch, options: ChartOptions) -> None:
     ):
         if truths is None or not sample.is_open or not (published or sample.prediction is not None):
             continue
-        pairs, total, matched = _scored_pairs(truths, given or (), identifiers, published)
-        larger = max(len(truths), len(given or ()))
+        predictions = given or ()
+        pairs, total, matched = _scored_pairs(truths, predictions, identifiers, published)
+        larger = max(len(truths), len(predictions))
         score = total / larger if larger else 1.0
-        details = {"pairs": listed(pairs), "extra": len(given or ()) - matched}
+        details = {"pairs": listed(pairs), "extra": len(predictions) - matched}
         sample.add_mean("task5", score if given is not None else 0.0, details, given is not None)
 
 
@@ -50,49 +52,18 @@ def _scored_pairs(
     identifiers: Memo[Identifier, str | None],
     published: bool,
 ) -> tuple[list[ScoredPair], float, int]:
-    """Returns what became of each true pair, the sum of the IoU and the number of matches.
-
-    Pairs of the same id are matched in their order, pairs without an id are not matched.
-    """
-    if not predictions:
-        return [ScoredPair(identifiers[pair.id], "missed", None) for pair in truths], 0.0, 0
-    waiting = {identifiers[pair.id]: pair.bb for pair in predictions}
-    repeated = _repeated(predictions, identifiers) if len(waiting) < len(predictions) else {}
-    waiting.pop(None, None)
+    """Returns what became of each true pair, the sum of the IoU and the number of matches."""
+    names, matches, left = entries_of_same_ids(truths, predictions, identifiers)
     total = 0.0
-    matched = 0
     scored: list[ScoredPair] = []
-    for pair in truths:
-        key = identifiers[pair.id]
-        match = waiting.pop(key, None)
+    for name, pair, match in zip(names, truths, matches, strict=True):
         if match is None:
-            scored.append(ScoredPair(key, "missed", None))
+            scored.append(ScoredPair(name, "missed", None))
             continue
-        if key in repeated:
-            match = _first(key, waiting, repeated)
-        iou = box_iou(pair.bb, match, published)
+        iou = box_iou(pair.bb, match.bb, published)
         total += iou
-        matched += 1
-        scored.append(ScoredPair(key, "matched", iou))
-    return scored, total, matched
-
-
-def _repeated(
-    predictions: Sequence[LegendPair], identifiers: Memo[Identifier, str | None]
-) -> dict[str | None, list[Box]]:
-    """Returns the boxes of each id that is repeated, the last one first."""
-    boxes: dict[str | None, list[Box]] = {}
-    for pair in reversed(predictions):
-        boxes.setdefault(identifiers[pair.id], []).append(pair.bb)
-    return {key: of_id for key, of_id in boxes.items() if len(of_id) > 1}
-
-
-def _first(key: str | None, waiting: dict[str | None, Box], repeated: dict[str | None, list[Box]]) -> Box:
-    """Returns the first box left of an id that is repeated; as long as there are more, one of them waits."""
-    first = repeated[key].pop()
-    if repeated[key]:
-        waiting[key] = first
-    return first
+        scored.append(ScoredPair(name, "matched", iou))
+    return scored, total, len(predictions) - len(left)
 
 
 def box_iou(first: Box, second: Box, published: bool) -> float:
@@ -100,7 +71,7 @@ def box_iou(first: Box, second: Box, published: bool) -> float:
     left, top, other_left, other_top = first.x0, first.y0, second.x0, second.y0
     right, bottom = left + first.width, top + first.height
     other_right, other_bottom = other_left + second.width, other_top + second.height
-    if published and right == other_right and left == other_left and bottom == other_bottom and top == other_top:
+    if left == other_left and top == other_top and right == other_right and bottom == other_bottom and published:
         return 1.0
     return corners_iou(left, top, right, bottom, other_left, other_top, other_right, other_bottom)
 
