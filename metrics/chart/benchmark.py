@@ -43,7 +43,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     converter = ChartConverter()
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
-    batch_size = 256
+    batch_size = 512
 
     def score_sample(self, truth: ChartTruth, prediction: ChartPrediction | None) -> SampleScore:
         """Scores the tasks that one chart has.
