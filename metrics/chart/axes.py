@@ -12,7 +12,7 @@ predicted ticks on the y axis, whichever axis is meant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import hypot
 from typing import Literal
 
@@ -23,7 +23,6 @@ from metrics.chart.batch import Batch
 from metrics.chart.details import listed
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import Axes, Identifier, ImageSize, Tick, identifier_text
-from metrics.chart.same_ids import entries_of_same_ids
 from metrics.chart.sample import ChartSample, Memo
 from metrics.statistics.ratios import f_measure
 
@@ -137,20 +136,67 @@ def _matched_ticks(
     far: float,
     identifiers: Memo[Identifier, str | None],
 ) -> tuple[Ticks, float]:
-    """Returns what became of the ticks of one axis, and the sum of the scores."""
-    names, matches, left = entries_of_same_ids(truths, predictions, identifiers)
+    """Returns what became of the ticks of one axis, and the sum of the scores.
+
+    Ticks of the same id are matched in their order, ticks without an id are not matched.
+    """
+    waiting, repeated, unidentified = _by_identifier(predictions, identifiers)
     room = far - close
     total = 0.0
     ticks: Ticks = []
-    for name, tick, match in zip(names, truths, matches, strict=True):
+    for tick in truths:
+        key = identifiers[tick.id]
+        match = waiting.pop(key, None)
         if match is None:
-            ticks.append(UnmatchedTick(name, "missed"))
+            ticks.append(UnmatchedTick(key, "missed"))
             continue
+        if repeated and key in repeated:
+            waiting[key] = repeated[key].pop(0)
+            if not repeated[key]:
+                del repeated[key]
         found, wanted = match.tick_pt, tick.tick_pt
         distance = hypot(found.x - wanted.x, found.y - wanted.y)
         score = 1.0 if distance <= close else 0.0 if distance >= far else (far - distance) / room
         total += score
-        ticks.append(MatchedTick(name, "matched", distance, score))
-    if left:
-        ticks += [UnmatchedTick(name, "extra") for name in left]
+        ticks.append(MatchedTick(key, "matched", distance, score))
+    if waiting:
+        ticks += _extra_ticks(waiting, repeated, predictions, identifiers)
+    if unidentified:
+        ticks += [UnmatchedTick(None, "extra")] * unidentified
     return ticks, total
+
+
+def _by_identifier(
+    predictions: Sequence[Tick], identifiers: Memo[Identifier, str | None]
+) -> tuple[dict[str | None, Tick], dict[str | None, list[Tick]], int]:
+    """Returns the first tick of each id, the further ones of ids that are repeated, and the number without an id."""
+    first = {identifiers[tick.id]: tick for tick in predictions}
+    if len(first) == len(predictions) and None not in first:
+        return first, {}, 0
+    first = {}
+    repeated: dict[str | None, list[Tick]] = {}
+    unidentified = 0
+    for tick in predictions:
+        key = identifiers[tick.id]
+        if key is None:
+            unidentified += 1
+        elif key in first:
+            repeated.setdefault(key, []).append(tick)
+        else:
+            first[key] = tick
+    return first, repeated, unidentified
+
+
+def _extra_ticks(
+    waiting: Mapping[str | None, Tick],
+    repeated: Mapping[str | None, Sequence[Tick]],
+    predictions: Sequence[Tick],
+    identifiers: Memo[Identifier, str | None],
+) -> list[UnmatchedTick]:
+    """Returns the predicted ticks that no true tick took, by id, in the order of the last tick of each id."""
+    if len(waiting) == 1:
+        [key] = waiting
+        return [UnmatchedTick(key, "extra")] * (1 + len(repeated.get(key, ())))
+    order = dict.fromkeys([identifiers[tick.id] for tick in reversed(predictions)])
+    left = {key: 1 + len(repeated.get(key, ())) for key in order if key in waiting}
+    return [UnmatchedTick(key, "extra") for key, count in left.items() for _ in range(count)]

@@ -17,7 +17,6 @@ from metrics.chart.batch import Batch
 from metrics.chart.details import listed
 from metrics.chart.options import ChartOptions
 from metrics.chart.records import Box, Identifier, LegendPair
-from metrics.chart.same_ids import entries_of_same_ids
 from metrics.chart.sample import Memo
 
 
@@ -40,9 +39,10 @@ def score_legends(batch: Batch, options: ChartOptions) -> None:
             continue
         predictions = given or ()
         pairs, total, matched = _scored_pairs(truths, predictions, identifiers, published)
-        larger = max(len(truths), len(predictions))
+        count, other_count = len(truths), len(predictions)
+        larger = count if count > other_count else other_count
         score = total / larger if larger else 1.0
-        details = {"pairs": listed(pairs), "extra": len(predictions) - matched}
+        details = {"pairs": listed(pairs), "extra": other_count - matched}
         sample.add_mean("task5", score if given is not None else 0.0, details, given is not None)
 
 
@@ -52,18 +52,49 @@ def _scored_pairs(
     identifiers: Memo[Identifier, str | None],
     published: bool,
 ) -> tuple[list[ScoredPair], float, int]:
-    """Returns what became of each true pair, the sum of the IoU and the number of matches."""
-    names, matches, left = entries_of_same_ids(truths, predictions, identifiers)
+    """Returns what became of each true pair, the sum of the IoU and the number of matches.
+
+    Pairs of the same id are matched in their order, pairs without an id are not matched.
+    """
+    if not predictions:
+        return [ScoredPair(identifiers[pair.id], "missed", None) for pair in truths], 0.0, 0
+    waiting = {identifiers[pair.id]: pair.bb for pair in predictions}
+    repeated = _repeated(predictions, identifiers) if len(waiting) < len(predictions) else {}
+    waiting.pop(None, None)
     total = 0.0
+    matched = 0
     scored: list[ScoredPair] = []
-    for name, pair, match in zip(names, truths, matches, strict=True):
+    for pair in truths:
+        key = identifiers[pair.id]
+        match = waiting.pop(key, None)
         if match is None:
-            scored.append(ScoredPair(name, "missed", None))
+            scored.append(ScoredPair(key, "missed", None))
             continue
-        iou = box_iou(pair.bb, match.bb, published)
+        if repeated and key in repeated:
+            match = _first(key, waiting, repeated)
+        iou = box_iou(pair.bb, match, published)
         total += iou
-        scored.append(ScoredPair(name, "matched", iou))
-    return scored, total, len(predictions) - len(left)
+        matched += 1
+        scored.append(ScoredPair(key, "matched", iou))
+    return scored, total, matched
+
+
+def _repeated(
+    predictions: Sequence[LegendPair], identifiers: Memo[Identifier, str | None]
+) -> dict[str | None, list[Box]]:
+    """Returns the boxes of each id that is repeated, the last one first."""
+    boxes: dict[str | None, list[Box]] = {}
+    for pair in reversed(predictions):
+        boxes.setdefault(identifiers[pair.id], []).append(pair.bb)
+    return {key: of_id for key, of_id in boxes.items() if len(of_id) > 1}
+
+
+def _first(key: str | None, waiting: dict[str | None, Box], repeated: dict[str | None, list[Box]]) -> Box:
+    """Returns the first box left of an id that is repeated; as long as there are more, one of them waits."""
+    first = repeated[key].pop()
+    if repeated[key]:
+        waiting[key] = first
+    return first
 
 
 def box_iou(first: Box, second: Box, published: bool) -> float:
