@@ -88,7 +88,7 @@ class Costs:
         budget: Budget,
     ) -> None:
         self._budget = budget
-        budget.spend(len(truth.atoms) * len(prediction.atoms))
+        budget.spend(len(truth.texts) * len(prediction.texts))
         self._text_cost = TEXT_COST * _text_distances(truth, prediction, budget)
         kinds = {
             kind: number
@@ -143,13 +143,13 @@ def unlikeness(
 
 def _text_distances(truth: Molecule, prediction: Molecule, budget: Budget) -> Floats:
     """The number of characters to edit between the texts of all pairs, each different pair of texts measured once."""
-    truth_texts = list(dict.fromkeys(atom.text for atom in truth.atoms))
-    prediction_texts = list(dict.fromkeys(atom.text for atom in prediction.atoms))
+    truth_texts = list(dict.fromkeys(truth.texts))
+    prediction_texts = list(dict.fromkeys(prediction.texts))
     charge_texts(truth_texts, prediction_texts, budget)
     distances = cdist(truth_texts, prediction_texts, scorer=Levenshtein.distance, dtype=np.float64)
     rows = {text: number for number, text in enumerate(truth_texts)}
     columns = {text: number for number, text in enumerate(prediction_texts)}
-    by_atom = distances[[rows[atom.text] for atom in truth.atoms]][:, [columns[a.text] for a in prediction.atoms]]
+    by_atom = distances[[rows[text] for text in truth.texts]][:, [columns[text] for text in prediction.texts]]
     return np.asarray(by_atom, dtype=np.float64)
 
 

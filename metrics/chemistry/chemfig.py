@@ -199,8 +199,8 @@ class _ChemfigReader:
 
     def hang_circle(self, circle: int) -> None:
         """Makes the bond to a drawn circle, which most often is not drawn, one that ties it."""
-        bonds = self.sketch.bonds
-        start = bonds.pop().begin if bonds and bonds[-1].end == circle else self.last_start
+        ends = self.sketch.ends
+        start = self.sketch.undo_bond() if ends and ends[-1] == circle else self.last_start
         self.sketch.close(start, circle, CIRCLE_BOND)
 
     def bond(self, pen: Pen) -> bool:

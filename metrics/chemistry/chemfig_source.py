@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metrics.chemistry.unreadable import UnreadableMolecule
@@ -37,7 +37,10 @@ class ChemfigSource:
         self.length = len(text)
         self.expansions = 0
         self.position = 0
-        self.text, self.offsets = _without_comments(text)
+        self.text = text
+        self.offsets: Sequence[int] = range(len(text))
+        if "%" in text:
+            self.text, self.offsets = _without_comments(text)
 
     @property
     def offset(self) -> int:
@@ -113,7 +116,7 @@ class ChemfigSource:
         if len(self.text) + len(inserted) > self.length + MAX_EXPANSION_LENGTH:
             raise UnreadableMolecule(offset, f"submolecules that write at most {MAX_EXPANSION_LENGTH} characters")
         self.text = self.text[:start] + inserted + self.text[self.position :]
-        self.offsets = self.offsets[:start] + [offset] * len(inserted) + self.offsets[self.position :]
+        self.offsets = [*self.offsets[:start], *[offset] * len(inserted), *self.offsets[self.position :]]
         self.position = start
 
     def expand_submolecule(self, runs_left: bool) -> None:

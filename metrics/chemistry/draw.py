@@ -62,8 +62,8 @@ def atom_label(text: str) -> str:
 
     What has no raised or lowered character stays as it is written.
     """
-    found = _RAISED.sub(lambda match: _shifted(match[1] or match[2], _SUPERSCRIPTS, match[0]), text)
-    return _LOWERED.sub(lambda match: _shifted(match[1] or match[2], _SUBSCRIPTS, match[0]), found)
+    found = _RAISED.sub(lambda match: _shifted(match[1] or match[2] or "", _SUPERSCRIPTS, match[0]), text)
+    return _LOWERED.sub(lambda match: _shifted(match[1] or match[2] or "", _SUBSCRIPTS, match[0]), found)
 
 
 _RAISED, _LOWERED = re.compile(r"\^(?:\{([^{}]*)\}|(.))"), re.compile(r"_(?:\{([^{}]*)\}|(.))")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
-from metrics.chemistry.molecule import CIRCLE_BOND, Bond, Molecule
+from metrics.chemistry.molecule import CIRCLE_BOND, Atom, Bond, Molecule
 
 PRINTED_BONDS = {"-": "-", "=": "=", "~": "\\equiv", CIRCLE_BOND: ""}
 STEEPEST = 15.0
@@ -19,13 +20,21 @@ def flat_text(molecule: Molecule) -> str | None:
     A chain has no branch and no ring, all its bonds run within 15 degrees of the x axis and are of the types
     `- = ~` (a shorter bond than 0.25 may be of any type); a single atom is one. An empty molecule has no text.
     """
-    if len(molecule.bonds) != max(0, len(molecule.atoms) - 1):
+    if len(molecule.types) != max(0, len(molecule.texts) - 1):
         return None
-    if not all(_runs_across(bond) for bond in molecule.bonds):
-        return None
-    order = sorted(range(len(molecule.atoms)), key=lambda atom: molecule.atoms[atom].x)
-    between = {(min(bond.begin, bond.end), max(bond.begin, bond.end)): bond for bond in molecule.bonds}
-    pieces = [molecule.atoms[order[0]].text] if order else []
+    for angle in molecule.angles:
+        off = abs(angle) % 180
+        # The remainders of `_horizontal` may round otherwise: what is near the limit is left to it.
+        if STEEPEST + 1e-3 < off < 180 - STEEPEST - 1e-3:
+            return None
+    return _chain_text(molecule.atoms, molecule.bonds)
+
+
+def _chain_text(atoms: Sequence[Atom], bonds: Sequence[Bond]) -> str | None:
+    """The text of a chain whose bonds run across, left to right; None where it is a drawing."""
+    order = sorted(range(len(atoms)), key=lambda atom: atoms[atom].x)
+    between = {(min(bond.begin, bond.end), max(bond.begin, bond.end)): bond for bond in bonds}
+    pieces = [atoms[order[0]].text] if order else []
     for left, right in pairwise(order):
         bond = between.get((min(left, right), max(left, right)))
         if bond is None or not _horizontal(bond, left):
@@ -34,15 +43,8 @@ def flat_text(molecule: Molecule) -> str | None:
             if bond.type not in PRINTED_BONDS:
                 return None
             pieces.append(PRINTED_BONDS[bond.type])
-        pieces.append(molecule.atoms[right].text)
+        pieces.append(atoms[right].text)
     return " ".join(pieces)
-
-
-def _runs_across(bond: Bond) -> bool:
-    """Whether a bond is horizontal in either direction; each bond of a chain is."""
-    off = abs(bond.angle) % 180
-    # The remainders of `_horizontal` may round otherwise: what is near the limit is left to it.
-    return min(off, 180 - off) <= STEEPEST + 1e-3
 
 
 def _horizontal(bond: Bond, left: int) -> bool:

@@ -56,9 +56,11 @@ def _classes(drawings: Drawings) -> tuple[list[int], list[int]] | None:
 
     None where a class has more atoms on one side: further rounds only divide classes.
     """
-    sides = ((drawings.truth, drawings.truth_sees), (drawings.prediction, drawings.prediction_sees))
-    atoms = sum(len(molecule.atoms) for molecule, _ in sides)
-    looks: list[list[object]] = [[atom.text for atom in molecule.atoms] for molecule, _ in sides]
+    truth, prediction = drawings.truth, drawings.prediction
+    atoms = len(truth.texts) + len(prediction.texts)
+    work = 2 * atoms + 4 * (len(truth.types) + len(prediction.types))
+    looks: list[Sequence[object]] = [truth.texts, prediction.texts]
+    around: list[list[list[tuple[int, int]]]] = []
     count = 0
     for _ in range(MAX_ROUNDS):
         numbers: dict[object, int] = {}
@@ -68,15 +70,25 @@ def _classes(drawings: Drawings) -> tuple[list[int], list[int]] | None:
         if len(numbers) == count:
             break
         count = len(numbers)
-        drawings.budget.spend(2 * atoms + sum(len(molecule.bonds) for molecule, _ in sides) * 4)
+        drawings.budget.spend(work)
+        around = around or _around((drawings.truth_sees, drawings.prediction_sees), atoms)
         looks = [
             [
-                (of_atom, tuple(sorted((seen.kind, side_classes[seen.atom]) for seen in sees)))
-                for of_atom, sees in zip(side_classes, all_sees, strict=True)
+                (of_atom, *sorted([kind + side_classes[other] for kind, other in sees]))
+                for of_atom, sees in zip(side_classes, side, strict=True)
             ]
-            for side_classes, (_, all_sees) in zip(classes, sides, strict=True)
+            for side_classes, side in zip(classes, around, strict=True)
         ]
     return classes[0], classes[1]
+
+
+def _around(sides: Sequence[Sequence[Sequence[Neighbour]]], classes: int) -> list[list[list[tuple[int, int]]]]:
+    """The neighbours of each atom: a number for the kind of the bond, to which a class is added, and the atom."""
+    kinds: dict[str, int] = {}
+    return [
+        [[(classes * kinds.setdefault(kind, len(kinds)), atom) for _, _, kind, atom, _ in sees] for sees in side]
+        for side in sides
+    ]
 
 
 class _Search:

@@ -34,7 +34,7 @@ class LeastCosts:
     def __init__(self, drawings: Drawings) -> None:
         self._drawings = drawings
         budget = drawings.budget
-        budget.spend(len(drawings.truth.atoms) * len(drawings.prediction.atoms))
+        budget.spend(len(drawings.truth.texts) * len(drawings.prediction.texts))
         self._atoms = _by_look(drawings.truth, drawings.truth_sees)
         self._images = _by_look(drawings.prediction, drawings.prediction_sees)
         charge_texts({text for text, _ in self._atoms}, {text for text, _ in self._images}, budget)
@@ -136,6 +136,6 @@ def least_cost(first: Sequence[Neighbour], second: Sequence[Neighbour], limit: f
 
 def _by_look(molecule: Molecule, sees: Sequence[Sequence[Neighbour]]) -> dict[Look, list[int]]:
     atoms: dict[Look, list[int]] = defaultdict(list)
-    for number, (atom, neighbours) in enumerate(zip(molecule.atoms, sees, strict=True)):
-        atoms[atom[0], len(neighbours)].append(number)
+    for number, look in enumerate(zip(molecule.texts, map(len, sees), strict=True)):
+        atoms[look].append(number)
     return atoms

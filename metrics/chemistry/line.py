@@ -6,7 +6,6 @@ What is compared depends on both sides: where neither is raw Chemfig, everything
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
@@ -27,25 +26,16 @@ MAX_CACHED_LENGTH = 64
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """A line as it was read: pieces of text and regions, in order, and how many numbers its atoms use up."""
+    """A line as it was read: pieces of text and regions, in order, and how many numbers its atoms use up.
+
+    is_chemfig: whether a molecule is written in raw Chemfig.
+    problems: why regions could not be read, with their places in the line.
+    """
 
     pieces: tuple[str | SourceRegion, ...]
     atoms_made: int
-
-    @property
-    def regions(self) -> Iterator[SourceRegion]:
-        """The regions in order."""
-        return (piece for piece in self.pieces if not isinstance(piece, str))
-
-    @property
-    def is_chemfig(self) -> bool:
-        """Whether a molecule is written in raw Chemfig."""
-        return any(region.is_chemfig for region in self.regions)
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Why regions could not be read, with their places in the line."""
-        return tuple(region.problem for region in self.regions if region.problem is not None)
+    is_chemfig: bool
+    problems: tuple[str, ...]
 
 
 class Region(msgspec.Struct, frozen=True):
@@ -89,10 +79,16 @@ def read_line(text: str, protocol: Protocol, budget: Budget, memo: Memo | None =
 def _read_line(text: str, protocol: Protocol, budget: Budget, memo: Memo) -> Reading:
     reader = RegionReader(protocol, budget, memo)
     if protocol.cuts_as_tool:
-        reading = Reading(tuple(cut_as_tool(text, reader)), reader.atoms_made)
+        reading = _reading(cut_as_tool(text, reader), reader.atoms_made)
         if not reading.is_chemfig:
             return reading
-    return Reading(tuple(cut_as_latex(text, reader)), reader.atoms_made)
+    return _reading(cut_as_latex(text, reader), reader.atoms_made)
+
+
+def _reading(pieces: list[str | SourceRegion], atoms_made: int) -> Reading:
+    regions = [piece for piece in pieces if not isinstance(piece, str)]
+    problems = tuple([region.problem for region in regions if region.problem is not None])
+    return Reading(tuple(pieces), atoms_made, any(region.is_chemfig for region in regions), problems)
 
 
 def comparable(

@@ -54,21 +54,22 @@ def match_molecules(
 
     Raises OutOfBudget where the work is too much.
     """
-    if not truth.atoms or not prediction.atoms:
-        return Match({}, None if not truth.atoms and not prediction.atoms else "one of the molecules is empty")
+    if not truth.texts or not prediction.texts:
+        return Match({}, None if not truth.texts and not prediction.texts else "one of the molecules is empty")
     if truth == prediction:
         # The pairs of an atom with itself are perfect, so the walk starts with one, and no shift is cheaper than none.
-        budget.spend(len(truth.atoms))
-        return Match({atom: atom for atom in range(len(truth.atoms))})
+        count = len(truth.texts)
+        budget.spend(count)
+        return Match(dict(zip(range(count), range(count), strict=True)))
     if protocol.searches_exactly and max_angle_deviation is None:
         # What the exact search accepts in the end is accepted at once where it is found at once.
         found = quick_isomorphism(truth, prediction)
         if found is not None:
-            budget.spend(4 * (len(truth.bonds) + len(prediction.bonds)))
+            budget.spend(4 * (len(truth.types) + len(prediction.types)))
             return Match(found)
     drawings = Drawings(truth, prediction, budget, max_angle_deviation)
     match = _guided(drawings, protocol)
-    if not match.equal and protocol.searches_exactly and len(truth.atoms) == len(prediction.atoms):
+    if not match.equal and protocol.searches_exactly and len(truth.texts) == len(prediction.texts):
         pairs = isomorphism(drawings)
         if pairs is not None:
             return Match(pairs)
@@ -79,7 +80,7 @@ def _guided(drawings: Drawings, protocol: Protocol) -> Match:
     """Matches part after part by guided walks; the first part without a match decides."""
     pairs: dict[int, int] = {}
     starts = Starts(drawings)
-    while len(pairs) < min(len(drawings.truth.atoms), len(drawings.prediction.atoms)):
+    while len(pairs) < min(len(drawings.truth.texts), len(drawings.prediction.texts)):
         best: Walk | None = None
         taken = set(pairs.values())
         free = ((t, p) for t, p in starts if t not in pairs and p not in taken)
@@ -99,7 +100,7 @@ def _guided(drawings: Drawings, protocol: Protocol) -> Match:
 
 def _leftover(drawings: Drawings, pairs: dict[int, int]) -> Match:
     """The outcome once one side has no atom left."""
-    missing, extra = len(drawings.truth.atoms) - len(pairs), len(drawings.prediction.atoms) - len(pairs)
+    missing, extra = len(drawings.truth.texts) - len(pairs), len(drawings.prediction.texts) - len(pairs)
     if missing or extra:
         return Match(pairs, f"{missing} atoms of the ground truth and {extra} of the prediction belong to no match")
     return Match(pairs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -49,7 +50,33 @@ class Bond(NamedTuple):
 
 
 class Molecule(msgspec.Struct, frozen=True):
-    """What one `\\chemfig` region draws; the order of the atoms decides between equal choices."""
+    """What one `\\chemfig` region draws, a column for each field of `Atom` and of `Bond`.
 
-    atoms: tuple[Atom, ...]
-    bonds: tuple[Bond, ...]
+    The order of the atoms decides between equal choices.
+    """
+
+    texts: tuple[str, ...]
+    xs: tuple[float, ...]
+    ys: tuple[float, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+    types: tuple[str, ...]
+    angles: tuple[float, ...]
+    lengths: tuple[float, ...]
+
+    @classmethod
+    def of(cls, atoms: Sequence[Atom], bonds: Sequence[Bond]) -> Molecule:
+        """Returns the molecule of these atoms and bonds."""
+        texts, xs, ys = zip(*atoms, strict=True) if atoms else ((), (), ())
+        begins, ends, types, angles, lengths = zip(*bonds, strict=True) if bonds else ((), (), (), (), ())
+        return cls(texts, xs, ys, begins, ends, types, angles, lengths)
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        """The atoms, made anew each time."""
+        return tuple(map(Atom, self.texts, self.xs, self.ys))
+
+    @property
+    def bonds(self) -> tuple[Bond, ...]:
+        """The bonds, made anew each time."""
+        return tuple(map(Bond, self.begins, self.ends, self.types, self.angles, self.lengths))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from operator import add, eq
 
 from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
 
@@ -21,9 +22,9 @@ def quick_isomorphism(truth: Molecule, prediction: Molecule) -> dict[int, int] |
 
     None decides nothing: neighbours in one direction are taken in one order here, and the search is not exhaustive.
     """
-    if len(truth.atoms) != len(prediction.atoms) or len(truth.bonds) != len(prediction.bonds):
+    if len(truth.texts) != len(prediction.texts) or len(truth.types) != len(prediction.types):
         return None
-    if sorted([atom[0] for atom in truth.atoms]) != sorted([atom[0] for atom in prediction.atoms]):
+    if sorted(truth.texts) != sorted(prediction.texts):
         return None
     ours, theirs = _RotationSystem(truth), _RotationSystem(prediction)
     if ours.has_loops or theirs.has_loops or sorted(ours.looks) != sorted(theirs.looks):
@@ -40,32 +41,29 @@ class _RotationSystem:
 
     def __init__(self, molecule: Molecule) -> None:
         self._molecule = molecule
-        self._ordered = [False] * len(molecule.atoms)
-        around: list[list[int]] = [[] for _ in molecule.atoms]
-        self.has_loops = False
-        self.kinds: list[str] = []
-        self.sums: list[int] = []
-        for number, (begin, end, bond_type, _, _) in enumerate(molecule.bonds):
+        self._ordered = [False] * len(molecule.texts)
+        begins, ends = molecule.begins, molecule.ends
+        around: list[list[int]] = [[] for _ in molecule.texts]
+        for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             around[begin].append(number)
             around[end].append(number)
-            if begin == end:
-                self.has_loops = True
-            self.kinds.append(MIRRORED_WEDGE.get(bond_type, bond_type))
-            self.sums.append(begin + end)
         self._bonds = around
-        self.looks = [(atom[0], len(bonds)) for atom, bonds in zip(molecule.atoms, around, strict=True)]
+        self.has_loops = any(map(eq, begins, ends))
+        self.kinds = list(map(MIRRORED_WEDGE.get, molecule.types, molecule.types))
+        self.sums = list(map(add, begins, ends))
+        self.looks = list(zip(molecule.texts, map(len, around), strict=True))
 
     def round(self, atom: int) -> list[int]:
         """The bonds of an atom counter-clockwise."""
         bonds = self._bonds[atom]
         if len(bonds) > 2 and not self._ordered[atom]:
             self._ordered[atom] = True
-            atoms = self._molecule.atoms
-            _, x, y = atoms[atom]
+            xs, ys = self._molecule.xs, self._molecule.ys
+            x, y = xs[atom], ys[atom]
             directions = []
             for bond in bonds:
-                _, other_x, other_y = atoms[self.sums[bond] - atom]
-                directions.append((math.atan2(y - other_y, other_x - x), bond))
+                other = self.sums[bond] - atom
+                directions.append((math.atan2(y - ys[other], xs[other] - x), bond))
             bonds[:] = [bond for _, bond in sorted(directions)]
         return bonds
 
@@ -91,11 +89,12 @@ class _Search:
             images_of[look].append(image)
         candidates = [images_of[look] for look in self._truth.looks]
         # Most drawings hang together, and the first atom maps all.
-        first = min(range(len(candidates)), key=lambda atom: len(candidates[atom]))
+        counts = list(map(len, candidates))
+        first = counts.index(min(counts))
         if not self._map_part(first, candidates[first]):
             return None
         if len(self._images) < len(candidates):
-            for atom in sorted(range(len(candidates)), key=lambda atom: len(candidates[atom])):
+            for atom in sorted(range(len(counts)), key=counts.__getitem__):
                 if atom not in self._images and not self._map_part(atom, candidates[atom]):
                     return None
         return self._images

@@ -8,14 +8,15 @@ and keeps the highest of several bonds between two atoms.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise
+from operator import eq
 
 from metrics.chemistry.circles import tie_circles
 from metrics.chemistry.latex_text import normalize, tokenize
-from metrics.chemistry.molecule import CIRCLE_BOND, Atom, Bond, Molecule
+from metrics.chemistry.molecule import CIRCLE_BOND, Molecule
 from metrics.chemistry.protocol import Protocol
 from metrics.common.budget import Budget
 
@@ -31,55 +32,71 @@ BOND_ORDER = {"-": 0, "=": 1, "~": 2}
 """Of several bonds between the same atoms the highest is seen; every other type hides these."""
 
 
+_Bonds = tuple[Sequence[int], Sequence[int], Sequence[str], Sequence[float], Sequence[float]]
+"""Bonds as the columns of `molecule.Bond`."""
+
+
 @dataclass(slots=True, eq=False)
 class Sketch:
-    """Atoms by index with their source text and place, the numbers in whose order they were made, and bonds.
+    """Atoms by index with their source text and place, and bonds by index, a column for each field of `molecule.Bond`.
 
     A sketch is equal to itself alone, so that what is made of it can be known by it.
     A bond that closes a ring between two placed atoms has the angle and the length NaN until the drawing is finished.
+
+    numbers: in what order the atoms were made; empty where that is the order in which they were written.
     """
 
     texts: list[str] = field(default_factory=list)
     xs: list[float] = field(default_factory=list)
     ys: list[float] = field(default_factory=list)
+    begins: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)
+    angles: list[float] = field(default_factory=list)
+    lengths: list[float] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
-    bonds: list[Bond] = field(default_factory=list)
 
-    def place(self, x: float, y: float, text: str = "", number: int | None = None) -> int:
-        """Draws an atom and returns its index, which is also its number where none is given."""
-        self.numbers.append(len(self.texts) if number is None else number)
+    def place(self, x: float, y: float, text: str = "") -> int:
+        """Draws an atom and returns its index."""
         self.texts.append(text)
         self.xs.append(x)
         self.ys.append(y)
         return len(self.texts) - 1
 
-    def grow(self, begin: int, bond_type: str | None, angle: float, length: float, number: int | None = None) -> int:
+    def grow(self, begin: int, bond_type: str | None, angle: float, length: float) -> int:
         """Draws a bond from `begin` and a textless atom at its end, which it returns; None draws no line."""
-        return self.grow_by(begin, bond_type, angle, length, *displacement(angle, length), number)
+        across, down = displacement(angle, length)
+        if bond_type is None:
+            return self.place(self.xs[begin] + across, self.ys[begin] + down)
+        return self.grow_by(begin, across, down, bond_type, angle, length)
 
-    def grow_by(
-        self,
-        begin: int,
-        bond_type: str | None,
-        angle: float,
-        length: float,
-        across: float,
-        down: float,
-        number: int | None = None,
-    ) -> int:
+    def grow_by(self, begin: int, across: float, down: float, bond_type: str, angle: float, length: float) -> int:
         """The same as `grow`, where it is known how far across and down the bond leads."""
-        end = len(self.texts)
-        self.numbers.append(end if number is None else number)
-        self.texts.append("")
-        self.xs.append(self.xs[begin] + across)
-        self.ys.append(self.ys[begin] + down)
-        if bond_type is not None:
-            self.bonds.append(_bond((begin, end, bond_type, angle, length)))
+        texts, xs, ys = self.texts, self.xs, self.ys
+        end = len(texts)
+        texts.append("")
+        xs.append(xs[begin] + across)
+        ys.append(ys[begin] + down)
+        self.begins.append(begin)
+        self.ends.append(end)
+        self.types.append(bond_type)
+        self.angles.append(angle)
+        self.lengths.append(length)
         return end
 
     def close(self, begin: int, end: int, bond_type: str) -> None:
         """Draws a bond between two atoms that have their places."""
-        self.bonds.append(Bond(begin, end, bond_type, math.nan, math.nan))
+        self.begins.append(begin)
+        self.ends.append(end)
+        self.types.append(bond_type)
+        self.angles.append(math.nan)
+        self.lengths.append(math.nan)
+
+    def undo_bond(self) -> int:
+        """Takes the last bond back, though not the atoms at its ends; returns where it began."""
+        for column in (self.ends, self.types, self.angles, self.lengths):
+            column.pop()
+        return self.begins.pop()
 
     def write_beside(self, atom: int, text: str) -> int:
         """Writes text after a finished atom, as a second atom at the same place, which it returns."""
@@ -89,7 +106,8 @@ class Sketch:
 
     def order(self, first_number: int) -> tuple[int, ...]:
         """Returns the atoms in the order of their numbers, counted on from `first_number`, as strings: 10 before 2."""
-        return tuple(sorted(range(len(self.texts)), key=lambda atom: str(first_number + self.numbers[atom])))
+        numbers = self.numbers or range(len(self.texts))
+        return tuple(sorted(range(len(self.texts)), key=lambda atom: str(first_number + numbers[atom])))
 
     def finish(self, order: Sequence[int] | None, beside_chemfig: bool, budget: Budget) -> Molecule:
         """Returns the molecule that is seen; the empty molecule where nothing was drawn.
@@ -97,37 +115,52 @@ class Sketch:
         `order`: the atoms in the order in which the molecule has them; None: in order of writing. `beside_chemfig` says
         that this side or the other is raw Chemfig.
         """
-        budget.spend(2 * (len(self.texts) + len(self.bonds)))
-        texts, bonds = [text.replace(" ", "") for text in self.texts], self.bonds
-        kept: Sequence[int] = order or range(len(texts))
+        budget.spend(2 * (len(self.texts) + len(self.types)))
+        bonds = self.begins, self.ends, self.types, self.angles, self.lengths
         if beside_chemfig:
-            texts = _normalized(self.texts, budget)
-            merged = self._merged(texts, budget)
-            if merged is None:
-                bonds = [bond for bond in bonds if bond[0] != bond[1]]
-            else:
-                bonds = [_moved(bond, merged) for bond in bonds if merged[bond[0]] != merged[bond[1]]]
-                kept = [atom for atom in kept if merged[atom] == atom]
-            bonds = _highest(bonds)
-            joined = {atom for bond in bonds for atom in bond[:2]}
-            if joined and len(joined) < len(kept):
-                kept = [atom for atom in kept if atom in joined]
-        if order is None and len(kept) == len(texts):
-            return self._written(texts, bonds)
-        index = {atom: number for number, atom in enumerate(kept)}
-        atoms = [_atom((texts[atom], self.xs[atom], self.ys[atom])) for atom in kept]
-        finished = [
-            _bond((index[begin], index[end], bond_type, angle, length))
-            if angle == angle
-            else _measured(atoms, index[begin], index[end], bond_type)
-            for begin, end, bond_type, angle, length in bonds
-        ]
-        return Molecule(tuple(atoms), tuple(finished))
+            return self._in_one_form(order, bonds, budget)
+        return self._molecule([text.replace(" ", "") for text in self.texts], order, bonds)
 
-    def _written(self, texts: list[str], bonds: list[Bond]) -> Molecule:
-        """The molecule of all atoms in order of writing, with these texts and bonds."""
-        atoms = tuple(map(_atom, zip(texts, self.xs, self.ys, strict=True)))
-        return Molecule(atoms, tuple([bond if bond[3] == bond[3] else _measured(atoms, *bond[:3]) for bond in bonds]))
+    def _in_one_form(self, order: Sequence[int] | None, bonds: _Bonds, budget: Budget) -> Molecule:
+        """The molecule in which one is left of what is drawn at one place, and no atom is apart from the drawing."""
+        texts = _normalized(self.texts, budget)
+        kept: Sequence[int] = order or range(len(texts))
+        begins, ends, types, angles, lengths = bonds
+        merged = self._merged(texts, budget)
+        if merged is not None:
+            begins, ends = [merged[atom] for atom in begins], [merged[atom] for atom in ends]
+            kept = [atom for atom in kept if merged[atom] == atom]
+        seen = _seen_bonds(begins, ends, types)
+        if seen is not None:
+            begins, ends, types = [begins[n] for n in seen], [ends[n] for n in seen], [types[n] for n in seen]
+            angles, lengths = [angles[n] for n in seen], [lengths[n] for n in seen]
+        joined = {*begins, *ends}
+        if joined and len(joined) < len(kept):
+            kept = [atom for atom in kept if atom in joined]
+        unchanged = order is None and len(kept) == len(texts)
+        return self._molecule(texts, None if unchanged else kept, (begins, ends, types, angles, lengths))
+
+    def _molecule(self, texts: Sequence[str], kept: Sequence[int] | None, bonds: _Bonds) -> Molecule:
+        """The molecule of the atoms `kept`, in that order (None: of all), with these texts and bonds."""
+        xs: Sequence[float] = self.xs
+        ys: Sequence[float] = self.ys
+        begins, ends, types, angles, lengths = bonds
+        if kept is not None:
+            index = {atom: number for number, atom in enumerate(kept)}
+            texts, xs, ys = [texts[atom] for atom in kept], [xs[atom] for atom in kept], [ys[atom] for atom in kept]
+            begins, ends = [index[atom] for atom in begins], [index[atom] for atom in ends]
+        if not all(map(eq, angles, angles)):
+            angles, lengths = _measured(xs, ys, (begins, ends, types, angles, lengths))
+        return Molecule(
+            tuple(texts),
+            tuple(xs),
+            tuple(ys),
+            tuple(begins),
+            tuple(ends),
+            tuple(types),
+            tuple(angles),
+            tuple(lengths),
+        )
 
     def _merged(self, texts: list[str], budget: Budget) -> list[int] | None:
         """The atom that each atom is seen as: the first one at its place, unless both have text; None: each as itself.
@@ -163,10 +196,6 @@ def tied(molecule: Molecule, protocol: Protocol, budget: Budget) -> Molecule:
     return tie_circles(molecule, protocol.ties_open_rings, budget)
 
 
-_atom: Callable[[tuple[str, float, float]], Atom] = partial(tuple.__new__, Atom)
-_bond: Callable[[tuple[int, int, str, float, float]], Bond] = partial(tuple.__new__, Bond)
-
-
 def _are_apart(xs: Sequence[float], ys: Sequence[float]) -> bool:
     """Whether no two places are one, for certain: they are apart along a line on which few drawings have any two.
 
@@ -194,27 +223,34 @@ _short_text = lru_cache(maxsize=10_000)(_atom_text)
 """The same texts come again and again: most atoms are one of a few dozen."""
 
 
-def _moved(bond: Bond, merged: list[int]) -> Bond:
-    begin, end, bond_type, angle, length = bond
-    return _bond((merged[begin], merged[end], bond_type, angle, length))
+def _seen_bonds(begins: Sequence[int], ends: Sequence[int], types: Sequence[str]) -> list[int] | None:
+    """The numbers of the bonds that are seen, None: of all.
 
-
-def _highest(bonds: list[Bond]) -> list[Bond]:
-    """Keeps one bond between two atoms, at the place of the first: the highest, the latest of equals."""
-    if len({(bond[0], bond[1]) if bond[0] < bond[1] else (bond[1], bond[0]) for bond in bonds}) == len(bonds):
-        return bonds
-    best: dict[tuple[int, int], Bond] = {}
-    for bond in bonds:
-        ends = min(bond.begin, bond.end), max(bond.begin, bond.end)
-        if ends not in best or BOND_ORDER.get(bond.type, 3) >= BOND_ORDER.get(best[ends].type, 3):
-            best[ends] = bond
+    A bond from an atom to itself is not seen. Of those between two atoms the highest is, the latest of equals, at the
+    place of the first.
+    """
+    pairs = [(begin, end) if begin < end else (end, begin) for begin, end in zip(begins, ends, strict=True)]
+    if len(set(pairs)) == len(pairs) and not any(map(eq, begins, ends)):
+        return None
+    best: dict[tuple[int, int], int] = {}
+    for number, (pair, bond_type) in enumerate(zip(pairs, types, strict=True)):
+        if pair[0] != pair[1] and (
+            pair not in best or BOND_ORDER.get(bond_type, 3) >= BOND_ORDER.get(types[best[pair]], 3)
+        ):
+            best[pair] = number
     return list(best.values())
 
 
-def _measured(atoms: Sequence[Atom], begin: int, end: int, bond_type: str) -> Bond:
-    """The bond between two placed atoms, with the angle and the length that it has between them."""
-    across, down = atoms[end].x - atoms[begin].x, atoms[end].y - atoms[begin].y
-    return Bond(begin, end, bond_type, math.atan2(-down, across) * 180.0 / math.pi, math.hypot(across, down))
+def _measured(xs: Sequence[float], ys: Sequence[float], bonds: _Bonds) -> tuple[list[float], list[float]]:
+    """The angles and the lengths of bonds; one between two placed atoms has those that it has between them."""
+    begins, ends, _, angles, lengths = bonds
+    found, apart = list(angles), list(lengths)
+    for number, (begin, end, angle) in enumerate(zip(begins, ends, angles, strict=True)):
+        if angle != angle:
+            across, down = xs[end] - xs[begin], ys[end] - ys[begin]
+            found[number] = math.atan2(-down, across) * 180.0 / math.pi
+            apart[number] = math.hypot(across, down)
+    return found, apart
 
 
 def displacement(angle: float, length: float) -> tuple[float, float]:

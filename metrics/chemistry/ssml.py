@@ -25,7 +25,7 @@ FIRST_CHARACTERS = frozenset("b-=~<>")
 FULL_BOND = re.compile(rf"(?<!\S)(?:{BOND_TYPE})\[:[\d.]+,[\d.]+\](?!\S)")
 SHORT_BOND = re.compile(rf"(?:{BOND_TYPE})\[:[\d.]+\]\Z")
 HOOK = re.compile(r"\?\[[a-zA-Z]+(?:,\{[^{}]+\})?\]\Z")
-OWN_WORDS = re.compile(r"branch[()]|\\circle(?![a-zA-Z])")
+OWN_CIRCLE = re.compile(r"\\circle(?![a-zA-Z])")
 RAW_RING = re.compile(r"\*(?:\[[^\[\]]*\])?\d+\(|\[::")
 RAW_BRANCH = re.compile(rf"\(\s*(?:{BOND_TYPE}|[\[?(])|\*\s*\d")
 PIECE = r"\\[A-Za-z]+|\\.|."
@@ -41,9 +41,9 @@ def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
     branches in parentheses and tokens of several characters. Where there are blanks between all characters it is SSML,
     unless bare bonds, rings or options are among them and `reads_spaced_chemfig` is set.
     """
-    if OWN_WORDS.search(text):
+    if has_own_words(text):
         return True
-    if RAW_RING.search(text):
+    if ("*" in text or "[::" in text) and RAW_RING.search(text):
         return False
     if FULL_BOND.search(text):
         return True
@@ -57,7 +57,7 @@ def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
 
 def has_own_words(line: str) -> bool:
     """Whether a line has words that only SSML has, so that all its regions are SSML, however damaged."""
-    return OWN_WORDS.search(line) is not None
+    return OPEN in line or CLOSE in line or ("\\circle" in line and OWN_CIRCLE.search(line) is not None)
 
 
 def _has_outside_braces(tokens: list[str]) -> bool:
@@ -73,12 +73,17 @@ def _has_outside_braces(tokens: list[str]) -> bool:
 def read_ssml(text: str, protocol: Protocol, numbers: Iterator[int], budget: Budget) -> Sketch | None:
     """Returns the drawing of a region's content, None where there is none; open branches are closed at the end.
 
-    Atoms are numbered from `numbers` in the order in which they are made, also before an error.
+    Where text goes to the newest atom, atoms are numbered from `numbers` in the order in which they are made, also
+    before an error.
 
     Raises UnreadableMolecule where a bond or a hook is malformed or there is no atom for it.
     """
     budget.spend(len(text))
-    reader = (_NewestAtomReader if protocol.writes_on_newest_atom else _Reader)(numbers, protocol.reads_signs)
+    reader: _Reader
+    if protocol.writes_on_newest_atom:
+        reader = _NewestAtomReader(numbers, protocol.reads_signs)
+    else:
+        reader = _Reader(protocol.reads_signs)
     try:
         reader.read(*_numbered_items(text, budget))
     except _Malformed as malformed:
@@ -125,10 +130,8 @@ class _Malformed(Exception):
 class _Reader:
     """Text, hooks and bonds belong to the current atom, which `branch)` restores."""
 
-    def __init__(self, numbers: Iterator[int], reads_signs: bool) -> None:
+    def __init__(self, reads_signs: bool) -> None:
         self.sketch = Sketch()
-        self.grow_by = self.sketch.grow_by
-        self.numbers = numbers
         self.reads_signs = reads_signs
         self.marks: dict[str, int] = {}
         self.branches: list[int] = []
@@ -138,24 +141,20 @@ class _Reader:
         """Draws what the items say, each with the number of its token."""
         pieces: list[str] = []
         begin = 0
-        bond = self.bond
+        bond, take = self.bond, self.take
         for token, number, item in zip(parsed_tokens(items, self.reads_signs), numbers, items, strict=True):
             if token is None:
-                begin = begin if pieces else number
+                if not pieces:
+                    begin = number
                 pieces.append(item)
                 continue
             if pieces:
                 self.write(pieces, begin)
                 pieces = []
-            name = token[0]
-            if name == "bond":
+            if token[0] == "bond":
                 bond(token, number)
-            elif name == OPEN:
-                self.open(number)
-            elif name == CLOSE:
-                self.close(number)
             else:
-                self.hook(token, number)
+                take(token, number)
         if pieces:
             self.write(pieces, begin)
 
@@ -190,7 +189,7 @@ class _Reader:
     def current(self) -> int:
         """The current atom; at the start, a new one."""
         if self.atom is None:
-            self.atom = self.sketch.place(0.0, 0.0, "", next(self.numbers))
+            self.atom = self.sketch.place(0.0, 0.0)
         return self.atom
 
     def open(self, number: int) -> None:
@@ -209,11 +208,11 @@ class _Reader:
 
     def bond(self, token: Token, number: int) -> None:
         """Draws a bond and goes to the new atom at its end."""
-        _, _, _, kind, angle, length, across, down, problem = token
+        _, _, problem, _, bond_type, angle, length, across, down = token
         if problem is not None:
             raise _Malformed(number, problem)
         begin = self.current() if self.atom is None else self.atom
-        self.atom = self.grow_by(begin, kind, angle, length, across, down, next(self.numbers))
+        self.atom = self.sketch.grow_by(begin, across, down, bond_type, angle, length)
 
     def hook(self, token: Token, number: int) -> None:
         """Marks an atom, or closes a ring from a marked atom to the current one."""
@@ -224,7 +223,7 @@ class _Reader:
         elif token.mark not in self.marks or not self.sketch.texts:
             raise _Malformed(number, f"an atom with the mark ?[{token.mark[:40]}] before {token.written[:40]!r}")
         else:
-            self.sketch.close(self.marks[token.mark], self.hooked(), token.kind)
+            self.sketch.close(self.marks[token.mark], self.hooked(), token.type)
 
 
 class _NewestAtomReader(_Reader):
@@ -235,7 +234,8 @@ class _NewestAtomReader(_Reader):
     """
 
     def __init__(self, numbers: Iterator[int], reads_signs: bool) -> None:
-        super().__init__(numbers, reads_signs)
+        super().__init__(reads_signs)
+        self.numbers = numbers
         self.begins: dict[int, int] = {}
         self.level = 0
         self.level_of_bond = 0
@@ -244,9 +244,14 @@ class _NewestAtomReader(_Reader):
     def text(self, text: str) -> None:
         """Writes on the newest atom; where it has text already, the new text is dropped."""
         if not self.sketch.texts:
-            self.sketch.place(0.0, 0.0, text, next(self.numbers))
+            self.begin(text)
         elif not self.sketch.texts[-1]:
             self.sketch.texts[-1] = text
+
+    def begin(self, text: str) -> None:
+        """Draws the first atom."""
+        self.sketch.place(0.0, 0.0, text)
+        self.sketch.numbers.append(next(self.numbers))
 
     def hooked(self) -> int:
         """The newest atom."""
@@ -279,9 +284,10 @@ class _NewestAtomReader(_Reader):
             self.came_back = False
         else:
             if not self.sketch.texts:
-                self.sketch.place(0.0, 0.0, "", next(self.numbers))
+                self.begin("")
             begin = self.hooked()
-        self.sketch.grow_by(begin, token.kind, token.angle, token.length, token.across, token.down, atom_number)
+        self.sketch.grow_by(begin, token.across, token.down, token.type, token.angle, token.length)
+        self.sketch.numbers.append(atom_number)
 
     def begin_of_branch(self) -> int | None:
         """The atom at which the branch began that ended last; None where there is none."""

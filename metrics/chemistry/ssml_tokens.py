@@ -22,20 +22,22 @@ MAX_NUMBER = 1e9
 class Token(NamedTuple):
     """What one token that is no text means.
 
-    name: `branch(`, `branch)`, `bond`, `mark` or `closing`; of a mark and a closing hook, `mark` is the letter.
-    kind, angle, length: of a bond; across, down: from its beginning to its end. kind: of the bond of a closing hook.
+    name: `branch(`, `branch)`, `bond`, `mark` or `closing`.
     problem: why a bond or a hook cannot be read.
+    mark: of a mark and a closing hook, its letter.
+    type: of a bond and of the bond of a closing hook; angle, length: of a bond; across, down: from its beginning to its
+        end.
     """
 
     name: str
     written: str
+    problem: str | None = None
     mark: str = ""
-    kind: str = ""
+    type: str = ""
     angle: float = 0.0
     length: float = 1.0
     across: float = 0.0
     down: float = 0.0
-    problem: str | None = None
 
 
 def _parsed(item: str, reads_signs: bool) -> Token | None:
@@ -45,11 +47,11 @@ def _parsed(item: str, reads_signs: bool) -> Token | None:
     if "?" in item:
         mark, closing = MARK.match(item), CLOSING_HOOK.match(item)
         if mark:
-            return Token("mark", item, mark.group(1))
+            return Token("mark", item, mark=mark.group(1))
         if MARK.search(item) or not closing:
             expected = f"a hook such as ?[a] or ?[a,{{-}}] instead of {item[:40]!r}"
-            return Token("closing", item, problem=expected)
-        return Token("closing", item, closing.group(1), _bond_type(closing.group(2)))
+            return Token("closing", item, expected)
+        return Token("closing", item, mark=closing.group(1), type=_bond_type(closing.group(2)))
     return _bond(item, reads_signs) if BOND.match(item) else None
 
 
@@ -62,9 +64,9 @@ def _bond(item: str, reads_signs: bool) -> Token:
     except ValueError:
         values = []
     if not values or any(abs(value) > MAX_NUMBER for value in values):
-        return Token("bond", item, problem=f"a bond such as -[:30.0,1.0] instead of {item[:40]!r}")
+        return Token("bond", item, f"a bond such as -[:30.0,1.0] instead of {item[:40]!r}")
     angle, length = values[0], abs(values[1]) if len(values) > 1 else 1.0
-    return Token("bond", item, "", _bond_type(kind), angle, length, *displacement(angle, length))
+    return Token("bond", item, None, "", _bond_type(kind), angle, length, *displacement(angle, length))
 
 
 def parsed_tokens(items: Sequence[str], reads_signs: bool) -> list[Token | None]:

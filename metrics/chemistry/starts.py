@@ -48,7 +48,7 @@ class Starts:
 
 def _imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
     """Yields the pairs that are not perfect by growing cost, in portions."""
-    if len(drawings.truth.atoms) * len(drawings.prediction.atoms) <= FEW_PAIRS:
+    if len(drawings.truth.texts) * len(drawings.prediction.texts) <= FEW_PAIRS:
         return LeastCosts(drawings).pairs()
     return _many_imperfect_pairs(drawings)
 
@@ -61,7 +61,7 @@ def _many_imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]
         limit = least_left + NOISE
         chosen = np.flatnonzero((ranks >= reached) & (ranks < limit) & (costs.cost.T.ravel() != 0))
         pairs = chosen[np.argsort(ranks[chosen], kind="stable")]
-        images, atoms = np.divmod(pairs, len(drawings.truth.atoms))
+        images, atoms = np.divmod(pairs, len(drawings.truth.texts))
         yield list(zip(atoms.tolist(), images.tolist(), strict=True))
         reached = limit
 
@@ -72,12 +72,12 @@ def _perfect_pairs(drawings: Drawings) -> list[tuple[int, int]]:
     Only atoms with the same text, degree and sum of degrees and nearly the same sum of angles are compared.
     """
     truths: dict[tuple[str, int, int, int], list[int]] = defaultdict(list)
-    for atom, ((text, _, _), sees) in enumerate(zip(drawings.truth.atoms, drawings.truth_sees, strict=True)):
+    for atom, (text, sees) in enumerate(zip(drawings.truth.texts, drawings.truth_sees, strict=True)):
         degrees, total = _look(sees)
         truths[text, len(sees), degrees, round(total) % _PLACES].append(atom)
     pairs: list[tuple[int, int]] = []
     spend = drawings.budget.spend
-    for image, ((text, _, _), sees) in enumerate(zip(drawings.prediction.atoms, drawings.prediction_sees, strict=True)):
+    for image, (text, sees) in enumerate(zip(drawings.prediction.texts, drawings.prediction_sees, strict=True)):
         degrees, total = _look(sees)
         # Sums of a perfect pair differ by a rounding error and whole turns.
         place, next_place = round(total - _ROUNDING) % _PLACES, round(total + _ROUNDING) % _PLACES
@@ -89,7 +89,7 @@ def _perfect_pairs(drawings: Drawings) -> list[tuple[int, int]]:
             pairs += [(atom, image) for atom in atoms if is_perfect(drawings.truth_sees[atom], sees)]
     if not pairs:
         return pairs
-    of_truth, of_prediction = [0] * len(drawings.truth.atoms), [0] * len(drawings.prediction.atoms)
+    of_truth, of_prediction = [0] * len(drawings.truth.texts), [0] * len(drawings.prediction.texts)
     for atom, image in pairs:
         of_truth[atom] += 1
         of_prediction[image] += 1

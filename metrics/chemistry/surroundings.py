@@ -30,20 +30,19 @@ def surroundings(molecule: Molecule) -> list[tuple[Neighbour, ...]]:
 
     Neighbours at one angle come in order of writing, those whose bonds end at the atom first.
     """
-    atoms = molecule.atoms
-    degrees = [0] * len(atoms)
-    for begin, end, _, _, _ in molecule.bonds:
+    begins, ends, xs, ys = molecule.begins, molecule.ends, molecule.xs, molecule.ys
+    degrees = [0] * len(xs)
+    for begin, end in zip(begins, ends, strict=True):
         degrees[begin] += 1
         degrees[end] += 1
-    seen: list[list[Neighbour]] = [[] for _ in atoms]
+    seen: list[list[Neighbour]] = [[] for _ in degrees]
     begun: list[tuple[int, Neighbour]] = []
     kind_of = MIRRORED_WEDGE.get
-    for number, (begin, end, bond_type, _, _) in enumerate(molecule.bonds):
+    for number, (begin, end, bond_type) in enumerate(zip(begins, ends, molecule.types, strict=True)):
         kind = kind_of(bond_type, bond_type)
-        _, x, y = atoms[begin]
-        _, end_x, end_y = atoms[end]
-        forwards = atan2(-end_y + y, end_x - x) * 180.0 / pi % 360
-        backwards = atan2(-y + end_y, x - end_x) * 180.0 / pi % 360
+        x, y, end_x, end_y = xs[begin], ys[begin], xs[end], ys[end]
+        forwards = atan2(y - end_y, end_x - x) * 180.0 / pi % 360
+        backwards = atan2(end_y - y, x - end_x) * 180.0 / pi % 360
         begun.append((begin, _neighbour((forwards, number, kind, end, degrees[end]))))
         seen[end].append(_neighbour((backwards, number, kind, begin, degrees[begin])))
     for begin, neighbour in begun:

@@ -50,7 +50,7 @@ class Drawings:
 
     def __post_init__(self) -> None:
         """Looks at the surroundings."""
-        self.budget.spend(4 * (len(self.truth.bonds) + len(self.prediction.bonds)))
+        self.budget.spend(4 * (len(self.truth.types) + len(self.prediction.types)))
         self.truth_sees = surroundings(self.truth)
         self.prediction_sees = surroundings(self.prediction)
 
@@ -64,7 +64,7 @@ class Drawings:
         pairs = walk.pairs
         seen: set[int] = set()
         spend = self.budget.spend
-        truths, images = self.truth.atoms, self.prediction.atoms
+        truths, images = self.truth.texts, self.prediction.texts
         to_visit = [(truth_start, prediction_start, -1)]
         while to_visit:
             spend(1)
@@ -75,7 +75,7 @@ class Drawings:
                     return walk.stop(atom, image, partial(self.closing_words, atom, came_from, atom in pairs))
                 continue
             sees, image_sees = self.truth_sees[atom], self.prediction_sees[image]
-            if truths[atom][0] != images[image][0] or len(sees) != len(image_sees):
+            if truths[atom] != images[image] or len(sees) != len(image_sees):
                 return walk.stop(atom, image, partial(self.atoms_differ, atom, image))
             pairs[atom] = image
             seen.add(image)
@@ -103,7 +103,7 @@ class Drawings:
 
     def atoms_differ(self, atom: int, image: int) -> str:
         """How two atoms differ, by their texts or their numbers of bonds, in words."""
-        truth_text, prediction_text = self.truth.atoms[atom].text, self.prediction.atoms[image].text
+        truth_text, prediction_text = self.truth.texts[atom], self.prediction.texts[image]
         if truth_text != prediction_text:
             return f"{self.name(atom)}: the prediction has {_quoted(prediction_text)} there"
         truth_degree, prediction_degree = len(self.truth_sees[atom]), len(self.prediction_sees[image])
@@ -120,7 +120,7 @@ class Drawings:
     def kinds_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> str:
         """How two bonds differ by their types, in words."""
         where = self.bond_name(atom, neighbour.atom)
-        truth_type, prediction_type = self.truth.bonds[neighbour.bond].type, self.prediction.bonds[other.bond].type
+        truth_type, prediction_type = self.truth.types[neighbour.bond], self.prediction.types[other.bond]
         return f"{where}: {truth_type!r} in the ground truth, {prediction_type!r} in the prediction"
 
     def angles_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> str:
@@ -145,10 +145,10 @@ class Drawings:
 
     def name(self, atom: int) -> str:
         """The atom in words: its number in order of writing, from 1, its text or its neighbours' texts."""
-        text = self.truth.atoms[atom].text
+        text = self.truth.texts[atom]
         if text:
             return f"atom {atom + 1} {_quoted(text)}"
-        beside = [self.truth.atoms[n.atom].text for n in self.truth_sees[atom] if self.truth.atoms[n.atom].text]
+        beside = [self.truth.texts[n.atom] for n in self.truth_sees[atom] if self.truth.texts[n.atom]]
         at = f" beside {_quoted(beside[0])}" if beside else ""
         return f"atom {atom + 1} (a corner{at})"
 

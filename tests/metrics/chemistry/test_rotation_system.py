@@ -82,11 +82,11 @@ def test_cyclic_order_texts_and_kinds_decide(truth: str, prediction: str, found:
 
 
 def test_parts_that_no_bond_joins_are_mapped_one_by_one() -> None:
-    truth = Molecule(
+    truth = Molecule.of(
         (Atom("O", 0, 0), Atom("H", 0, 1), Atom("N", 5, 0), Atom("C", 5, 1)),
         (Bond(0, 1, "-", 270, 1), Bond(2, 3, "=", 270, 1)),
     )
-    prediction = Molecule(
+    prediction = Molecule.of(
         (Atom("N", 0, 0), Atom("C", 1, 0), Atom("H", 5, 0), Atom("O", 6, 0)),
         (Bond(0, 1, "=", 0, 1), Bond(2, 3, "-", 0, 1)),
     )
