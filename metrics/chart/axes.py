@@ -150,7 +150,7 @@ def _matched_ticks(
         if match is None:
             ticks.append(UnmatchedTick(key, "missed"))
             continue
-        if key in repeated:
+        if repeated and key in repeated:
             waiting[key] = repeated[key].pop(0)
             if not repeated[key]:
                 del repeated[key]
@@ -194,6 +194,9 @@ def _extra_ticks(
     identifiers: Memo[Identifier, str | None],
 ) -> list[UnmatchedTick]:
     """Returns the predicted ticks that no true tick took, by id, in the order of the last tick of each id."""
-    order = dict.fromkeys(identifiers[tick.id] for tick in reversed(predictions))
+    if len(waiting) == 1:
+        [key] = waiting
+        return [UnmatchedTick(key, "extra")] * (1 + len(repeated.get(key, ())))
+    order = dict.fromkeys([identifiers[tick.id] for tick in reversed(predictions)])
     left = {key: 1 + len(repeated.get(key, ())) for key in order if key in waiting}
     return [UnmatchedTick(key, "extra") for key, count in left.items() for _ in range(count)]

@@ -18,7 +18,7 @@ from metrics.chart.limits import check_sizes, rejections
 from metrics.chart.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.chart.options import ChartOptions, TaskName
 from metrics.chart.records import ChartPrediction, ChartTruth, identifier_text
-from metrics.chart.sample import ChartSample, ClassOfChart, Memo, given_class
+from metrics.chart.sample import ChartSample, ClassOfChart, Memo
 from metrics.chart.series import score_series
 from metrics.chart.text_blocks import score_text_blocks
 from metrics.statistics.ratios import f_measure, ratio
@@ -43,7 +43,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     converter = ChartConverter()
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
-    batch_size = 256
+    batch_size = 512
 
     def score_sample(self, truth: ChartTruth, prediction: ChartPrediction | None) -> SampleScore:
         """Scores the tasks that one chart has.
@@ -67,11 +67,10 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         truths = truth_columns([pair.truth for pair in pairs])
         predictions = prediction_columns([pair.prediction for pair in pairs])
         classes: Memo[str | None, ClassOfChart] = Memo(ClassOfChart.of)
-        of_charts = [classes[given_class(pair.truth.task1)] for pair in pairs]
         max_steps = self.options.max_steps
         samples = [
             ChartSample(pair.truth, pair.prediction, chart_class, max_steps, chart_class.has_tasks, {}, {}, {})
-            for pair, chart_class in zip(pairs, of_charts, strict=True)
+            for pair, chart_class in zip(pairs, map(classes.__getitem__, truths.classes), strict=True)
         ]
         for number, rejected in rejections(pairs, truths, predictions, self.options).items():
             samples[number].reject(rejected)

@@ -18,7 +18,7 @@ from metrics.chart.batch import Batch
 from metrics.chart.details import listed, shortened
 from metrics.chart.options import TEXT_ROLES, ChartOptions
 from metrics.chart.records import ChartTruth, PredictedTextRoles, TextRole, TextRoles, identifier_text
-from metrics.chart.sample import ChartSample, Memo, given_class, normalised_class
+from metrics.chart.sample import ChartSample, Memo, normalised_class
 from metrics.statistics.ratios import mean, precision_recall_f1
 from metrics.statistics.sums import Sums
 from metrics.table import Table
@@ -42,12 +42,12 @@ def score_chart_classes(batch: Batch, options: ChartOptions) -> None:
     """Scores task 1 of the charts whose ground truth has a class; charts of equal classes share one score."""
     scores: dict[tuple[str, str, bool], ClassScore] = {}
     classes = batch.classes
-    for sample in batch.samples:
-        chart_class, prediction = sample.chart_class, sample.prediction
+    for sample, predicted in zip(batch.samples, batch.predictions.classes, strict=True):
+        chart_class = sample.chart_class
         if not chart_class.name or sample.rejected is not None:
             continue
-        given = "" if prediction is None else classes[given_class(prediction.task1)].name
-        key = chart_class.name, given, chart_class.is_bar and is_ambiguous(sample.truth, options)
+        ambiguous = chart_class.is_bar and is_ambiguous(sample.truth, options)
+        key = chart_class.name, classes[predicted].name, ambiguous
         score = scores.get(key)
         if score is None:
             score = scores[key] = _score_class(*key, options)

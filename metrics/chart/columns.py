@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from metrics.chart.records import (
     Axes,
+    ChartClass,
     ChartData,
     ChartPrediction,
     ChartTruth,
@@ -22,10 +23,12 @@ NO_PREDICTION = ChartPrediction()
 class Columns(NamedTuple):
     """For each record what it has for a task; None where it has nothing.
 
-    text_blocks: task 2. text_roles: task 3, the whole output, since a prediction may call the roles otherwise. axes:
-    task 4. legend_pairs: task 5. data: task 6. extracted: task 7 of predictions, empty for ground truths.
+    classes: task 1, the name of the class. text_blocks: task 2. text_roles: task 3, the whole output, since a
+    prediction may call the roles otherwise. axes: task 4. legend_pairs: task 5. data: task 6. extracted: task 7 of
+    predictions, empty for ground truths.
     """
 
+    classes: Sequence[str | None]
     text_blocks: Sequence[list[TextBlock] | None]
     text_roles: Sequence[TextRoles | None]
     axes: Sequence[Axes | None]
@@ -46,18 +49,21 @@ def prediction_columns(records: Sequence[ChartPrediction | None]) -> Columns:
 
 
 def _columns(records: Sequence[ChartTruth | ChartPrediction], extracted: Sequence[ChartData | None]) -> Columns:
+    classes = _outputs([record.task1 for record in records])
     texts = _outputs([record.task2 for record in records])
     analyses = _outputs([record.task4 for record in records])
     legends = _outputs([record.task5 for record in records])
     return Columns(
-        [None if each is None else each.text_blocks for each in texts],
+        [each.chart_type if isinstance(each, ChartClass) else each for each in classes],
+        [None if each is None else each.text_blocks for each in texts] if any(texts) else texts,
         _outputs([record.task3 for record in records]),
-        [None if each is None else each.axes for each in analyses],
-        [None if each is None else each.legend_pairs for each in legends],
+        [None if each is None else each.axes for each in analyses] if any(analyses) else analyses,
+        [None if each is None else each.legend_pairs for each in legends] if any(legends) else legends,
         _outputs([record.task6 for record in records]),
         extracted,
     )
 
 
-def _outputs(tasks: Sequence[Task[Any] | None]) -> list[Any]:
-    return [None if task is None else task.output for task in tasks]
+def _outputs(tasks: Sequence[Task[Any] | None]) -> Sequence[Any]:
+    """Returns the output of each task; where no record has the task, there is nothing more to look up."""
+    return [None if task is None else task.output for task in tasks] if any(tasks) else tasks

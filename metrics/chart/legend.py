@@ -37,10 +37,12 @@ def score_legends(batch: Batch, options: ChartOptions) -> None:
     ):
         if truths is None or not sample.is_open or not (published or sample.prediction is not None):
             continue
-        pairs, total, matched = _scored_pairs(truths, given or (), identifiers, published)
-        larger = max(len(truths), len(given or ()))
+        predictions = given or ()
+        pairs, total, matched = _scored_pairs(truths, predictions, identifiers, published)
+        count, other_count = len(truths), len(predictions)
+        larger = count if count > other_count else other_count
         score = total / larger if larger else 1.0
-        details = {"pairs": listed(pairs), "extra": len(given or ()) - matched}
+        details = {"pairs": listed(pairs), "extra": other_count - matched}
         sample.add_mean("task5", score if given is not None else 0.0, details, given is not None)
 
 
@@ -68,7 +70,7 @@ def _scored_pairs(
         if match is None:
             scored.append(ScoredPair(key, "missed", None))
             continue
-        if key in repeated:
+        if repeated and key in repeated:
             match = _first(key, waiting, repeated)
         iou = box_iou(pair.bb, match, published)
         total += iou
@@ -100,7 +102,7 @@ def box_iou(first: Box, second: Box, published: bool) -> float:
     left, top, other_left, other_top = first.x0, first.y0, second.x0, second.y0
     right, bottom = left + first.width, top + first.height
     other_right, other_bottom = other_left + second.width, other_top + second.height
-    if published and right == other_right and left == other_left and bottom == other_bottom and top == other_top:
+    if left == other_left and top == other_top and right == other_right and bottom == other_bottom and published:
         return 1.0
     return corners_iou(left, top, right, bottom, other_left, other_top, other_right, other_bottom)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from metrics.benchmark import Pair, RejectedRecord, Side
 from metrics.chart.columns import Columns
@@ -23,8 +23,9 @@ from metrics.chart.records import (
 )
 from metrics.chart.series import characters
 
-# A float as text is at most so long.
-MAX_FLOAT_LENGTH = 24
+# A number between these limits as text is at most so long.
+MAX_SHORT_NUMBER = 10**20
+MAX_NUMBER_LENGTH = 24
 
 
 def rejections(
@@ -54,9 +55,9 @@ def check_sizes(truth: ChartTruth, prediction: ChartPrediction | None, options: 
 
 def _fit(columns: Columns, options: ChartOptions) -> bool:
     """Tells quickly that all records of a side are within the limits; one near a limit may be refused."""
-    roles = [None if output is None else output.text_roles for output in columns.text_roles]
-    x_axes = [None if axes is None else axes.x_axis for axes in columns.axes]
-    y_axes = [None if axes is None else axes.y_axis for axes in columns.axes]
+    roles = [output.text_roles for output in columns.text_roles if output is not None]
+    axes = [each for each in columns.axes if each is not None]
+    x_axes, y_axes = [each.x_axis for each in axes], [each.y_axis for each in axes]
     for lists in (columns.text_blocks, roles, x_axes, y_axes, columns.legend_pairs):
         if _longest(lists) > options.max_text_blocks:
             return False
@@ -100,12 +101,10 @@ def _series_fit(data: Sequence[ChartData], options: ChartOptions) -> bool:
         return True
     points = [[series.data for series in each if isinstance(series.data, list)] for each in lists]
     names = [series.name for each in lists for series in each]
-    labels = [point.x for each in points for point in chain.from_iterable(each)]
-    return (
-        _longest(lists) <= options.max_series
-        and _parts_fit(points, options.max_points)
-        and _text_length(names) + _text_length(labels) <= options.max_characters
-    )
+    if _longest(lists) > options.max_series or not _parts_fit(points, options.max_points):
+        return False
+    longest = max([_text_length([point.x for point in chain.from_iterable(each)]) for each in points])
+    return _text_length(names) + longest <= options.max_characters
 
 
 def _parts_fit(lists: Sequence[Sequence[Sized]], limit: int) -> bool:
@@ -115,13 +114,15 @@ def _parts_fit(lists: Sequence[Sequence[Sized]], limit: int) -> bool:
 
 
 def _text_length(values: Sequence[Scalar]) -> int:
-    """Returns at least how many characters the values have as labels, and little more where there are numbers."""
-    texts = [value for value in values if isinstance(value, str)]
-    length = len("".join(texts))
-    if len(texts) < len(values):
-        others = [value for value in values if not isinstance(value, str)]
-        length += sum([MAX_FLOAT_LENGTH if isinstance(value, float) else len(label(value)) for value in others])
-    return length
+    """Returns at least how many characters the values have as labels, and little more where they are numbers."""
+    types = set(map(type, values))
+    if types <= {str}:
+        return len("".join(cast("Sequence[str]", values)))
+    if types <= {int, float}:
+        held = cast("Sequence[float]", values)
+        if min(held) > -MAX_SHORT_NUMBER and max(held) < MAX_SHORT_NUMBER:
+            return MAX_NUMBER_LENGTH * len(values)
+    return sum([len(label(value)) for value in values])
 
 
 def _check_size(side: Side, record: ChartTruth | ChartPrediction, options: ChartOptions) -> None:

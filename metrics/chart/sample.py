@@ -10,7 +10,7 @@ import msgspec
 
 from metrics.benchmark import RejectedRecord, SampleScore
 from metrics.chart.options import ALL_TASKS, TaskName
-from metrics.chart.records import ChartClass, ChartPrediction, ChartTruth, Task
+from metrics.chart.records import ChartPrediction, ChartTruth
 from metrics.common.budget import Budget
 
 # The classes of charts that tasks 6a, 6b and 7 have a measure for, by a word of their name.
@@ -142,14 +142,6 @@ class ChartSample(msgspec.Struct, gc=False):
 def normalised_class(name: str) -> str:
     """Returns the name of a class as classes are compared: lower-cased and stripped."""
     return name.lower().strip()
-
-
-def given_class(task: Task[ChartClass | str] | None) -> str | None:
-    """Returns the class that an output of task 1 names, which some write as bare text; None where it names none."""
-    if task is None:
-        return None
-    output = task.output
-    return output.chart_type if isinstance(output, ChartClass) else output
 
 
 def require_class(task: str, chart_class: ClassOfChart) -> None:

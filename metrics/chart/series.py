@@ -153,21 +153,18 @@ def _score_charts(task: TaskName, kind: SeriesKind, charts: Sequence[SeriesChart
     matches = best_matches(scores, paired.tables)
     found = scores[matches.places]
     pairs = _pairs(paired, matches, similarities[matches.places].tolist(), found.tolist())
+    shown = "labelled" if kind is SeriesKind.BOX_PLOT else kind.value
     start = 0
     for chart, total, count in zip(
         charts, segment_sums(found, matches.counts).tolist(), matches.counts.tolist(), strict=True
     ):
-        if options.protocol == "published" or chart.sample.prediction is not None:
-            part = slice(start, start + count)
-            rows, columns = matches.rows[part], matches.columns[part]
-            details = {
-                "kind": "labelled" if kind is SeriesKind.BOX_PLOT else kind.value,
-                "pairs": listed(pairs[part]),
-                "missed": listed(_others(chart.truths, rows)),
-                "extra": listed(_others(chart.predictions, columns)),
-            }
-            _note_score(task, chart, total, details)
+        part = slice(start, start + count)
         start += count
+        if options.protocol == "published" or chart.sample.prediction is not None:
+            missed = _others(chart.truths, matches.rows[part]) if len(chart.truths) > count else []
+            extra = _others(chart.predictions, matches.columns[part]) if len(chart.predictions) > count else []
+            details = {"kind": shown, "pairs": listed(pairs[part]), "missed": listed(missed), "extra": listed(extra)}
+            _note_score(task, chart, total, details)
 
 
 def _paired(kind: SeriesKind, charts: Sequence[SeriesChart]) -> PairedSeries:
@@ -221,8 +218,6 @@ def _note_score(task: TaskName, chart: SeriesChart, total: float, details: dict[
 
 def _others(series: Sequence[DataSeries], matched: Indexes) -> list[str]:
     """Returns the names of the series that are not matched."""
-    if len(series) == len(matched):
-        return []
     taken = set(matched.tolist())
     return [shortened(label(one.name)) for index, one in enumerate(series) if index not in taken]
 

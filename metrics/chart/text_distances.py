@@ -23,14 +23,14 @@ class Texts(NamedTuple):
     lengths: of each text. counts: how many texts each chart has, `[C]`.
     """
 
-    texts: Sequence[str]
+    texts: tuple[str, ...]
     lengths: Indexes
     counts: Indexes
 
     @classmethod
     def of(cls, texts: Sequence[str], counts: Indexes) -> Texts:
         """Returns the texts with their lengths."""
-        return cls(texts, indexes(list(map(len, texts))), counts)
+        return cls(tuple(texts), indexes(list(map(len, texts))), counts)
 
     def sums(self, values: Indexes) -> Indexes:
         """Returns the sums of whole numbers, one for each text, over each chart."""
@@ -54,7 +54,7 @@ def distinct_texts(texts: Sequence[str], counts: Indexes) -> tuple[Texts, Indexe
             places += range(count)
         else:
             positions = dict(zip(unique, range(count), strict=False))
-            places += [positions[text] for text in held]
+            places += map(positions.__getitem__, held)
     return Texts.of(distinct, indexes(of_charts)), indexes(places)
 
 
@@ -70,21 +70,34 @@ def text_distances(first: Texts, second: Texts) -> Array:
 
 
 def _edits(first: Texts, second: Texts) -> Indexes:
+    """Returns the edits of all tables; equal ones, such as those of box plots, are compared once."""
+    numbers: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
+    of_charts: list[int] = []
+    start = other_start = 0
+    for count, other_count in zip(first.counts.tolist(), second.counts.tolist(), strict=True):
+        sides = first.texts[start : start + count], second.texts[other_start : other_start + other_count]
+        start, other_start = start + count, other_start + other_count
+        of_charts.append(numbers.setdefault(sides, len(numbers)))
+    edits = _edits_of_tables(list(numbers))
+    if len(numbers) == len(of_charts):
+        return edits
+    starts = starts_of(indexes([len(some) * len(others) for some, others in numbers]))
+    sizes = first.counts * second.counts
+    return np.asarray(edits[np.repeat(starts[of_charts], sizes) + within(sizes)])
+
+
+def _edits_of_tables(sides: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> Indexes:
     tables: list[Indexes] = []
     texts: list[str] = []
     other_texts: list[str] = []
-    start = other_start = 0
-    for count, other_count in zip(first.counts.tolist(), second.counts.tolist(), strict=True):
-        some = first.texts[start : start + count]
-        others = second.texts[other_start : other_start + other_count]
-        start, other_start = start + count, other_start + other_count
-        if count * other_count > MAX_PAIRED_TEXTS:
+    for some, others in sides:
+        if len(some) * len(others) > MAX_PAIRED_TEXTS:
             apart = cdist(some, others, scorer=Levenshtein.distance, dtype=np.uint32).ravel()
             tables += [cpdist(texts, other_texts, scorer=Levenshtein.distance, dtype=np.uint32), apart]
             texts, other_texts = [], []
         else:
             for text in some:
-                texts += [text] * other_count
+                texts += (text,) * len(others)
                 other_texts += others
     tables.append(cpdist(texts, other_texts, scorer=Levenshtein.distance, dtype=np.uint32))
     return np.concatenate(tables)

@@ -13,6 +13,8 @@ from metrics.chart.text_distances import Texts, distinct_texts, text_distances, 
 from tests.metrics.common.test_text import TEXTS, plain_edit_distance
 
 CHARTS = st.lists(st.tuples(st.lists(TEXTS, max_size=4), st.lists(TEXTS, max_size=4)), max_size=4)
+REPEATED = CHARTS.flatmap(lambda charts: st.lists(st.sampled_from(charts), max_size=8) if charts else st.just(charts))
+"""Charts of which several have the same texts."""
 LONG = st.lists(st.integers(0, 200).map("x".__mul__), max_size=4)
 
 
@@ -25,7 +27,7 @@ def sides(charts: list[tuple[list[str], list[str]]]) -> list[Texts]:
     ]
 
 
-@given(CHARTS, st.sampled_from([0, 4, 1000]))
+@given(CHARTS | REPEATED, st.sampled_from([0, 4, 1000]))
 def test_distances_are_edits_over_the_longer_text(charts: list[tuple[list[str], list[str]]], limit: int) -> None:
     expected = [
         plain_edit_distance(text, other) / max(len(text), len(other), 1)
