@@ -27,7 +27,7 @@ help:
 	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/statistics/sums.py\")"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
-	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key"
+	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key (SECTIONS=\"growth --against COMMIT\" for a part)"
 	@echo "make test-page    open reports in a headless Chromium; pictures of them for you to look at in out/page"
 	@echo "make picture      take the picture of report.html that the README shows"
 	@echo "make clean        remove the environment and all output"

@@ -41,7 +41,6 @@ from metrics.statistics.bootstrap import Bootstrap  # noqa: E402
 from metrics.version import VERSION  # noqa: E402
 from pipelines.api.records import json_records  # noqa: E402
 from pipelines.api.scorer import (  # noqa: E402
-    SYSTEM,
     Plan,
     Rejected,
     Result,
@@ -50,6 +49,7 @@ from pipelines.api.scorer import (  # noqa: E402
     result_of,
     score_records,
 )
+from pipelines.config.systems import DEFAULT_SYSTEM  # noqa: E402
 
 __all__ = [
     "MissingTool",
@@ -226,7 +226,7 @@ def evaluate(
             **(options or {}),
             "benchmark": benchmark,
             "ground_truth": files[0],
-            "predictions": {SYSTEM: files[1]},
+            "predictions": {DEFAULT_SYSTEM: files[1]},
             "missing": missing,
             "slices": list(slices),
             "cluster": cluster,

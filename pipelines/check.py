@@ -13,6 +13,7 @@ from metrics.benchmark import Pair
 from metrics.record_fields import record_fields
 from pipelines.config.first_records import FirstRecords
 from pipelines.config.inputs import Inputs
+from pipelines.config.systems import of_system, predictions_of
 from transforms.io.files import SourceFile, open_parquet
 from transforms.io.published import Layout, find_published
 from transforms.io.storage import STORAGE_ERRORS, list_folder, output_problem, write_probe
@@ -53,7 +54,7 @@ def check_inputs(inputs: Inputs, layout: Layout, processes: int) -> Findings:
     counts = {GROUND_TRUTH: _side(inputs, GROUND_TRUTH, looks[GROUND_TRUTH], "ground truth", found)}
     for system, name in enumerate(inputs.systems):
         looks[system] = inputs.first_records(system)
-        counts[system] = _side(inputs, system, looks[system], f"predictions of {name}", found)
+        counts[system] = _side(inputs, system, looks[system], predictions_of(name), found)
     for system, name in enumerate(inputs.systems):
         _pairs(looks[GROUND_TRUTH], looks[system], name, found)
     columns = configuration.columns()
@@ -126,16 +127,18 @@ def _pairs(truths: FirstRecords, predictions: FirstRecords, name: str, found: Fi
     all_seen = truths.whole and predictions.whole
     among = "all" if all_seen else "the first"
     found.lines.append(
-        f"pairs of {name}: {common:,} of {among} {len(predictions.by_id):,} sample_ids are among {among} "
+        f"pairs{of_system(name)}: {common:,} of {among} {len(predictions.by_id):,} sample_ids are among {among} "
         f"{len(truths.by_id):,} of the ground truth"
     )
     if common:
         return
-    example = f"such as {_shown(predictions.sample_id or '')} beside {_shown(truths.sample_id or '')}"
+    example = f"which has {_shown(truths.sample_id or '')}, not {_shown(predictions.sample_id or '')}, for example"
     if all_seen:
-        found.problems.append(f"{name}: no sample_id of the predictions stands in the ground truth, {example}")
+        found.problems.append(f"{predictions_of(name)}: no sample_id is in the ground truth, {example}")
     else:
-        found.lines.append(f"  no pair among the first records, {example}; the sides may be in another order")
+        found.lines.append(
+            f"  no sample_id is in the first records of the ground truth, {example}; the order may differ"
+        )
 
 
 def _slices(truths: FirstRecords, columns: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -83,7 +83,7 @@ def plan_comparison(
     settings, benchmark = baseline.configuration.settings, baseline.benchmark
     sums = Sums(baseline.sums.sums).merge(Sums(candidate.sums.sums))
     missing = tuple(
-        f"{side.run}: the rows of the run are not there (samples/)" for side in (baseline, candidate) if not side.files
+        f"{side.run}: the rows of the run are missing (samples/)" for side in (baseline, candidate) if not side.files
     )
     setting = ComparisonSetting(
         benchmark,

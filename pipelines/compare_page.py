@@ -102,7 +102,7 @@ def _check_unchanged(inputs: Inputs, stored: Sequence[StoredRun], sources: Seque
             of_run = of_run.get(key) if isinstance(of_run, dict) else None
         digest = of_run.get("digest") if isinstance(of_run, dict) else None
         if digest is None:
-            raise UsageError(f"{run} does not tell which {keys[0].replace('_', ' ')} it read")
+            raise UsageError(f"{run} does not say which {keys[0].replace('_', ' ')} it read")
         if side not in found or digest != found[side].digest:
             raise UsageError(f"the {keys[0].replace('_', ' ')} of {run} have changed since that run")
 

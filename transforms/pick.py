@@ -29,7 +29,7 @@ Why = Literal["lost", "won", "flip", "worst", "random"]
 Reason = Literal["lost", "won", "flip", "worst", "random", "listed"]
 PREFERENCE: tuple[Why, ...] = ("lost", "won", "flip", "worst", "random")
 """For which reason a sample is shown that was picked for several."""
-LISTED = "listed"
+LISTED: Reason = "listed"
 """The reason of the worst samples that report.md names, of which no record is needed."""
 MAX_RECORD_BYTES = 32 << 10
 MAX_DETAILS_BYTES = 16 << 10
@@ -94,6 +94,8 @@ class Picker:
 
     def __init__(self, picks: Picks) -> None:
         self._picks = picks
+        self._counts = {why: picks.count(why) for why in (*PREFERENCE, LISTED)}
+        self._worst = [why for why in _WORST if self._counts[why]]
         self._best: dict[tuple[Reason, int], list[tuple[float, ...]]] = {}
         self._earlier = None if picks.earlier is None else picks.earlier.open()
 
@@ -123,7 +125,7 @@ class Picker:
             if value is None:
                 continue
             rank = metric.goodness(value)
-            for why in _WORST:
+            for why in self._worst:
                 if not self._is_beaten(why, sample.system, rank):
                     yield _Offer(rank, sample.sample_id, why, sample, before)
             if before is not None and is_flip(metric, before, value):
@@ -139,12 +141,12 @@ class Picker:
                     yield _Offer(-apart, sample_id, "flip", sample, before)
 
     def _is_beaten(self, why: Reason, system: int, rank: float) -> bool:
-        count, best = self._picks.count(why), self._best.get((why, system), ())
+        count, best = self._counts[why], self._best.get((why, system), ())
         return len(best) >= count and (not best or -rank < best[0][0])
 
     def _is_among_best(self, offer: _Offer) -> bool:
         best = self._best.setdefault((offer.why, offer.scored.system), [])
-        count = self._picks.count(offer.why)
+        count = self._counts[offer.why]
         # The heap holds what is best so far by its negative, so that the worst of it is first. Ties are offered too.
         if len(best) < count:
             heapq.heappush(best, (-offer.rank,))

@@ -247,7 +247,7 @@ class ReadPart(beam.DoFn):
             return None
         if self._columns[file.side].fields.changes_records:
             return None
-        if any(depth.deeper_than(text, limits.depth) for text in texts):
+        if depth.any_deeper_than(texts, limits.depth):
             return None
         try:
             ids = [decode(text).sample_id for text in texts]

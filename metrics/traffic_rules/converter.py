@@ -67,7 +67,7 @@ def _clip(path: str) -> str:
     if stem.lower() != "label":
         return stem or file
     if not folders:
-        raise UnreadableSource("label.json stands in no folder that would name its clip")
+        raise UnreadableSource("label.json is in no folder, whose name would be that of its clip")
     return folders[-1]
 
 

@@ -13,9 +13,10 @@ from typing import Any
 import pyarrow.parquet as pq
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.api.scorer import SYSTEM, Rejected, Result, Side, SliceResult
+from pipelines.api.scorer import Rejected, Result, Side, SliceResult
 from pipelines.cli.common import check_tools, run_and_publish
 from pipelines.config import settings
+from pipelines.config.systems import DEFAULT_SYSTEM
 from pipelines.evaluate import build_evaluation, plan_evaluation
 from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT, SUMMARY
@@ -41,8 +42,8 @@ def evaluate_files(configuration: Mapping[str, Any], processes: int) -> Result:
 
 
 def _read(folder: Path, benchmark: str) -> Result:
-    summary = json.loads((folder / "summary.json").read_bytes())["systems"][SYSTEM]
-    sums = json.loads((folder / "sums.json").read_bytes())["systems"][SYSTEM]
+    summary = json.loads((folder / "summary.json").read_bytes())["systems"][DEFAULT_SYSTEM]
+    sums = json.loads((folder / "sums.json").read_bytes())["systems"][DEFAULT_SYSTEM]
     slices = {
         label: SliceResult(each["values"], _intervals(each), sum(each["coverage"]["ground_truth"].values()))
         for label, each in summary["slices"].items()

@@ -19,6 +19,7 @@ from metrics.statistics.intervals import intervals
 from metrics.statistics.measured import measure
 from pipelines.api.records import json_records
 from pipelines.api.workers import score_in_processes
+from pipelines.config.systems import DEFAULT_SYSTEM
 from transforms.scored_sample import (
     DecodedSample,
     ScoredSample,
@@ -28,8 +29,6 @@ from transforms.scored_sample import (
     unreadable_truth,
 )
 from transforms.slice_labels import Slicing, cluster_unit
-
-SYSTEM = "predictions"
 
 Interval = tuple[float, float]
 Side = Literal["ground_truth", "predictions"]
@@ -235,7 +234,7 @@ def result_of(plan: Plan, totals: Totals) -> Result:
         overall.intervals,
         slices,
         _coverage(totals.coverage),
-        sample_table(totals.rows, [SYSTEM], plan.benchmark.sample_metric_names(), plan.slicing().columns),
+        sample_table(totals.rows, [DEFAULT_SYSTEM], plan.benchmark.sample_metric_names(), plan.slicing().columns),
         list(totals.rejected),
         _sums(totals, "").sums().units(),
     )

@@ -22,6 +22,7 @@ from pipelines.cli.messages import say
 from pipelines.config.errors import UsageError
 from pipelines.config.explain import nearest
 from pipelines.config.settings import Configuration
+from pipelines.config.systems import DEFAULT_SYSTEM
 from pipelines.runtime import launch
 from transforms.io.claim import DETACHED_LEASE_S, Claim, Process, heartbeat
 from transforms.io.publication import own_output, owned_output
@@ -178,7 +179,7 @@ def _held(output: str, run_id: str, layout: Layout) -> str:
     try:
         found = find_published(output, layout)
     except STORAGE_ERRORS:
-        return f"whether {output} holds the earlier result or the new one cannot be told"
+        return f"{output} cannot be read, to tell whether it holds the earlier result or the new one"
     if found is None:
         return f"{output} holds no result"
     if found.run_id == run_id:
@@ -274,11 +275,11 @@ def warn(warnings: Iterable[str]) -> None:
 
 
 def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
-    """Returns the globs by system; a glob without a name belongs to the system `predictions`."""
+    """Returns the globs by system; a glob without a name belongs to DEFAULT_SYSTEM."""
     named: dict[str, list[str]] = {}
     for each in predictions:
         found = _NAMED.match(each)
-        name, glob = (found.group(1), found.group(2)) if found else ("predictions", each)
+        name, glob = (found.group(1), found.group(2)) if found else (DEFAULT_SYSTEM, each)
         named.setdefault(name, []).append(glob)
     return named
 

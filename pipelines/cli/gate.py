@@ -59,10 +59,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
     if scoring_version(found.summary.version) != scoring_version(VERSION):
-        made = found.summary.version or "of an earlier version"
-        raise UsageError(
-            f"{parsed.run}: beamscore {made} made it, and {VERSION} may score otherwise; evaluate it again"
-        )
+        made = f"beamscore {found.summary.version}" if found.summary.version else "an earlier version of beamscore"
+        raise UsageError(f"{parsed.run}: {made} made it, and {VERSION} may score differently; evaluate it again")
     _check_intervals(found, configuration)
     judge = Judge(configuration, judged_run(found), found.identity, baseline)
     verdicts = msgspec.to_builtins(judge.verdicts())

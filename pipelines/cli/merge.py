@@ -53,7 +53,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     for found in runs:
         counted = sum(system.samples for system in found.summary.systems.values())
         if counted and not found.published.folder("samples"):
-            raise UsageError(f"{found.path}: the rows of the run are not there: samples/ holds no samples-*.parquet")
+            raise UsageError(f"{found.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
     configuration = merged_configuration(runs, parsed.output)
     baseline = read_baseline(parsed, configuration)
     prepare_output(parsed.output)

@@ -93,7 +93,7 @@ def _check_rows(run: StoredRun, system: str) -> None:
     """Raises UsageError where the run should have rows, but they are not there."""
     counts = run.summary.systems[system].counts("ground_truth")
     if not run.published.folder("samples") and (counts.get("scored") or counts.get("missing_prediction")):
-        raise UsageError(f"{run.path}: the rows of the run are not there: samples/ holds no samples-*.parquet")
+        raise UsageError(f"{run.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
 
 
 def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) -> Inputs:

@@ -15,6 +15,7 @@ from pipelines.config.explain import nearest
 from pipelines.config.first_records import FirstRecords, look, look_into
 from pipelines.config.reachable import check_reachable
 from pipelines.config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
+from pipelines.config.systems import DEFAULT_SYSTEM
 from pipelines.runtime import launch
 from transforms.io.files import SourceFile, match_files
 from transforms.io.parquet import RowLimits, listed
@@ -99,9 +100,10 @@ def find_inputs(
     systems = settings.predictions if predictions else {}
     check_reachable([*settings.ground_truth, *(glob for globs in systems.values() for glob in globs)])
     try:
-        files = match_files(GROUND_TRUTH, settings.ground_truth, "--ground-truth")
+        files = match_files(GROUND_TRUTH, settings.ground_truth, "--ground-truth ")
         for system, (name, globs) in enumerate(systems.items()):
-            files += match_files(system, globs, f"--predictions {name}=")
+            named = "" if name == DEFAULT_SYSTEM else f"{name}="
+            files += match_files(system, globs, f"--predictions {named}")
         inputs = Inputs(configuration, tuple(files), tuple(systems), tuple(more_columns), whole)
         _check_fields(inputs)
         return replace(inputs, warnings=_check_files(inputs))

@@ -54,7 +54,7 @@ class _StrictLoader(yaml.SafeLoader):
         self._depth -= 1
         if node is not None and node not in self._sizes:
             if is_alias:
-                raise yaml.composer.ComposerError(None, None, "an alias stands within what it names", mark)
+                raise yaml.composer.ComposerError(None, None, "an alias refers to a value that contains it", mark)
             self._sizes[node] = 1 + sum(self._sizes[child] for child in _children(node))
         if self._composed > MAX_NODES or (node is not None and self._sizes[node] > MAX_NODES):
             raise yaml.composer.ComposerError(
@@ -84,7 +84,7 @@ class _StrictLoader(yaml.SafeLoader):
                 raise yaml.constructor.ConstructorError(None, None, "a key must be plain text", key_node.start_mark)
             if key_node.value in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key_node.value} stands there twice", key_node.start_mark
+                    None, None, f"the key {key_node.value} is given twice", key_node.start_mark
                 )
             seen.add(key_node.value)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)

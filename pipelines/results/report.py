@@ -133,7 +133,7 @@ def _slices(system: SystemResult, headline: Sequence[str]) -> str:
         rows.append([cell(label), samples, *(metric_text(found, name) for name in shown)])
     text = table(["slice", "samples", *shown], rows)
     left_out = len(system.slices) - SLICES_SHOWN
-    return text if left_out <= 0 else f"{text}\n\n{left_out} more slices stand in summary.json."
+    return text if left_out <= 0 else f"{text}\n\n{left_out} more slices are in summary.json."
 
 
 def _causes(causes: Sequence[CauseCount]) -> str:

@@ -18,6 +18,7 @@ from metrics.record_fields import record_fields
 from metrics.registry import benchmark_class, benchmark_names
 from pipelines.config.first_records import RECORDS_LOOKED_AT, FirstRecords
 from pipelines.config.inputs import Inputs
+from pipelines.config.systems import predictions_of
 from transforms.records import GROUND_TRUTH
 from transforms.scored_sample import WITHOUT_FIELDS
 
@@ -40,7 +41,7 @@ def why_unscored(document: Mapping[str, Any], inputs: Inputs) -> dict[str, str]:
         return {"": reason}
     reasons = {}
     for number, name in enumerate(inputs.systems):
-        coverage, label = systems[name]["coverage"], f"the predictions of {name}"
+        coverage, label = systems[name]["coverage"], f"the {predictions_of(name)}"
         reason = _wrong_side([coverage], "predictions", number, benchmark.prediction_type, label, inputs)
         reason = reason or _no_score(systems[name], number, name, inputs)
         if reason:
@@ -92,18 +93,19 @@ def _no_score(system: Mapping[str, Any], number: int, name: str, inputs: Inputs)
     truths, predictions = (system["coverage"][side] for side in ("ground_truth", "predictions"))
     if truths["scored"]:
         measured = any(value is not None for value in system["values"].values())
-        return None if measured else f"{name}: nothing was measured: no metric has a value; see the ground truth"
+        return None if measured else f"the {predictions_of(name)}: no metric has a value; see the ground truth"
     if predictions["unmatched"] and not truths["rejected"] and not predictions["rejected"]:
         true, predicted = (_look(inputs, side).sample_id for side in (GROUND_TRUTH, number))
-        example = f", such as {_name(predicted)} beside {_name(true)}" if predicted and true else ""
-        return f"{name}: nothing was scored: no sample_id of the predictions stands in the ground truth{example}"
+        example = f", which has {_name(true)}, not {_name(predicted)}, for example" if predicted and true else ""
+        return f"the {predictions_of(name)}: nothing was scored: no sample_id is in the ground truth{example}"
     counts = [
         f"{counts[status]} {label} records {status.replace('_', ' ')}"
         for label, counts in (("ground-truth", truths), ("prediction", predictions))
         for status in ("rejected", "unmatched")
         if counts.get(status)
     ]
-    return f"{name}: nothing was scored: {', '.join(counts) or 'no sample has a prediction'}; see quarantine/"
+    reason = ", ".join(counts) or "no sample has a prediction"
+    return f"the {predictions_of(name)}: nothing was scored: {reason}; see quarantine/"
 
 
 def _look(inputs: Inputs, side: int) -> FirstRecords:

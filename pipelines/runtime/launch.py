@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -175,14 +176,22 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
         _check_folders_of_job(options)
     with _in_words(), _worker_environment(options) as environment:
         pipeline = empty_pipeline(options, environment)
-        build(pipeline)
         try:
-            return pipeline.run()
-        except Exception as error:
-            problem = start_problem(runner_name(options), error)
-            if problem is None:
-                raise
-            raise problem from error
+            build(pipeline)
+            return _started(options, pipeline)
+        finally:
+            # Beam removes this folder of a pipeline only where it is run.
+            shutil.rmtree(pipeline.local_tempdir, ignore_errors=True)
+
+
+def _started(options: PipelineOptions, pipeline: beam.Pipeline) -> beam.runners.runner.PipelineResult:
+    try:
+        return pipeline.run()
+    except Exception as error:
+        problem = start_problem(runner_name(options), error)
+        if problem is None:
+            raise
+        raise problem from error
 
 
 def _check_folders_of_job(options: PipelineOptions) -> None:

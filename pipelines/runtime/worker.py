@@ -6,6 +6,8 @@ What it logs goes to the command, which shows it or not; importing this package 
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 
 from pipelines.runtime.worker_processes import end_with
@@ -14,5 +16,7 @@ from transforms.beam_internals import run_worker
 
 def main() -> None:
     """Works until the command has no more to do; the one argument is the folder that it lives as long as."""
+    # It ends at once: Python would look for garbage among all objects of the libraries once more.
+    atexit.register(gc.freeze)
     end_with(sys.argv[1])
     run_worker(sys.argv)

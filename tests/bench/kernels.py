@@ -19,13 +19,13 @@ from typing import Any
 import msgspec
 
 from metrics.registry import benchmark_names
+from tests.bench.checkout import ROOT, checked_out
 
 Record = dict[str, Any]
 Samples = list[tuple[Record, "Record | None"]]
 
 SEED = 1
 ROUNDS = 5
-ROOT = Path(__file__).resolve().parents[2]
 WORKER = Path(__file__).with_name("kernel_worker.py")
 SAMPLES = {"formula": 100}
 """How many samples a benchmark is measured on where it is not `DEFAULT_SAMPLES`."""
@@ -244,19 +244,3 @@ def _row(kernel: Kernel, floor: float, ours: Costs, theirs: Costs | None = None)
         before = theirs.microseconds("score", count)
         row += [f"{decode_ratio:.2f}", f"{before:.1f}", f"{before / score:.2f}"]
     return row
-
-
-@contextlib.contextmanager
-def checked_out(commit: str, tree: Path) -> Iterator[Path]:
-    """Makes a git worktree of `commit` at `tree`, and removes it afterwards."""
-    _git("worktree", "add", "--quiet", "--detach", str(tree), commit)
-    try:
-        yield tree
-    finally:
-        _git("worktree", "remove", "--force", str(tree))
-
-
-def _git(*arguments: str) -> None:
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"git {' '.join(arguments)}: {done.stderr.strip()}")

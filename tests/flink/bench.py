@@ -7,34 +7,28 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
-import sys
-import tempfile
-import time
 from dataclasses import dataclass
 
 import msgspec
 from tabulate import tabulate
 
-from tests.bench.corpus import Corpus, generated
+from tests.bench.corpus import Corpus
 from tests.flink.cluster import FlinkCluster
-from tests.flink.rest import Vertex
-from tests.flink.watch import WatchWorkers
-from tests.flink.workers import PROJECT
+from tests.flink.growth import HEADER, growth_rows
+from tests.flink.measured import corpus_of, evaluate
 
-BENCHMARK = "traffic_rules"
 MANY = 1000
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What one evaluation took, on the clock, and of its workers; and the vertices of its job."""
+class Options:
+    """What the command line says.
+
+    samples: size of the smaller corpus. against: the commit that growth is compared with.
+    """
 
     samples: int
-    seconds: float
-    worker_seconds: float
-    worker_mebibytes: float
-    vertices: list[Vertex]
+    against: str | None
 
 
 def main() -> None:
@@ -42,19 +36,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}")
     parser.add_argument("--samples", type=int, default=100_000, help="size of the smaller corpus")
+    parser.add_argument("--against", metavar="COMMIT", help="commit that the section growth compares with")
     parsed = parser.parse_args()
+    options = Options(parsed.samples, parsed.against)
     for name in parsed.sections or SECTIONS:
-        SECTIONS[name](parsed.samples)
+        SECTIONS[name](options)
 
 
-def slots(samples: int) -> None:
+def slots(options: Options) -> None:
     """One and two slots on two corpora, where a slot has one processor for its TaskManager and its worker.
 
     The last lines are the difference of the corpora: without what starting a job takes.
     """
     processors = [["taskset", "--cpu-list", str(number)] for number in sorted(os.sched_getaffinity(0))]
     with FlinkCluster(prefixes=processors) as cluster:
-        runs = [[evaluate(cluster, _corpus(count), slots) for slots in (1, 2)] for count in (samples, 4 * samples)]
+        runs = [
+            [evaluate(cluster, corpus_of(count), slots) for slots in (1, 2)]
+            for count in (options.samples, 4 * options.samples)
+        ]
     measured = [[(run.samples, run.seconds) for run in pair] for pair in runs]
     more = [(large.samples - small.samples, large.seconds - small.seconds) for small, large in zip(*runs, strict=True)]
     rows = []
@@ -65,37 +64,14 @@ def slots(samples: int) -> None:
     _print("Slots, with one processor each", ["samples", "slots", "s", "samples a second", "of one slot"], rows)
 
 
-def growth(samples: int) -> None:
-    """A corpus and one four times as large."""
-    with FlinkCluster() as cluster:
-        runs = [evaluate(cluster, _corpus(count), 2) for count in (samples, 4 * samples)]
-    rows = [
-        [
-            str(run.samples),
-            f"{run.seconds:.1f}",
-            f"{run.worker_seconds:.1f}",
-            f"{run.worker_seconds / run.samples * 1e6:.0f}",
-            f"{run.worker_mebibytes:.0f}",
-            f"{run.worker_mebibytes / runs[0].worker_mebibytes:.2f}",
-            f"{sum(vertex.bytes_read for vertex in run.vertices) / run.samples:.0f}",
-        ]
-        for run in runs
-    ]
-    header = [
-        "samples",
-        "s",
-        "processor s of the workers",
-        "µs a sample",
-        "peak MiB of a worker",
-        "of the smaller",
-        "bytes shuffled a sample",
-    ]
-    _print("Growth, on two slots", header, rows)
+def growth(options: Options) -> None:
+    """A corpus and one four times as large, here and, where one is named, in another commit."""
+    _print("Growth, on two slots", HEADER, growth_rows(options.samples, options.against))
 
 
-def hot_key(samples: int) -> None:
+def hot_key(options: Options) -> None:
     """One slice that holds all samples, and as many slice memberships over many slices."""
-    corpus = with_columns(_corpus(samples))
+    corpus = with_columns(corpus_of(options.samples))
     with FlinkCluster() as cluster:
         runs = {
             name: evaluate(cluster, corpus, 2, "--slice", column)
@@ -111,28 +87,7 @@ def hot_key(samples: int) -> None:
             [name, f"{run.seconds:.1f}", f"{run.worker_seconds:.1f}", str(partial), f"{run.worker_mebibytes:.0f}"]
         )
     header = ["", "s", "processor s of the workers", "partial sums sent to the combine", "peak MiB of a worker"]
-    _print(f"A hot key: {samples} samples on two slots", header, rows)
-
-
-def evaluate(cluster: FlinkCluster, corpus: Corpus, parallelism: int, *more: str) -> Measured:
-    """Evaluates a corpus on the cluster.
-
-    Raises CalledProcessError where the evaluation fails.
-    """
-    with tempfile.TemporaryDirectory() as output, WatchWorkers(cluster.logs) as watched:
-        started = time.monotonic()
-        subprocess.run(
-            [
-                *(sys.executable, "-m", "pipelines.cli.main", "evaluate", BENCHMARK, "--quiet", "--output", output),
-                *("--ground-truth", str(corpus.ground_truth), "--predictions", str(corpus.predictions)),
-                *(*more, *cluster.options(parallelism)),
-            ],
-            cwd=PROJECT,
-            check=True,
-        )
-        seconds = time.monotonic() - started
-    vertices = cluster.rest.vertices(next(iter(cluster.rest.jobs())))
-    return Measured(corpus.count, seconds, watched.processor_seconds, watched.peak_mebibytes, vertices)
+    _print(f"A hot key: {options.samples} samples on two slots", header, rows)
 
 
 def with_columns(corpus: Corpus) -> Corpus:
@@ -146,10 +101,6 @@ def with_columns(corpus: Corpus) -> Corpus:
                 written.write(msgspec.json.encode(record) + b"\n")
         part.rename(truth)
     return Corpus(corpus.count, truth, corpus.predictions)
-
-
-def _corpus(count: int) -> Corpus:
-    return generated(BENCHMARK, count, PROJECT / "out" / "bench")
 
 
 def _print(title: str, header: list[str], rows: list[list[str]]) -> None:

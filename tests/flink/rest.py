@@ -13,7 +13,8 @@ class Vertex:
     """One vertex of a job: a chain of operators that runs in `parallelism` subtasks.
 
     moved: by subtask, the records read from and written to other vertices, of the latest attempt of each.
-    bytes_read: what all subtasks read from other vertices.
+    bytes_read: what all subtasks read from other vertices, in the same process or over the network.
+    regroups: whether a subtask of it reads from all subtasks of the vertex before, not from its own alone.
     attempts: how often the subtask that was started most often was started.
     task_managers: the ids of those that its subtasks ran on; a task that is short may find the same slot free twice.
     """
@@ -25,6 +26,7 @@ class Vertex:
     attempts: int
     task_managers: frozenset[str]
     bytes_read: int = 0
+    regroups: bool = False
 
     @property
     def records(self) -> int:
@@ -63,9 +65,14 @@ class FlinkRest:
 
     def vertices(self, job: str) -> list[Vertex]:
         """Returns the vertices of a job."""
-        return [self._vertex(job, vertex) for vertex in self.get(f"/jobs/{job}")["vertices"]]
+        found = self.get(f"/jobs/{job}")
+        ways = {
+            node["id"]: {each["ship_strategy"].casefold() for each in node.get("inputs", ())}
+            for node in found["plan"]["nodes"]
+        }
+        return [self._vertex(job, vertex, ways[vertex["id"]]) for vertex in found["vertices"]]
 
-    def _vertex(self, job: str, vertex: dict[str, Any]) -> Vertex:
+    def _vertex(self, job: str, vertex: dict[str, Any], ways: set[str]) -> Vertex:
         subtasks = self.get(f"/jobs/{job}/vertices/{vertex['id']}")["subtasks"]
         return Vertex(
             vertex["name"],
@@ -75,6 +82,7 @@ class FlinkRest:
             1 + max(subtask["attempt"] for subtask in subtasks),
             frozenset(subtask["taskmanager-id"] for subtask in subtasks) - {"(unassigned)"},
             sum(each["metrics"]["read-bytes"] for each in subtasks),
+            bool(ways - {"forward"}),
         )
 
     def failures(self, job: str) -> list[str]:

@@ -53,6 +53,14 @@ def assert_work_was_shared(vertices: Iterable[Vertex]) -> None:
     assert not any("Read" in vertex.name and "Score" in vertex.name for vertex in vertices), "and not in one stage"
 
 
+def assert_records_travel_compressed(vertices: Iterable[Vertex], corpus: Corpus) -> None:
+    """What groupings move is a small part of the input, and the most of what vertices read never leaves its subtask."""
+    vertices = list(vertices)
+    grouped = sum(vertex.bytes_read for vertex in vertices if vertex.regroups)
+    assert 0 < grouped < corpus.bytes / 4
+    assert grouped < sum(vertex.bytes_read for vertex in vertices) / 2
+
+
 def assert_each_sample_has_one_row(run: Run, count: int) -> None:
     ids = [row["sample_id"] for row in run.samples]
     assert (len(ids), len(set(ids))) == (count, count)
@@ -124,7 +132,9 @@ def test_a_large_corpus_in_one_file_is_shared_and_gives_the_same_bytes(
     there = evaluate_corpus(tmp_path, traffic_rules(COUNT), *cluster.options())
     assert there.bytes() == here.bytes()
     assert_each_sample_has_one_row(there, COUNT)
-    assert_work_was_shared(cluster.rest.vertices(next(iter(cluster.rest.jobs()))))
+    vertices = cluster.rest.vertices(next(iter(cluster.rest.jobs())))
+    assert_work_was_shared(vertices)
+    assert_records_travel_compressed(vertices, traffic_rules(COUNT))
 
 
 def test_so_does_one_file_of_parquet(cluster: FlinkCluster, here: Run, tmp_path: Path) -> None:

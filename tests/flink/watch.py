@@ -11,6 +11,16 @@ POLL_INTERVAL_S = 0.5
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
+def processor_seconds(process: int, with_children: bool = False) -> float:
+    """Returns the processor time of a process, and of those that it started and that have ended if they count too.
+
+    Raises OSError where there is no such process.
+    """
+    # After the name in brackets, the fields 14 to 17 of proc(5) are times: own and of children, user and system.
+    fields = Path("/proc", str(process), "stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 15 if with_children else 13])) / _TICKS
+
+
 class WatchWorkers:
     """Looks at the workers that start within the block, by the logs that carry their process ids.
 
@@ -58,12 +68,9 @@ class WatchWorkers:
                     continue
 
     def _look(self, worker: int) -> None:
-        process = Path("/proc", str(worker))
-        status = process.joinpath("status").read_text()
+        status = Path("/proc", str(worker), "status").read_text()
         peak = next((line for line in status.splitlines() if line.startswith("VmHWM")), None)
         if peak is None:
             return
-        # After the name in brackets, the fields 14 to 17 of proc(5) are times: own and of children, user and system.
-        fields = process.joinpath("stat").read_text().rpartition(")")[2].split()
         self._peaks[worker] = int(peak.split()[1]) / 1024
-        self._seconds[worker] = sum(map(int, fields[11:15])) / _TICKS
+        self._seconds[worker] = processor_seconds(worker, with_children=True)

@@ -90,4 +90,4 @@ def test_a_damaged_baseline_is_told_before_anything_is_scored(nights: Path, tmp_
     rows.unlink()
     run = evaluate(tmp_path / "out", nights / "t.jsonl", nights / "after.jsonl", *more)
     assert run.code == 0, run.stderr
-    assert "are not there, so nothing tells which samples changed" in (run.output / "report.html").read_text()
+    assert "are missing, so nothing tells which samples changed" in (run.output / "report.html").read_text()

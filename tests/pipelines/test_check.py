@@ -80,7 +80,7 @@ def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
         "  other columns: kind",
     ]
     # Samples 5, 16 and 27 have no prediction.
-    assert "pairs of predictions: 27 of all 27 sample_ids are among all 30 of the ground truth" in lines
+    assert "pairs: 27 of all 27 sample_ids are among all 30 of the ground truth" in lines
     assert "slices by kind: 2 values so far: 0, 1" in lines
     assert "output: out would be made" in lines
     assert [line.partition(":")[0] for line in lines[-4:-1]] == ["size", "memory", "time"]
@@ -97,14 +97,14 @@ def test_it_knows_a_result_that_is_there(folder: Path) -> None:
 def test_what_would_score_nothing_is_a_problem(folder: Path) -> None:
     code, lines, stderr = check("named-t.jsonl", "named-p.jsonl", "--set", "fields.ground_truth.sample_id=image.id")
     assert code == 2
-    assert "predictions of predictions: no record has a field that toy reads, text; they have id, out" in stderr
+    assert "beamscore: predictions: no record has a field that toy reads, text; they have id, out" in stderr
     assert "ground truth: no record has a sample_id that can be used" in stderr
     assert "  fields found: none" in lines
     write_lines(folder / "others.jsonl", [{"sample_id": "other", "text": "x"}])
     code, _, stderr = check("t.jsonl", "others.jsonl")
     assert code == 2
     assert stderr == (
-        "beamscore: predictions: no sample_id of the predictions stands in the ground truth, such as other beside s0\n"
+        "beamscore: predictions: no sample_id is in the ground truth, which has s0, not other, for example\n"
     )
 
 
@@ -125,7 +125,7 @@ def test_paths_that_the_shell_made_of_a_pattern_are_one_system_and_this_is_told(
         stderr
         == "beamscore: warning: --predictions: 3 paths without a name are one system; NAME=PATH makes one of each\n"
     )
-    assert "predictions of predictions: 3 files" in stdout
+    assert "\npredictions: 3 files" in stdout
 
 
 def test_a_pattern_that_the_shell_has_expanded_behind_another_option_is_told(folder: Path) -> None:

@@ -231,7 +231,7 @@ def test_without_rows_the_stored_sums_still_tell_the_difference(tmp_path: Path) 
     whole = compare(one, other, tmp_path / "whole")
     (one / "samples" / "samples-0.parquet").unlink()
     code, stdout, stderr = command("compare", str(one), str(other), "--output", str(tmp_path / "out"))
-    assert (code, stderr) == (0, f"beamscore: warning: {one}: the rows of the run are not there (samples/)\n")
+    assert (code, stderr) == (0, f"beamscore: warning: {one}: the rows of the run are missing (samples/)\n")
     assert "not tested" in stdout
     document = json.loads((tmp_path / "out" / "comparison.json").read_bytes())
     for (label, name, found), (_, _, expected) in zip(metrics_of(document), metrics_of(whole), strict=True):

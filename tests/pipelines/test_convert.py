@@ -217,7 +217,7 @@ def test_roles_are_listed() -> None:
             ["chart", "--input", "pictures=a.png", "--output", "o.jsonl"],
             "--input pictures=a.png: there is no role pictures; the roles are json: ",
         ),
-        (["chart", "--input", "no*.json", "--output", "o.jsonl"], "--input json= no*.json: no file matches; "),
+        (["chart", "--input", "no*.json", "--output", "o.jsonl"], "--input json=no*.json: no file matches; "),
         (["chart", "--input", "a.json", "--output", "o.csv"], "--output o.csv: must end with .jsonl, .jsonl.gz, "),
         (["chart", "--input", "a.json", "--output", ".parquet"], "--output .parquet: must end with .jsonl, "),
         (["chart", "--input", "a.json", "--output", "folder.jsonl"], "--output folder.jsonl: this is a folder; "),

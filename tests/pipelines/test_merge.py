@@ -139,9 +139,7 @@ def test_a_run_without_its_rows_is_not_merged(runs: Path, tmp_path: Path) -> Non
     shutil.rmtree(bare / "samples")
     code, _, stderr = merge(runs / "first", bare, "--output", tmp_path / "out")
     assert code == 2
-    assert stderr.startswith(
-        f"beamscore: {bare}: the rows of the run are not there: samples/ holds no samples-*.parquet"
-    )
+    assert stderr.startswith(f"beamscore: {bare}: the rows of the run are missing: samples/ holds no samples-*.parquet")
 
 
 def test_gates_are_judged_on_the_whole(runs: Path, tmp_path: Path) -> None:

@@ -191,5 +191,5 @@ def test_a_folder_that_is_no_finished_run_is_told(run: Run, tmp_path: Path) -> N
         (tmp_path / "run" / "summary.json").write_text(text)
         assert refusal().startswith("run/summary.json: no finished run can be read here: ")
     shutil.copy(run.output / "summary.json", tmp_path / "run")
-    assert refusal().startswith("run: the rows of the run are not there: ")
+    assert refusal().startswith("run: the rows of the run are missing: ")
     assert command("select", tmp_path / "run")[2] == "beamscore: give --output FILE\n"

@@ -125,7 +125,7 @@ def test_a_reader_sees_one_run_whole_whatever_two_runs_do(tmp_path: Path, moment
     said = {process.returncode: (process.communicate()[1], number) for number, process in enumerate(both, 1)}
     assert set(said) in ({-signal.SIGKILL, 2}, {-signal.SIGKILL})
     if 2 in said:
-        assert "writes there; wait for its end" in said[2][0]
+        assert "is writing there; wait until it ends" in said[2][0]
         published = 1 / (1 + said[-signal.SIGKILL][1])
     replaced = (moment, step) == ("after", ".evaluation/current") or step == ".removed"
     assert seen[0] == 1.0

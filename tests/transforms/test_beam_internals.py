@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import pickle
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -92,6 +93,38 @@ def test_each_view_of_options_is_made_once_and_shares_their_values() -> None:
     assert options.get_all_options()["job_name"] == "other"
     copied = pickle.loads(pickle.dumps(options))
     assert copied.view_as(StandardOptions).runner == "DirectRunner"
+
+
+class Example(beam.DoFn):
+    def process(self, element: int, window: Any = beam.DoFn.WindowParam, more: int = 3) -> Any:
+        yield element
+
+    def finish_bundle(self) -> None:
+        pass
+
+
+def test_the_arguments_of_a_method_are_what_beam_finds() -> None:
+    functions = [Example().process, Example().finish_bundle, Example.process, Example.from_runner_api, len, lambda x: x]
+    for function in functions * 2:
+        found = beam_internals._arguments_and_defaults(function)
+        assert found == beam_internals._inspect(function)
+        # Whoever changes what it got does not change what others get.
+        found[0].append("other")
+
+
+def test_the_arguments_of_a_method_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    inspect, inspected = beam_internals._inspect, []
+
+    def note(function: Any) -> Any:
+        inspected.append(function.__name__)
+        return inspect(function)
+
+    monkeypatch.setattr(beam_internals, "_inspect", note)
+    monkeypatch.setattr(beam_internals, "_INSPECTED", weakref.WeakKeyDictionary())
+    for each in (Example(), Example(), Example()):
+        beam_internals._arguments_and_defaults(each.process)
+        beam_internals._arguments_and_defaults(each.finish_bundle)
+    assert inspected == ["process", "finish_bundle"]
 
 
 @pytest.mark.parametrize("parts", [1, 3])

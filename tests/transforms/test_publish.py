@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
@@ -198,3 +201,19 @@ def test_a_run_that_was_abandoned_publishes_nothing(tmp_path: Path) -> None:
     publish(tmp_path, "run")
     assert (tmp_path / "last.json").read_text() == "earlier"
     assert not (tmp_path / "samples").exists()
+
+
+def test_a_bundle_that_failed_closes_its_table_before_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else pyarrow writes to the closed file when the table is forgotten, and Python prints a traceback."""
+    complaints: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    schema = pa.schema([("a", pa.int64())])
+    do_fn = StageBundles(
+        StagedFolder(str(tmp_path), "new", "samples"), ".parquet", lambda s: pq.ParquetWriter(s, schema)
+    )
+    do_fn.start_bundle()
+    do_fn.process(pa.table({"a": [1]}, schema=schema))
+    do_fn.teardown()
+    del do_fn
+    gc.collect()
+    assert complaints == []

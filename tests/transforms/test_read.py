@@ -339,6 +339,7 @@ def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
     path = stored(tmp_path / f"a.{ending}", distinct(1600), members)
     monkeypatch.setattr(blocks, "KEPT_READERS", blocks.KeptReaders(1 if kept else 0))
     monkeypatch.setattr(jsonl, "READ_BYTES", 1 << 14)
+    monkeypatch.setattr(blocks, "RECORDS_PER_BLOCK", 16)
     (file,) = match_files(0, [str(path)], "--predictions")
     with counted_reads() as sizes:
         (part,) = split_file(file, 1 << 30)
@@ -358,6 +359,7 @@ def test_size_and_progress_tell_the_bytes_that_are_read_and_left(
     tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transforms.blocks, "BYTES_PER_BLOCK", 1)
+    monkeypatch.setattr(blocks, "RECORDS_PER_BLOCK", 16)
     path = stored(tmp_path / f"a.{ending}", distinct(400), 4)
     (file,) = match_files(0, [str(path)], "--predictions")
     (part,) = split_file(file, 1 << 30)

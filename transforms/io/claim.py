@@ -137,7 +137,7 @@ def _owned(output: str, claim: Claim) -> InputProblem:
     where = " on this machine" if claim.process.is_running() is not None else ""
     who = f"job {claim.run_id}" if claim.detached else f"run {claim.run_id}, process {claim.process.pid}{where},"
     return InputProblem(
-        f"--output {output}: {who} writes there; wait for its end, give another --output, or, where it has ended, "
+        f"--output {output}: {who} is writing there; wait until it ends, give another --output, or, if it has ended, "
         f"delete {_path(output, claim.run_id, CLAIM)}"
     )
 

@@ -45,12 +45,12 @@ def files_of_folder(path: str, what: str, format_of: Callable[[str], str | None]
         return None
     if _SPLITS in names:
         splits = ", ".join(map(str, _document(posixpath.join(folder, _SPLITS), what).get("splits") or ["none"]))
-        raise InputProblem(f"{what} {path}: this folder holds the splits {splits}; give one of them, {folder}/SPLIT")
+        raise InputProblem(f"{what}{path}: this folder holds the splits {splits}; give one of them, {folder}/SPLIT")
     if _STATE in names:
         data = _saved(posixpath.join(folder, _STATE), what)
         missing = [name for name in data if name not in names]
         if missing:
-            raise InputProblem(f"{what} {path}: {missing[0]} is missing, which {_STATE} names")
+            raise InputProblem(f"{what}{path}: {missing[0]} is missing, which {_STATE} names")
     else:
         data = [name for name in names if format_of(name) is not None and name not in _METADATA]
         if not any(format_of(name) in _SHARD_FORMATS for name in data):
@@ -65,7 +65,7 @@ def check_no_metadata(paths: Sequence[str], what: str) -> None:
     for path in paths:
         folder, name = posixpath.split(path)
         if name in _METADATA and folders[folder] > 1:
-            raise InputProblem(f"{what} {path}: this file holds no records; give its folder, or a pattern without it")
+            raise InputProblem(f"{what}{path}: this file holds no records; give its folder, or a pattern without it")
 
 
 def _names_in(folder: str) -> list[str]:
@@ -82,13 +82,13 @@ def _saved(path: str, what: str) -> list[str]:
     """Returns the names of the files of a saved data set, which stand beside its state."""
     state = _document(path, what)
     if state.get("_indices_data_files") or state.get("_indices_files"):
-        raise InputProblem(f"{what} {path}: the data set was saved with indices; load it and save it again")
+        raise InputProblem(f"{what}{path}: the data set was saved with indices; load it and save it again")
     try:
         files = msgspec.convert(state.get("_data_files"), list[_SavedFile])
     except msgspec.ValidationError as error:
-        raise InputProblem(f"{what} {path}: _data_files does not name the files beside it: {error}") from error
+        raise InputProblem(f"{what}{path}: _data_files does not name the files beside it: {error}") from error
     if any("/" in file.filename for file in files):
-        raise InputProblem(f"{what} {path}: _data_files names files that do not stand beside it")
+        raise InputProblem(f"{what}{path}: _data_files names files outside of the folder")
     return [file.filename for file in files]
 
 
@@ -97,25 +97,25 @@ def _document(path: str, what: str) -> dict[str, Any]:
         with FileSystems.open(path) as stream:
             return msgspec.json.decode(stream.read(MAX_STATE_BYTES), type=dict[str, Any])
     except (BeamIOError, OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
-        raise InputProblem(f"{what} {path}: cannot be read: {error}") from error
+        raise InputProblem(f"{what}{path}: cannot be read: {error}") from error
 
 
 def _check_alike(names: Mapping[str, str], folder: str, what: str) -> None:
     """Raises InputProblem where files, given with their formats, do not belong together, or a shard is missing."""
     if len(set(names.values())) > 1:
         found = ", ".join(sorted(set(names.values())))
-        raise InputProblem(f"{what} {folder}: this folder holds files of several formats, {found}; give a pattern")
+        raise InputProblem(f"{what}{folder}: this folder holds files of several formats, {found}; give a pattern")
     groups = {_group(name) for name in names}
     if len({_splits(group) for group in groups}) > 1:
         found = ", ".join(sorted(groups))
         raise InputProblem(
-            f"{what} {folder}: this folder holds several splits, {found}; give one of them, such as "
+            f"{what}{folder}: this folder holds several splits, {found}; give one of them, such as "
             f"'{folder}/{sorted(groups)[0]}*'"
         )
     for group, count in sorted({(shard[1], int(shard[3])) for shard in _shards(names)}):
         there = {int(shard[2]) for shard in _shards(names) if shard[1] == group and int(shard[3]) == count}
         if len(there) < count:
-            raise InputProblem(f"{what} {folder}: only {len(there)} of the {count} shards of {group} are there")
+            raise InputProblem(f"{what}{folder}: only {len(there)} of the {count} shards of {group} are there")
 
 
 def _shards(names: Iterable[str]) -> list[re.Match[str]]:

@@ -276,7 +276,7 @@ def _names(file: SourceFile, header: Text, fields: FieldMap) -> list[str]:
         ) from error
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise InputProblem(f"{file.path}:{header.line}: the column {twice[0]!r} stands there twice; rename one")
+        raise InputProblem(f"{file.path}:{header.line}: two columns are called {twice[0]!r}; rename one")
     if fields.id_column() not in names:
         raise InputProblem(
             f"{file.path}:{header.line}: there is no column {fields.id_column()}, only {listed(names)}; the first line "

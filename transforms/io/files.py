@@ -99,8 +99,9 @@ class Part:
 def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
     """Returns the files that match any of `globs`, each once, numbered in order of globs and then of paths.
 
-    `what` names the input in errors, as the command line calls it. Raises InputProblem where a glob matches
-    nothing, cannot be matched, or matches a file of no known format. A folder stands for the data files in it.
+    `what` stands before a path in errors, as on the command line: `--ground-truth ` or `--predictions NAME=`. Raises
+    InputProblem where a glob matches nothing, cannot be matched, or matches a file of no known format. A folder stands
+    for the data files in it.
     """
     found: dict[str, tuple[int, float]] = {}
     for glob in globs:
@@ -121,13 +122,13 @@ def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
             return [entry for path in found for entry in _matched(path, what)]
         if os.path.isdir(glob):
             raise InputProblem(
-                f"{what} {glob}: this is a folder; give a pattern of its files, such as '{glob.rstrip('/')}/*.jsonl'"
+                f"{what}{glob}: this is a folder; give a pattern of its files, such as '{glob.rstrip('/')}/*.jsonl'"
             )
     return _matched(glob, what)
 
 
 def match_glob(glob: str, what: str) -> list[tuple[str, int]]:
-    """Returns path and size of each file that matches; `what` names the input in errors.
+    """Returns path and size of each file that matches; `what` stands before the glob in errors.
 
     Raises InputProblem where there is none, or the glob cannot be matched.
     """
@@ -138,20 +139,20 @@ def _matched(glob: str, what: str) -> list[tuple[str, int, float]]:
     """Returns path, size and time of the last change of each file that matches; see `match_glob`."""
     if _BUCKET.fullmatch(glob):
         raise InputProblem(
-            f"{what} {glob}: this is a bucket; give a pattern of files, such as '{glob.rstrip('/')}/*.jsonl'"
+            f"{what}{glob}: this is a bucket; give a pattern of files, such as '{glob.rstrip('/')}/*.jsonl'"
         )
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:
         metadata = FileSystems.match([here + glob])[0].metadata_list
     except (BeamIOError, ValueError, OSError) as error:
-        raise InputProblem(f"{what} {glob}: cannot be listed: {_innermost(error)}") from error
+        raise InputProblem(f"{what}{glob}: cannot be listed: {_innermost(error)}") from error
     files = [
         (entry.path.removeprefix(here), entry.size_in_bytes, float(entry.last_updated_in_seconds or 0.0))
         for entry in metadata
     ]
     if not files:
-        raise InputProblem(f"{what} {glob}: no file matches; check the path and quote the pattern in the shell")
+        raise InputProblem(f"{what}{glob}: no file matches; check the path and quote the pattern in the shell")
     return files
 
 
@@ -164,7 +165,7 @@ def name_format(path: str) -> Format | None:
 def _format(path: str, what: str) -> Format:
     found = name_format(path)
     if found is None:
-        raise InputProblem(f"{what} {path}: the name tells no known format; it must end with {ENDINGS}")
+        raise InputProblem(f"{what}{path}: the format is unknown; the name must end with {ENDINGS}")
     return found
 
 

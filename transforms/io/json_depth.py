@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NEITHER_BRACKET_NOR_QUOTE = bytes(byte for byte in range(256) if byte not in b'[]{}"')
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_CASE = np.uint8(ord("[") ^ ord("{"))
+"""The bit by which the opening brackets differ; no other characters become one of them without it."""
 _BETWEEN_OPEN_AND_CLOSED = (ord("[") + ord("]")) // 2
 
 
@@ -25,6 +29,16 @@ def deeper_than(text: bytes, limit: int) -> bool:
         return False
     steps = _BETWEEN_OPEN_AND_CLOSED - np.frombuffer(brackets, dtype=np.int8)
     return bool(np.cumsum(steps, dtype=np.int32).max() > limit)
+
+
+def any_deeper_than(texts: Sequence[bytes], limit: int) -> bool:
+    """Tells whether `deeper_than` tells it of one of the texts; those with few brackets are told together."""
+    if not all(texts):
+        return any(deeper_than(text, limit) for text in texts)
+    starts = list(itertools.accumulate(map(len, texts), initial=0))[:-1]
+    characters = np.frombuffer(b"".join(texts), np.uint8)
+    opening = np.add.reduceat((characters & ~_CASE) == ord("["), starts, dtype=np.int64) if starts else np.zeros(0)
+    return any(deeper_than(texts[number], limit) for number in np.flatnonzero(opening > limit).tolist())
 
 
 def more_containers_than(text: bytes, limit: int) -> bool:

@@ -198,7 +198,7 @@ def check_columns(file: SourceFile, schema: Any, fields: FieldMap = FIELDS_AS_NA
         raise InputProblem(f"{file.path}: there is no column {fields.id_column()}, only {listed(schema.names)}")
     twice = sorted(name for name, count in counts.items() if count > 1)
     if twice:
-        raise InputProblem(f"{file.path}: the column {twice[0]} stands there twice; rename one")
+        raise InputProblem(f"{file.path}: two columns are called {twice[0]}; rename one")
 
 
 def listed(names: Iterable[str]) -> str:

@@ -210,8 +210,8 @@ def _new_result_counts(output: str, layout: Layout, manifest: str) -> Iterator[N
             if manifest not in manifest_names(output, layout):
                 raise InputProblem(problem) from error
         except STORAGE_ERRORS:
-            raise InputProblem(f"{problem}; whether the new result counts cannot be told") from error
-        raise InputProblem(f"{problem}; the new result counts, but files of the earlier one are left") from error
+            raise InputProblem(f"{problem}; it is not known whether the new result is in place") from error
+        raise InputProblem(f"{problem}; the new result is in place, but files of the earlier one are left") from error
 
 
 def _adopt(output: str, layout: Layout) -> None:

@@ -22,7 +22,7 @@ from apache_beam.transforms.core import RestrictionProvider
 
 from transforms.io.files import Part
 
-RECORDS_PER_BLOCK = 16
+RECORDS_PER_BLOCK = 64
 BYTES_PER_BLOCK = 1 << 20
 BYTES_PER_BUNDLE = 64 << 20
 MAX_KEPT_READERS = 8

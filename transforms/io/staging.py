@@ -81,24 +81,27 @@ class StageBundles(beam.DoFn):
         self._clock = clock
         self._name = ""
         self._stream: BinaryIO | None = None
+        self._writer: Writer | None = None
 
     def start_bundle(self) -> None:
         """Starts without a file: a bundle without elements writes none."""
-        self._name = ""
+        self._name, self._writer = "", None
         self._ended: list[str] = []
 
     def teardown(self) -> None:
-        """Closes the file of a bundle that failed."""
-        if self._stream:
-            with contextlib.suppress(*STORAGE_ERRORS):
+        """Closes the file of a bundle that failed, its writer first: one that is forgotten writes to what is closed."""
+        with contextlib.suppress(*STORAGE_ERRORS):
+            if self._writer:
+                self._writer.close()
+        with contextlib.suppress(*STORAGE_ERRORS):
+            if self._stream:
                 self._stream.close()
 
     def process(self, element: Any) -> None:
         """Writes one element."""
         with self._output_problems():
-            if not self._name:
-                self._open()
-            self._writer.write(element)
+            writer = self._writer or self._open()
+            writer.write(element)
         if self._file_s is not None and self._clock() - self._opened >= self._file_s:
             self._end()
 
@@ -109,21 +112,22 @@ class StageBundles(beam.DoFn):
             yield GlobalWindows.windowed_value(name)
 
     def _end(self) -> None:
-        if self._name and self._stream:
+        if self._writer and self._stream:
             with self._output_problems():
                 self._writer.close()
                 self._stream.close()
             beat_from_worker(self._folder.output, self._folder.run_id)
             self._ended.append(self._name)
-            self._name, self._stream = "", None
+            self._name, self._writer, self._stream = "", None, None
 
-    def _open(self) -> None:
+    def _open(self) -> Writer:
         self._opened = self._clock()
         make_folder(self._folder.path)
         self._name = f"{self._folder.name}-{new_run_id()}{self._suffix}"
         path = posixpath.join(self._folder.path, self._name)
         self._stream = FileSystems.create(path, compression_type="uncompressed")
         self._writer = self._open_writer(self._stream)
+        return self._writer
 
     @contextlib.contextmanager
     def _output_problems(self) -> Iterator[None]:

@@ -99,7 +99,7 @@ def against_baseline(result: RunResult, document: Mapping[str, Any], baseline: B
         f" Only the first {MAX_SLICES:,} slices by name are compared; beamscore compare tests all." if left > 0 else ""
     )
     if not baseline.rows:
-        more += " Its rows (samples/) are not there, so nothing tells which samples changed."
+        more += " Its rows (samples/) are missing, so nothing tells which samples changed."
     return Against(f"This run less {name}, over the same samples, with intervals of {seed}.{more}", main, found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pipelines.config.systems import predictions_of
 from pipelines.results.page.document import Fact
 from pipelines.results.page.text import one_line
 
@@ -29,10 +30,7 @@ def facts_of(run: Mapping[str, Any] | None) -> tuple[Fact, ...]:
         Fact("platform", versions["platform"]),
         Fact("versions", ", ".join(f"{name} {version}" for name, version in named.items())),
         _input_fact("ground truth", run["inputs"]["ground_truth"]),
-        *(
-            _input_fact("predictions" if name == "predictions" else f"predictions of {name}", side)
-            for name, side in run["inputs"]["predictions"].items()
-        ),
+        *(_input_fact(predictions_of(name), side) for name, side in run["inputs"]["predictions"].items()),
     ]
     return tuple(Fact(one_line(fact.name, MAX_NAME_LENGTH), one_line(fact.value, MAX_FACT_LENGTH)) for fact in facts)
 

@@ -21,6 +21,8 @@ MAX_ID_LENGTH = 200
 MAX_LABEL_LENGTH = 120
 MAX_LABELS = 10_000
 DECIMALS = 4
+MAX_ROUNDED = 1e15
+"""From here on a number has no decimals worth rounding, and those beyond all would overflow."""
 
 
 def sample_table(
@@ -60,14 +62,18 @@ def _worst_first(rows: Any, main: MetricSpec) -> list[int]:
 
 def _rounded(column: Any) -> list[float | None]:
     values = column.to_numpy(zero_copy_only=False).astype(float)
-    # Adding 0.0 removes the sign of a zero that a small negative number leaves.
-    rounded = np.round(values, DECIMALS) + 0.0
-    whole = np.isfinite(rounded) & (rounded == np.round(rounded)) & (np.abs(rounded) < 1e15)
+    is_small = np.abs(values) < MAX_ROUNDED
+    rounded = values.copy()
+    rounded[is_small] = np.round(values[is_small], DECIMALS)
+    # Removes the sign of a zero that a small negative number leaves.
+    rounded += 0.0
+    whole = is_small & (rounded == np.floor(rounded))
+    found = rounded.astype(object)
     # A whole number is shorter without its decimal point, and a page holds a million of them.
-    return [
-        (int(value) if is_whole else value) if np.isfinite(value) else None
-        for value, is_whole in zip(rounded.tolist(), whole.tolist(), strict=True)
-    ]
+    found[whole] = rounded[whole].astype(np.int64)
+    found[~np.isfinite(values)] = None
+    numbers: list[float | None] = found.tolist()
+    return numbers
 
 
 def _slice_value(text: str) -> str:

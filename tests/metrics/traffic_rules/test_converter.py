@@ -104,7 +104,7 @@ def test_two_files_of_one_clip_are_unreadable() -> None:
 
 
 def test_files_without_a_clip_or_too_large_are_unreadable() -> None:
-    with pytest.raises(UnreadableSource, match="stands in no folder"):
+    with pytest.raises(UnreadableSource, match="is in no folder"):
         list(LabelConverter().parts("labels", "label.json", io.BytesIO(b"{}")))
     with pytest.raises(UnreadableSource, match="larger than 16 MiB"):
         list(LabelConverter().parts("labels", "c/label.json", io.BytesIO(b" " * (MAX_FILE_BYTES + 1))))

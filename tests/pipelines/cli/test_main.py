@@ -97,11 +97,11 @@ INPUTS = ("--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--output", "
         ),
         (
             ["evaluate", "toy", *INPUTS[:2], "--predictions", "ours=gone.jsonl", *INPUTS[4:]],
-            "--predictions ours= gone.jsonl: no file matches",
+            "--predictions ours=gone.jsonl: no file matches",
         ),
         (
             ["evaluate", "toy", *INPUTS[:2], "--predictions", "bad.yaml", *INPUTS[4:]],
-            "--predictions predictions= bad.yaml: the name tells no known format; it must end with .jsonl, ",
+            "--predictions bad.yaml: the format is unknown; the name must end with .jsonl, ",
         ),
         (["evaluate", "toy", "--ground-truth", ".", *INPUTS[2:]], "--ground-truth ."),
         (["benchmarks", "tox"], "there is no benchmark tox (did you mean toy?); there are "),
@@ -177,7 +177,7 @@ def test_empty_inputs_fail_with_a_result(corpus: Path) -> None:
         assert system["values"] == {"exact_match": None, "similarity": None}
         found = evaluate(corpus / "out", "t.jsonl", name, "--quiet")
         assert found.code == 1
-        assert found.stderr.startswith("beamscore: the predictions of predictions: there is no record in ")
+        assert found.stderr.startswith("beamscore: the predictions: there is no record in ")
         system = found.summary["systems"]["predictions"]
         assert system["coverage"]["ground_truth"]["missing_prediction"] == 6
         assert system["values"]["exact_match"] == 0

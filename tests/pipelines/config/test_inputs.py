@@ -75,7 +75,7 @@ def test_columns_that_are_read_of_parquet(folder: Path) -> None:
         ),
         (["a.jsonl"], [], (), "predictions: nothing is given"),
         (["x.jsonl"], ["a.jsonl"], (), "--ground-truth x.jsonl: no file matches; check the path and quote the pattern"),
-        (["a.jsonl"], ["."], (), "--predictions ours= .: this folder holds files of several formats"),
+        (["a.jsonl"], ["."], (), "--predictions ours=.: this folder holds files of several formats"),
         (["id.parquet"], ["a.jsonl"], (), "id.parquet: there is no column sample_id, only id"),
         (
             ["[il]*.parquet", "t.parquet"],

@@ -90,14 +90,15 @@ def test_an_empty_side_is_told(tmp_path: Path, missing: str) -> None:
 def test_ids_that_never_meet_are_told_with_an_example(tmp_path: Path, missing: str) -> None:
     others = [{**record, "sample_id": f"{record['sample_id']}.png"} for record in TRUTHS]
     assert failed(run(tmp_path, TRUTHS, "--set", f"missing={missing}", ours=others)) == (
-        "ours: nothing was scored: no sample_id of the predictions stands in the ground truth, such as s0.png beside s0"
+        "the predictions of ours: nothing was scored: no sample_id is in the ground truth, "
+        "which has s0, not s0.png, for example"
     )
 
 
 def test_a_side_that_is_rejected_as_a_whole_is_told(tmp_path: Path) -> None:
     bad = [{"sample_id": record["sample_id"], "rules": 5} for record in TRUTHS]
     line = failed(run(tmp_path, TRUTHS, "--set", "max_rejected_fraction=1", ours=bad))
-    assert line == "ours: nothing was scored: 4 prediction records rejected; see quarantine/"
+    assert line == "the predictions of ours: nothing was scored: 4 prediction records rejected; see quarantine/"
 
 
 def test_a_ground_truth_that_measures_nothing_is_told(tmp_path: Path) -> None:
@@ -105,7 +106,7 @@ def test_a_ground_truth_that_measures_nothing_is_told(tmp_path: Path) -> None:
     truths: Records = [{"sample_id": "a", "image": {"width": 5, "height": 5}}]
     predictions: Records = [{"sample_id": "a", "task1": {"output": {"chart_type": "pie"}}}]
     line = failed(run(tmp_path, truths, config="chart", ours=predictions))
-    assert line == "ours: nothing was measured: no metric has a value; see the ground truth"
+    assert line == "the predictions of ours: no metric has a value; see the ground truth"
 
 
 def test_records_may_go_without_any_field_where_others_have_one(tmp_path: Path) -> None:

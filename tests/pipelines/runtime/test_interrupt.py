@@ -47,12 +47,13 @@ def group_is_empty(group: int) -> bool:
 def test_an_interrupted_run_leaves_nothing_behind(
     corpus: Path, tmp_path: Path, number: signal.Signals, flags: tuple[str, ...], everyone: bool
 ) -> None:
-    output = tmp_path / "out"
+    output, temporary = tmp_path / "out", tmp_path / "temporary"
+    temporary.mkdir()
     inputs = [f"--ground-truth={corpus}/ground_truth.jsonl", f"--predictions={corpus}/predictions.jsonl"]
     process = subprocess.Popen(
         [sys.executable, "-m", "pipelines.cli", "evaluate", "chart", *inputs, f"--output={output}", *flags],
         cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -60,7 +61,7 @@ def test_an_interrupted_run_leaves_nothing_behind(
     )
     try:
         deadline = time.monotonic() + 60
-        while not output.exists() or (flags and not list(tmp_path.glob("beamscore-workers-*"))):
+        while not output.exists() or (flags and not list(temporary.glob("beamscore-workers-*"))):
             assert process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -70,10 +71,10 @@ def test_an_interrupted_run_leaves_nothing_behind(
         stdout, stderr = process.communicate(timeout=60)
         assert (process.returncode, stdout, stderr) == (130, "", f"beamscore: interrupted; {output} holds no result\n")
         assert list(output.iterdir()) == []
-        assert not list(tmp_path.glob("beamscore-workers-*"))
         while not group_is_empty(process.pid):
             assert time.monotonic() < deadline
             time.sleep(0.05)
+        assert list(temporary.iterdir()) == []
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -196,3 +197,18 @@ def test_a_local_run_uses_a_process_for_each_core_where_that_pays(
     launch.use_processes(options, processes, megabytes << 20)
     direct = options.view_as(DirectOptions)
     assert (direct.direct_running_mode, direct.direct_num_workers) == expected
+
+
+@pytest.mark.parametrize("error", [InputProblem("file 1: cut off"), KeyboardInterrupt()])
+def test_a_pipeline_that_cannot_be_built_leaves_no_folder(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def build(_: beam.Pipeline) -> None:
+        assert list(tmp_path.iterdir()) != []
+        raise error
+
+    with pytest.raises((UsageError, KeyboardInterrupt)):
+        launch.run(launch.beam_options([]), build)
+    assert list(tmp_path.iterdir()) == []

@@ -60,8 +60,8 @@ def test_one_run_owns_an_output_until_it_releases_it(output: str) -> None:
         with pytest.raises(InputProblem) as caught:
             acquire(output, Claim(other, ELSEWHERE), nothing)
         assert caught.value.message == (
-            f"--output {output}: run a1, process 1, writes there; wait for its end, give another --output, or, where "
-            f"it has ended, delete {output}/.staging/a1.claim"
+            f"--output {output}: run a1, process 1, is writing there; wait until it ends, give another --output, or, "
+            f"if it has ended, delete {output}/.staging/a1.claim"
         )
     assert names(output) == ["a1.claim", "a1.held"]
     assert held_claim(output, "a1") == Claim("a1", ELSEWHERE)
@@ -93,7 +93,7 @@ def test_a_job_that_runs_without_its_command_has_a_longer_lease(output: str) -> 
     lasting = Claim("a1", Process.of(os.getpid()), is_job=True, detached=True, lease_s=DETACHED_LEASE_S)
     acquire(output, lasting, nothing)
     pass_time(output, DETACHED_LEASE_S - 60)
-    with pytest.raises(InputProblem, match="job a1 writes there"):
+    with pytest.raises(InputProblem, match="job a1 is writing there"):
         acquire(output, Claim("b1", ELSEWHERE), nothing)
     # What it has published stays, so its claim says no more.
     assert acquire(output, Claim("b1", ELSEWHERE), lambda: "a1") == ["a1"]

@@ -17,12 +17,12 @@ ROWS = [{"sample_id": f"s{index}", "text": "x"} for index in range(30)]
 
 
 def names(folder: Path | str) -> list[str]:
-    return [Path(file.path).name for file in match_files(0, [str(folder)], "--x")]
+    return [Path(file.path).name for file in match_files(0, [str(folder)], "--x ")]
 
 
 def problem(folder: Path | str) -> str:
     with pytest.raises(InputProblem) as found:
-        match_files(0, [str(folder)], "--x")
+        match_files(0, [str(folder)], "--x ")
     assert "\n" not in found.value.message
     return found.value.message
 
@@ -67,7 +67,7 @@ def test_a_shard_that_is_missing_is_told(tmp_path: Path) -> None:
         ("[]", "cannot be read: "),
         ("{}", "_data_files does not name the files beside it"),
         ('{"_data_files": [{"name": "a"}]}', "_data_files does not name the files beside it"),
-        ('{"_data_files": [{"filename": "../../etc/a.arrow"}]}', "_data_files names files that do not stand beside it"),
+        ('{"_data_files": [{"filename": "../../etc/a.arrow"}]}', "_data_files names files outside of the folder"),
         ('{"_data_files": [], "_indices_data_files": [{"filename": "a"}]}', "was saved with indices"),
     ],
 )
@@ -111,7 +111,7 @@ def test_a_pattern_that_matches_the_description_too_is_told(tmp_path: Path) -> N
     said = "dataset_info.json: this file holds no records; give its folder, or a pattern without it"
     assert said in problem(tmp_path / "set" / "*")
     with pytest.raises(InputProblem, match="this file holds no records"):
-        match_files(0, [str(path) for path in sorted((tmp_path / "set").iterdir())], "--x")
+        match_files(0, [str(path) for path in sorted((tmp_path / "set").iterdir())], "--x ")
     assert names(tmp_path / "set" / "*.arrow") == ["data-00000-of-00001.arrow"]
     (tmp_path / "alone").mkdir()
     (tmp_path / "alone" / "state.json").write_text(json.dumps(ROWS[0]))

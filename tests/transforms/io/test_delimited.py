@@ -223,7 +223,7 @@ def test_finding_ends_takes_a_step_a_quote_and_not_a_pass_a_field() -> None:
             "a.csv:1: there is no column sample_id, only id, text; the first line must name the columns",
         ),
         (b"sample_id;text\na;b\n", ", with a comma between them, not ';'"),
-        (b"sample_id,text,text\n", "a.csv:1: the column 'text' stands there twice; rename one"),
+        (b"sample_id,text,text\n", "a.csv:1: two columns are called 'text'; rename one"),
         (b'sample_id,"text\n', "a.csv:1: the names of the columns: a quote is not closed before the file ends"),
         ("sample_id,text\n".encode("utf-16"), "a.csv: cannot be read as csv: it is UTF-16; write it as UTF-8"),
         (b"\x1f\x8b\x08\x00", "a.csv:1: "),

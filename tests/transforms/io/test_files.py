@@ -22,7 +22,7 @@ def touch(folder: Path, *names: str) -> None:
 def test_files_are_numbered_by_glob_and_then_by_path_each_once(tmp_path: Path) -> None:
     touch(tmp_path, "b.jsonl", "a.jsonl", "c.parquet", "deep/d.jsonl.gz", "notes.txt")
     found = match_files(
-        1, [f"{tmp_path}/c.*", f"{tmp_path}/*.jsonl", f"{tmp_path}/a.jsonl", f"{tmp_path}/**.gz"], "--x"
+        1, [f"{tmp_path}/c.*", f"{tmp_path}/*.jsonl", f"{tmp_path}/a.jsonl", f"{tmp_path}/**.gz"], "--x "
     )
     assert [(file.number, Path(file.path).name, file.format) for file in found] == [
         (0, "c.parquet", "parquet"),
@@ -50,7 +50,7 @@ def test_files_are_numbered_by_glob_and_then_by_path_each_once(tmp_path: Path) -
 )
 def test_the_end_of_the_name_tells_the_format(tmp_path: Path, name: str, kind: str) -> None:
     touch(tmp_path, name)
-    assert [file.format for file in match_files(0, [str(tmp_path / name)], "--x")] == [kind]
+    assert [file.format for file in match_files(0, [str(tmp_path / name)], "--x ")] == [kind]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_end_of_the_name_tells_the_format(tmp_path: Path, name: str, kind: s
 def test_relative_globs_start_in_the_current_folder(tmp_path: Path, glob: str, monkeypatch: pytest.MonkeyPatch) -> None:
     touch(tmp_path, "here/a1.jsonl")
     monkeypatch.chdir(tmp_path / "here")
-    (file,) = match_files(0, [glob], "--x")
+    (file,) = match_files(0, [glob], "--x ")
     assert Path(file.path).resolve() == tmp_path / "here" / "a1.jsonl"
     assert file.path.startswith("./") == glob.startswith("./")
 
@@ -70,7 +70,7 @@ def test_relative_globs_may_begin_with_a_pattern_for_a_folder(
 ) -> None:
     touch(tmp_path, "part/a.jsonl")
     monkeypatch.chdir(tmp_path)
-    assert [file.path for file in match_files(0, [glob], "--x")] == ["part/a.jsonl"]
+    assert [file.path for file in match_files(0, [glob], "--x ")] == ["part/a.jsonl"]
 
 
 @pytest.mark.parametrize(
@@ -81,34 +81,34 @@ def test_an_unknown_name_is_refused_with_what_is_known(tmp_path: Path, name: str
     with pytest.raises(InputProblem) as problem:
         match_files(0, [str(tmp_path / name)], "--predictions a=")
     assert problem.value.message == (
-        f"--predictions a= {tmp_path / name}: the name tells no known format; "
-        "it must end with .jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
+        f"--predictions a={tmp_path / name}: the format is unknown; "
+        "the name must end with .jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
     )
 
 
 @pytest.mark.parametrize("glob", ["missing.jsonl", "*.jsonl", "no/such/folder/*.jsonl"])
 def test_a_glob_that_matches_nothing_is_refused(tmp_path: Path, glob: str) -> None:
     with pytest.raises(InputProblem, match=r"--ground-truth .*: no file matches"):
-        match_files(-1, [str(tmp_path / glob)], "--ground-truth")
+        match_files(-1, [str(tmp_path / glob)], "--ground-truth ")
 
 
 def test_a_folder_is_not_taken_for_a_file(tmp_path: Path) -> None:
     touch(tmp_path, "corpus/a.jsonl")
-    with pytest.raises(InputProblem, match="--ground-truth") as problem:
-        match_files(-1, [str(tmp_path / "corpus")], "--ground-truth")
+    with pytest.raises(InputProblem, match="--ground-truth ") as problem:
+        match_files(-1, [str(tmp_path / "corpus")], "--ground-truth ")
     assert "\n" not in problem.value.message
 
 
 def test_one_glob_that_matches_nothing_is_enough_to_refuse(tmp_path: Path) -> None:
     touch(tmp_path, "a.jsonl")
     with pytest.raises(InputProblem, match=r"b\.jsonl"):
-        match_files(0, [f"{tmp_path}/a.jsonl", f"{tmp_path}/b.jsonl"], "--x")
+        match_files(0, [f"{tmp_path}/a.jsonl", f"{tmp_path}/b.jsonl"], "--x ")
 
 
 def test_compressed_files_are_read_in_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "BYTES_PER_PART", 1)
     touch(tmp_path, "a.jsonl.zst")
-    (file,) = match_files(0, [f"{tmp_path}/a.jsonl.zst"], "--x")
+    (file,) = match_files(0, [f"{tmp_path}/a.jsonl.zst"], "--x ")
     assert list(split_file(file, files.part_size([file]))) == [Part(file, 0, None)]
 
 
@@ -133,7 +133,7 @@ def test_only_large_files_of_lines_are_cut(monkeypatch: pytest.MonkeyPatch) -> N
 def test_parquet_is_cut_between_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"sample_id": [f"s{i}" for i in range(10)]}), path, row_group_size=3)
-    (file,) = match_files(0, [str(path)], "--x")
+    (file,) = match_files(0, [str(path)], "--x ")
     metadata = pq.ParquetFile(path).metadata
     stored = [metadata.row_group(group).column(0).total_compressed_size for group in range(4)]
     assert list(split_file(file, files.part_size([file]))) == [Part(file, 0, 4, 0, sum(stored))]
@@ -158,7 +158,7 @@ def test_the_size_of_a_part_is_what_it_takes_of_its_file(tmp_path: Path) -> None
 def test_parquet_without_rows_has_at_most_an_empty_part(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"sample_id": pa.array([], pa.string())}), path)
-    (file,) = match_files(0, [str(path)], "--x")
+    (file,) = match_files(0, [str(path)], "--x ")
     assert (
         sum(
             pq.ParquetFile(path).metadata.row_group(g).num_rows
@@ -173,7 +173,7 @@ def test_parquet_without_rows_has_at_most_an_empty_part(tmp_path: Path) -> None:
 def test_what_is_no_parquet_is_a_problem_of_the_input(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.parquet"
     path.write_bytes(content)
-    (file,) = match_files(0, [str(path)], "--x")
+    (file,) = match_files(0, [str(path)], "--x ")
     with pytest.raises(InputProblem, match=r"a\.parquet: cannot be read as parquet: ") as problem:
         list(split_file(file, files.part_size([file])))
     assert "\n" not in problem.value.message
@@ -182,7 +182,7 @@ def test_what_is_no_parquet_is_a_problem_of_the_input(tmp_path: Path, content: b
 def test_a_folder_of_lines_is_told_with_a_pattern_of_its_files(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"")
     with pytest.raises(InputProblem) as problem:
-        match_files(0, [f"{tmp_path}/"], "--x")
+        match_files(0, [f"{tmp_path}/"], "--x ")
     assert problem.value.message == (
         f"--x {tmp_path}/: this is a folder; give a pattern of its files, such as '{tmp_path}/*.jsonl'"
     )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from transforms.io.json_depth import deeper_than, more_containers_than
+from transforms.io.json_depth import any_deeper_than, deeper_than, more_containers_than
 
 TEXTS = st.text(alphabet='[]{}"\\,:né\u2028\n', max_size=8)
 DOCUMENTS = st.recursive(
@@ -34,6 +34,13 @@ def test_depth_is_that_of_the_parsed_document(document: Any, ascii_only: bool, i
     text = json.dumps(document, ensure_ascii=ascii_only, indent=indent).encode()
     deep = depth(document)
     assert [deeper_than(text, limit) for limit in range(deep + 3)] == [limit < deep for limit in range(deep + 3)]
+
+
+@given(st.lists(DOCUMENTS, max_size=5), st.lists(st.sampled_from([b"", b"]", b"{", b"[[[[", b'"[']), max_size=3))
+def test_one_deep_text_is_told_among_others(documents: list[Any], broken: list[bytes]) -> None:
+    texts = [*(json.dumps(document).encode() for document in documents), *broken]
+    for limit in range(5):
+        assert any_deeper_than(texts, limit) == any(deeper_than(text, limit) for text in texts)
 
 
 def containers(value: Any) -> int:

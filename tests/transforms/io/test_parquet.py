@@ -181,7 +181,7 @@ def test_a_file_without_sample_id_is_a_problem_of_the_input(tmp_path: Path) -> N
 def test_a_column_that_stands_twice_is_a_problem_of_the_input(tmp_path: Path) -> None:
     table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["t"]), pa.array(["u"])], ["sample_id", "text", "text"])
     path = write(tmp_path / "a.parquet", table)
-    with pytest.raises(InputProblem, match=r"the column text stands there twice; rename one"):
+    with pytest.raises(InputProblem, match=r"two columns are called text; rename one"):
         rows_of(path, {"text"})
 
 

@@ -239,7 +239,7 @@ def test_a_fault_at_any_step_leaves_one_whole_result(
                 outcome = "stopped"
             except InputProblem as error:
                 problem = error.message
-                outcome = "counts" if "the new result counts" in problem else "failed"
+                outcome = "counts" if "the new result is in place" in problem else "failed"
         assert outcome not in ("counts", "failed") or problem.startswith(f"--output {place}: ")
         outcomes.add(outcome)
         assert outcome != "counts" or (fault, kind) in [("fails from then on", each) for each in KINDS[1:]]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import math
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,16 @@ def test_the_worst_come_first_and_those_without_a_value_last() -> None:
     assert table.slices["source"].texts == ["web"]
     assert table.slices["source"].codes == [0, -1, 0, -1]
     assert table.total == 4
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0.00004, "0"), (-0.00004, "0"), (2.00001, "2"), (0.12345, "0.1234"), (1e15, "1000000000000000.0"),
+     (1e308, "1e+308"), (-1.7e308, "-1.7e+308"), (math.nan, "null"), (math.inf, "null")],
+)  # fmt: skip
+def test_a_number_has_four_decimals_and_a_whole_one_none(value: float, written: str) -> None:
+    table = sample_table(rows([value, 0.5], [0.0, 0.0]), ["a"], SPECS)
+    assert json.dumps(next(number for number in table.metrics["score"] if number != 0.5)) == written
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,26 @@
+"""Another commit's source tree, to compare with."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@contextlib.contextmanager
+def checked_out(commit: str, tree: Path) -> Iterator[Path]:
+    """Makes a git worktree of `commit` at `tree`, and removes it afterwards."""
+    _git("worktree", "add", "--quiet", "--detach", str(tree), commit)
+    try:
+        yield tree
+    finally:
+        _git("worktree", "remove", "--force", str(tree))
+
+
+def _git(*arguments: str) -> None:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"git {' '.join(arguments)}: {done.stderr.strip()}")
