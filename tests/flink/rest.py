@@ -64,11 +64,11 @@ class FlinkRest:
         return {job["jid"]: job["state"] for job in found}
 
     def vertices(self, job: str) -> list[Vertex]:
-        """Returns the vertices of a job."""
+        """Returns the vertices of a job; none while it is being initialised."""
         found = self.get(f"/jobs/{job}")
         ways = {
             node["id"]: {each["ship_strategy"].casefold() for each in node.get("inputs", ())}
-            for node in found["plan"]["nodes"]
+            for node in found["plan"].get("nodes", ())
         }
         return [self._vertex(job, vertex, ways[vertex["id"]]) for vertex in found["vertices"]]
 
