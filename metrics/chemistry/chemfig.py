@@ -10,30 +10,19 @@ group of atoms, which is one atom here, so they are read and not used.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 
-from metrics.chemistry.chemfig_pen import Last, Pen, Ring
+from metrics.chemistry.chemfig_pen import ATOM, BOND, NOTHING, RING_ATOM, Pen, Ring
 from metrics.chemistry.chemfig_source import ChemfigSource, Submolecule
-from metrics.chemistry.fields import MAX_ANGLE, NO_FIELDS, read_hook, read_length, read_number, split_fields
+from metrics.chemistry.chemfig_words import BOND_STARTS, ENDS_OF_GROUP, take_atoms, take_bond
+from metrics.chemistry.fields import MAX_ANGLE, read_length, read_number, split_fields
 from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND
 from metrics.chemistry.sketch import Sketch
 from metrics.chemistry.unreadable import UnreadableMolecule
 from metrics.common.budget import Budget
 
-BOND_STARTS = "-=~<>"
-ENDS_OF_GROUP = frozenset(("", "(", ")", "*", *BOND_STARTS))
-"""What ends a group of atoms."""
-SIMPLE_BOND = re.compile(r"([-=~<>])\[([^\[\]{}\\%]*)\]")
-"""A bond without decorations, and its brackets with nothing in them that could hide their end."""
-PLAIN_TEXT = re.compile(r"[A-Za-z0-9_^,.+]+")
-"""Characters of a group of atoms that mean themselves."""
-DECORATIONS = frozenset("^_:|#@")
-"""What may follow the first character of a bond, before its brackets."""
 MAX_GROUP_DEPTH = 150
 MAX_RING_SIDES = 500
-OPTIONAL_ARGUMENT = ("\\chemabove", "\\Chemabove", "\\chembelow", "\\Chembelow", "\\charge", "\\Charge")
-DRAWN_CIRCLE = "\\mcfcringle"
 
 
 def read_chemfig(text: str, submolecules: Mapping[str, Submolecule], angle_increment: float, budget: Budget) -> Sketch:
@@ -70,21 +59,20 @@ class _ChemfigReader:
         self.enter(pen)
         if circle:
             self.draw_circle(pen)
+        source, spend = self.source, self.budget.spend
         while True:
-            self.budget.spend(20)
-            following = self.source.peek()
-            text: Sequence[str] = ()
-            hooks: Sequence[tuple[str, str]] = ()
+            spend(20)
+            following = source.peek()
             if following not in ENDS_OF_GROUP:
-                text, hooks = self.atom_text(pen)
-                following = self.source.peek()
-            if text or hooks:
-                self.draw_atom(pen, " ".join(text))
-                if hooks:
+                text, hooks = take_atoms(source, pen.angle, self.budget)
+                if text or hooks:
+                    self.draw_atom(pen, text)
                     self.draw_hooks(_atom(pen), hooks)
-            elif following in ("", ")"):
+                    continue
+                following = source.peek()
+            if following in ("", ")"):
                 return
-            elif pen.atom is None:
+            if pen.atom is None:
                 self.draw_atom(pen, "")
             elif following in BOND_STARTS:
                 if self.bond(pen):
@@ -94,7 +82,7 @@ class _ChemfigReader:
 
     def enter(self, pen: Pen) -> None:
         """Sets the angles with which a group starts, from its `[...]` where it has one."""
-        if pen.last is Last.RING_ATOM and not pen.in_ring and pen.ring is not None:
+        if pen.last is RING_ATOM and not pen.in_ring and pen.ring is not None:
             half = 180 / pen.ring.sides
             at_root = 180 + (0.0 if self.bond_arrived else half)
             pen.default_angle = pen.angle + (half - 90 if pen.ring.drawn else at_root)
@@ -107,7 +95,7 @@ class _ChemfigReader:
             if fields[1]:
                 pen.default_length = read_length(fields[1], offset)
             self.expand()
-        if pen.last is Last.NOTHING:
+        if pen.last is NOTHING:
             pen.angle = pen.default_angle
 
     def expand(self) -> str:
@@ -117,57 +105,6 @@ class _ChemfigReader:
             self.source.expand_submolecule(runs_left=False)
         return following
 
-    def atom_text(self, pen: Pen) -> tuple[list[str], list[tuple[str, str]]]:
-        """Takes a group of atoms: its text in pieces, and the hooks on it."""
-        text: list[str] = []
-        hooks: list[tuple[str, str]] = []
-        plain = PLAIN_TEXT.match(self.source.text, self.source.position)
-        if plain is not None and self.budget.left >= len(plain[0]):
-            self.budget.spend(len(plain[0]))
-            self.source.position = plain.end()
-            text += plain[0]
-        while (character := self.source.peek()) not in ENDS_OF_GROUP:
-            self.budget.spend(1)
-            if character == "!":
-                self.budget.spend(len(self.source.text))
-                self.source.expand_submolecule(90 < pen.angle % 360 < 270)
-            elif character == "{":
-                text.append(f"{{{self.source.take_enclosed()}}}")
-            elif character == "\\":
-                text += self.command()
-            elif character == "?":
-                hooks.append(self.hook())
-            elif character == "@":
-                self.mark()
-            elif character == "}":
-                raise UnreadableMolecule(self.source.offset, "a '{' that this '}' closes")
-            elif self.source.take() != "|":
-                text.append(character)
-        return text, hooks
-
-    def command(self) -> list[str]:
-        """Takes a command with its arguments, as text; `\\chemfig{...}` stands for its content."""
-        start = self.source.position
-        command = self.source.take_command()
-        if command in OPTIONAL_ARGUMENT and self.source.peek() == "[":
-            self.source.take_enclosed()
-        if command == "\\chemfig" and self.source.peek() == "{":
-            self.budget.spend(len(self.source.text))
-            self.source.splice(start, self.source.take_enclosed())
-            return []
-        if command == DRAWN_CIRCLE:
-            if self.source.peek() == "{":
-                self.source.take_enclosed()
-            return [CIRCLE]
-        return [] if command == "\\chemskipalign" else [command]
-
-    def hook(self) -> tuple[str, str]:
-        """Takes a hook `?` or `?[...]`: its name and its bond."""
-        offset = self.source.offset
-        self.source.position += 1
-        inside = self.source.take_enclosed() if self.source.peek() == "[" else ""
-        return read_hook(f"?[{inside}]", offset)
-
     def draw_hooks(self, atom: int, hooks: Sequence[tuple[str, str]]) -> None:
         """Remembers the first hook of each name, and draws the bonds of the later ones."""
         for name, kind in hooks:
@@ -176,26 +113,18 @@ class _ChemfigReader:
             else:
                 self.hooks[name] = atom
 
-    def mark(self) -> None:
-        """Drops `@{name}`, a mark for arrows."""
-        offset = self.source.offset
-        self.source.position += 1
-        if self.source.peek() != "{":
-            raise UnreadableMolecule(offset, "a name in braces after '@'")
-        self.source.take_enclosed()
-
     def draw_atom(self, pen: Pen, text: str) -> None:
         """Writes text at the pen's place: at the end of a bond, at the start, or beside an atom."""
         if pen.atom is None:
             pen.atom = self.sketch.place(0.0, 0.0, text)
-        elif pen.last is Last.BOND:
+        elif pen.last is BOND:
             self.bond_arrived = True
             self.sketch.texts[pen.atom] = text
             if text == CIRCLE:
                 self.hang_circle(pen.atom)
         else:
             pen.atom = self.sketch.write_beside(pen.atom, text)
-        pen.last = Last.ATOM
+        pen.last = ATOM
 
     def hang_circle(self, circle: int) -> None:
         """Makes the bond to a drawn circle, which most often is not drawn, one that ties it."""
@@ -205,9 +134,9 @@ class _ChemfigReader:
 
     def bond(self, pen: Pen) -> bool:
         """Draws a bond; True where it closes its ring, which ends the group."""
-        if pen.last is Last.BOND:
+        if pen.last is BOND:
             self.draw_atom(pen, "")
-        kind, offset, fields = self.bond_head()
+        kind, offset, fields = take_bond(self.source)
         start = _atom(pen)
         drawn: str | None = kind
         if fields[4]:
@@ -227,48 +156,18 @@ class _ChemfigReader:
             angle = self.read_angle(fields[0], offset, pen)
             length = read_length(fields[1], offset) if fields[1] else pen.default_length
         pen.atom = self.sketch.grow(start, drawn, angle, length)
-        pen.angle, pen.last, self.last_start = angle, Last.BOND, start
+        pen.angle, pen.last, self.last_start = angle, BOND, start
         if self.source.peek() in ("", ")"):
             self.draw_atom(pen, "")
         return False
 
-    def bond_head(self) -> tuple[str, int, Sequence[str]]:
-        """Takes a bond with its brackets: its type, where the brackets are, and what is in them."""
-        source = self.source
-        simple = SIMPLE_BOND.match(source.text, source.position)
-        if simple is not None:
-            source.position += 1
-            offset = source.offset
-            source.position = simple.end()
-            return simple[1], offset, split_fields(simple[2])
-        kind = self.bond_type()
-        offset = source.offset
-        return kind, offset, split_fields(source.take_enclosed()) if source.peek() == "[" else NO_FIELDS
-
-    def bond_type(self) -> str:
-        kind = self.source.take()
-        following = self.source.peek()
-        if following not in DECORATIONS:
-            return kind
-        if kind == "=" and following and following in "^_":
-            self.source.take()
-        elif kind in "<>" and following and following in ":|":
-            kind += self.source.take()
-        if self.source.peek() == "#" and self.source.text[self.source.position + 1 :].lstrip().startswith("("):
-            self.source.take()
-            self.source.skip_blanks()
-            self.source.take_enclosed()
-        if self.source.peek() == "@":
-            self.mark()
-        return kind
-
     def branch(self, pen: Pen, following: str, depth: int) -> None:
         """Draws what `(` or `*` starts, with a copy of the pen."""
-        if pen.last is Last.BOND:
+        if pen.last is BOND:
             self.draw_atom(pen, "")
         inner = pen.copy()
         if pen.in_ring:
-            inner.last = Last.RING_ATOM
+            inner.last = RING_ATOM
             inner.ring = pen.ring.copy() if pen.ring is not None else None
         inner.in_ring = following == "*"
         circle = self.ring_head(inner) if following == "*" else False
@@ -290,7 +189,7 @@ class _ChemfigReader:
         if not number.isdecimal() or len(number) > 4 or not 3 <= int(number) <= MAX_RING_SIDES:
             raise UnreadableMolecule(offset, f"the number of sides of a ring, 3 to {MAX_RING_SIDES}")
         sides = int(number)
-        if pen.last is Last.RING_ATOM and pen.ring is not None:
+        if pen.last is RING_ATOM and pen.ring is not None:
             turn = 360 / pen.ring.sides - 180
         else:
             turn = -90.0 if not self.bond_arrived else -180 / sides - 90

@@ -16,6 +16,10 @@ class Last(Enum):
     """An atom of a ring, from which a branch or another ring sets out."""
 
 
+NOTHING, ATOM, BOND, RING_ATOM = Last
+"""As names of the module: members are looked up slowly in the class."""
+
+
 @dataclass(slots=True)
 class Ring:
     """A ring while it is drawn: its number of sides, where it closes, the sides so far, the turn of its first side."""
@@ -38,7 +42,7 @@ class Pen:
     """
 
     atom: int | None = None
-    last: Last = Last.NOTHING
+    last: Last = NOTHING
     angle: float = 0.0
     default_angle: float = 0.0
     default_length: float = 1.0

@@ -179,6 +179,8 @@ def _enclosed(text: str, start: int, ends: BracketEnds) -> int:
 
 
 def _past_blanks(text: str, position: int) -> int:
+    if not text[position : position + 1].isspace():
+        return position
     match = BLANKS.match(text, position)
     return match.end() if match else position
 

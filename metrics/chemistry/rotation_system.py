@@ -27,7 +27,7 @@ def quick_isomorphism(truth: Molecule, prediction: Molecule) -> dict[int, int] |
     if sorted(truth.texts) != sorted(prediction.texts):
         return None
     ours, theirs = _RotationSystem(truth), _RotationSystem(prediction)
-    if ours.has_loops or theirs.has_loops or sorted(ours.looks) != sorted(theirs.looks):
+    if ours.has_loops or theirs.has_loops:
         return None
     return _Search(ours, theirs).images()
 
@@ -84,9 +84,9 @@ class _Search:
 
     def images(self) -> dict[int, int] | None:
         """The atoms of the prediction by those of the truth; None where no map is found."""
-        images_of: dict[tuple[str, int], list[int]] = defaultdict(list)
-        for image, look in enumerate(self._prediction.looks):
-            images_of[look].append(image)
+        atoms_of, images_of = _by_look(self._truth), _by_look(self._prediction)
+        if any(len(images_of.get(look, ())) != len(atoms) for look, atoms in atoms_of.items()):
+            return None
         candidates = [images_of[look] for look in self._truth.looks]
         # Most drawings hang together, and the first atom maps all.
         counts = list(map(len, candidates))
@@ -124,6 +124,7 @@ class _Search:
         sums, other_sums = truth.sums, prediction.sums
         kinds, other_kinds = truth.kinds, prediction.kinds
         looks, other_looks = truth.looks, prediction.looks
+        taken_before = self._taken
         while to_visit:
             self._visits_left -= 1
             visit = to_visit.pop()
@@ -139,7 +140,7 @@ class _Search:
                         return None
                     continue
                 look = looks[following]
-                if other in taken or other in self._taken or look != other_looks[other]:
+                if other in taken or other in taken_before or look != other_looks[other]:
                     return None
                 part[following] = other
                 taken.add(other)
@@ -150,6 +151,13 @@ class _Search:
                 turn = next_facing.index(other_bond) - next_bonds.index(bond)
                 to_visit.append((following, other, next_bonds, _turned(next_facing, turn) if turn else next_facing))
         return part
+
+
+def _by_look(system: _RotationSystem) -> dict[tuple[str, int], list[int]]:
+    atoms: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for atom, look in enumerate(system.looks):
+        atoms[look].append(atom)
+    return atoms
 
 
 def _turned(bonds: list[int], shift: int) -> list[int]:

@@ -11,8 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
-from operator import eq
+from operator import eq, sub
 
 from metrics.chemistry.circles import tie_circles
 from metrics.chemistry.latex_text import normalize, tokenize
@@ -206,7 +205,7 @@ def _are_apart(xs: Sequence[float], ys: Sequence[float]) -> bool:
     if max(max(xs), max(ys)) > LARGEST_EXACT or min(min(xs), min(ys)) < -LARGEST_EXACT:
         return False
     along = sorted([x + 0.37 * y for x, y in zip(xs, ys, strict=True)])
-    return all(after - before > 1.1 * SAME_PLACE for before, after in pairwise(along))
+    return len(along) < 2 or min(map(sub, along[1:], along)) > 1.1 * SAME_PLACE
 
 
 def _normalized(texts: list[str], budget: Budget) -> list[str]:

@@ -36,16 +36,16 @@ def surroundings(molecule: Molecule) -> list[tuple[Neighbour, ...]]:
         degrees[begin] += 1
         degrees[end] += 1
     seen: list[list[Neighbour]] = [[] for _ in degrees]
-    begun: list[tuple[int, Neighbour]] = []
+    begun: list[Neighbour] = []
     kind_of = MIRRORED_WEDGE.get
     for number, (begin, end, bond_type) in enumerate(zip(begins, ends, molecule.types, strict=True)):
         kind = kind_of(bond_type, bond_type)
         x, y, end_x, end_y = xs[begin], ys[begin], xs[end], ys[end]
         forwards = atan2(y - end_y, end_x - x) * 180.0 / pi % 360
         backwards = atan2(end_y - y, x - end_x) * 180.0 / pi % 360
-        begun.append((begin, _neighbour((forwards, number, kind, end, degrees[end]))))
+        begun.append(_neighbour((forwards, number, kind, end, degrees[end])))
         seen[end].append(_neighbour((backwards, number, kind, begin, degrees[begin])))
-    for begin, neighbour in begun:
+    for begin, neighbour in zip(begins, begun, strict=True):
         seen[begin].append(neighbour)
     for neighbours in seen:
         if len(neighbours) > 1:

@@ -14,6 +14,7 @@ from metrics.chemistry.draw import atom_label
         ("C_{10}H_{8}", "C₁₀H₈"),
         ("R_{\\alpha}", "R_{\\alpha}"),
         ("OH", "OH"),
+        ("C_{}H^{}", "C_{}H^{}"),
     ],
 )
 def test_atoms_are_written_as_a_chemist_reads_them(text: str, label: str) -> None:
