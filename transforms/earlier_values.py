@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 import struct
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from transforms.io.key_store import KeyStore, key_of
+from transforms.io.key_store import KeyStore, key_of, once_per_process
 from transforms.records import InputProblem
 from transforms.sample_rows import open_table
 from transforms.scored_sample import ScoredSample
@@ -43,10 +42,7 @@ class EarlierRows:
 
     def open(self) -> EarlierValues:
         """Returns the values for this process, which reads them once, whatever the number of its threads."""
-        with _LOCK:
-            if self not in _STORES:
-                _STORES[self] = EarlierValues(self)
-            return _STORES[self]
+        return _values_of(self)
 
 
 class EarlierValues:
@@ -82,5 +78,4 @@ def _read(path: str, columns: Sequence[str]) -> Iterator[tuple[bytes, bytes]]:
                     yield key_of(system, sample_id, truth_hash), _VALUE.pack(value)
 
 
-_LOCK = threading.Lock()
-_STORES: dict[EarlierRows, EarlierValues] = {}
+_values_of = once_per_process(EarlierValues)

@@ -133,7 +133,7 @@ class DeduplicateAndPair(beam.DoFn):
                 yield self._quarantined(record, sample_id, "unmatched", message)
             return
         sample = PairedSample(sample_id, truth, tuple([records.get(system) for system in self._systems]))
-        size = sum([record.size for record in records.values()])
+        size = sample.nbytes
         if self._samples and self._size + size > BYTES_PER_BATCH:
             yield self._taken()
         self._samples.append(sample)

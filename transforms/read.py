@@ -213,9 +213,6 @@ class ReadPart(beam.DoFn):
         size = 0
         for found in reader.groups(restriction.RECORDS_PER_BLOCK) if isinstance(reader, LineReader) else reader:
             if isinstance(found, Lines):
-                if records and isinstance(reader, LineReader):
-                    yield restriction.Block(records, reader.place_of(found))
-                    records, size = [], 0
                 records += self._lines(part.file, encoder, found)
                 size += sum(map(len, found.texts))
             elif isinstance(found, Line):

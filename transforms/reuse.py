@@ -7,7 +7,6 @@ are not taken: what the quarantine says of them is not in the row.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,7 +21,7 @@ from apache_beam.io.filesystems import FileSystems
 from metrics.benchmark import Pair, SampleScore
 from metrics.scoring import Outcome, Status
 from metrics.statistics.bootstrap import check_statistics
-from transforms.io.key_store import KeyStore, key_of
+from transforms.io.key_store import KeyStore, key_of, once_per_process
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.records import InputProblem
 from transforms.scored_sample import WITHOUT_FIELDS, DecodedSample
@@ -44,10 +43,7 @@ class ReusedRows:
 
         Raises InputProblem where a file is gone or not one of rows.
         """
-        with _LOCK:
-            if self not in _STORES:
-                _STORES[self] = RowStore(self)
-            return _STORES[self]
+        return _store_of(self)
 
 
 class RowStore:
@@ -118,8 +114,7 @@ def _key_of(sample: DecodedSample) -> bytes | None:
     return key_of(sample.pair.sample_id, sample.truth_hash or "", sample.prediction_hash) if known else None
 
 
-_LOCK = threading.Lock()
-_STORES: dict[ReusedRows, RowStore] = {}
+_store_of = once_per_process(RowStore)
 
 
 def split_known(

@@ -1,9 +1,10 @@
-"""`make bench [ONLY="pipeline chart"]`: prints what evaluations cost; nothing here is a timed test."""
+"""`make bench [SECTIONS="pipeline chart"]`: prints what evaluations cost; nothing here is a timed test."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,7 +125,7 @@ def _growth(benchmark: str, corpora: Sequence[Corpus], costs: Sequence[Cost]) ->
 
 
 def processes_section(options: Options) -> None:
-    """One worker process against two, on the clock, for twice the samples."""
+    """One worker process against two, on the clock, for twice the samples; and what the machine has to give."""
     corpus = generated("chart", 2 * options.samples, options.folder)
     costs = [_run("evaluate", corpus, str(processes)) for processes in (1, 2)]
     rows = [
@@ -132,6 +133,17 @@ def processes_section(options: Options) -> None:
         for processes, cost in zip((1, 2), costs, strict=True)
     ]
     _print(f"{corpus.count} charts in worker processes", ["processes", "s", "times as fast"], rows)
+    _side_by_side(generated("chart", options.samples // 4, options.folder))
+
+
+def _side_by_side(corpus: Corpus) -> None:
+    """Prints how much slower a plain loop of the scoring functions is while another one runs: cores share caches."""
+    alone = _run("score", corpus).seconds
+    with ThreadPoolExecutor() as pool:
+        both = list(pool.map(lambda _: _run("score", corpus).seconds, range(2)))
+    rows = [["1", f"{alone:.1f}", ""], ["2", f"{max(both):.1f}", f"{2 * alone / max(both):.2f}"]]
+    title = f"Plain loops that score {corpus.count} charts each, with nothing in common"
+    _print(title, ["loops at once", "processor s of one", "times as much work"], rows)
 
 
 def _run(what: str, corpus: Corpus, *more: str) -> Cost:

@@ -121,16 +121,10 @@ class LineReader:
     @property
     def place(self) -> Place:
         """Where the reader stands: behind what it gave last, and the blank lines that followed."""
-        return self._place(self._position, self._line)
-
-    def place_of(self, lines: Lines) -> Place:
-        """Returns where the lines start that it gave last."""
-        return self._place(lines.position, lines.line)
-
-    def _place(self, position: int, line: int) -> Place:
+        position = self._position
         stored, start = self._stream.restart(position)
         read = min(self._stream.read_for(position), self._part.start + self._part.size) - self._part.start
-        return Place(position, line, read, stored, start)
+        return Place(position, self._line, read, stored, start)
 
     def _lines(self, raw: BinaryIO, most: int) -> Iterator[Lines | Line | None]:
         first = self._from

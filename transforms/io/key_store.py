@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeVar
 
 import msgspec
+
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
 
 KEYS_PER_QUERY = 500
 """SQLite takes at least 999 parameters."""
@@ -48,6 +51,22 @@ class KeyStore:
     def close(self) -> None:
         """Removes what is there."""
         self._connection.close()
+
+
+def once_per_process(make: Callable[[KeyT], ValueT]) -> Callable[[KeyT], ValueT]:
+    """Returns what gives `make(key)`, made once for equal keys in this process, whatever the number of its threads.
+
+    A key for which `make` raises is tried again.
+    """
+    lock, made = threading.Lock(), dict[KeyT, ValueT]()
+
+    def get(key: KeyT) -> ValueT:
+        with lock:
+            if key not in made:
+                made[key] = make(key)
+            return made[key]
+
+    return get
 
 
 def key_of(*parts: Any) -> bytes:
