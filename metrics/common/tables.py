@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
+from metrics.common.assignment import best_assignment
 from metrics.common.segments import PAIRWISE, Array, Indexes, segment_sums, starts_of, within
 
 Flags = npt.NDArray[np.bool_]
@@ -125,7 +125,7 @@ def _assigned(scores: Array, tables: Tables, lines: _Lines, open_tables: Flags) 
     ):
         table = scores[start : start + count * width].reshape(count, width)
         found = slice(line, line + count)
-        rows[found], columns[found] = linear_sum_assignment(table if is_upright else table.T, True)
+        rows[found], columns[found] = best_assignment(table if is_upright else table.T)
     if not tables.upright.all():
         order = np.lexsort((rows, lines.tables))
         rows, columns, upright = rows[order], columns[order], upright[order]

@@ -156,6 +156,8 @@ def steps(benchmark: str, truth: str, predictions: str) -> Cost:
             with clock.of("score: settle"):
                 for job, outcome in zip(jobs, outcomes, strict=True):
                     settle(job, outcome, ("ours",), scored)
+            with clock.of("score: free what was decoded"):
+                del decoded, jobs, job
             with clock.of("slice: add up with 200 replicates"):
                 exhaust(sums.process(scored.samples))
             with clock.of("write: tables, Parquet"):
