@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Union
 
@@ -98,17 +98,29 @@ def _option_ends(nodes: Sequence[Node]) -> dict[int, int]:
 
 
 def _written(nodes: Sequence[Node]) -> list[str]:
+    written: list[str] = []
+    superscripts: list[str] = []
+    for piece in _pieces(nodes):
+        if piece[0] == "^":
+            superscripts += piece
+        elif piece[0] == "_":
+            written += piece
+        else:
+            written += superscripts + piece
+            superscripts = []
+    return written + superscripts
+
+
+def _pieces(nodes: Sequence[Node]) -> Iterator[list[str]]:
+    """Yields symbols and commands with their arguments; those of a group as if it had no braces."""
     reader = _Reader(nodes)
-    pieces: list[list[str]] = []
     while reader.position < len(nodes):
         node = nodes[reader.position]
         reader.position += 1
-        piece = _written(node) if isinstance(node, list) else _written_token(node, reader)
-        if piece and piece[0] == "_" and pieces and pieces[-1][0] == "^":
-            pieces.insert(-1, piece)
-        elif piece:
-            pieces.append(piece)
-    return [token for piece in pieces for token in piece]
+        if isinstance(node, list):
+            yield from _pieces(node)
+        elif piece := _written_token(node, reader):
+            yield piece
 
 
 def _written_token(token: str, reader: _Reader) -> list[str]:

@@ -36,6 +36,9 @@ def form(text: str) -> str:
         ("\\xrightarrow [ ] { a }", "\\overset { a } { \\rightarrow }"),
         ("\\chembelow{N}{H}", "\\Chemabove { H } { N }"),
         ("\\Charge{90=\\:, 0=+}{N}", "\\charge { 0 = + , 9 0 = \\: } { N }"),
+        ("C^a^b_c", "C _ { c } ^ { a } ^ { b }"),
+        ("{C^a}_c", "C _ { c } ^ { a }"),
+        ("{C^a{}}x_c", "C ^ { a } x _ { c }"),
         ("_", "_ { }"),
         ("}{", ""),
         ("\\", "\\"),
@@ -49,6 +52,12 @@ def test_the_form_of_a_text(text: str, expected: str) -> None:
 @given(st.lists(st.sampled_from([*"CHx_^{}[]23+,= ", "\\chemabove", "\\overset", "\\to", "\\xrightarrow", "\\charge"])))
 def test_the_form_is_its_own_form(tokens: list[str]) -> None:
     once = form(" ".join(tokens))
+    assert form(once) == once
+
+
+@given(st.lists(st.sampled_from("C_^{}"), max_size=12))
+def test_subscripts_stand_before_superscripts_wherever_braces_were(tokens: list[str]) -> None:
+    once = form("".join(tokens))
     assert form(once) == once
 
 
