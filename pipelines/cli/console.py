@@ -25,12 +25,20 @@ from transforms.records import printable
 POLL_INTERVAL_S = 0.5
 
 
+def stop_output() -> None:
+    """Lets what is left to print go nowhere: whoever reads the output, `head` say, has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 class _Output(Console):
-    """A console that goes on where its reader, `head` say, has seen enough: the exit code is still to come."""
+    """Standard output as rich writes to it; it goes on where its reader has left: the exit code is still to come."""
+
+    def __init__(self) -> None:
+        super().__init__(highlight=False, width=None if sys.stdout.isatty() else 200)
 
     def on_broken_pipe(self) -> None:
-        """Lets what is left to print go nowhere; rich would end the process with code 1, as if a gate had failed."""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        """Goes on; rich would end the process with code 1, as if a gate had failed."""
+        stop_output()
 
 
 @contextlib.contextmanager
@@ -94,7 +102,7 @@ def _watch(progress: Progress, systems: int, stop: threading.Event) -> None:
 
 def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: str) -> None:
     """Prints the main metrics of a summary, a column for each system, best first, and where the report is."""
-    console = _Output(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console = _Output()
     table = Table("metric", *document["ranking"])
     for metric in metrics:
         cells = [_metric(document["systems"][name], metric) for name in document["ranking"]]
@@ -108,7 +116,7 @@ def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: s
 
 def print_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
     """Prints the verdicts of gates, a row each."""
-    console = _Output(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console = _Output()
     table = Table("verdict", "system", "gate", "value", "reason")
     for each in verdicts:
         cells = [each["verdict"], each["system"] or "", each["gate"], number(each["value"]), each["reason"]]
@@ -123,7 +131,7 @@ def tell(line: str) -> None:
 
 def print_comparison(metrics: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
     """Prints some metrics of a comparison: both values, the difference with its interval, p and the verdict."""
-    console = _Output(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console = _Output()
     table = Table("metric", "baseline", "candidate", "difference", "p", "verdict")
     for name in names:
         found = metrics[name]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
@@ -15,6 +14,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from metrics.version import VERSION
 from pipelines.cli import benchmarks, compare, convert, describe, draw, evaluate, gate, history, merge, select, split
 from pipelines.cli.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser, warn
+from pipelines.cli.console import stop_output
 from pipelines.cli.interrupt import Interrupted, is_interrupt, signals
 from pipelines.cli.messages import say, say_defect, use_format
 from pipelines.config.errors import as_usage_error
@@ -85,8 +85,8 @@ def _failed(error: BaseException) -> int:
         say("ERROR", str(problem))
         return WRONG_USAGE
     if isinstance(error, BrokenPipeError):
-        # Whoever reads the output, `head` say, has seen enough; Python must not stumble over it again when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Python must not stumble over it again when it ends.
+        stop_output()
         return DONE
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         say("ERROR", f"{error}: a disk is full, or standard output goes to one; make room and run again")
