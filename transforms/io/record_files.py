@@ -110,7 +110,7 @@ class WriteRecords(beam.PTransform):
         """Makes the folder of the output; raises InputProblem where it cannot be written, or would replace an input."""
         own = {_place(path) for path in self.paths}
         for path in inputs:
-            if _place(path) in own or (len(self.paths) > 1 and self._numbered.fullmatch(_place(path))):
+            if _place(path) in own or (len(self.paths) > 1 and self._is_numbered(path)):
                 raise InputProblem(f"--output {self.path}: it would replace the input {path}; give another --output")
         if os.path.isdir(self.path):
             raise InputProblem(f"--output {self.path}: this is a folder; give the name of a file")
@@ -124,7 +124,10 @@ class WriteRecords(beam.PTransform):
         """Removes the numbered files of an earlier run that wrote another number of them."""
         if len(self.paths) > 1 and not re.search(r"[*?[]", self.path):
             found = [entry.path for entry in FileSystems.match([self._pattern])[0].metadata_list]
-            delete_files([path for path in found if path not in self.paths])
+            delete_files([path for path in found if path not in self.paths and self._is_numbered(path)])
+
+    def _is_numbered(self, path: str) -> bool:
+        return self._numbered.fullmatch(_place(path)) is not None
 
 
 def columns_of(*kinds: type[msgspec.Struct]) -> Columns:

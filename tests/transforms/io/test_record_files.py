@@ -65,6 +65,14 @@ def test_a_shard_does_not_depend_on_the_other_records(tmp_path: Path) -> None:
     assert places[1] == {record["sample_id"]: places[0][record["sample_id"]] for record in RECORDS[::3]}
 
 
+def test_only_numbered_files_count_as_those_of_an_earlier_run(tmp_path: Path) -> None:
+    others = ["a-train-of-tests.jsonl", "a-00000-of-00002.jsonl.gz", "b-00000-of-00003.jsonl"]
+    for name in ["a-00002-of-00003.jsonl", "a-00001-of-00002.jsonl", *others]:
+        (tmp_path / name).touch()
+    WriteRecords(f"{tmp_path}/a.jsonl", {}, shards=2).remove_older()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["a-00001-of-00002.jsonl", *others])
+
+
 def test_no_records_make_empty_files(tmp_path: Path) -> None:
     write_all(WriteRecords(f"{tmp_path}/a.jsonl", {}), [])
     assert (tmp_path / "a.jsonl").read_bytes() == b""
