@@ -25,7 +25,7 @@ from pipelines.config.explain import nearest
 from pipelines.config.reachable import check_reachable
 from pipelines.runtime import flink
 from pipelines.runtime.start_problems import start_problem
-from pipelines.runtime.worker_processes import lifeline
+from pipelines.runtime.worker_processes import REMOVALS, lifeline
 from transforms.beam_internals import OptionsWithViews, local_runner, option_names, option_parser, worker_environment
 from transforms.io.temporary import temporary_folder
 from transforms.stored_blocks import IN_PIPELINE, BlockFolder
@@ -198,9 +198,11 @@ def _remove(folder: str) -> None:
     """Removes a folder in which workers that are about to end may still make files."""
     renamed = f"{folder}-removed"
     with contextlib.suppress(OSError):
-        # Nothing more can be made in it by its name.
+        # Nothing more can be made in it by its name, but for what has just been begun.
         os.rename(folder, renamed)
-    shutil.rmtree(renamed, ignore_errors=True)
+    for _ in range(REMOVALS):
+        if os.path.exists(renamed):
+            shutil.rmtree(renamed, ignore_errors=True)
 
 
 def _started(options: PipelineOptions, pipeline: beam.Pipeline) -> beam.runners.runner.PipelineResult:
