@@ -14,6 +14,7 @@ from metrics.record_fields import record_fields
 from pipelines.config.first_records import FirstRecords
 from pipelines.config.inputs import Inputs
 from pipelines.config.systems import of_system, predictions_of
+from pipelines.runtime.needs import LocalNeeds
 from transforms.io.files import SourceFile, open_parquet
 from transforms.io.published import Layout, find_published
 from transforms.io.storage import STORAGE_ERRORS, list_folder, output_problem, write_probe
@@ -22,8 +23,6 @@ from transforms.slice_labels import value_text
 
 MAX_PAIRS_SCORED = 64
 MAX_SECONDS_SCORING = 5.0
-BASE_BYTES = 300 << 20
-"""About what Python, Beam and the libraries take in each process."""
 
 READ_SECONDS_PER_RECORD = 3e-5
 """About what a record costs beside its score: read, paired and written. An estimate; machines differ by a few times."""
@@ -159,7 +158,7 @@ def _slices(truths: FirstRecords, columns: Sequence[str]) -> Iterator[tuple[str,
 def _cost(
     inputs: Inputs, looks: dict[int, FirstRecords], counts: dict[int, int], processes: int, found: Findings
 ) -> None:
-    """Says about how much memory and time the run takes, by scoring some pairs."""
+    """Says about how much memory, space and time the run takes, by scoring some pairs."""
     pairs = list(_first_pairs(inputs, looks))
     size = sum(file.size for file in inputs.files)
     held = 0
@@ -167,7 +166,11 @@ def _cost(
         payload = sum(len(record.payload) for record in look.by_id.values())
         held += round(counts[side] * payload / max(1, len(look.by_id)))
     found.lines.append(f"size: {_bytes(size)} stored, about {_bytes(held)} of records")
-    found.lines.append(f"memory: about {_bytes(processes * BASE_BYTES + held)} on this machine, at most")
+    needs = LocalNeeds.of(inputs.files, processes)
+    found.lines.append(
+        f"on this machine: about {_bytes(needs.memory)} of memory, {_bytes(needs.space)} in the temporary folder "
+        f"{needs.folder}"
+    )
     if not pairs:
         return
     seconds, scored = _score_some(inputs.configuration.benchmark, pairs)
