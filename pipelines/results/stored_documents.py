@@ -145,3 +145,4 @@ class StoredProvenance(msgspec.Struct, frozen=True):
     host: str
     versions: dict[str, Any]
     inputs: dict[str, Any]
+    digests: dict[str, str] = {}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests import toy
-from tests.runs import Run, command, evaluate, write_lines
+from tests.runs import Run, command, evaluate, rewrite, write_lines
 
 CORPUS = [toy.sample(index, 0)[0] for index in range(60)]
 CONFIG = """\
@@ -181,7 +181,8 @@ def refusals(nights: Path, tmp_path: Path) -> dict[str, tuple[list[str | Path], 
                           f"{nights}/gates.yaml: protocol: released, but {good} was made with published"),
         "another confidence": ([good, *config, "--set", "bootstrap.confidence=0.5"], f"{nights}/gates.yaml: bootstrap"),
         "itself": ([good, *config, "--baseline", good], f"--baseline {good}: this is the run itself"),
-        "no baseline": ([good, *config, "--baseline", tmp_path / "x"], f"{tmp_path}/x/summary.json: no finished run"),
+        "no baseline": ([good, *config, "--baseline", tmp_path / "x"],
+                        f"--baseline {tmp_path}/x/summary.json: no finished run"),
         "no system": ([good, *config, "--baseline", f"{nights}/same:new"],
                       f"--baseline {nights}/same:new: the run has no system new; it has predictions"),
         "nothing blessed": ([good, *config, "--baseline", tmp_path / "empty.txt"],
@@ -269,7 +270,9 @@ def test_a_run_whose_own_gates_are_refused_today_can_still_be_a_baseline(nights:
     """An earlier version took gates without any bound."""
     shutil.copytree(nights / "good", tmp_path / "old", symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
     for name in ("summary.json", "sums.json"):
-        edit(lambda found: found["config"].update(gates={"exact_match": {}}), name)(tmp_path / "old")
+        document = json.loads((tmp_path / "old" / name).read_bytes())
+        document["config"]["gates"] = {"exact_match": {}}
+        rewrite(tmp_path / "old", name, document)
     assert gate(nights, "same", str(tmp_path / "old"))[0] == 0
     code, _, stderr = command("gate", tmp_path / "old")
     assert (code, stderr.count("\n")) == (2, 1)
@@ -300,7 +303,7 @@ def test_a_baseline_that_nothing_needs_is_warned_of(nights: Path, tmp_path: Path
     ("more", "message"),
     [
         (("--junit", "j.xml"), "--junit j.xml: there are no verdicts to write; the configuration has no gates"),
-        (("--baseline", "out"), "out/summary.json: no finished run is here"),
+        (("--baseline", "out"), "--baseline out/summary.json: no finished run is here"),
         (("--set", "gates.exact_match @ kind=1.minimum=0"), "gates.exact_match @ kind=1: the run does not slice by"),
         (("--set", "gates.exact_match.minimum=0", "--set", "gates.exact_match.system=x"), "gates.exact_match.system: "),
     ],
