@@ -22,7 +22,7 @@ from transforms.collector import no_collection
 from transforms.earlier_values import EarlierRows
 from transforms.pair import PairedSample
 from transforms.records import MSGPACK, EncodedRecord
-from transforms.sample_changes import FLIPS, kind_of_change
+from transforms.sample_changes import FLIPS, ROUNDING, kind_of_change
 from transforms.scored_sample import NO_DETAILS, ScoredSample
 
 Why = Literal["lost", "won", "flip", "worst", "random"]
@@ -139,7 +139,7 @@ class Picker:
         for sample_id, of_systems in by_sample.items():
             values = [value for value, _, _ in of_systems]
             apart = max(values) - min(values)
-            if apart >= MIN_FLIP:
+            if apart >= MIN_FLIP - ROUNDING:
                 for _, sample, before in of_systems:
                     yield _Offer(-apart, sample_id, "flip", sample, before)
 
@@ -163,7 +163,7 @@ _WORST: tuple[Reason, ...] = ("worst", "listed")
 
 def is_flip(metric: MetricSpec, before: float, value: float) -> bool:
     """Tells whether a sample became right or wrong, or changed by MIN_FLIP at least."""
-    return kind_of_change(metric, before, value) in FLIPS or abs(value - before) >= MIN_FLIP
+    return kind_of_change(metric, before, value) in FLIPS or abs(value - before) >= MIN_FLIP - ROUNDING
 
 
 def _hashed(sample_id: str) -> float:

@@ -55,6 +55,27 @@ def test_all_runs_below_a_folder_are_found_and_told_in_time(scores: Path, tmp_pa
     assert "## Breaks" not in text
 
 
+def test_the_gates_of_a_night_are_what_its_exit_code_said(tmp_path: Path) -> None:
+    """Also those on a slice or on what the run lacks, and not those that change no exit code."""
+    folder, truth = tmp_path / "samples", write_lines(tmp_path / "t.jsonl", CORPUS)
+    words = {0: "pass", 1: "fail", 4: "inconclusive"}
+    gates = {
+        "a": '{"exact_match @ kind=0": {"minimum": 0.5}}',
+        "b": '{"exact_match @ kind=7": {"minimum": 0.9}}',
+        "c": '{"exact_match": {"minimum": 0.99}}',
+        "d": '{"exact_match @ kind=7": {"minimum": 0.9, "tier": "advisory"}}',
+    }
+    codes = {}
+    for night, gate in gates.items():
+        found = evaluate(folder / night, truth, truth, "--quiet", "--slice", "kind", "--set", f"gates={gate}")
+        codes[night] = "invalid" if night == "b" else words[found.code]
+    assert codes == {"a": "pass", "b": "invalid", "c": "inconclusive", "d": "pass"}
+    # A folder named as the rows of a run holds runs, where it is not within one.
+    assert history(tmp_path)[0] == 0
+    rows = pq.read_table(tmp_path / "history.parquet").to_pylist()
+    assert {row["run"].removeprefix("samples/"): row["gates"] for row in rows} == codes
+
+
 def test_only_what_is_new_is_read_again(scores: Path, tmp_path: Path) -> None:
     folder = tmp_path / "scores"
     shutil.copytree(scores, folder, symlinks=True)
