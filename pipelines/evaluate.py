@@ -192,10 +192,14 @@ def make_result(
     result = RunResult.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
     result = judged(result, baseline)
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
+    run = run_document(launch, run_id, configuration.benchmark, systems, records)
     document = summary(result)
-    told = {SUMS: encode_json(sums_document(result)), SUMMARY: encode_json(document)}
-    run = run_document(launch, run_id, configuration.benchmark, systems, records, told)
-    files = {**told, REPORT: report(result).encode(), RUN: encode_json(run)}
+    files = {
+        SUMS: encode_json(sums_document(result)),
+        REPORT: report(result).encode(),
+        RUN: encode_json(run),
+        SUMMARY: encode_json(document),
+    }
     if samples_folder is not None:
         cards = [card for _, card in sorted(parts["cards"], key=itemgetter(0))]
         samples = [posixpath.join(samples_folder, name) for name in sorted(parts["samples_files"])]

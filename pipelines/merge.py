@@ -116,10 +116,14 @@ def _documents(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]
     systems = list(result.systems)
     records = {number: result.systems[name].coverage["predictions"]["read"] for number, name in enumerate(systems)}
     records[GROUND_TRUTH] = result.systems[systems[0]].coverage["ground_truth"]["read"]
+    document = run_document(plan.launch, plan.run_id, plan.configuration.benchmark, systems, records)
     summary_of_all = summary(result)
-    told = {SUMS: encode_json(sums_document(result)), SUMMARY: encode_json(summary_of_all)}
-    document = run_document(plan.launch, plan.run_id, plan.configuration.benchmark, systems, records, told)
-    files = {**told, REPORT: report(result).encode(), RUN: encode_json(document)}
+    files = {
+        SUMS: encode_json(sums_document(result)),
+        REPORT: report(result).encode(),
+        RUN: encode_json(document),
+        SUMMARY: encode_json(summary_of_all),
+    }
     if plan.page:
         folder = StagedFolder(plan.output, plan.run_id, "samples").path
         samples = [posixpath.join(folder, name) for name in sorted(parts["samples_files"])]

@@ -20,7 +20,6 @@ from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from metrics.statistics.bootstrap import Bootstrap
 from metrics.statistics.sums import Sums
 from pipelines.cli import main
-from pipelines.results.provenance import digest
 from transforms.io import zstd
 
 Record = dict[str, Any]
@@ -36,16 +35,6 @@ RESULT_NAMES = {
     ".evaluation",
 }
 """All that stands in the output folder of a run that is done."""
-
-
-def rewrite(folder: Path, name: str, document: Any) -> None:
-    """Replaces a document of a finished run by what another run would have written, with its digest."""
-    content = json.dumps(document).encode()
-    (folder / name).write_bytes(content)
-    if name != "run.json" and (folder / "run.json").exists():
-        run = json.loads((folder / "run.json").read_bytes())
-        run["digests"][name] = digest(content)
-        (folder / "run.json").write_text(json.dumps(run))
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,7 @@ from transforms.io.files import SourceFile
 from transforms.io.storage import STORAGE_ERRORS, is_on_disk
 from transforms.records import GROUND_TRUTH
 
-RUN_FORMAT = 2
-FORMATS_READ = (1, 2)
-"""Of run.json; the first one tells no digests."""
-
+RUN_FORMAT = 1
 MAX_FILES_LISTED = 1000
 """Of how many files of a side each is listed; the number, the bytes and the digest are those of all."""
 CHECKSUM_THREADS = 16
@@ -177,12 +174,10 @@ def run_document(
     benchmark: Benchmark[Any, Any, Any],
     systems: Sequence[str],
     records: Mapping[int, int],
-    files: Mapping[str, bytes],
 ) -> dict[str, Any]:
     """Returns the document of run.json, made where and when the result is published.
 
-    records: how many records were read of each side, by its number. files: the documents that are published with it,
-    by name, of which it tells the digests.
+    records: how many records were read of each side, by its number.
     """
     ended = time.time()
     known = dict(launch.inputs)
@@ -204,16 +199,10 @@ def run_document(
             "ground_truth": sides[GROUND_TRUTH],
             "predictions": {name: sides[number] for number, name in enumerate(systems)},
         },
-        "digests": {name: digest(content) for name, content in files.items()},
         **({"merged_from": list(launch.sources)} if launch.sources else {}),
         **({"baseline": launch.baseline} if launch.baseline is not None else {}),
         **({"reused": launch.reused} if launch.reused is not None else {}),
     }
-
-
-def digest(content: bytes) -> str:
-    """Returns the hash of a document that tells whether it is still what the run wrote."""
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _side(side: InputSide | None, records: int) -> dict[str, Any]:

@@ -145,4 +145,3 @@ class StoredProvenance(msgspec.Struct, frozen=True):
     host: str
     versions: dict[str, Any]
     inputs: dict[str, Any]
-    digests: dict[str, str] = {}

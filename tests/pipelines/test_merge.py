@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests import toy
-from tests.runs import Record, Run, command, evaluate, rewrite, write_lines
+from tests.runs import Record, Run, command, evaluate, write_lines
 
 COUNT = 50
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
@@ -79,7 +79,7 @@ def changed(run: Path, target: Path, name: str, **changes: Any) -> Path:
     shutil.copytree(run, target, symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
     document = json.loads((target / name).read_bytes())
     document.update(changes)
-    rewrite(target, name, document)
+    (target / name).write_text(json.dumps(document))
     return target
 
 

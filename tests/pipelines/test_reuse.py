@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests import toy
-from tests.runs import Record, Run, evaluate, rewrite, write_lines
+from tests.runs import Record, Run, evaluate, write_lines
 
 CORPUS = [toy.sample(index, 0) for index in range(40)]
 BAD: list[Record] = [
@@ -112,7 +112,7 @@ def test_what_may_score_otherwise_is_not_reused(
         document = {}
     elif isinstance(change, str):
         document["versions"][change] = {"latex": "of old"}
-    rewrite(earlier, name, document)
+    (earlier / name).write_text(json.dumps(document))
     more = change if isinstance(change, tuple) else ()
     found = run(nights, "out", "p", *more, "--reuse", str(earlier), into=tmp_path)
     assert found.code == 0

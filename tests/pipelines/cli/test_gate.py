@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests import toy
-from tests.runs import Run, command, evaluate, rewrite, write_lines
+from tests.runs import Run, command, evaluate, write_lines
 
 CORPUS = [toy.sample(index, 0)[0] for index in range(60)]
 CONFIG = """\
@@ -270,9 +270,7 @@ def test_a_run_whose_own_gates_are_refused_today_can_still_be_a_baseline(nights:
     """An earlier version took gates without any bound."""
     shutil.copytree(nights / "good", tmp_path / "old", symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
     for name in ("summary.json", "sums.json"):
-        document = json.loads((tmp_path / "old" / name).read_bytes())
-        document["config"]["gates"] = {"exact_match": {}}
-        rewrite(tmp_path / "old", name, document)
+        edit(lambda found: found["config"].update(gates={"exact_match": {}}), name)(tmp_path / "old")
     assert gate(nights, "same", str(tmp_path / "old"))[0] == 0
     code, _, stderr = command("gate", tmp_path / "old")
     assert (code, stderr.count("\n")) == (2, 1)

@@ -183,9 +183,11 @@ def test_a_thousand_runs_cost_no_reading_the_second_time(scores: Path, tmp_path:
     for number in range(100):
         target = folder / f"{number:04}"
         target.mkdir(parents=True)
-        shutil.copy(scores / "2026-01-01" / "summary.json", target)
-        document = json.loads((scores / "2026-01-01" / "run.json").read_bytes())
-        (target / "run.json").write_text(json.dumps({**document, "run_id": f"id{number}"}))
+        for name in ("summary.json", "run.json"):
+            document = json.loads((scores / "2026-01-01" / name).read_bytes())
+            if name == "run.json":
+                document["run_id"] = f"id{number}"
+            (target / name).write_text(json.dumps(document))
     first = index_runs(str(folder), None)
     assert (first.read, first.unreadable) == (100, [])
     again = index_runs(str(folder), first.table)
