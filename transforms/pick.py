@@ -96,7 +96,9 @@ class Picker:
         self._picks = picks
         self._counts = {why: picks.count(why) for why in (*PREFERENCE, LISTED)}
         self._worst = [why for why in _WORST if self._counts[why]]
-        self._best: dict[tuple[Reason, int], list[tuple[float, ...]]] = {}
+        self._best: dict[tuple[Reason, int], list[float]] = {}
+        # The highest rank that may still be among the best, once there are as many as are wanted.
+        self._bounds: dict[tuple[Reason, int], float] = {}
         self._earlier = None if picks.earlier is None else picks.earlier.open()
 
     def offers(
@@ -114,19 +116,20 @@ class Picker:
         by_sample: dict[str, list[tuple[float, ScoredSample, float | None]]] = {}
         several = self._picks.flips and any(sample.system for sample in scored)
         earlier = self._earlier.find(scored) if self._earlier is not None else [None] * len(scored)
+        bounds = self._bounds
         for sample, before in zip(scored, earlier, strict=True):
             if sample.status == "rejected":
                 continue
             if self._picks.random:
                 rank = _hashed(sample.sample_id)
-                if not self._is_beaten("random", sample.system, rank):
+                if rank <= bounds.get(("random", sample.system), math.inf):
                     yield _Offer(rank, sample.sample_id, "random", sample, before)
             value = sample.metrics.get(metric.name)
             if value is None:
                 continue
             rank = metric.goodness(value)
             for why in self._worst:
-                if not self._is_beaten(why, sample.system, rank):
+                if rank <= bounds.get((why, sample.system), math.inf):
                     yield _Offer(rank, sample.sample_id, why, sample, before)
             if before is not None and is_flip(metric, before, value):
                 lost: Reason = "lost" if rank < metric.goodness(before) else "won"
@@ -140,20 +143,18 @@ class Picker:
                 for _, sample, before in of_systems:
                     yield _Offer(-apart, sample_id, "flip", sample, before)
 
-    def _is_beaten(self, why: Reason, system: int, rank: float) -> bool:
-        count, best = self._counts[why], self._best.get((why, system), ())
-        return len(best) >= count and (not best or -rank < best[0][0])
-
     def _is_among_best(self, offer: _Offer) -> bool:
-        best = self._best.setdefault((offer.why, offer.scored.system), [])
-        count = self._counts[offer.why]
+        key = (offer.why, offer.scored.system)
+        best, count = self._best.setdefault(key, []), self._counts[offer.why]
         # The heap holds what is best so far by its negative, so that the worst of it is first. Ties are offered too.
         if len(best) < count:
-            heapq.heappush(best, (-offer.rank,))
-            return True
-        if not count or -offer.rank < best[0][0]:
+            heapq.heappush(best, -offer.rank)
+        elif not count or offer.rank > -best[0]:
             return False
-        heapq.heapreplace(best, (-offer.rank,))
+        else:
+            heapq.heapreplace(best, -offer.rank)
+        if len(best) == count:
+            self._bounds[key] = -best[0]
         return True
 
 

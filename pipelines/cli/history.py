@@ -84,8 +84,16 @@ def _blessed(folder: str) -> str | None:
         if not FileSystems.exists(path):
             return None
         run, _ = find_baseline(path)
+    except UsageError as error:
+        warn([str(error)])
+        return None
+    except (*STORAGE_ERRORS, ValueError) as error:
+        warn([f"{path}: {one_line(error)}"])
+        return None
+    try:
         warn(age_warnings(run, StoredRun(run)))
-    except (UsageError, *STORAGE_ERRORS, ValueError) as error:
-        warn([f"{path}: {one_line(error).removeprefix(f'--baseline {path}: ')}"])
+    except UsageError as error:
+        # Of a file the reader must know that it is what names the run.
+        warn([f"{path}: {error}"])
         return None
     return run

@@ -20,6 +20,7 @@ from transforms.sample_changes import (
     unpack_changed,
 )
 from transforms.sample_rows import SampleRow
+from transforms.stored_blocks import BlockWriter
 
 KEYS = st.lists(st.binary(max_size=KEY_BYTES + 4), max_size=60)
 
@@ -49,7 +50,7 @@ def test_of_many_keys_few_are_admitted() -> None:
 @given(st.lists(st.tuples(st.binary(max_size=30), st.binary(max_size=30)), max_size=20))
 def test_a_block_holds_its_samples(samples: list[tuple[bytes, bytes]]) -> None:
     changed = [ChangedSample(*each) for each in samples]
-    assert unpack_changed(pack_changed(changed)) == changed
+    assert unpack_changed(BlockWriter().write(pack_changed(changed))) == changed
 
 
 def counted(old: float | None, new: float | None, higher_is_better: bool = True) -> set[str]:

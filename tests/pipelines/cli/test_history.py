@@ -129,6 +129,26 @@ def test_a_folder_without_runs_is_told_in_one_line(tmp_path: Path, what: str) ->
     assert "history.md" not in {path.name for path in tmp_path.rglob("*")}
 
 
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("# nothing yet\n", "blessed.txt: it names no run; write the folder of a finished run as its last line"),
+        (
+            "gone\n",
+            "blessed.txt: {folder}/gone/summary.json: no finished run is here (no such file); give its --output",
+        ),
+    ],
+)
+def test_a_file_that_blesses_no_run_is_told_as_a_file(scores: Path, tmp_path: Path, named: str, told: str) -> None:
+    """Not as the option of other commands, which this one does not have."""
+    folder = tmp_path / "scores"
+    shutil.copytree(scores, folder, symlinks=True)
+    (folder / "blessed.txt").write_text(named)
+    code, _, stderr = history(folder, "--no-html")
+    assert (code, stderr.count("\n")) == (0, 1)
+    assert stderr.startswith(f"beamscore: warning: {folder}/{told.format(folder=folder)}")
+
+
 def test_a_break_is_visible(scores: Path, tmp_path: Path) -> None:
     folder = tmp_path / "scores"
     shutil.copytree(scores, folder, symlinks=True)
