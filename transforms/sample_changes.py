@@ -22,6 +22,8 @@ better and worse count every change; a value is right where it is the best one t
 changes of more than the threshold; appeared and vanished count samples in which one system alone has a value.
 """
 FLIPS = ("wrong_to_right", "right_to_wrong")
+ROUNDING = 1e-12
+"""0.4 - 0.3 is a little more than 0.1, and 0.9 - 0.8 a little less: neither is beyond a threshold of 0.1."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def _kinds(spec: MetricSpec, old: float | None, new: float | None, threshold: fl
         yield "wrong_to_right"
     if best is not None and old == best:
         yield "right_to_wrong"
-    if abs(new - old) > threshold:
+    if abs(new - old) > threshold + ROUNDING:
         yield f"{direction}_beyond"
 
 

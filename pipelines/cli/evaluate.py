@@ -24,6 +24,7 @@ from pipelines.cli.common import (
     add_predictions,
     check_tools,
     hand_over,
+    naming,
     positive,
     run_and_publish,
     systems,
@@ -102,7 +103,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     plan = plan_evaluation(configuration, new_run_id())
     plan = replace(plan, baseline=baseline, reuse=reuse, page=not parsed.no_html, resume=parsed.resume)
     if baseline is not None and plan.page:
-        earlier = baseline.earlier_rows(configuration, plan.systems)
+        with naming("--baseline"):
+            earlier = baseline.earlier_rows(configuration, plan.systems)
         files = tuple(launch.path_for_workers(options, path) for path in baseline.rows)
         plan = replace(plan, earlier=None if earlier is None else replace(earlier, files=files))
     warn(plan.inputs.warnings)
