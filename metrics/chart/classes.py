@@ -42,7 +42,7 @@ def score_chart_classes(batch: Batch, options: ChartOptions) -> None:
     """Scores task 1 of the charts whose ground truth has a class; charts of equal classes share one score."""
     scores: dict[tuple[str, str, bool], ClassScore] = {}
     classes = batch.classes
-    for sample, predicted in zip(batch.samples, batch.predictions.classes, strict=True):
+    for sample, _, predicted in batch.rows(batch.truths.classes, batch.predictions.classes):
         chart_class = sample.chart_class
         if not chart_class.name or sample.rejected is not None:
             continue
@@ -127,7 +127,7 @@ def score_text_roles(batch: Batch, options: ChartOptions) -> None:
     cells = Memo(_role_cell)
     right_cells = Memo(_right_role_cell)
     identifiers = batch.identifiers
-    for sample, task, output in zip(batch.samples, batch.truths.text_roles, batch.predictions.text_roles, strict=True):
+    for sample, task, output in batch.rows(batch.truths.text_roles, batch.predictions.text_roles):
         if task is None or task.text_roles is None or not sample.is_open:
             continue
         true_roles = [(identifiers[role.id], names[role.role]) for role in task.text_roles]
