@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.statistics.sums import Sums
+from tests.metrics.chart import plain_reading
 from tests.metrics.chart.records_for_tests import (
     IDS,
     Json,
@@ -134,10 +135,25 @@ def test_details_say_which_ticks_are_matched_missed_and_extra() -> None:
     }
 
 
-TICKS = st.lists(st.tuples(IDS, st.integers(0, 20)), max_size=6)
+PLACES = st.integers(0, 16)
+TICKS = st.lists(st.builds(tick, st.sampled_from(("1", "1", "2", "3", None)), PLACES, PLACES), max_size=6)
 
 
-@given(TICKS, TICKS | st.none())
+@settings(max_examples=100, deadline=None)
+@given(TICKS, TICKS, TICKS, TICKS)
+def test_axes_score_as_the_plain_reading(
+    x: list[Json], y: list[Json], given_x: list[Json], given_y: list[Json]
+) -> None:
+    each = [plain_reading.axis(x, given_x, 500), plain_reading.axis(y, given_y, 500)]
+    expected = [sum(scores_of_axes) / 2 for scores_of_axes in zip(*each, strict=True)]
+    assert scores(axes(x, y), axes(given_x, given_y)) == pytest.approx(expected, abs=1e-12)
+
+
+IDENTIFIED_TICKS = st.lists(st.tuples(IDS, st.integers(0, 20)), max_size=6)
+
+
+@settings(deadline=None)
+@given(IDENTIFIED_TICKS, IDENTIFIED_TICKS | st.none())
 def test_ticks_are_matched_in_the_order_of_their_id_wherever_they_stand(
     truths: list[tuple[Any, int]], predictions: list[tuple[Any, int]] | None
 ) -> None:

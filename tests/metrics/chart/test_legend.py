@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.chart.legend import box_iou
 from metrics.chart.records import Box
 from metrics.common.geometry import box_ious
+from tests.metrics.chart import plain_reading
 from tests.metrics.chart.records_for_tests import (
     IDS,
     Json,
@@ -77,11 +78,29 @@ def test_pairs_without_an_id_match_nothing() -> None:
     assert score(nameless, nameless) == 0
 
 
+def pair(key: Any, *place: int) -> Json:
+    return {"id": key, "bb": box(*place)}
+
+
+PLACES = st.integers(0, 4)
+LEGENDS = st.lists(
+    st.builds(pair, st.sampled_from(("1", "1", "2", "3", None)), PLACES, PLACES, PLACES, PLACES), max_size=6
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(LEGENDS, LEGENDS, st.sampled_from(("published", "released")))
+def test_legends_score_as_the_plain_reading(truth: list[Json], prediction: list[Json], protocol: str) -> None:
+    found = score({"output": {"legend_pairs": truth}}, {"output": {"legend_pairs": prediction}}, protocol)
+    assert found == pytest.approx(plain_reading.legend(truth, prediction, protocol), abs=1e-12)
+
+
 BOXES = st.builds(Box, *[st.sampled_from([-10.0, -1.5, 0.0, 0.1, 1.0, 3.0, 1e-200, 1e8])] * 4)
-LEGENDS = st.lists(st.tuples(IDS, BOXES), max_size=5)
+IDENTIFIED_BOXES = st.lists(st.tuples(IDS, BOXES), max_size=5)
 
 
-@given(LEGENDS, LEGENDS | st.none(), st.sampled_from(["published", "released"]))
+@settings(deadline=None)
+@given(IDENTIFIED_BOXES, IDENTIFIED_BOXES | st.none(), st.sampled_from(["published", "released"]))
 def test_pairs_are_matched_in_the_order_of_their_id_wherever_they_stand(
     truths: list[tuple[Any, Box]], predictions: list[tuple[Any, Box]] | None, protocol: str
 ) -> None:
@@ -111,6 +130,7 @@ def legend_of(pairs: list[tuple[Any, Box]]) -> Json:
     return {"output": {"legend_pairs": [{"id": key, "bb": msgspec.to_builtins(of_id)} for key, of_id in pairs]}}
 
 
+@settings(deadline=None)
 @given(BOXES, BOXES)
 def test_the_iou_of_two_boxes_has_the_bits_of_the_iou_of_arrays(first: Box, second: Box) -> None:
     [[expected]] = box_ious(np.array([first.corners()]), np.array([second.corners()]))
