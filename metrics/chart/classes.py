@@ -47,7 +47,7 @@ def score_chart_classes(batch: Batch, options: ChartOptions) -> None:
     scores: dict[tuple[str, str, bool], ClassScore] = {}
     classes = batch.classes
     known = frozenset(map(normalised_class, options.classes))
-    for sample, predicted in zip(batch.samples, batch.predictions.classes, strict=True):
+    for sample, _, predicted in batch.rows(batch.truths.classes, batch.predictions.classes):
         chart_class = sample.chart_class
         if not chart_class.name or sample.rejected is not None:
             continue
@@ -135,7 +135,7 @@ def score_text_roles(batch: Batch, options: ChartOptions) -> None:
     cells = Memo(_role_cell)
     right_cells = Memo(_right_role_cell)
     identifiers = batch.identifiers
-    for sample, task, output in zip(batch.samples, batch.truths.text_roles, batch.predictions.text_roles, strict=True):
+    for sample, task, output in batch.rows(batch.truths.text_roles, batch.predictions.text_roles):
         if task is None or task.text_roles is None or not sample.is_open:
             continue
         true_roles = [(identifiers[role.id], names[role.role]) for role in task.text_roles]

@@ -90,9 +90,9 @@ class ChartSample(msgspec.Struct, gc=False):
     chart_class: ClassOfChart
     max_steps: int
     is_open: bool
-    statistics: dict[str, float]
-    metrics: dict[str, float | None]
-    details: dict[str, Any]
+    statistics: dict[str, float] = msgspec.field(default_factory=dict)
+    metrics: dict[str, float | None] = msgspec.field(default_factory=dict)
+    details: dict[str, Any] = msgspec.field(default_factory=dict)
     share_total: float = 0.0
     share_count: int = 0
     has_listed_class: bool = True
@@ -129,8 +129,9 @@ class ChartSample(msgspec.Struct, gc=False):
 
     def add_mean(self, task: TaskName, score: float, details: Any, attempted: bool) -> None:
         """Notes the score of a task whose metric is the mean over charts."""
-        self.statistics[CHARTS[task]] = 1
-        self.statistics[SCORES[task]] = self.metrics[SCORES[task]] = score
+        name, statistics = SCORES[task], self.statistics
+        statistics[CHARTS[task]] = 1
+        statistics[name] = self.metrics[name] = score
         self.add(task, score, details, attempted)
 
     def result(self) -> SampleScore | RejectedRecord:
