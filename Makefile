@@ -88,11 +88,11 @@ test-airflow: $(READY)
 # The servers and the clients of the stores lie beside what the project itself needs.
 test-s3: $(READY)
 	$(MAKE) --no-print-directory $(VENV)-stores/.s3
-	$(VENV)-stores/bin/python -m pytest -m stores -k s3 tests/stores
+	$(VENV)-stores/bin/python -m pytest -m stores -k s3 --numprocesses 2 --dist worksteal tests/stores
 
 test-stores: $(READY)
 	$(MAKE) --no-print-directory $(VENV)-stores/.gcs
-	$(VENV)-stores/bin/python -m pytest -m stores tests/stores
+	$(VENV)-stores/bin/python -m pytest -m stores --numprocesses 2 --dist worksteal tests/stores
 
 $(VENV)-stores/.s3: $(READY)
 	rm -rf $(VENV)-stores && $(PYTHON) -m venv $(VENV)-stores

@@ -111,12 +111,16 @@ class SampleScore(msgspec.Struct, frozen=True):
 def score_each(
     pairs: Sequence[Pair[TruthT, PredictionT]], score: Callable[[TruthT, PredictionT | None], SampleScore]
 ) -> list[SampleScore | RejectedRecord]:
-    """Returns the score of each pair, in order, or the RejectedRecord that `score` raised for it."""
+    """Returns the score of each pair, in order, or the RejectedRecord that `score` raised for it.
+
+    A RejectedRecord is returned without its traceback, whose frames would hold all that was computed for the batch.
+    """
     results: list[SampleScore | RejectedRecord] = []
     for pair in pairs:
         try:
             results.append(score(pair.truth, pair.prediction))
         except RejectedRecord as rejected:
+            rejected.__traceback__ = rejected.__cause__ = rejected.__context__ = None
             results.append(rejected)
     return results
 

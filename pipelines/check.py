@@ -13,23 +13,20 @@ from metrics.benchmark import Pair
 from metrics.record_fields import record_fields
 from pipelines.config.first_records import FirstRecords
 from pipelines.config.inputs import Inputs
+from pipelines.config.mismatch import listed, other_ids, other_records, record_type, shown, side_label
 from pipelines.config.systems import of_system, predictions_of
+from pipelines.runtime.needs import LocalNeeds
 from transforms.io.files import SourceFile, open_parquet
 from transforms.io.published import Layout, find_published
 from transforms.io.storage import STORAGE_ERRORS, list_folder, output_problem, write_probe
-from transforms.records import GROUND_TRUTH, ColumnsReader, EncodedRecord, InputProblem, printable
+from transforms.records import GROUND_TRUTH, ColumnsReader, EncodedRecord, InputProblem
 from transforms.slice_labels import value_text
 
 MAX_PAIRS_SCORED = 64
 MAX_SECONDS_SCORING = 5.0
-BASE_BYTES = 300 << 20
-"""About what Python, Beam and the libraries take in each process."""
 
 READ_SECONDS_PER_RECORD = 3e-5
 """About what a record costs beside its score: read, paired and written. An estimate; machines differ by a few times."""
-
-NAMES_SHOWN = 12
-MAX_NAME_LENGTH = 60
 
 
 @dataclass
@@ -51,25 +48,24 @@ def check_inputs(inputs: Inputs, layout: Layout, processes: int) -> Findings:
     protocol = getattr(benchmark.options, "protocol", None)
     found = Findings([f"benchmark: {benchmark.name}" + (f", protocol {protocol}" if protocol else "")])
     looks = {GROUND_TRUTH: inputs.first_records(GROUND_TRUTH)}
-    counts = {GROUND_TRUTH: _side(inputs, GROUND_TRUTH, looks[GROUND_TRUTH], "ground truth", found)}
-    for system, name in enumerate(inputs.systems):
+    counts = {GROUND_TRUTH: _side(inputs, GROUND_TRUTH, looks[GROUND_TRUTH], found)}
+    for system in range(len(inputs.systems)):
         looks[system] = inputs.first_records(system)
-        counts[system] = _side(inputs, system, looks[system], predictions_of(name), found)
+        counts[system] = _side(inputs, system, looks[system], found)
     for system, name in enumerate(inputs.systems):
         _pairs(looks[GROUND_TRUTH], looks[system], name, found)
     columns = configuration.columns()
     for label, line in _slices(looks[GROUND_TRUTH], columns):
-        found.lines.append(f"slices by {_shown(label)}: {line}")
+        found.lines.append(f"slices by {shown(label)}: {line}")
     _cost(inputs, looks, counts, processes, found)
     if settings.output:
         _output(settings.output, layout, found)
     return found
 
 
-def _side(inputs: Inputs, side: int, look: FirstRecords, label: str, found: Findings) -> int:
+def _side(inputs: Inputs, side: int, look: FirstRecords, found: Findings) -> int:
     """Says what a side holds; returns how many records it has, or may have."""
-    benchmark = inputs.configuration.benchmark
-    files = inputs.files_of(side)
+    label, files = side_label(inputs, side), inputs.files_of(side)
     size = sum(file.size for file in files)
     count, is_exact = _record_count(files, look, size)
     amount = f"{count:,}" if is_exact else f"about {count:,}"
@@ -79,8 +75,7 @@ def _side(inputs: Inputs, side: int, look: FirstRecords, label: str, found: Find
         reason = f": {look.problem}" if look.problem else ""
         found.problems.append(f"{label}: none of the first records can be read{reason}")
         return count
-    kind = benchmark.truth_type if side == GROUND_TRUTH else benchmark.prediction_type
-    fields = list(record_fields(kind))
+    fields = list(record_fields(record_type(inputs, side)))
     there = {name: look.fields[name] for name in fields if look.fields.get(name)}
     told = [f"{name} in {number} of {look.records}" for name, number in there.items()]
     missing = [name for name in fields if name not in there]
@@ -89,16 +84,15 @@ def _side(inputs: Inputs, side: int, look: FirstRecords, label: str, found: Find
     if missing:
         found.lines.append(f"  fields missing: {', '.join(missing)}")
     if others:
-        found.lines.append(f"  other columns: {_listed(others)}")
+        found.lines.append(f"  other columns: {listed(others)}")
     if look.rejected:
         found.lines.append(f"  {look.rejected} of the first records would be rejected, such as {look.problem}")
     if not look.by_id:
         found.problems.append(f"{label}: no record has a sample_id that can be used: {look.problem}")
-    if not there:
-        found.problems.append(
-            f"{label}: no record has a field that {benchmark.name} reads, {', '.join(fields)}; they have "
-            f"{_listed(others) or 'a sample_id alone'}; name them under fields in the configuration"
-        )
+    if (mismatch := other_records(inputs, side, look)) is not None:
+        found.problems.append(mismatch)
+    elif not there and side == GROUND_TRUTH:
+        found.problems.append(f"{label}: the fields {', '.join(fields)} have no value in any of the first records")
     return count
 
 
@@ -132,13 +126,11 @@ def _pairs(truths: FirstRecords, predictions: FirstRecords, name: str, found: Fi
     )
     if common:
         return
-    example = f"which has {_shown(truths.sample_id or '')}, not {_shown(predictions.sample_id or '')}, for example"
+    reason = other_ids(truths.sample_id, predictions.sample_id)
     if all_seen:
-        found.problems.append(f"{predictions_of(name)}: no sample_id is in the ground truth, {example}")
+        found.problems.append(f"{predictions_of(name)}: {reason}")
     else:
-        found.lines.append(
-            f"  no sample_id is in the first records of the ground truth, {example}; the order may differ"
-        )
+        found.lines.append(f"  among the first records, {reason}; the order may differ")
 
 
 def _slices(truths: FirstRecords, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -153,13 +145,13 @@ def _slices(truths: FirstRecords, columns: Sequence[str]) -> Iterator[tuple[str,
             for each in value if isinstance(value, list) else [value]:
                 values[column].setdefault(value_text(each))
     for column, texts in values.items():
-        yield column, f"{len(texts)} value{'' if len(texts) == 1 else 's'} so far: {_listed(texts)}"
+        yield column, f"{len(texts)} value{'' if len(texts) == 1 else 's'} so far: {listed(texts)}"
 
 
 def _cost(
     inputs: Inputs, looks: dict[int, FirstRecords], counts: dict[int, int], processes: int, found: Findings
 ) -> None:
-    """Says about how much memory and time the run takes, by scoring some pairs."""
+    """Says about how much memory, space and time the run takes, by scoring some pairs."""
     pairs = list(_first_pairs(inputs, looks))
     size = sum(file.size for file in inputs.files)
     held = 0
@@ -167,7 +159,11 @@ def _cost(
         payload = sum(len(record.payload) for record in look.by_id.values())
         held += round(counts[side] * payload / max(1, len(look.by_id)))
     found.lines.append(f"size: {_bytes(size)} stored, about {_bytes(held)} of records")
-    found.lines.append(f"memory: about {_bytes(processes * BASE_BYTES + held)} on this machine, at most")
+    needs = LocalNeeds.of(inputs.files, processes)
+    found.lines.append(
+        f"on this machine: about {_bytes(needs.memory)} of memory, {_bytes(needs.space)} in the temporary folder "
+        f"{needs.folder}"
+    )
     if not pairs:
         return
     seconds, scored = _score_some(inputs.configuration.benchmark, pairs)
@@ -227,17 +223,6 @@ def _output(output: str, layout: Layout, found: Findings) -> None:
         return
     held = f"holds the result of run {published.run_id or 'unknown'}, which it would replace" if published else ""
     found.lines.append(f"output: {output} {held or ('has other files' if there else 'would be made')}")
-
-
-def _listed(names: Any) -> str:
-    shown = [_shown(name) for name in list(names)[:NAMES_SHOWN]]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
-
-
-def _shown(name: str) -> str:
-    text = printable(name)
-    return text if len(text) <= MAX_NAME_LENGTH else f"{text[:MAX_NAME_LENGTH]}..."
 
 
 def _bytes(size: float) -> str:

@@ -21,6 +21,7 @@ from pipelines.config.errors import UsageError
 from pipelines.results.comparison import COMPARISON, REPORT, ComparisonSetting, document
 from pipelines.results.comparison_report import report
 from pipelines.results.page.comparison import PAGE, page_or_reason
+from pipelines.runtime import launch
 from transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, PairSums, merged_sums
 from transforms.io.published import Layout
 from transforms.io.staging import StagedFolder
@@ -28,7 +29,6 @@ from transforms.publish import Publish, encode_json
 from transforms.records import InputProblem
 from transforms.sample_changes import ChangePlan, merged_counts, unpack_changed
 from transforms.sample_rows import ReadSampleRows, SampleTable, bucket_count, check_columns
-from transforms.stored_blocks import BlockFolder
 from transforms.write_changes import WriteChanges
 
 LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))
@@ -155,13 +155,9 @@ def build_comparison(
     output: str,
     run_id: str,
     path: Callable[[str], str] = str,
-    blocks: BlockFolder | None = None,
 ) -> None:
-    """Wires the pipeline.
-
-    path: turns the path of a file into the one that workers use. blocks: where the blocks are that are shuffled.
-    """
-    folder = blocks or BlockFolder()
+    """Wires the pipeline; `path` turns the path of a file into the one that workers use."""
+    folder = launch.block_folder(pipeline)
     publish = Publish(output, run_id, LAYOUT, partial(make_result, plan.setting, page=plan.page))
     if plan.setting.missing:
         _ = _from_sums(pipeline, plan) | "Publish" >> publish

@@ -26,11 +26,13 @@ from transforms.pair import PairBySample, PairedSample
 from transforms.publish import Publish, WriteQuarantine, encode_json
 from transforms.quarantine import CauseCount, CountCauses
 from transforms.records import ColumnsReader, quarantined
+from transforms.scored_sample import WITHOUT_FIELDS, has_no_field
 from transforms.slice import BYTES_HELD, CheckSliceCount, PartialSums, SliceKey
 from transforms.slice_labels import ALL_SAMPLES, Slicing
 
 DOCUMENT, REPORT = "description.json", "description.md"
 NO_REPLICATES = Bootstrap(replicates=0)
+_WITHOUT_FIELDS = WITHOUT_FIELDS["ground_truth"]
 LAYOUT = Layout("description", (REPORT, DOCUMENT), ("quarantine",))
 
 
@@ -105,6 +107,8 @@ class DescribeSamples(beam.DoFn):
             truth = sample.truth.decode(self._description.truth_type)
             slices = self._slicing.of(self._reader.read(sample.truth))
             statistics: dict[str, float] = {"samples": 1, **self._description.statistics(truth)}
+            if has_no_field(truth):
+                statistics[_WITHOUT_FIELDS] = 1
             keys = self._description.distinct_keys(truth)
         except Exception as error:  # noqa: BLE001 - whatever a record does to a description must not end the run
             entry = quarantined(sample.truth, "ground_truth", sample.sample_id, "score", "invalid", explain(error))
@@ -118,7 +122,8 @@ class DescribeSamples(beam.DoFn):
 
 def make_description(description: Description[Any], slices: list[str], parts: dict[str, list[Any]]) -> dict[str, bytes]:
     """Returns description.json and description.md."""
-    by_label = {key.label: sums for key, sums in parts["sums"]}
+    by_label = {key.label: _without(sums, _WITHOUT_FIELDS) for key, sums in parts["sums"]}
+    bare = sum(round(sums[_WITHOUT_FIELDS]) for key, sums in parts["sums"] if key.label == ALL_SAMPLES.label)
     for (label, name), count in parts["distinct"]:
         by_label[label] = by_label.get(label, Sums()).merge(Sums.of({name: count}))
     overall = by_label.pop("", Sums())
@@ -130,12 +135,17 @@ def make_description(description: Description[Any], slices: list[str], parts: di
         "samples": round(overall["samples"]),
         "rejected": sum(cause.count for cause in parts["causes"] if not _is_duplicate(cause)),
         "duplicates": sum(cause.count for cause in parts["causes"] if _is_duplicate(cause)),
+        **({_WITHOUT_FIELDS: bare} if bare else {}),
         "sums": {name: overall[name] for name in overall},
         "tables": msgspec.to_builtins(tables),
         "slices": {label: {name: sums[name] for name in sums} for label, sums in sliced.items()},
         "compared": msgspec.to_builtins(compared),
     }
     return {REPORT: _report(description, document, [*tables, *compared]).encode(), DOCUMENT: encode_json(document)}
+
+
+def _without(sums: Sums, name: str) -> Sums:
+    return Sums({each: total for each, total in sums.units().items() if each != name})
 
 
 def _is_duplicate(cause: CauseCount) -> bool:

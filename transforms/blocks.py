@@ -1,4 +1,4 @@
-"""Blocks: many encoded records of one bucket in one element, compressed.
+"""Blocks: many encoded records of one bucket in one element.
 
 A runner spends more on each element that it moves than it takes to read a record. So records are shuffled by the bucket
 of their sample_id, a block at a time; a bucket has all records of its samples.
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from transforms.io import zstd
 from transforms.io.files import SourceFile
+from transforms.stored_blocks import Block, BlockWriter, read_block
 
 BYTES_PER_BUCKET = 16 << 20
 BYTES_PER_SMALL_BUCKET = 64 << 10
@@ -51,13 +51,14 @@ def bucket_of(sample_id: bytes, buckets: int) -> int:
 class HeldRecords:
     """The records that a reader holds until their blocks are large enough; at most BYTES_HELD, and one record."""
 
-    def __init__(self, buckets: int) -> None:
+    def __init__(self, buckets: int, writer: BlockWriter) -> None:
         self._buckets = buckets
+        self._writer = writer
         self._records: defaultdict[int, list[KeyedRecord]] = defaultdict(list)
         self._sizes: defaultdict[int, int] = defaultdict(int)
         self._size = 0
 
-    def add(self, records: Iterable[KeyedRecord]) -> Iterator[tuple[int, bytes]]:
+    def add(self, records: Iterable[KeyedRecord]) -> Iterator[tuple[int, Block]]:
         """Adds records; yields the pairs (bucket, block) that became large enough."""
         held, sizes, buckets = self._records, self._sizes, self._buckets
         for record in records:
@@ -72,29 +73,29 @@ class HeldRecords:
             elif sizes[bucket] >= BYTES_PER_BLOCK:
                 yield self._block(bucket)
 
-    def flush(self) -> Iterator[tuple[int, bytes]]:
+    def flush(self) -> Iterator[tuple[int, Block]]:
         """Yields a block of each bucket that holds anything."""
         while self._records:
             yield self._block(next(iter(self._records)))
 
-    def _block(self, bucket: int) -> tuple[int, bytes]:
+    def _block(self, bucket: int) -> tuple[int, Block]:
         self._size -= self._sizes.pop(bucket)
-        return bucket, pack(self._records.pop(bucket))
+        return bucket, pack(self._records.pop(bucket), self._writer)
 
 
-def pack(records: list[KeyedRecord]) -> bytes:
-    """Returns a block."""
-    return zstd.compress(_ENCODER.encode(records), level=1)
+def pack(records: list[KeyedRecord], writer: BlockWriter) -> Block:
+    """Returns the block of some records."""
+    return writer.write(_ENCODER.encode(records))
 
 
-def unpack(block: bytes) -> list[KeyedRecord]:
+def unpack(block: Block) -> list[KeyedRecord]:
     """Returns the records of a block, in the order in which they were packed."""
-    return _DECODER.decode(zstd.decompress(block))
+    return _DECODER.decode(read_block(block))
 
 
-def only_samples(keyed: tuple[int, bytes], wanted: Iterable[str]) -> Iterator[tuple[int, bytes]]:
-    """Yields (bucket, block) with the records of the samples that are wanted alone, if there are any."""
+def only_samples(keyed: tuple[int, Block], wanted: Iterable[str]) -> Iterator[tuple[int, Block]]:
+    """Yields (bucket, block) with the records of the samples that are wanted alone, if there are any; they travel."""
     ids = {sample_id.encode("utf-8", "surrogatepass") for sample_id in wanted}
     records = [record for record in unpack(keyed[1]) if record[0] in ids]
     if records:
-        yield keyed[0], pack(records)
+        yield keyed[0], pack(records, BlockWriter())

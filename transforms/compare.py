@@ -163,7 +163,6 @@ class CompareBuckets(beam.DoFn):
         outputs += [TaggedOutput("counts", each) for each in self._counts.items()]
         outputs += [TaggedOutput("metrics", each) for each in self._changes.counts()]
         outputs += self._take_changed(1)
-        self._writer.close()
         for output in outputs:
             yield TaggedOutput(output.tag, GlobalWindows.windowed_value(output.value))
 

@@ -12,8 +12,10 @@ import apache_beam as beam
 
 from metrics.benchmark import Benchmark, RejectedRecord
 from metrics.common.errors import explain
+from metrics.record_fields import record_fields
 from transforms.io.storage import write_file
 from transforms.pair import PairedSample
+from transforms.scored_sample import has_no_field
 
 PICTURE, PROBLEM = ".svg", ".problem"
 MAX_NAME_LENGTH = 200
@@ -48,6 +50,9 @@ class DrawSamples(beam.DoFn):
         try:
             truth = sample.truth.decode(self._benchmark.truth_type)
             prediction = None if frame is None else frame.decode(self._benchmark.prediction_type)
+            if has_no_field(truth) and (prediction is None or has_no_field(prediction)):
+                field = next(iter(record_fields(self._benchmark.truth_type)))
+                return PROBLEM, f"its records have no field that {self._benchmark.name} reads, such as {field}"
             return PICTURE, self._benchmark.draw(truth, prediction)
         except RejectedRecord as error:
             return PROBLEM, error.message

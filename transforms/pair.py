@@ -18,6 +18,7 @@ from transforms.io.external_sort import sorted_on_disk
 from transforms.read import side_name
 from transforms.records import GROUND_TRUTH, Cause, EncodedRecord, Quarantined, quarantined
 from transforms.sized_coder import SizedCoder
+from transforms.stored_blocks import Block
 
 SAMPLES_PER_BATCH = 256
 BYTES_PER_BATCH = 8 << 20
@@ -90,7 +91,7 @@ class DeduplicateAndPair(beam.DoFn):
         self._samples: list[PairedSample] = []
         self._size = 0
 
-    def process(self, group: tuple[int, Iterable[bytes]]) -> Iterator[list[PairedSample] | TaggedOutput]:
+    def process(self, group: tuple[int, Iterable[Block]]) -> Iterator[list[PairedSample] | TaggedOutput]:
         """Yields the samples of a bucket, a batch at a time, and what is left over."""
         records = itertools.chain.from_iterable(map(unpack, group[1]))
         with sorted_on_disk(records) as ordered:

@@ -22,7 +22,7 @@ from transforms.collector import no_collection
 from transforms.earlier_values import EarlierRows
 from transforms.pair import PairedSample
 from transforms.records import MSGPACK, EncodedRecord
-from transforms.sample_changes import FLIPS, kind_of_change
+from transforms.sample_changes import FLIPS, ROUNDING, kind_of_change
 from transforms.scored_sample import NO_DETAILS, ScoredSample
 
 Why = Literal["lost", "won", "flip", "worst", "random"]
@@ -96,7 +96,9 @@ class Picker:
         self._picks = picks
         self._counts = {why: picks.count(why) for why in (*PREFERENCE, LISTED)}
         self._worst = [why for why in _WORST if self._counts[why]]
-        self._best: dict[tuple[Reason, int], list[tuple[float, ...]]] = {}
+        self._best: dict[tuple[Reason, int], list[float]] = {}
+        # The highest rank that may still be among the best, once there are as many as are wanted.
+        self._bounds: dict[tuple[Reason, int], float] = {}
         self._earlier = None if picks.earlier is None else picks.earlier.open()
 
     def offers(
@@ -114,19 +116,20 @@ class Picker:
         by_sample: dict[str, list[tuple[float, ScoredSample, float | None]]] = {}
         several = self._picks.flips and any(sample.system for sample in scored)
         earlier = self._earlier.find(scored) if self._earlier is not None else [None] * len(scored)
+        bounds = self._bounds
         for sample, before in zip(scored, earlier, strict=True):
             if sample.status == "rejected":
                 continue
             if self._picks.random:
                 rank = _hashed(sample.sample_id)
-                if not self._is_beaten("random", sample.system, rank):
+                if rank <= bounds.get(("random", sample.system), math.inf):
                     yield _Offer(rank, sample.sample_id, "random", sample, before)
             value = sample.metrics.get(metric.name)
             if value is None:
                 continue
             rank = metric.goodness(value)
             for why in self._worst:
-                if not self._is_beaten(why, sample.system, rank):
+                if rank <= bounds.get((why, sample.system), math.inf):
                     yield _Offer(rank, sample.sample_id, why, sample, before)
             if before is not None and is_flip(metric, before, value):
                 lost: Reason = "lost" if rank < metric.goodness(before) else "won"
@@ -136,24 +139,22 @@ class Picker:
         for sample_id, of_systems in by_sample.items():
             values = [value for value, _, _ in of_systems]
             apart = max(values) - min(values)
-            if apart >= MIN_FLIP:
+            if apart >= MIN_FLIP - ROUNDING:
                 for _, sample, before in of_systems:
                     yield _Offer(-apart, sample_id, "flip", sample, before)
 
-    def _is_beaten(self, why: Reason, system: int, rank: float) -> bool:
-        count, best = self._counts[why], self._best.get((why, system), ())
-        return len(best) >= count and (not best or -rank < best[0][0])
-
     def _is_among_best(self, offer: _Offer) -> bool:
-        best = self._best.setdefault((offer.why, offer.scored.system), [])
-        count = self._counts[offer.why]
+        key = (offer.why, offer.scored.system)
+        best, count = self._best.setdefault(key, []), self._counts[offer.why]
         # The heap holds what is best so far by its negative, so that the worst of it is first. Ties are offered too.
         if len(best) < count:
-            heapq.heappush(best, (-offer.rank,))
-            return True
-        if not count or -offer.rank < best[0][0]:
+            heapq.heappush(best, -offer.rank)
+        elif not count or offer.rank > -best[0]:
             return False
-        heapq.heapreplace(best, (-offer.rank,))
+        else:
+            heapq.heapreplace(best, -offer.rank)
+        if len(best) == count:
+            self._bounds[key] = -best[0]
         return True
 
 
@@ -162,7 +163,7 @@ _WORST: tuple[Reason, ...] = ("worst", "listed")
 
 def is_flip(metric: MetricSpec, before: float, value: float) -> bool:
     """Tells whether a sample became right or wrong, or changed by MIN_FLIP at least."""
-    return kind_of_change(metric, before, value) in FLIPS or abs(value - before) >= MIN_FLIP
+    return kind_of_change(metric, before, value) in FLIPS or abs(value - before) >= MIN_FLIP - ROUNDING
 
 
 def _hashed(sample_id: str) -> float:

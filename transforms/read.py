@@ -11,6 +11,7 @@ from typing import Any
 
 import apache_beam as beam
 import msgspec
+from apache_beam import typehints
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
@@ -38,6 +39,7 @@ from transforms.records import (
     RecordEncoder,
     quarantined,
 )
+from transforms.stored_blocks import IN_PIPELINE, Block, BlockFolder
 
 MAX_SAMPLE_ID_LENGTH = 1024
 UNREAD = beam.DoFn.RestrictionParam(restriction.UnreadOfPart())
@@ -69,7 +71,8 @@ class ReadRecords(beam.PTransform):
     Input: nothing (a pipeline). Output, by tag: `records`, pairs (bucket, block), see transforms.blocks; `quarantine`,
     Quarantined; `outcomes`, pairs (side, Sums) that count what was read and what was rejected.
 
-    bundle_bytes: a bundle that has read as much defers the rest; None: it reads on to the end.
+    bundle_bytes: a bundle that has read as much defers the rest; None: it reads on to the end. folder: where the blocks
+    go.
     """
 
     def __init__(
@@ -79,13 +82,16 @@ class ReadRecords(beam.PTransform):
         columns: dict[int, SideColumns],
         limits: Limits,
         bundle_bytes: int | None = None,
+        folder: BlockFolder = IN_PIPELINE,
     ) -> None:
         super().__init__()
         self._files = list(files)
-        self._read = ReadPart(list(names), columns, limits, bundle_bytes, bucket_count(files))
+        self._folder = folder
+        self._read = ReadPart(list(names), columns, limits, bundle_bytes, bucket_count(files), folder)
 
     def expand(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Splits the files, spreads the parts over the workers, reads them."""
+        keyed_block = typehints.Tuple[int, self._folder.block_type]
         # The files are spread by a grouping: of two reshuffles without a grouping between them, Flink drops the second,
         # and one worker would read all parts of a file.
         return (
@@ -97,7 +103,7 @@ class ReadRecords(beam.PTransform):
             | "Spread" >> beam.Reshuffle()
             | "ReadParts"
             >> beam.ParDo(self._read)
-            .with_output_types(tuple[int, bytes])
+            .with_output_types(keyed_block)
             .with_outputs("quarantine", "outcomes", main="records")
         )
 
@@ -125,22 +131,24 @@ class ReadPart(beam.DoFn):
         limits: Limits,
         bundle_bytes: int | None = None,
         buckets: int = 1,
+        folder: BlockFolder = IN_PIPELINE,
     ) -> None:
         self._names = names
         self._columns = columns
         self._limits = limits
         self._bundle_bytes = bundle_bytes
         self._buckets = buckets
+        self._folder = folder
 
     def start_bundle(self) -> None:
         """Starts with nothing read."""
         self._given_bytes = 0
-        self._held = HeldRecords(self._buckets)
+        self._held = HeldRecords(self._buckets, self._folder.writer())
         self._outcomes = Outcomes()
         self._absent = {side: set(columns.counted) for side, columns in self._columns.items()}
         self._column_readers: dict[tuple[str, ...], ColumnsReader] = {}
 
-    def process(self, part: Part, tracker: Any = UNREAD) -> Iterator[tuple[int, bytes] | TaggedOutput]:
+    def process(self, part: Part, tracker: Any = UNREAD) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks of `part` that are large enough, and what was rejected, until the bundle has enough."""
         if self._is_full():
             tracker.defer_remainder()
@@ -176,7 +184,7 @@ class ReadPart(beam.DoFn):
 
     def _hold(
         self, side: int, records: Sequence[KeyedRecord | Quarantined]
-    ) -> Iterator[tuple[int, bytes] | TaggedOutput]:
+    ) -> Iterator[tuple[int, Block] | TaggedOutput]:
         kept = [record for record in records if not isinstance(record, Quarantined)]
         self._outcomes.add(side, "read", len(records))
         self._outcomes.add(side, "rejected", len(records) - len(kept))

@@ -16,7 +16,6 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from transforms.io import zstd
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.records import InputProblem
 from transforms.sample_schema import SLICE_PREFIX
@@ -192,7 +191,6 @@ class _ReadRowGroup(beam.DoFn):
         """Yields what is held."""
         for block in self._blocks():
             yield GlobalWindows.windowed_value(block)
-        self._writer.close()
 
     def _blocks(self) -> Iterator[tuple[int, tuple[int, Block]]]:
         held, self._held, self._bytes = self._held, {}, 0
@@ -206,10 +204,10 @@ def _batches(table: SampleTable, path: str, group: int) -> Iterator[Any]:
 
 
 def encode_block(rows: Sequence[SampleRow]) -> bytes:
-    """Returns rows as compressed bytes."""
-    return zstd.compress(msgspec.msgpack.encode(rows), level=1)
+    """Returns the content of a block of rows."""
+    return msgspec.msgpack.encode(rows)
 
 
 def decode_block(block: Block) -> list[SampleRow]:
     """Returns the rows of a block."""
-    return _ROWS.decode(zstd.decompress(read_block(block)))
+    return _ROWS.decode(read_block(block))

@@ -95,7 +95,7 @@ class DecodedSample(msgspec.Struct, frozen=True):
         truth = prediction = False
         if outcome.status != "rejected":
             given = None if outcome.prediction_rejected is not None else self.pair.prediction
-            truth, prediction = _has_no_field(self.pair.truth), given is not None and _has_no_field(given)
+            truth, prediction = has_no_field(self.pair.truth), given is not None and has_no_field(given)
         counts = _usual_counts(outcome.status, became, truth, prediction)
         if outcome.score is None or not outcome.score.coverage:
             return counts
@@ -133,7 +133,8 @@ def _usual_counts(
     return counts
 
 
-def _has_no_field(record: msgspec.Struct) -> bool:
+def has_no_field(record: msgspec.Struct) -> bool:
+    """Tells whether a record holds nothing but nulls."""
     # A loop, since most records have the first field, which a generator takes longer to tell.
     for field in record.__struct_fields__:  # noqa: SIM110
         if getattr(record, field) is not None:

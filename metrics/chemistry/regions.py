@@ -53,10 +53,14 @@ class SourceRegion(msgspec.Struct, frozen=True):
 
 
 class _Drawn(msgspec.Struct, frozen=True):
-    """What the content of a region means, wherever it is: a drawing (None: of nothing), or why there is none."""
+    """What the content of a region means, wherever it is: a drawing (None: of nothing), or why there is none.
+
+    `problem` is the offset and what was expected there. It is not the exception, whose traceback would hold the frames
+    of all callers as long as the drawing is known.
+    """
 
     sketch: Sketch | None
-    unreadable: UnreadableMolecule | None
+    problem: tuple[int, str] | None
     is_chemfig: bool
     atoms_made: int
 
@@ -84,7 +88,7 @@ class RegionReader:
 
         key = None if self.submolecules else ("region", content, increment, self.protocol, is_chemfig)
         drawn = draw() if key is None else self.memo.once(key, len(content), self.budget, draw)
-        problem = None if drawn.unreadable is None else _at(drawn.unreadable, offset)
+        problem = None if drawn.problem is None else _at(drawn.problem, offset)
         first_number = self.atoms_made
         self.atoms_made += drawn.atoms_made
         return SourceRegion(content, drawn.sketch, problem, drawn.is_chemfig, True, first_number, drawn.atoms_made)
@@ -107,7 +111,7 @@ def _drawn(
             return _Drawn(read_chemfig(content, submolecules, increment, budget), None, True, 0)
         return _Drawn(read_ssml(content, protocol, numbers, budget), None, False, next(numbers))
     except UnreadableMolecule as unreadable:
-        return _Drawn(None, unreadable, is_chemfig, next(numbers))
+        return _Drawn(None, (unreadable.offset, unreadable.expected), is_chemfig, next(numbers))
 
 
 def cut_as_latex(text: str, reader: RegionReader) -> list[str | SourceRegion]:
@@ -168,7 +172,7 @@ def _region(text: str, start: int, ends: BracketEnds, reader: RegionReader) -> t
             return SourceRegion(None, None, _at(missing, begin), is_command=True), start
         end = _enclosed(text, begin, ends)
     except UnreadableMolecule as unreadable:
-        return SourceRegion(None, None, _at(unreadable, begin)), len(text)
+        return SourceRegion(None, None, _at((unreadable.offset, unreadable.expected), begin)), len(text)
     content = text[begin + 1 : end - 1]
     return reader.read(content, begin + 1, increment), end
 
@@ -188,8 +192,9 @@ def _past_blanks(text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _at(unreadable: UnreadableMolecule, start: int) -> str:
-    return f"at character {start + unreadable.offset} of the text: expected {unreadable.expected}"
+def _at(problem: tuple[int, str], start: int) -> str:
+    offset, expected = problem
+    return f"at character {start + offset} of the text: expected {expected}"
 
 
 def _define(text: str, start: int, ends: BracketEnds, submolecules: dict[str, Submolecule]) -> int:

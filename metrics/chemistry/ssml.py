@@ -14,13 +14,10 @@ from itertools import islice, pairwise
 
 from metrics.chemistry.protocol import Protocol
 from metrics.chemistry.sketch import Sketch
-from metrics.chemistry.ssml_tokens import BOND_TYPE, CLOSE, OPEN, Token, parsed_tokens
+from metrics.chemistry.ssml_readers import Malformed, NewestAtomReader, draw_on_current_atom, join_words
+from metrics.chemistry.ssml_tokens import BOND_TYPE, CLOSE, OPEN
 from metrics.chemistry.unreadable import UnreadableMolecule
 from metrics.common.budget import Budget
-
-MAX_BRANCH_DEPTH = 1000
-FIRST_CHARACTERS = frozenset("b-=~<>")
-"""Pieces of text that begin otherwise never join into a branch or a bond."""
 
 FULL_BOND = re.compile(rf"(?<!\S)(?:{BOND_TYPE})\[:[\d.]+,[\d.]+\](?!\S)")
 SHORT_BOND = re.compile(rf"(?:{BOND_TYPE})\[:[\d.]+\]\Z")
@@ -88,16 +85,14 @@ def read_ssml(text: str, protocol: Protocol, numbers: Iterator[int], budget: Bud
     Raises UnreadableMolecule where a bond or a hook is malformed or there is no atom for it.
     """
     budget.spend(len(text))
-    reader: _Reader
-    if protocol.writes_on_newest_atom:
-        reader = _NewestAtomReader(numbers, protocol.reads_signs)
-    else:
-        reader = _Reader(protocol.reads_signs)
+    words = join_words(*_numbered_items(text, budget), protocol.reads_signs)
     try:
-        reader.read(*_numbered_items(text, budget))
-    except _Malformed as malformed:
+        sketch = (
+            NewestAtomReader(numbers).draw(*words) if protocol.writes_on_newest_atom else draw_on_current_atom(*words)
+        )
+    except Malformed as malformed:
         raise UnreadableMolecule(_offset(text, malformed.token), malformed.expected) from None
-    return reader.sketch if reader.sketch.texts else None
+    return sketch if sketch.texts else None
 
 
 def _numbered_items(text: str, budget: Budget) -> tuple[Sequence[int], list[str]]:
@@ -125,181 +120,3 @@ def _without_line_breaks(token: str) -> list[str]:
     if "\\" not in token:
         return [token]
     return token.replace("\\\\", "").replace("\\enter", "").replace("\\space", " ").split()
-
-
-class _Malformed(Exception):
-    """A token, by its number in the region, that cannot be drawn, and what was expected there."""
-
-    def __init__(self, token: int, expected: str) -> None:
-        super().__init__(token, expected)
-        self.token = token
-        self.expected = expected
-
-
-class _Reader:
-    """Text, hooks and bonds belong to the current atom, which `branch)` restores."""
-
-    def __init__(self, reads_signs: bool) -> None:
-        self.sketch = Sketch()
-        self.reads_signs = reads_signs
-        self.marks: dict[str, int] = {}
-        self.branches: list[int] = []
-        self.atom: int | None = None
-
-    def read(self, numbers: Sequence[int], items: Sequence[str]) -> None:
-        """Draws what the items say, each with the number of its token."""
-        pieces: list[str] = []
-        begin = 0
-        bond, take = self.bond, self.take
-        for token, number, item in zip(parsed_tokens(items, self.reads_signs), numbers, items, strict=True):
-            if token is None:
-                if not pieces:
-                    begin = number
-                pieces.append(item)
-                continue
-            if pieces:
-                self.write(pieces, begin)
-                pieces = []
-            if token[0] == "bond":
-                bond(token, number)
-            else:
-                take(token, number)
-        if pieces:
-            self.write(pieces, begin)
-
-    def write(self, pieces: Sequence[str], begin: int) -> None:
-        """Writes the pieces of text as one; pieces may also join into a bond or a branch."""
-        if len(pieces) > 1 and pieces[0][0] in FIRST_CHARACTERS:
-            token = parsed_tokens(["".join(pieces)], self.reads_signs)[0]
-            if token is not None:
-                self.take(token, begin)
-                return
-        self.text(" ".join(pieces))
-
-    def take(self, token: Token, number: int) -> None:
-        """Draws a token that is no text."""
-        if token.name == "bond":
-            self.bond(token, number)
-        elif token.name == OPEN:
-            self.open(number)
-        elif token.name == CLOSE:
-            self.close(number)
-        else:
-            self.hook(token, number)
-
-    def text(self, text: str) -> None:
-        """Writes on the current atom, or, where it has text already, beside it."""
-        atom = self.current() if self.atom is None else self.atom
-        texts = self.sketch.texts
-        if texts[atom]:
-            self.atom = atom = self.sketch.write_beside(atom, "")
-        texts[atom] = text
-
-    def current(self) -> int:
-        """The current atom; at the start, a new one."""
-        if self.atom is None:
-            self.atom = self.sketch.place(0.0, 0.0)
-        return self.atom
-
-    def open(self, number: int) -> None:
-        """Begins a branch."""
-        self.branches.append(self.current())
-
-    def close(self, number: int) -> None:
-        """Ends a branch."""
-        if not self.branches:
-            raise _Malformed(number, f"a {OPEN!r} before this {CLOSE!r}")
-        self.atom = self.branches.pop()
-
-    def hooked(self) -> int:
-        """The atom that a hook is on."""
-        return self.current()
-
-    def bond(self, token: Token, number: int) -> None:
-        """Draws a bond and goes to the new atom at its end."""
-        _, _, problem, _, bond_type, angle, length, across, down = token
-        if problem is not None:
-            raise _Malformed(number, problem)
-        begin = self.current() if self.atom is None else self.atom
-        self.atom = self.sketch.grow_by(begin, across, down, bond_type, angle, length)
-
-    def hook(self, token: Token, number: int) -> None:
-        """Marks an atom, or closes a ring from a marked atom to the current one."""
-        if token.problem is not None:
-            raise _Malformed(number, token.problem)
-        if token.name == "mark":
-            self.marks[token.mark] = self.hooked()
-        elif token.mark not in self.marks or not self.sketch.texts:
-            raise _Malformed(number, f"an atom with the mark ?[{token.mark[:40]}] before {token.written[:40]!r}")
-        else:
-            self.sketch.close(self.marks[token.mark], self.hooked(), token.type)
-
-
-class _NewestAtomReader(_Reader):
-    """Text and hooks belong to the newest atom; only a bond starts where `branch)` came back to.
-
-    Atom k is the k-th that a bond leads to, and atom 0 exists once there is text or a bond. Branches are remembered
-    by their level, which a surplus `branch)` makes negative.
-    """
-
-    def __init__(self, numbers: Iterator[int], reads_signs: bool) -> None:
-        super().__init__(reads_signs)
-        self.numbers = numbers
-        self.begins: dict[int, int] = {}
-        self.level = 0
-        self.level_of_bond = 0
-        self.came_back = False
-
-    def text(self, text: str) -> None:
-        """Writes on the newest atom; where it has text already, the new text is dropped."""
-        if not self.sketch.texts:
-            self.begin(text)
-        elif not self.sketch.texts[-1]:
-            self.sketch.texts[-1] = text
-
-    def begin(self, text: str) -> None:
-        """Draws the first atom."""
-        self.sketch.place(0.0, 0.0, text)
-        self.sketch.numbers.append(next(self.numbers))
-
-    def hooked(self) -> int:
-        """The newest atom."""
-        return max(0, len(self.sketch.texts) - 1)
-
-    def open(self, number: int) -> None:
-        """Begins a branch; right after another one's end the two have one beginning."""
-        if not -MAX_BRANCH_DEPTH <= self.level < MAX_BRANCH_DEPTH:
-            raise _Malformed(number, f"at most {MAX_BRANCH_DEPTH} branches within each other")
-        if not self.came_back:
-            # The tool keeps the beginnings in a list, in which a negative level counts from the end.
-            self.begins[self.level % MAX_BRANCH_DEPTH] = self.hooked()
-        self.level += 1
-
-    def close(self, number: int) -> None:
-        """Ends a branch."""
-        self.level -= 1
-        self.level_of_bond = self.level
-        self.came_back = True
-
-    def bond(self, token: Token, number: int) -> None:
-        """Draws a bond from where the last branch began, or from the newest atom."""
-        atom_number = next(self.numbers)
-        if token.problem is not None:
-            raise _Malformed(number, token.problem)
-        if self.came_back:
-            begin = self.begin_of_branch()
-            if begin is None or begin >= len(self.sketch.texts):
-                raise _Malformed(number, f"an atom at which the branch before {token.written[:40]!r} began")
-            self.came_back = False
-        else:
-            if not self.sketch.texts:
-                self.begin("")
-            begin = self.hooked()
-        self.sketch.grow_by(begin, token.across, token.down, token.type, token.angle, token.length)
-        self.sketch.numbers.append(atom_number)
-
-    def begin_of_branch(self) -> int | None:
-        """The atom at which the branch began that ended last; None where there is none."""
-        if not -MAX_BRANCH_DEPTH <= self.level_of_bond < MAX_BRANCH_DEPTH:
-            return None
-        return self.begins.get(self.level_of_bond % MAX_BRANCH_DEPTH)

@@ -17,19 +17,13 @@ from metrics.common.text import truncated
 class Walk:
     """Pairs in the order in which they were met, where the walk stopped, and what says in words why."""
 
-    pairs: dict[int, int] = field(default_factory=dict)
+    pairs: dict[int, int]
     stopped_at: tuple[int, int] | None = None
     difference: Callable[[], str] | None = None
 
-    def stop(self, truth_atom: int, prediction_atom: int, difference: Callable[[], str]) -> Walk:
-        """Ends the walk at a pair of atoms."""
-        self.difference = difference
-        self.stopped_at = truth_atom, prediction_atom
-        return self
 
-
-_Facing = tuple[Sequence[tuple[int, int, int]], "Callable[[], str] | None"]
-"""Pairs of atoms to visit, each with the atom from which they are reached, and what differs where that is known."""
+_Facing = tuple[Sequence[tuple[int, int, int]], "tuple[Neighbour, Neighbour] | None"]
+"""Pairs of atoms to visit, each with the atom from which they are reached; and the first neighbours that differ."""
 
 
 @dataclass(slots=True)
@@ -60,44 +54,54 @@ class Drawings:
         Texts, numbers of neighbours and kinds of bonds must agree. A bond that leads to an atom that was met before
         must do so in both drawings, and where `asks_for_counterparts` is set, to atoms that were met together.
         """
-        walk = Walk()
-        pairs = walk.pairs
+        pairs: dict[int, int] = {}
+        stopped_at: tuple[int, int] | None = None
+        difference: Callable[[], str] | None = None
         seen: set[int] = set()
-        spend = self.budget.spend
         truths, images = self.truth.texts, self.prediction.texts
+        truth_sees, prediction_sees, facing = self.truth_sees, self.prediction_sees, self._facing
         to_visit = [(truth_start, prediction_start, -1)]
+        steps, left = 0, self.budget.left  # Steps are spent at the end: calls would cost more than the visits.
         while to_visit:
-            spend(1)
+            steps += 1
+            if steps > left:
+                break
             atom, image, came_from = to_visit.pop()
             if atom in pairs or image in seen:
                 as_good = pairs.get(atom) == image if asks_for_counterparts else atom in pairs and image in seen
-                if not as_good:
-                    return walk.stop(atom, image, partial(self.closing_words, atom, came_from, atom in pairs))
-                continue
-            sees, image_sees = self.truth_sees[atom], self.prediction_sees[image]
-            if truths[atom] != images[image] or len(sees) != len(image_sees):
-                return walk.stop(atom, image, partial(self.atoms_differ, atom, image))
-            pairs[atom] = image
-            seen.add(image)
-            spend(len(sees) * len(sees))
-            known = self._facing.get((atom, image))
-            if known is None:
-                known = self._facing[atom, image] = self.look(atom, image)
-            visits, difference = known
-            if difference is not None:
-                return walk.stop(atom, image, difference)
-            to_visit += visits
-        return walk
+                if as_good:
+                    continue
+                difference = partial(self.closing_words, atom, came_from, atom in pairs)
+            elif truths[atom] != images[image] or len(truth_sees[atom]) != len(prediction_sees[image]):
+                difference = partial(self.atoms_differ, atom, image)
+            else:
+                pairs[atom] = image
+                seen.add(image)
+                steps += len(truth_sees[atom]) ** 2
+                if steps > left:
+                    break
+                known = facing.get((atom, image))
+                if known is None:
+                    known = facing[atom, image] = self.look(atom, image)
+                visits, bonds = known
+                if bonds is None:
+                    to_visit += visits
+                    continue
+                difference = partial(self.bonds_differ, atom, *bonds)
+            stopped_at = atom, image
+            break
+        self.budget.spend(steps)
+        return Walk(pairs, stopped_at, difference)
 
     def look(self, atom: int, image: int) -> _Facing:
-        """Returns where two atoms' neighbours lead that face each other, or what says how two of the bonds differ."""
+        """Returns where two atoms' neighbours lead that face each other, or the first two whose bonds differ."""
         visits = []
         sees = self.truth_sees[atom]
         for neighbour, other in zip(sees, aligned(sees, self.prediction_sees[image]), strict=True):
-            if neighbour[2] != other[2] or self.max_angle_deviation is not None:
-                difference = self.bonds_differ(atom, neighbour, other)
-                if difference is not None:
-                    return (), difference
+            if neighbour[2] != other[2] or (
+                self.max_angle_deviation is not None and self.turned_too_far(neighbour, other)
+            ):
+                return (), (neighbour, other)
             visits.append((neighbour[3], other[3], atom))
         return visits, None
 
@@ -109,24 +113,13 @@ class Drawings:
         truth_degree, prediction_degree = len(self.truth_sees[atom]), len(self.prediction_sees[image])
         return f"{self.name(atom)}: {truth_degree} bonds in the ground truth, {prediction_degree} in the prediction"
 
-    def bonds_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> Callable[[], str] | None:
-        """What says in words how two bonds differ; None where they do not."""
-        if neighbour.kind != other.kind:
-            return partial(self.kinds_differ, atom, neighbour, other)
-        if self.turned_too_far(neighbour, other):
-            return partial(self.angles_differ, atom, neighbour, other)
-        return None
-
-    def kinds_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> str:
-        """How two bonds differ by their types, in words."""
+    def bonds_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> str:
+        """How two bonds differ, by their types or else by how far one is turned, in words."""
         where = self.bond_name(atom, neighbour.atom)
+        if neighbour.kind == other.kind:
+            return f"{where}: turned by {turn(neighbour.angle, other.angle):.0f} degrees in the prediction"
         truth_type, prediction_type = self.truth.types[neighbour.bond], self.prediction.types[other.bond]
         return f"{where}: {truth_type!r} in the ground truth, {prediction_type!r} in the prediction"
-
-    def angles_differ(self, atom: int, neighbour: Neighbour, other: Neighbour) -> str:
-        """How far a bond is turned, in words."""
-        where = self.bond_name(atom, neighbour.atom)
-        return f"{where}: turned by {turn(neighbour.angle, other.angle):.0f} degrees in the prediction"
 
     def turned_too_far(self, neighbour: Neighbour, other: Neighbour) -> bool:
         """Whether a bond is turned by more than `max_angle_deviation`."""

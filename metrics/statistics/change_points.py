@@ -36,15 +36,18 @@ def change_points(values: Sequence[float], errors: Sequence[float], series: int 
     """Returns the places [T] in `values` at which a change begins, in order.
 
     errors: the standard error of each value. series: how many series of this length are tested at once, all of which
-    share the false alarms. A night without an error, or a last night that no other confirms, is no change point.
+    share the false alarms. A night without an error (0) is no change point and has no part in the mean of those before;
+    a last night that no other confirms is no change point.
     """
     alpha = FALSE_ALARMS_A_YEAR / (NIGHTS_A_YEAR * max(1, series))
     found: list[int] = []
     start, night = 0, 1
     while night + 1 < len(values):
         first = max(start, night - WINDOW)
-        mean = math.fsum(values[first:night]) / (night - first)
-        shared = math.fsum(error * error for error in errors[first:night]) / (night - first) ** 2
+        known = [place for place in range(first, night) if errors[place] > 0]
+        count = len(known) or 1
+        mean = math.fsum(values[place] for place in known) / count
+        shared = math.fsum(errors[place] ** 2 for place in known) / count**2
         spreads = [math.sqrt(errors[place] ** 2 + shared) for place in (night, night + 1)]
         if min(errors[night], errors[night + 1]) > 0 and shared > 0:
             z = [(values[night + place] - mean) / spreads[place] for place in (0, 1)]

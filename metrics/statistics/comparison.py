@@ -103,7 +103,8 @@ def verdict(
         return "not tested", None
     if not test.enough_units:
         return "too few differ", None
-    p = simultaneous_p(test.t, largest)
+    # A swap in which the metric has no value is as extreme as any for its own p, and has no part in the largest.
+    p = max(test.p, simultaneous_p(test.t, largest))
     # 1 - 0.95 is a little more than 0.05.
     if p > (1 - confidence) * (1 + 1e-9) or not difference:
         return "no difference shown", p

@@ -82,15 +82,17 @@ def paired_interval(
 ) -> Interval | None:
     """Returns the interval d +- t(n - 1) SE, cut to what the bounds of the metric allow.
 
-    Where nothing differs in any replicate it is d itself, if d is 0: the systems are equal on this corpus. A difference
-    of a bounded metric that all units share has no spread either; its interval is as wide as Wilson's at a bound.
+    Where nothing differs in any replicate, and d is 0 as far as floats tell, it is 0 too: the systems are equal on this
+    corpus. A difference of a bounded metric that all units share has no spread either; its interval is as wide as
+    Wilson's at a bound.
     """
     low, high = bounds
     width = None if low is None or high is None else high - low
-    if error > (ROUNDING if width is None else ROUNDING * width):
+    nothing = ROUNDING if width is None else ROUNDING * width
+    if error > nothing:
         half = t_quantile(units, confidence) * error
-    elif not difference:
-        half = 0.0
+    elif abs(difference) <= nothing:
+        return min(difference, 0.0), max(difference, 0.0)
     elif width is not None:
         half = width * (1 - wilson(1.0, units, confidence)[0])
     else:
@@ -102,6 +104,6 @@ def paired_interval(
 
 def _detectable(error: float, units: float, confidence: float) -> float | None:
     """Returns (t at the confidence + t at the power) * SE; None where it is unknown, as nothing differs."""
-    if not error or units <= 1:
+    if error <= ROUNDING or units <= 1:
         return None
     return (t_quantile(units, confidence) + float(stdtrit(units - 1, POWER))) * error

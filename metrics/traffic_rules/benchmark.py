@@ -88,8 +88,8 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
             wrong_properties(rule, predicted[pairs[number]]) if number in pairs else None
             for number, rule in enumerate(true)
         ]
-        metrics["wrong_properties"] = sum([len(wrong) for wrong in faults if wrong])
-        metrics["unpaired_rules"] = len(true) - len(pairs)
+        metrics["wrong_properties"] = float(sum([len(wrong) for wrong in faults if wrong]))
+        metrics["unpaired_rules"] = float(len(true) - len(pairs))
         statistics.update(property_statistics(true, faults))
         unknown = _unknown_matches(true, predicted)
         return SampleScore(

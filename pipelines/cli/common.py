@@ -274,6 +274,15 @@ def rejected_beside(write: WriteRecords) -> WriteRecords:
     return WriteRecords(f"{write.path}.rejected.jsonl", {}, only_if_any=True)
 
 
+@contextlib.contextmanager
+def naming(option: str) -> Iterator[None]:
+    """Puts the option that an input was given with before what is wrong with it."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{option} {error}") from error
+
+
 def warn(warnings: Iterable[str]) -> None:
     """Prints warnings, a line each, on standard error."""
     for warning in warnings:

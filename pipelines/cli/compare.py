@@ -27,7 +27,6 @@ from pipelines.results.comparison_report import samples_line, verdict_line
 from pipelines.results.page.comparison import PAGE
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id, prepare_output
-from transforms.stored_blocks import BlockFolder
 
 MAX_SAMPLES = 1000
 
@@ -87,19 +86,16 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if parsed.output is not None and not parsed.no_html:
         sides = ((baseline.run, baseline.system), (candidate.run, candidate.system))
         plan = replace(plan, page=plan_page(*sides, parsed.samples, parsed.command_line))
-    with _output(parsed.output) as folder, tempfile.TemporaryDirectory(prefix="beamscore-") as shuffled:
-        blocks = BlockFolder(shuffled if launch.is_local(options) else None)
-        return _compare(plan, folder, blocks, parsed, options)
+    with _output(parsed.output) as folder:
+        return _compare(plan, folder, parsed, options)
 
 
-def _compare(
-    plan: ComparisonPlan, folder: str, blocks: BlockFolder, parsed: argparse.Namespace, options: PipelineOptions
-) -> int:
+def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, options: PipelineOptions) -> int:
     prepare_output(folder)
     folder = launch.path_for_workers(options, folder)
     run_id = new_run_id()
     path = partial(launch.path_for_workers, options)
-    build = partial(build_comparison, plan=plan, output=folder, run_id=run_id, path=path, blocks=blocks)
+    build = partial(build_comparison, plan=plan, output=folder, run_id=run_id, path=path)
     launch.use_processes(options, None, plan.size)
     if launch.is_detached(options):
         hand_over(options, build, folder, run_id, LAYOUT)

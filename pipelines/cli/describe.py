@@ -25,8 +25,10 @@ from pipelines.config import settings
 from pipelines.config.errors import UsageError
 from pipelines.config.inputs import find_inputs
 from pipelines.describe import DOCUMENT, LAYOUT, REPORT, build_description
+from pipelines.results.unscored import why_undescribed
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id, prepare_output
+from transforms.records import printable
 
 
 def add(commands: Any) -> None:
@@ -39,7 +41,7 @@ def add(commands: Any) -> None:
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Describes; 1 where more records were rejected than the configuration allows."""
+    """Describes; 1 where there is nothing to describe, or more records were rejected than the configuration allows."""
     given = {"ground_truth": parsed.ground_truth, "output": parsed.output, "slices": parsed.slice}
     configuration = settings.load(parsed.config, parsed.set, given)
     description, output = configuration.benchmark.description, configuration.settings.output
@@ -54,6 +56,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     run_id = new_run_id()
     build = partial(build_description, inputs=inputs, description=description, output=output, run_id=run_id)
     document = json.loads(run_and_publish(options, build, output, run_id, LAYOUT, DOCUMENT))
+    if (reason := why_undescribed(document, inputs)) is not None:
+        say("ERROR", printable(reason))
+        return FAILED
     print(f"report: {posixpath.join(output, REPORT)}")
     rejected, read = document["rejected"], document["samples"] + document["rejected"] + document["duplicates"]
     allowed = configuration.settings.max_rejected_fraction

@@ -21,10 +21,12 @@ from pipelines.cli.common import (
     check_tools,
     systems,
     unsupported,
+    warn,
 )
 from pipelines.config import settings
 from pipelines.config.errors import UsageError
 from pipelines.config.inputs import Inputs, find_inputs
+from pipelines.config.mismatch import doubtful_sides
 from pipelines.runtime import launch
 from transforms.blocks import only_samples
 from transforms.draw import PICTURE, PROBLEM, DrawSamples, file_name, staged_name
@@ -86,6 +88,10 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     for each in drawn:
         print(printable(target[each]))
     missing = [each for each in wanted if each not in problems and each not in drawn]
+    doubts = doubtful_sides(inputs)
+    if doubts and not drawn:
+        raise UsageError(doubts[0])
+    warn(doubts)
     if missing or problems:
         raise UsageError(_undrawn("--sample" if parsed.samples is None else "--samples", missing, problems))
     return DONE

@@ -24,6 +24,7 @@ from pipelines.cli.common import (
     add_predictions,
     check_tools,
     hand_over,
+    naming,
     positive,
     run_and_publish,
     systems,
@@ -43,7 +44,7 @@ from pipelines.results.run import LAYOUT, PAGE, REPORT, SUMMARY
 from pipelines.results.stored import Start, StoredRun, scored_otherwise
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
-from pipelines.runtime.memory import free_bytes, memory_warnings
+from pipelines.runtime.needs import LocalNeeds
 from transforms.io.kept import ask_to_keep, kept_runs, remove_kept
 from transforms.io.storage import new_run_id
 from transforms.records import printable
@@ -102,7 +103,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     plan = plan_evaluation(configuration, new_run_id())
     plan = replace(plan, baseline=baseline, reuse=reuse, page=not parsed.no_html, resume=parsed.resume)
     if baseline is not None and plan.page:
-        earlier = baseline.earlier_rows(configuration, plan.systems)
+        with naming("--baseline"):
+            earlier = baseline.earlier_rows(configuration, plan.systems)
         files = tuple(launch.path_for_workers(options, path) for path in baseline.rows)
         plan = replace(plan, earlier=None if earlier is None else replace(earlier, files=files))
     warn(plan.inputs.warnings)
@@ -114,7 +116,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), launch=started)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if launch.is_local(options):
-        warn(memory_warnings(plan.inputs.files, free_bytes()))
+        warn(LocalNeeds.of(plan.inputs.files, launch.process_count(options)).warnings())
         check_tools(configuration)
     if launch.is_detached(options):
         return _leave(options, plan)

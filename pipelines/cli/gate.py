@@ -12,7 +12,7 @@ import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.version import VERSION
-from pipelines.cli.common import DONE, FAILED, INCONCLUSIVE, add_command, warn
+from pipelines.cli.common import DONE, FAILED, INCONCLUSIVE, add_command, naming, warn
 from pipelines.cli.console import print_verdicts, tell
 from pipelines.config import settings
 from pipelines.config.errors import UsageError, one_line
@@ -119,7 +119,8 @@ def read_baseline(parsed: argparse.Namespace, configuration: Configuration) -> B
     gates = configuration.settings.gates
     kind = type(configuration.benchmark)
     targets = [gate_target(key, kind) for key in gates]
-    baseline = load_baseline(parsed.baseline, [target.label for target in targets if target is not None])
+    with naming("--baseline"):
+        baseline = load_baseline(parsed.baseline, [target.label for target in targets if target is not None])
     warn(baseline.warnings)
     if not any(gate.not_worse_than == BASELINE for gate in gates.values()):
         warn(["no gate compares with the baseline; give one `not_worse_than: baseline`"])

@@ -16,6 +16,7 @@ from pipelines.results.baseline import age_warnings, find_baseline
 from pipelines.results.history import histories
 from pipelines.results.history_index import HISTORY, encode_table, index_runs, load_table
 from pipelines.results.history_report import history_report
+from pipelines.results.numbers import fixed
 from pipelines.results.page.history import PAGE, HistorySources, page_or_reason
 from pipelines.results.stored import StoredRun
 from transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
@@ -62,7 +63,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     print(f"{nights} run{'s' if nights > 1 else ''}, {index.read} of them read now")
     for each in found:
         for change in each.changes[-5:]:
-            text = f"{change.metric} of {change.system} changed from {change.before:.4f} to {change.after:.4f}"
+            text = f"{change.metric} of {change.system} changed from {fixed(change.before)} to {fixed(change.after)}"
             print(printable(f"{each.benchmark}: {text} with {change.night.run}"))
     print(f"report: {posixpath.join(output, REPORT if parsed.no_html else PAGE)}")
     return DONE
@@ -83,8 +84,16 @@ def _blessed(folder: str) -> str | None:
         if not FileSystems.exists(path):
             return None
         run, _ = find_baseline(path)
+    except UsageError as error:
+        warn([str(error)])
+        return None
+    except (*STORAGE_ERRORS, ValueError) as error:
+        warn([f"{path}: {one_line(error)}"])
+        return None
+    try:
         warn(age_warnings(run, StoredRun(run)))
-    except (UsageError, *STORAGE_ERRORS, ValueError) as error:
-        warn([f"{path}: {one_line(error).removeprefix(f'--baseline {path}: ')}"])
+    except UsageError as error:
+        # Of a file the reader must know that it is what names the run.
+        warn([f"{path}: {error}"])
         return None
     return run

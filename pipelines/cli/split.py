@@ -17,11 +17,13 @@ from pipelines.cli.common import (
     add_ground_truth,
     add_record_output,
     rejected_beside,
+    warn,
     write_records,
 )
 from pipelines.config import settings
 from pipelines.config.errors import UsageError
 from pipelines.config.inputs import find_inputs
+from pipelines.config.mismatch import doubtful_sides
 from pipelines.runtime import launch
 from pipelines.split import PublishedSplit, SplitPlan, build_split
 from transforms.io.record_files import WriteRecords, columns_of
@@ -63,6 +65,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     )
     rejected = rejected_beside(write)
     inputs = find_inputs(configuration, (parsed.group,) if parsed.group else (), predictions=False, whole=True)
+    warn(doubtful_sides(inputs))
     read = [file.path for file in inputs.files]
     return write_records(
         options, lambda pipeline: build_split(pipeline, inputs, plan, write, rejected), read, write, rejected

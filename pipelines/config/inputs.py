@@ -51,6 +51,7 @@ class Inputs:
             self.columns,
             Limits(limits.record_bytes, limits.depth),
             None if launch.is_local(pipeline.options) else BYTES_PER_BUNDLE,
+            launch.block_folder(pipeline),
         )
 
     @property

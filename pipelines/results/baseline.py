@@ -80,7 +80,7 @@ class Baseline:
         try:
             rows.check()
         except InputProblem as error:
-            raise UsageError(f"--baseline {error.message}; evaluate it again, or give --no-html") from error
+            raise UsageError(f"{error.message}; evaluate it again, or give --no-html") from error
         return rows
 
     def _listed(self) -> str:
@@ -91,7 +91,7 @@ def find_baseline(given: str) -> tuple[str, str | None]:
     """Returns the folder of the run that a person means, and the system after a colon, if there is one.
 
     `given` is a run folder, RUN:SYSTEM, or a text file, such as blessed.txt, whose last line that is neither empty nor
-    a comment (after `#`) is one of these, relative to the folder of the file.
+    a comment (after `#`) is one of these, relative to the folder of the file. Raises UsageError where it names none.
     """
     if given.endswith(".txt"):
         given = _blessed(given)
@@ -102,16 +102,16 @@ def _blessed(path: str) -> str:
     try:
         lines = read_bytes(path, MAX_BLESSED_BYTES).decode().splitlines()
     except (*STORAGE_ERRORS, ValueError) as error:
-        raise UsageError(f"--baseline {path}: cannot be read: {one_line(error)}") from error
+        raise UsageError(f"{path}: cannot be read: {one_line(error)}") from error
     named = [text for line in lines if (text := re.split(r"(?:^|\s)#", line)[0].strip())]
     if not named:
-        raise UsageError(f"--baseline {path}: it names no run; write the folder of a finished run as its last line")
+        raise UsageError(f"{path}: it names no run; write the folder of a finished run as its last line")
     run = named[-1]
     return run if "://" in run or os.path.isabs(run) else posixpath.join(posixpath.dirname(path), run)
 
 
 def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
-    """Reads the baseline that --baseline names, of its slices those with `labels`.
+    """Reads the baseline that `given` names, see `find_baseline`, of its slices those with `labels`.
 
     Raises UsageError where there is no such run, or it cannot be read.
     """
@@ -120,9 +120,9 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
         run = StoredRun(path)
     except UsageError as error:
         # Of a file the reader must know that it is what names the run.
-        raise error if path == given else UsageError(f"--baseline {given}: {error}") from error
+        raise error if path == given else UsageError(f"{given}: {error}") from error
     if system is not None and system not in run.summary.systems:
-        raise UsageError(f"--baseline {given}: the run has no system {system}; it has {', '.join(run.summary.systems)}")
+        raise UsageError(f"{given}: the run has no system {system}; it has {', '.join(run.summary.systems)}")
     missing = run.configuration.settings.missing
     slices: dict[tuple[str, str], tuple[int, SliceSums]] = {}
     for name in run.summary.systems:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metrics.statistics.measured import AnyBenchmark
+from pipelines.results.numbers import percent, signed
 from pipelines.results.report import cell, code, number, table
 
 SLICES_SHOWN = 200
@@ -83,13 +84,6 @@ def difference_text(found: Mapping[str, Any]) -> str:
     return text if interval is None else f"{text} ({signed(interval[0])} to {signed(interval[1])})"
 
 
-def signed(value: float | None) -> str:
-    """Returns a number with four decimals and its sign; of 0, without one."""
-    if value is None:
-        return "–"
-    return f"{round(value, 4) or 0.0:+.4f}" if round(value, 4) else "0.0000"
-
-
 def _p(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
@@ -154,8 +148,9 @@ def _legend(document: Mapping[str, Any]) -> str:
     unit = "clusters" if document["bootstrap"]["clusters"] else "samples"
     replicates = document["bootstrap"]["replicates"]
     text = (
-        f"Differences are candidate - baseline, with {document['confidence']:.0%} intervals of {replicates} paired "
-        f"bootstrap replicates over {unit}. A true difference as large as `detectable` is found with a chance of 80 %."
+        f"Differences are candidate - baseline, with {percent(document['confidence'])} intervals of {replicates} "
+        f"paired bootstrap replicates over {unit}. A true difference as large as `detectable` is found with a chance "
+        "of 80 %."
     )
     if not document["swaps"]:
         return text

@@ -26,7 +26,8 @@ from pipelines.results.verdict import GateVerdict, Interval, Word
 
 _WORST_LAST: tuple[Word, ...] = ("pass", "inconclusive", "invalid", "fail")
 ROUNDING = 1e-12
-"""A difference of two floats that lies this little beyond a margin is at the margin."""
+"""A value that lies this little beyond a bound is at the bound, and so is a difference and its margin: 2 P R / (P + R)
+of P = R = 0.9 may be 0.8999999999999999."""
 
 
 def judged(result: RunResult, baseline: Baseline | None) -> RunResult:
@@ -221,9 +222,10 @@ def _bounds(gate: Gate, value: float, interval: Interval | None) -> Iterator[_Ch
             return
         text += f" ({interval[0]:.6g} to {interval[1]:.6g})"
     low, high = (value, value) if interval is None or gate.judge == "point" else interval
+    least, most = gate.minimum or 0.0, gate.maximum or 0.0
     for name, bound, holds, broken in (
-        ("minimum", gate.minimum, low >= (gate.minimum or 0.0), high < (gate.minimum or 0.0)),
-        ("maximum", gate.maximum, high <= (gate.maximum or 0.0), low > (gate.maximum or 0.0)),
+        ("minimum", gate.minimum, low - least >= -ROUNDING, high - least < -ROUNDING),
+        ("maximum", gate.maximum, high - most <= ROUNDING, low - most > ROUNDING),
     ):
         if bound is None:
             continue

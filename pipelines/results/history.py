@@ -35,7 +35,11 @@ class Point:
 
 @dataclass(frozen=True)
 class Night:
-    """One run of a benchmark. points: by system and metric, of all samples."""
+    """One run of a benchmark.
+
+    points: by system and metric, of all samples. unmeasured: the metrics without a value, with the verdict of their
+    gates. gates: what all gates of the run come to, also those on slices; empty where it has none.
+    """
 
     run: str
     started: str
@@ -43,6 +47,13 @@ class Night:
     scoring: str
     ground_truth: str | None
     points: dict[tuple[str, str], Point] = field(default_factory=dict)
+    unmeasured: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    gates: str = ""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems of the run, also those of which nothing was measured."""
+        return tuple(dict.fromkeys(name for name, _ in (*self.points, *self.unmeasured)))
 
     @property
     def time(self) -> float:
@@ -136,9 +147,19 @@ def _nights(table: Any) -> dict[str, list[Night]]:
     for row in table.filter(_all_samples(table)).to_pylist():
         of_benchmark = nights.setdefault(row["benchmark"], {})
         night = of_benchmark.setdefault(
-            row["run"], Night(row["run"], row["started"], row["version"], row["scoring"], row["ground_truth"])
+            row["run"],
+            Night(
+                row["run"],
+                row["started"],
+                row["version"],
+                row["scoring"],
+                row["ground_truth"],
+                gates=row["gates"] or "",
+            ),
         )
-        if row["value"] is not None:
+        if row["value"] is None:
+            night.unmeasured[row["system"], row["metric"]] = row["verdict"]
+        else:
             point = Point(row["value"], row["low"], row["high"], row["error"], row["verdict"])
             night.points[row["system"], row["metric"]] = point
     return {name: list(nights[name].values()) for name in sorted(nights)}
@@ -187,7 +208,7 @@ def _series(
     starts = [0, *(nights.index(each.night) for each in breaks), len(nights)]
     for first, last in itertools.pairwise(starts):
         part = nights[first:last]
-        for system in dict.fromkeys(name for night in part for name, _ in night.points):
+        for system in dict.fromkeys(name for night in part for name in night.systems):
             for metric in metrics:
                 having = [night for night in part if (system, metric) in night.points]
                 if having:

@@ -28,7 +28,7 @@ from transforms.io.published import CURRENT
 from transforms.io.storage import STORAGE_ERRORS, has_folders, is_on_disk, list_tree, read_bytes
 
 HISTORY = "history.parquet"
-FORMAT = b"1"
+FORMAT = b"2"
 READERS = 16
 
 SCHEMA = pa.schema(
@@ -36,13 +36,14 @@ SCHEMA = pa.schema(
         *((name, pa.string()) for name in ("run", "stamp", "run_id", "started", "benchmark", "version", "scoring")),
         *(("ground_truth", pa.string()), ("system", pa.string()), ("slice", pa.string()), ("metric", pa.string())),
         *((name, pa.float64()) for name in ("value", "low", "high", "error", "units")),
-        *(("samples", pa.int64()), ("verdict", pa.string())),
+        *(("samples", pa.int64()), ("verdict", pa.string()), ("gates", pa.string())),
     ],
     {"beamscore_history": FORMAT},
 )
 """A row for each run, system, slice and metric. run: its folder, below the folder of the history. scoring: a hash of
 the options by which samples are scored. ground_truth: the fingerprint. slice: empty for all samples. error: the
-standard error that the interval stands for. verdict: the worst of the gates on this metric, else null."""
+standard error that the interval stands for. verdict: the worst of the gates on this metric, else null. gates: what all
+gates of the run come to, the worst of those that change its exit code, else pass; null where it has none."""
 
 _WORST = ("pass", "inconclusive", "invalid", "fail")
 
@@ -103,7 +104,9 @@ def _runs_on_disk(folder: str) -> dict[str, str]:
             stamp = ""
         if stamp:
             found[posixpath.relpath(path, folder)] = stamp
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in LAYOUT.folders)
+        # Folders of a run that have the names of its own parts hold no runs.
+        own = LAYOUT.folders if stamp else ()
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in own)
     return found
 
 
@@ -195,6 +198,7 @@ def _rows(found: StoredRun, run: str, stamp: str, started: str) -> Any:
         "version": summary.version,
         "scoring": scoring.hexdigest(),
         "ground_truth": None if fingerprint is None else f"{fingerprint.samples}:{fingerprint.hash}",
+        "gates": _of_all(summary.gates),
     }
     verdicts = _verdicts(summary.gates)
     rows = []
@@ -230,6 +234,12 @@ def _verdicts(gates: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, str], 
         if word in _WORST:
             worst[key] = max(word, worst.get(key, "pass"), key=_WORST.index)
     return worst
+
+
+def _of_all(gates: Sequence[Mapping[str, Any]]) -> str | None:
+    """Returns what the gates of a run come to; one on a slice, or on what the run does not have, is on no other row."""
+    blocking = [str(each.get("verdict")) for each in gates if each.get("blocks")]
+    return max((word for word in ("pass", *blocking) if word in _WORST), key=_WORST.index) if gates else None
 
 
 def _once(table: Any) -> tuple[Any, list[str]]:

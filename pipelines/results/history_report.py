@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from metrics.statistics.paired import paired_differences
 from pipelines.config.errors import UsageError, one_line
 from pipelines.results.history import History, Point
+from pipelines.results.numbers import signed
 from pipelines.results.report import cell, code, number, table
 from pipelines.results.stored import StoredRun, incomparable
 
@@ -39,9 +40,14 @@ def _sections(folder: str, history: History, blessed: str | None) -> Iterator[st
     yield f"{cell(tonight.run)}, started {cell(tonight.started)}."
     if history.breaks and history.breaks[-1].night is tonight:
         yield f"**Break:** {cell(history.breaks[-1].reason)}. Tonight cannot be compared with the nights before."
-    for system in dict.fromkeys(name for name, _ in tonight.points):
+    if tonight.gates:
+        yield f"Gates: **{tonight.gates}**."
+    for system in tonight.systems:
         yield f"### {cell(system)}"
         yield from _tonight(folder, history, system)
+    lost = [name for name in nights[-2].systems if name not in tonight.systems] if len(nights) > 1 else []
+    if lost:
+        yield f"**Warning:** tonight has no system {', '.join(map(cell, lost))}, which the run before has."
     if blessed is not None:
         yield from _against(folder, history, blessed)
     if history.gaps:
@@ -82,7 +88,7 @@ def _against(folder: str, history: History, blessed: str) -> Iterator[str]:
         yield f"**Not compared:** {cell(reason)}."
         return
     rows = []
-    for system in dict.fromkeys(name for name, _ in tonight.points):
+    for system in tonight.systems:
         if system not in run.summary.systems:
             continue
         differences = _differences(blessed, posixpath.join(folder, tonight.run), system)
@@ -97,7 +103,7 @@ def _tonight(folder: str, history: History, system: str) -> Iterator[str]:
     nights = history.comparable()
     before, tonight = nights[:-1], nights[-1]
     differences: dict[str, str] = {}
-    if before and any(name == system for name, _ in before[-1].points):
+    if before and system in before[-1].systems:
         last = posixpath.join(folder, before[-1].run)
         found = _differences(last, posixpath.join(folder, tonight.run), system)
         if isinstance(found, str):
@@ -108,11 +114,14 @@ def _tonight(folder: str, history: History, system: str) -> Iterator[str]:
     for metric in history.metrics:
         point = tonight.points.get((system, metric))
         if point is None:
+            if (system, metric) in tonight.unmeasured:
+                verdict = tonight.unmeasured[system, metric] or ""
+                rows.append([code(metric), "not measured", "–", *("–" for _ in WINDOWS), verdict])
             continue
         row = [code(metric), _shown(point), differences.get(metric, "–")]
         for window in WINDOWS:
             values = [each.points[system, metric].value for each in before[-window:] if (system, metric) in each.points]
-            row.append(f"{point.value - statistics.median(values) + 0.0:+.4f}" if values else "–")
+            row.append(signed(point.value - statistics.median(values)) if values else "–")
         rows.append([*row, point.verdict or ""])
     head = ["metric", "tonight", "against last night", *(f"against the median of {each}" for each in WINDOWS), "gate"]
     yield table(head, rows)
@@ -136,13 +145,13 @@ def _differences(before: str, tonight: str, system: str) -> dict[str, str] | str
         if each.difference is None:
             continue
         if each.interval is None:
-            shown[metric] = f"{each.difference + 0.0:+.4f}"
+            shown[metric] = signed(each.difference)
             continue
         spec = benchmark.spec_of(metric)
         better = spec is None or spec.higher_is_better
         low, high = each.interval
         word = "no difference shown" if low <= 0 <= high else "better" if (low > 0) == better else "**worse**"
-        shown[metric] = f"{each.difference + 0.0:+.4f} ({low + 0.0:+.4f} to {high + 0.0:+.4f}), {word}"
+        shown[metric] = f"{signed(each.difference)} ({signed(low)} to {signed(high)}), {word}"
     return shown
 
 
@@ -163,7 +172,7 @@ def _changes(history: History) -> str:
             code(each.metric),
             number(each.before),
             number(each.after),
-            f"{each.after - each.before + 0.0:+.4f}",
+            signed(each.after - each.before),
         ]
         for each in reversed(history.changes)
     ]
@@ -186,12 +195,10 @@ def _nights(history: History) -> str:
     broken = {id(each.night): each.reason for each in history.breaks}
     rows: list[list[object]] = []
     for night in reversed(shown):
-        verdicts = [point.verdict for point in night.points.values() if point.verdict]
-        worst = next((word for word in ("fail", "invalid", "inconclusive", "pass") if word in verdicts), "")
-        for system in dict.fromkeys(name for name, _ in night.points):
+        for system in night.systems:
             values = [night.points.get((system, metric)) for metric in history.metrics]
             numbers = [number(point.value if point else None) for point in values]
-            rows.append([cell(night.started[:16]), cell(night.run), cell(system), *numbers, worst])
+            rows.append([cell(night.started[:16]), cell(night.run), cell(system), *numbers, night.gates])
         if id(night) in broken:
             rows.append(["—— break ——", cell(broken[id(night)]), "", *("" for _ in history.metrics), ""])
     text = table(["started", "run", "system", *map(code, history.metrics), "gates"], rows)

@@ -12,6 +12,7 @@ from metrics.benchmark import Benchmark
 from metrics.common.text import truncated
 from metrics.statistics.intervals import METHODS
 from metrics.table import Table
+from pipelines.results.numbers import fixed, percent
 from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult, few_units
 from pipelines.results.verdict import GateVerdict
 from transforms.finalize import SliceResult
@@ -50,8 +51,8 @@ def _setting(result: RunResult) -> str:
     if bootstrap.replicates:
         unit = f"clusters by {code(settings.cluster)}" if settings.cluster else "samples"
         lines.append(
-            f"Intervals: {bootstrap.confidence:.0%}, {bootstrap.replicates} Poisson-bootstrap replicates over {unit}"
-            f" ({METHODS['bounded']}; {METHODS['one_bound']} with one bound)."
+            f"Intervals: {percent(bootstrap.confidence)}, {bootstrap.replicates} Poisson-bootstrap replicates over "
+            f"{unit} ({METHODS['bounded']}; {METHODS['one_bound']} with one bound)."
         )
     return " ".join(lines)
 
@@ -173,13 +174,12 @@ def metric_text(found: SliceResult, name: str) -> str:
 
 
 def number(value: float | str | None) -> str:
-    """Returns a metric with four decimals, a count, which is an int, as it is, and a dash where there is neither."""
+    """Returns a metric with its decimals (`fixed`), a count, which is an int, as it is, and a dash for neither."""
     if value is None:
         return "–"
     if isinstance(value, str):
         return cell(value)
-    # Without the sign of a zero that a small negative number leaves.
-    return f"{value}" if isinstance(value, int) else f"{round(value, 4) + 0.0:.4f}"
+    return f"{value}" if isinstance(value, int) else fixed(value)
 
 
 def data_table(data: Table) -> str:

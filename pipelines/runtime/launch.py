@@ -25,8 +25,10 @@ from pipelines.config.explain import nearest
 from pipelines.config.reachable import check_reachable
 from pipelines.runtime import flink
 from pipelines.runtime.start_problems import start_problem
-from pipelines.runtime.worker_processes import lifeline
+from pipelines.runtime.worker_processes import REMOVALS, lifeline
 from transforms.beam_internals import OptionsWithViews, local_runner, option_names, option_parser, worker_environment
+from transforms.io.temporary import temporary_folder
+from transforms.stored_blocks import IN_PIPELINE, BlockFolder
 
 MANY_CORES = 4
 MUCH_INPUT = 64 << 20
@@ -120,6 +122,11 @@ def _from_root(path: str) -> str:
     return path if "://" in path else os.path.abspath(path)
 
 
+def block_folder(pipeline: beam.Pipeline) -> BlockFolder:
+    """Returns where a pipeline keeps its blocks: those of a local one in the folder that is removed with it."""
+    return BlockFolder(pipeline.local_tempdir) if is_local(pipeline.options) else IN_PIPELINE
+
+
 def name_job(options: PipelineOptions, name: str) -> None:
     """Names the job of a cluster, unless the options do: by the name people find it, and `run` cancels it."""
     cloud = options.view_as(GoogleCloudOptions)
@@ -168,12 +175,15 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
     """Builds a pipeline and starts it; a local run has ended then, another goes on.
 
     Raises UsageError where nothing answers at an address that the options give, the runner lacks a program of its own,
-    or an input turned out to be wrong on the way.
+    there is no temporary folder, or an input turned out to be wrong on the way.
     """
     if not is_local(options):
         flink.check_addresses(options)
         flink.check_job_server(options)
         _check_folders_of_job(options)
+    with _in_words():
+        # Beam's pipelines have a folder there, too.
+        temporary_folder()
     with _in_words(), _worker_environment(options) as environment:
         pipeline = empty_pipeline(options, environment)
         try:
@@ -181,7 +191,18 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
             return _started(options, pipeline)
         finally:
             # Beam removes this folder of a pipeline only where it is run.
-            shutil.rmtree(pipeline.local_tempdir, ignore_errors=True)
+            _remove(pipeline.local_tempdir)
+
+
+def _remove(folder: str) -> None:
+    """Removes a folder in which workers that are about to end may still make files."""
+    renamed = f"{folder}-removed"
+    with contextlib.suppress(OSError):
+        # Nothing more can be made in it by its name, but for what has just been begun.
+        os.rename(folder, renamed)
+    for _ in range(REMOVALS):
+        if os.path.exists(renamed):
+            shutil.rmtree(renamed, ignore_errors=True)
 
 
 def _started(options: PipelineOptions, pipeline: beam.Pipeline) -> beam.runners.runner.PipelineResult:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from transforms.io.files import SourceFile
+BASE_BYTES = 450 << 20
+"""What the command takes: the libraries, a reader's records, a batch, the sums, the page of the report."""
+WORKER_BYTES = 350 << 20
+"""What each worker process takes, where there are several."""
 
-BASE_BYTES = 400 << 20
-"""What a process takes that holds no records: the libraries, a reader's blocks, a batch, the sums."""
-
-_OF_PLAIN = 0.25
-_OF_COMPRESSED = 2.0
 _MEMINFO = Path("/proc/meminfo")
 _CGROUP = Path("/sys/fs/cgroup")
 
 
-def needed_bytes(files: Iterable[SourceFile]) -> int:
-    """Returns about how many bytes a local run on these files takes: a base, and a share of the bytes of input.
+def needed_bytes(processes: int) -> int:
+    """Returns about how many bytes a local run takes in all its processes together, however large its input is.
 
-    The runner of a local run holds the shuffled records in memory, compressed, for a while twice: at most a quarter of
-    the bytes of plain text, twice those of compressed files: estimates on the safe side of docs/performance.md.
+    A single process works itself; several are workers of the command. The figures are those of docs/performance.md.
     """
-    return BASE_BYTES + int(sum(file.size * (_OF_PLAIN if file.is_plain else _OF_COMPRESSED) for file in files))
+    return BASE_BYTES + (WORKER_BYTES * processes if processes > 1 else 0)
 
 
 def free_bytes() -> int | None:
@@ -30,17 +26,6 @@ def free_bytes() -> int | None:
     found = [_available(), _left_of_cgroup()]
     known = [each for each in found if each is not None]
     return min(known, default=None)
-
-
-def memory_warnings(files: Iterable[SourceFile], free: int | None) -> list[str]:
-    """Returns the warning of a local run on these files that needs more than `free` bytes, if it does."""
-    needed = needed_bytes(files)
-    if free is None or needed <= free:
-        return []
-    return [
-        f"this run needs about {needed / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are free; a run on a "
-        "cluster, such as with --runner flink, holds only what it works on"
-    ]
 
 
 def _available() -> int | None:

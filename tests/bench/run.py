@@ -42,6 +42,7 @@ from transforms.read import Limits, ReadPart
 from transforms.records import GROUND_TRUTH
 from transforms.score import BatchDecoder, ScoredBatch, ScoringPlan, settle
 from transforms.slice import SumSlices
+from transforms.stored_blocks import Block, BlockFolder
 
 CHUNK = 1000
 T = TypeVar("T")
@@ -209,25 +210,27 @@ class Steps:
 
 
 def paired(clock: Steps, benchmark: Benchmark[Any, Any, Any], inputs: Sequence[SourceFile]) -> Iterator[Any]:
-    """Yields the batches of samples of two files, read and paired without a runner."""
+    """Yields the batches of samples of two files, read and paired without a runner, with blocks as in a local run."""
     buckets = bucket_count(inputs)
-    reader = ReadPart(["ours"], {side: SideColumns(None, frozenset()) for side in (GROUND_TRUTH, 0)}, Limits(),
-                      buckets=buckets)  # fmt: skip
     pairing = DeduplicateAndPair(["ours"], samples_per_batch(benchmark.batch_size))
-    groups: dict[int, list[bytes]] = {}
-    with clock.of("read: lines, sample_ids, blocks"):
-        reader.start_bundle()
-        for part in (part for file in inputs for part in split_file(file, part_size(inputs))):
-            tracker = ThreadsafeRestrictionTracker(UnreadTracker(UnreadOfPart().initial_restriction(part)))
-            for bucket, block in reader.process(part, RestrictionTrackerView(tracker)):
-                groups.setdefault(bucket, []).append(block)
-        for output in reader.finish_bundle():
-            if not isinstance(output, TaggedOutput):
-                groups.setdefault(output.value[0], []).append(output.value[1])
-    pairing.start_bundle()
-    for group in groups.items():
-        yield from (batch for batch in pairing.process(group) if not isinstance(batch, TaggedOutput))
-    yield from (last.value for last in pairing.finish_bundle() if not isinstance(last, TaggedOutput))
+    groups: dict[int, list[Block]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        reader = ReadPart(["ours"], {side: SideColumns(None, frozenset()) for side in (GROUND_TRUTH, 0)}, Limits(),
+                          buckets=buckets, folder=BlockFolder(folder))  # fmt: skip
+        with clock.of("read: lines, sample_ids, blocks"):
+            reader.start_bundle()
+            for part in (part for file in inputs for part in split_file(file, part_size(inputs))):
+                tracker = ThreadsafeRestrictionTracker(UnreadTracker(UnreadOfPart().initial_restriction(part)))
+                for output in reader.process(part, RestrictionTrackerView(tracker)):
+                    if not isinstance(output, TaggedOutput):
+                        groups.setdefault(output[0], []).append(output[1])
+            for last in reader.finish_bundle():
+                if not isinstance(last, TaggedOutput):
+                    groups.setdefault(last.value[0], []).append(last.value[1])
+        pairing.start_bundle()
+        for group in groups.items():
+            yield from (batch for batch in pairing.process(group) if not isinstance(batch, TaggedOutput))
+        yield from (last.value for last in pairing.finish_bundle() if not isinstance(last, TaggedOutput))
 
 
 def exhaust(items: Iterable[Any]) -> None:

@@ -383,7 +383,7 @@ def test_a_local_run_shuffles_on_its_disk_and_leaves_nothing_there(
     before, after = systems(300, 13, 0.9)
     compare(write_run(tmp_path / "a", before, files=2), write_run(tmp_path / "b", after), tmp_path / "out")
     assert len(stored) >= 3
-    for path, start, size in stored:
-        assert size > 0
+    for path, start, size, unpacked in stored:
+        assert 0 < size < unpacked
         assert start >= 0
         assert not Path(path).parent.exists()

@@ -18,7 +18,7 @@ from tests import toy
 from transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, merged_sums
 from transforms.sample_changes import ChangePlan, unpack_changed
 from transforms.sample_rows import SampleRow, encode_block
-from transforms.stored_blocks import BlockFolder
+from transforms.stored_blocks import Block, BlockFolder, BlockWriter
 
 TOY = toy.ToyBenchmark(toy.Options())
 REPLICATES, SWAPS, MOST = 12, 63, 7
@@ -79,13 +79,14 @@ def parts_of(pairs: Sequence[Sides], cuts: Sequence[int]) -> list[list[Sides]]:
     return list(parts.values())
 
 
-def bucket(pairs: Sequence[Sides], blocks: int) -> list[tuple[int, bytes]]:
+def bucket(pairs: Sequence[Sides], blocks: int) -> list[tuple[int, Block]]:
     """Returns the blocks of a bucket, each side cut into some, those of both sides in turn."""
     found = []
     for start in range(blocks):
         for side in (BASELINE, CANDIDATE):
             rows = [pair[side] for pair in pairs[start::blocks]]
-            found.append((side, encode_block([each for each in rows if each is not None])))
+            content = encode_block([each for each in rows if each is not None])
+            found.append((side, BlockWriter().write(content)))
     return found
 
 

@@ -101,12 +101,35 @@ def test_the_report(described: Run, records: list[Any]) -> None:
     ]
 
 
-def test_an_empty_data_set(tmp_path: Path) -> None:
-    run = describe(tmp_path / "out", write_lines(tmp_path / "t.jsonl", []), "--slice", "source")
-    assert (run.code, run.stderr) == (0, "")
+def test_an_empty_data_set_is_told(tmp_path: Path) -> None:
+    truths = write_lines(tmp_path / "t.jsonl", [])
+    run = describe(tmp_path / "out", truths, "--slice", "source")
+    told = f"beamscore: the ground truth: there is no record in {truths}; nothing was described\n"
+    assert (run.code, run.stdout, run.stderr) == (1, "", told)
     found = document(run)
     assert (found["samples"], found["rejected"], found["sums"], found["slices"]) == (0, 0, {}, {})
     assert found["tables"][0]["rows"] == [["all", 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("name", ["chart", "chemistry", "formula"])
+def test_records_of_another_benchmark_are_told(tmp_path: Path, name: str) -> None:
+    """Also where some of them cannot be read."""
+    lines = (CORPUS.parents[1] / name / "ground_truth.jsonl").read_bytes().splitlines()[:20]
+    run = describe(tmp_path / "out", write_lines(tmp_path / "t.jsonl", [*lines, b"{broken"]), "--slice", "source")
+    assert (run.code, run.stdout, run.stderr.count("\n")) == (1, "", 1)
+    assert "the ground truth: no record has a field that figure_text reads, regions, figure_type, art" in run.stderr
+    assert f" (did you mean the benchmark {name}" in run.stderr
+    found = document(run)
+    assert (found["samples"], found["ground_truth_without_fields"]) == (20, 20)
+    assert not any("without_fields" in name for sums in (found["sums"], *found["slices"].values()) for name in sums)
+
+
+def test_figures_without_any_field_are_described_where_others_have_one(tmp_path: Path, records: list[Any]) -> None:
+    """However many of them come first: more than are looked at to tell what a file holds."""
+    bare = [{"sample_id": f"bare {index}"} for index in range(1200)]
+    run = describe(tmp_path / "out", write_lines(tmp_path / "t.jsonl", [*bare, records[0]]))
+    assert (run.code, run.stderr) == (0, "")
+    assert (document(run)["samples"], document(run)["ground_truth_without_fields"]) == (1201, 1200)
 
 
 def test_a_hostile_slice_is_escaped(tmp_path: Path) -> None:

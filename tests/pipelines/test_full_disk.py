@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import random
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -67,3 +69,31 @@ def test_a_worker_process_without_room_says_it_in_one_line(tmp_path: Path) -> No
         assert (found.code, found.stderr.count("\n")) == (2, 1)
         assert f"--output {disk}/out: cannot be written: " in found.stderr
         assert "No space left on device; free some space, or give another --output" in found.stderr
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_temporary_folder_without_room_leaves_the_result(
+    processes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = random.Random(0)
+    small = write_lines(tmp_path / "s.jsonl", [truth for truth, _ in SAMPLES])
+    # Text of random letters takes more than half of its bytes.
+    large = write_lines(
+        tmp_path / "l.jsonl", [{"sample_id": str(n), "text": draw.randbytes(500).hex()} for n in range(400)]
+    )
+    output = tmp_path / "out"
+    assert evaluate(output, small, small).code == 0
+    before = {path: path.read_bytes() for path in sorted(output.rglob("*")) if path.is_file()}
+    with small_disk(tmp_path / "disk", 200) as disk:
+        monkeypatch.setattr("tempfile.tempdir", str(disk))
+        found = evaluate(output, large, large, "--processes", processes)
+        assert (found.code, found.stdout) == (2, "")
+        warning, line = found.stderr.splitlines()
+        assert warning.startswith("beamscore: warning: this run needs about 0.0 GiB in the temporary folder ")
+        assert re.fullmatch(
+            rf"beamscore: {disk}/[^ ]+: temporary files cannot be written and read there: No space left on device; "
+            "free some space, or set the environment variable TMPDIR to a folder on another disk",
+            line,
+        )
+        assert list(disk.iterdir()) == []
+    assert {path: path.read_bytes() for path in sorted(output.rglob("*")) if path.is_file()} == before

@@ -176,5 +176,8 @@ def test_wrong_usage_is_told_in_one_line(
     assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
 
 
-def test_an_empty_data_set_is_split_into_an_empty_file(tmp_path: Path) -> None:
-    assert split(tmp_path, [], "--group", "page") == {}
+def test_an_empty_data_set_is_split_into_an_empty_file_and_told(tmp_path: Path) -> None:
+    truths, output = write_lines(tmp_path / "t.jsonl", []), tmp_path / "o.jsonl"
+    code, stdout, stderr = command("split", "toy", "--ground-truth", truths, "--output", output, "--group", "page")
+    told = f"beamscore: warning: ground truth: there is no record in {truths}\n"
+    assert (code, stdout, stderr, output.read_bytes()) == (0, f"{output}\n", told, b"")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from transforms import blocks
 from transforms.blocks import HeldRecords, bucket_count, bucket_of, only_samples, pack, unpack
 from transforms.io.files import SourceFile
+from transforms.stored_blocks import BlockWriter
 
 RECORDS = st.lists(st.tuples(st.text(max_size=5), st.binary(max_size=40)), max_size=60)
 
@@ -54,7 +55,7 @@ def test_a_bucket_is_the_same_for_ever() -> None:
 @given(RECORDS)
 def test_a_block_holds_its_records(records: list[tuple[str, bytes]]) -> None:
     keyed = [(sample_id.encode(), record) for sample_id, record in records]
-    assert unpack(pack(keyed)) == keyed
+    assert unpack(pack(keyed, BlockWriter())) == keyed
 
 
 @given(RECORDS, st.integers(1, 5), st.integers(1, 100), st.integers(1, 300))
@@ -64,7 +65,7 @@ def test_every_record_leaves_once_in_its_bucket(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "BYTES_PER_BLOCK", per_block)
         patch.setattr(blocks, "BYTES_HELD", held)
-        holder = HeldRecords(buckets)
+        holder = HeldRecords(buckets, BlockWriter())
         given_early = list(holder.add([(sample_id.encode(), record) for sample_id, record in records]))
         given_last = list(holder.flush())
         assert list(holder.flush()) == []
@@ -79,7 +80,7 @@ def test_every_record_leaves_once_in_its_bucket(
 
 
 def test_one_sample_is_taken_out_of_a_block() -> None:
-    block = pack([(b"a", b"1"), (b"b", b"2"), (b"a", b"3")])
+    block = pack([(b"a", b"1"), (b"b", b"2"), (b"a", b"3")], BlockWriter())
     ((bucket, found),) = only_samples((7, block), ["a", "d"])
     assert (bucket, unpack(found)) == (7, [(b"a", b"1"), (b"a", b"3")])
     assert list(only_samples((7, block), ["c"])) == []

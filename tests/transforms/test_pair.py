@@ -19,6 +19,7 @@ from transforms.blocks import pack
 from transforms.io import external_sort
 from transforms.pair import DeduplicateAndPair, PairedSample, samples_per_batch
 from transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin, Quarantined
+from transforms.stored_blocks import Block, BlockWriter
 
 NAMES = ["ours", "theirs"]
 
@@ -34,10 +35,10 @@ def encoded(side: int, file: int, position: int) -> EncodedRecord:
 class Blocks:
     """The blocks of a bucket as a runner gives them: they can be iterated, but not indexed or counted."""
 
-    def __init__(self, blocks: Sequence[bytes]) -> None:
+    def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = blocks
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self) -> Iterator[Block]:
         return iter(self._blocks)
 
 
@@ -51,7 +52,7 @@ def pair(buckets: Sequence[Sequence[list[tuple[bytes, bytes]]]], batch: int = 10
     do_fn.start_bundle()
     outputs: list[Any] = []
     for number, blocks in enumerate(buckets):
-        outputs += do_fn.process((number, Blocks([pack(block) for block in blocks])))
+        outputs += do_fn.process((number, Blocks([pack(block, BlockWriter()) for block in blocks])))
     outputs += do_fn.finish_bundle()
     for output in outputs:
         tag = output.tag if isinstance(output, TaggedOutput) else None
@@ -170,7 +171,7 @@ def test_a_million_duplicates_are_never_held_at_once(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(external_sort.sorted_on_disk.__wrapped__, "__defaults__", (100_000,))  # type: ignore[attr-defined]
     record = encoded(0, 0, 1)
     count = 20_000
-    blocks = (pack([(b"a", encoded(0, 0, number).encoded)]) for number in range(count))
+    blocks = (pack([(b"a", encoded(0, 0, number).encoded)], BlockWriter()) for number in range(count))
     do_fn = DeduplicateAndPair(NAMES)
     do_fn.start_bundle()
     tracemalloc.start()

@@ -103,7 +103,15 @@ def test_what_is_listed_has_no_records_and_is_not_shown() -> None:
 
 @pytest.mark.parametrize(
     ("before", "value", "expected"),
-    [(1.0, 0.9, True), (0.9, 1.0, True), (0.25, 0.75, True), (0.2, 0.6, False), (1.0, 1.0, False), (0.0, 0.0, False)],
+    [
+        (1.0, 0.9, True),
+        (0.9, 1.0, True),
+        (0.25, 0.75, True),
+        (0.2, 0.7, True),
+        (0.2, 0.6, False),
+        (1.0, 1.0, False),
+        (0.0, 0.0, False),
+    ],
 )
 def test_a_flip_is_to_right_or_wrong_or_far(before: float, value: float, expected: bool) -> None:
     metric = MetricSpec("score", "", main=1, bounds=(0.0, 1.0))

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from metrics.benchmark import Benchmark, MetricSpec
+from pipelines.results.numbers import percent
 from pipelines.results.page.against import Against, AgainstMetric
 from pipelines.results.page.distributions import distributions
 from pipelines.results.page.document import (
@@ -234,7 +235,7 @@ def _setting(config: Mapping[str, Any]) -> tuple[str, ...]:
     if bootstrap["replicates"]:
         unit = f"clusters by {one_line(config['cluster'], 80)}" if config["cluster"] else "samples"
         replicates = f"{bootstrap['replicates']:,} bootstrap replicates"
-        lines.append(f"Intervals: {bootstrap['confidence']:.0%}, from {replicates} over {unit}.")
+        lines.append(f"Intervals: {percent(bootstrap['confidence'])}, from {replicates} over {unit}.")
     return tuple(lines)
 
 

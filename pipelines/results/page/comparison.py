@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from metrics.benchmark import Benchmark
+from pipelines.results.numbers import percent
 from pipelines.results.page import fallback
 from pipelines.results.page.build import MAX_CELL_LENGTH, declared_metric
 from pipelines.results.page.comparison_document import (
@@ -194,7 +195,7 @@ def _setting(document: Mapping[str, Any]) -> tuple[str, ...]:
     bootstrap = document["bootstrap"]
     unit = "clusters" if bootstrap["clusters"] else "samples"
     lines = [
-        f"Differences are candidate less baseline, with {document['confidence']:.0%} intervals of "
+        f"Differences are candidate less baseline, with {percent(document['confidence'])} intervals of "
         f"{bootstrap['replicates']:,} paired bootstrap replicates over {unit}."
     ]
     if document["swaps"]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metrics.benchmark import Benchmark
+from pipelines.results.numbers import fixed
 from pipelines.results.page.document import Headline, Judgement
 from pipelines.results.page.render import signed
 from pipelines.results.page.text import one_line
@@ -49,7 +50,7 @@ def _first(metrics: Mapping[str, Any], main: Sequence[str]) -> str:
     if name is None:
         return ""
     found = metrics[name]
-    return f"{name} went from {found['baseline']:.4f} to {found['candidate']:.4f}: {_moved(found)}. "
+    return f"{name} went from {fixed(found['baseline'])} to {fixed(found['candidate'])}: {_moved(found)}. "
 
 
 def _moved(found: Mapping[str, Any]) -> str:

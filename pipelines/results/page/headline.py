@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metrics.benchmark import Benchmark
+from pipelines.results.numbers import fixed
 from pipelines.results.page.against import Against
 from pipelines.results.page.document import Headline, Judgement
 from pipelines.results.page.text import one_line
@@ -72,8 +73,8 @@ def _value(system: Mapping[str, Any], metric: str) -> str:
     value, interval = system["values"].get(metric), system["intervals"].get(metric)
     if value is None:
         return "not measured"
-    between = f" ({interval[0]:.4f} to {interval[1]:.4f})" if interval is not None else ""
-    return f"{round(value, 4) + 0.0:.4f}{between}"
+    between = f" ({fixed(interval[0])} to {fixed(interval[1])})" if interval is not None else ""
+    return f"{fixed(value)}{between}"
 
 
 def _samples(system: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from metrics.registry import benchmark_class, benchmark_names
 from pipelines.config.errors import UsageError
 from pipelines.results.history import History, Night
+from pipelines.results.numbers import fixed
 from pipelines.results.page import fallback
 from pipelines.results.page.build import MAX_CELL_LENGTH, declared_metric
 from pipelines.results.page.document import MetricRow
@@ -41,7 +42,6 @@ PAGE = "history.html"
 MAX_NIGHTS = 1000
 MAX_SLICE_VALUES = 400_000
 """Of all slices of a benchmark, over all nights; the slices with most samples come first."""
-_WORST_FIRST = ("fail", "invalid", "inconclusive", "pass")
 
 
 @dataclass(frozen=True)
@@ -126,14 +126,12 @@ def _metric(benchmark: str, name: str) -> MetricRow:
 
 
 def _night(folder: str, output: str, night: Night) -> NightRow:
-    verdicts = [point.verdict for point in night.points.values()]
-    worst = next((word for word in _WORST_FIRST if word in verdicts), "")
     return NightRow(
         one_line(night.run, MAX_CELL_LENGTH),
         one_line(night.started, MAX_CELL_LENGTH),
         one_line(night.version, MAX_CELL_LENGTH),
         page_link(folder, output, night.run),
-        worst,
+        night.gates,
     )
 
 
@@ -173,7 +171,7 @@ def _rounded(value: float | None) -> float | None:
 def _changes(history: History, place: Mapping[str, int]) -> Iterator[MarkedNight]:
     for change in history.changes:
         if change.night.run in place:
-            text = f"{change.before:.4f} → {change.after:.4f}"
+            text = f"{fixed(change.before)} → {fixed(change.after)}"
             system = one_line(change.system, MAX_CELL_LENGTH)
             yield MarkedNight(place[change.night.run], text, system, history.metrics.index(change.metric))
 

@@ -12,7 +12,7 @@ from pipelines.results.page.document import Headline, MetricRow
 class NightRow(msgspec.Struct, frozen=True):
     """One run. link: the address of its page, relative to this one; None where there is none.
 
-    verdict: the worst of its gates, empty where it has none.
+    verdict: what all of its gates come to, empty where it has none.
     """
 
     run: str

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from pipelines.results.history import History, Night
+from pipelines.results.numbers import fixed
 from pipelines.results.page.document import Headline, Judgement
 from pipelines.results.page.render import signed
 from pipelines.results.page.text import one_line
 
 MAX_REASONS = 8
 MAX_REASON_LENGTH = 400
-_WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive", "pass")
+_WORDS: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive", "pass")
 
 
 def history_headline(history: History) -> Headline:
     """Returns the verdict of the last run, and what it changed; without gates there is no judgement."""
     tonight = history.nights[-1]
-    verdicts = [point.verdict for point in tonight.points.values() if point.verdict]
-    judgement: Judgement = next((word for word in _WORST_FIRST if word in verdicts), "none")
+    judgement: Judgement = next((word for word in _WORDS if word == tonight.gates), "none")
     reasons = list(_reasons(history, tonight))
     started = tonight.started[:16].replace("T", " ")
     sentence = f"The last of {len(history.nights):,} runs is {tonight.run}, started {started}."
@@ -35,12 +35,13 @@ def _moved(history: History) -> str:
     nights = history.comparable()
     tonight = nights[-1]
     said = []
-    for system in dict.fromkeys(name for name, _ in tonight.points):
+    for system in tonight.systems:
         metric = next((name for name in history.metrics if (system, name) in tonight.points), None)
         if metric is None:
+            said.append(f"{system} has no main metric with a value")
             continue
         value = tonight.points[system, metric].value
-        text = f"{system} has {metric} {value:.4f}"
+        text = f"{system} has {metric} {fixed(value)}"
         if len(nights) > 1 and (before := nights[-2].points.get((system, metric))) is not None:
             text += f", {signed(value - before.value)} from the run before"
         said.append(text)
@@ -48,15 +49,18 @@ def _moved(history: History) -> str:
 
 
 def _reasons(history: History, tonight: Night) -> list[str]:
+    verdicts = {name: point.verdict for name, point in tonight.points.items()} | tonight.unmeasured
     reasons = [
-        f"{metric} of {system}: its gate says {point.verdict}"
-        for (system, metric), point in tonight.points.items()
-        if point.verdict in ("fail", "invalid", "inconclusive")
+        f"{metric} of {system}: its gate says {verdict}"
+        for (system, metric), verdict in verdicts.items()
+        if verdict in ("fail", "invalid", "inconclusive")
     ]
+    if tonight.gates not in ("", "pass", *verdicts.values()):
+        reasons.append(f"a gate on a slice, or on what the run does not have, says {tonight.gates}")
     if history.breaks and history.breaks[-1].night is tonight:
         reasons.append(f"tonight cannot be compared with the runs before: {history.breaks[-1].reason}")
     reasons += [
-        f"{change.metric} of {change.system} changed from {change.before:.4f} to {change.after:.4f} with "
+        f"{change.metric} of {change.system} changed from {fixed(change.before)} to {fixed(change.after)} with "
         f"{change.night.run}"
         for change in reversed(history.changes[-3:])
     ]
@@ -64,7 +68,7 @@ def _reasons(history: History, tonight: Night) -> list[str]:
         drift = history.drift
         reasons.append(
             f"{drift.metric} of {drift.system} moved in one direction for {len(drift.nights) - 1} runs in a row, from "
-            f"{drift.first:.4f} to {drift.last:.4f}"
+            f"{fixed(drift.first)} to {fixed(drift.last)}"
         )
     if history.gaps:
         missing = sum(gap.count for gap in history.gaps)

@@ -13,6 +13,7 @@ import jinja2
 import msgspec
 
 from metrics.version import VERSION
+from pipelines.results import numbers
 from pipelines.results.page.comparison_document import ComparisonPage
 from pipelines.results.page.document import Page
 from pipelines.results.page.history_document import HistoryPage
@@ -91,16 +92,13 @@ def _template(name: str) -> jinja2.Template:
 
 
 def number(value: float | None) -> str:
-    """Returns a value with four decimals, and a dash where there is none."""
-    return "–" if value is None else f"{round(value, 4) + 0.0:.4f}"
+    """Returns a value with its decimals, and a dash where there is none."""
+    return "–" if value is None else numbers.fixed(value)
 
 
 def signed(value: float | None) -> str:
-    """Returns a difference with four decimals and its sign, which 0 has not, and a dash where there is none."""
-    if value is None:
-        return "–"
-    rounded = round(value, 4)
-    return f"{rounded:+.4f}".replace("-", "−") if rounded else "0.0000"
+    """Returns a difference with its decimals and its sign, which 0 has not, and a dash where there is none."""
+    return numbers.signed(value).replace("-", "−")
 
 
 def parts(text: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pipelines.results.numbers import fixed
 from pipelines.results.page.document import HeatCell, TablePart
 from pipelines.results.page.text import one_line
 
@@ -52,4 +53,4 @@ def _cell(value: Any) -> HeatCell:
         return HeatCell(one_line(value, MAX_CELL_LENGTH))
     if value is None:
         return HeatCell("–", True)
-    return HeatCell(f"{value:,}" if isinstance(value, int) else f"{round(value, 4) + 0.0:.4f}", True)
+    return HeatCell(f"{value:,}" if isinstance(value, int) else fixed(value), True)

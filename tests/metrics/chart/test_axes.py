@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from metrics.statistics.sums import Sums
+from tests.metrics.chart import plain_reading
 from tests.metrics.chart.records_for_tests import Json, axes, benchmark, columns, prediction_of, tick, truth_of
 
 TWO_TICKS = axes([tick(1, 10, 10), tick(2, 50, 10)], [tick(3, 10, 90)])
@@ -116,3 +119,17 @@ def test_details_say_which_ticks_are_matched_missed_and_extra() -> None:
         ],
         "y-axis": [{"id": "1", "kind": "extra"}],
     }
+
+
+PLACES = st.integers(0, 16)
+TICKS = st.lists(st.builds(tick, st.sampled_from(("1", "1", "2", "3", None)), PLACES, PLACES), max_size=6)
+
+
+@settings(max_examples=100, deadline=None)
+@given(TICKS, TICKS, TICKS, TICKS)
+def test_axes_score_as_the_plain_reading(
+    x: list[Json], y: list[Json], given_x: list[Json], given_y: list[Json]
+) -> None:
+    each = [plain_reading.axis(x, given_x, 500), plain_reading.axis(y, given_y, 500)]
+    expected = [sum(scores_of_axes) / 2 for scores_of_axes in zip(*each, strict=True)]
+    assert scores(axes(x, y), axes(given_x, given_y)) == pytest.approx(expected, abs=1e-12)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.metrics.chart import plain_reading
 from tests.metrics.chart.records_for_tests import Json, benchmark, box, columns, legend, prediction_of, truth_of
 
 PAIRS = legend(_1=box(0, 0, 10, 10), _2=box(0, 20, 10, 10))
@@ -56,3 +61,20 @@ def test_pairs_of_the_same_id_match_once_each() -> None:
 def test_pairs_without_an_id_match_nothing() -> None:
     nameless = {"output": {"legend_pairs": [{"bb": box(0, 0, 10, 10)}]}}
     assert score(nameless, nameless) == 0
+
+
+def pair(key: Any, *place: int) -> Json:
+    return {"id": key, "bb": box(*place)}
+
+
+PLACES = st.integers(0, 4)
+LEGENDS = st.lists(
+    st.builds(pair, st.sampled_from(("1", "1", "2", "3", None)), PLACES, PLACES, PLACES, PLACES), max_size=6
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(LEGENDS, LEGENDS, st.sampled_from(("published", "released")))
+def test_legends_score_as_the_plain_reading(truth: list[Json], prediction: list[Json], protocol: str) -> None:
+    found = score({"output": {"legend_pairs": truth}}, {"output": {"legend_pairs": prediction}}, protocol)
+    assert found == pytest.approx(plain_reading.legend(truth, prediction, protocol), abs=1e-12)

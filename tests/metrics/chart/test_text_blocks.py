@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.benchmark import Pair, RejectedRecord
+from tests.metrics.chart import plain_reading
 from tests.metrics.chart.records_for_tests import (
     Json,
     benchmark,
@@ -261,3 +263,22 @@ def test_scores_are_shares_and_no_block_is_used_twice(truth: list[Json], predict
 def test_a_perfect_reading_scores_1(truth: list[tuple[int, int, int, int, str]]) -> None:
     items = [block(0, text, *place) for *place, text in truth]
     assert scores(blocks(*items), blocks(*items)) == pytest.approx((1, 1))
+
+
+def strips(cuts: list[tuple[int, int, str]], top: int, height: int) -> list[Json]:
+    """Blocks side by side: each from a cut to the next, but for what its gap leaves out."""
+    ordered = sorted(cuts)
+    sides = [(left[0], max(left[0], right[0] - left[1]), left[2]) for left, right in itertools.pairwise(ordered)]
+    return [block(place, text, left, top, right - left, height) for place, (left, right, text) in enumerate(sides)]
+
+
+CUTS = st.lists(st.tuples(st.integers(0, 20), st.sampled_from((0, 0, 0, 1, 3)), st.text("abc", max_size=3)), max_size=6)
+STRIPS = st.builds(strips, CUTS, st.sampled_from((0, 0, 2)), st.sampled_from((10, 10, 6, 0)))
+LINES_OF_BLOCKS = st.lists(STRIPS, max_size=2).map(lambda lines: list(itertools.chain.from_iterable(lines)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(LINES_OF_BLOCKS | RANDOM_BLOCKS, LINES_OF_BLOCKS | RANDOM_BLOCKS)
+def test_pairs_splits_and_merges_are_those_of_the_plain_reading(truth: list[Json], prediction: list[Json]) -> None:
+    expected = plain_reading.text_blocks(truth, prediction)
+    assert scores(blocks(*truth), blocks(*prediction)) == pytest.approx(expected, abs=1e-12)

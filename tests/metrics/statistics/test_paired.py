@@ -80,6 +80,15 @@ def test_intervals_without_spread() -> None:
     assert paired_interval(3.0, 0.0, 10, 0.95, (None, None)) is None
 
 
+def test_what_differs_by_rounding_alone_does_not_differ() -> None:
+    """F1 of 21 of 25 is 0.84, by 2 P R / (P + R) 0.8399999999999999: two systems of which one has it so are equal."""
+    low, high = paired_interval(0.84 - 0.8399999999999999, 1e-17, 30, 0.95, (0, 1)) or (1, 1)
+    assert low <= 0 <= high < 1e-15
+    assert paired_interval(-1e-15, 0.0, 30, 0.95, (0, None)) == (-1e-15, 0)
+    found = paired_differences(TOY, measured(0.84, [0.84] * 3), measured(0.8399999999999999, [0.84] * 3), 0.95)
+    assert found["exact_match"].detectable is None
+
+
 def test_one_unit_says_nothing() -> None:
     assert paired_interval(0.25, 0.1, 1, 0.95, (0, 1)) == (-1, 1)
     assert paired_interval(0.25, 0.1, 1, 0.95, (0, None)) is None

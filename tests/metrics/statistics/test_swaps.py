@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from metrics.statistics.bootstrap import BootstrapSums
+from metrics.statistics.comparison import ComparedMetric, SwapTest, verdict
+from metrics.statistics.paired import PairedDifference
 from metrics.statistics.sums import Sums
 from metrics.statistics.swaps import (
     SwapBits,
@@ -109,6 +111,20 @@ def test_among_many_by_hand() -> None:
     assert others == pytest.approx([1, 1, 1])
     assert simultaneous_p(t, np.array([1.0, 2.9, 3.0])) == 2 / 4
     assert studentized(0.0, np.zeros(3))[0] == 0
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, -0.5, 1.0, math.nan]), min_size=1, max_size=30), st.integers(0, 29))
+def test_p_among_many_is_never_smaller_than_p_alone(swapped_by: list[float], place: int) -> None:
+    """Also where a metric has no value in some swaps, as no class is left on a side."""
+    differences = np.array(swapped_by)
+    difference = 0.0 if math.isnan(swapped_by[place % len(swapped_by)]) else swapped_by[place % len(swapped_by)]
+    t, largest = studentized(difference, differences)
+    paired = PairedDifference(0.0, difference, difference, 0.1, (0.0, 0.0), 9, None)
+    compared = ComparedMetric(paired, SwapTest(swap_p(difference, differences), t, 9, enough_units=True))
+    word, p = verdict(ToyBenchmark, "exact_match", compared, largest, 0.95)
+    assert p is not None
+    assert p >= swap_p(difference, differences)
+    assert (word in ("better", "worse")) == (p <= 0.05 and difference != 0)
 
 
 @given(UNITS)

@@ -55,6 +55,27 @@ def test_all_runs_below_a_folder_are_found_and_told_in_time(scores: Path, tmp_pa
     assert "## Breaks" not in text
 
 
+def test_the_gates_of_a_night_are_what_its_exit_code_said(tmp_path: Path) -> None:
+    """Also those on a slice or on what the run lacks, and not those that change no exit code."""
+    folder, truth = tmp_path / "samples", write_lines(tmp_path / "t.jsonl", CORPUS)
+    words = {0: "pass", 1: "fail", 4: "inconclusive"}
+    gates = {
+        "a": '{"exact_match @ kind=0": {"minimum": 0.5}}',
+        "b": '{"exact_match @ kind=7": {"minimum": 0.9}}',
+        "c": '{"exact_match": {"minimum": 0.99}}',
+        "d": '{"exact_match @ kind=7": {"minimum": 0.9, "tier": "advisory"}}',
+    }
+    codes = {}
+    for night, gate in gates.items():
+        found = evaluate(folder / night, truth, truth, "--quiet", "--slice", "kind", "--set", f"gates={gate}")
+        codes[night] = "invalid" if night == "b" else words[found.code]
+    assert codes == {"a": "pass", "b": "invalid", "c": "inconclusive", "d": "pass"}
+    # A folder named as the rows of a run holds runs, where it is not within one.
+    assert history(tmp_path)[0] == 0
+    rows = pq.read_table(tmp_path / "history.parquet").to_pylist()
+    assert {row["run"].removeprefix("samples/"): row["gates"] for row in rows} == codes
+
+
 def test_only_what_is_new_is_read_again(scores: Path, tmp_path: Path) -> None:
     folder = tmp_path / "scores"
     shutil.copytree(scores, folder, symlinks=True)
@@ -106,6 +127,26 @@ def test_a_folder_without_runs_is_told_in_one_line(tmp_path: Path, what: str) ->
     assert (code, stdout, stderr.count("\n")) == (2, "", 1)
     assert stderr.startswith(f"beamscore: {folder}")
     assert "history.md" not in {path.name for path in tmp_path.rglob("*")}
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("# nothing yet\n", "blessed.txt: it names no run; write the folder of a finished run as its last line"),
+        (
+            "gone\n",
+            "blessed.txt: {folder}/gone/summary.json: no finished run is here (no such file); give its --output",
+        ),
+    ],
+)
+def test_a_file_that_blesses_no_run_is_told_as_a_file(scores: Path, tmp_path: Path, named: str, told: str) -> None:
+    """Not as the option of other commands, which this one does not have."""
+    folder = tmp_path / "scores"
+    shutil.copytree(scores, folder, symlinks=True)
+    (folder / "blessed.txt").write_text(named)
+    code, _, stderr = history(folder, "--no-html")
+    assert (code, stderr.count("\n")) == (0, 1)
+    assert stderr.startswith(f"beamscore: warning: {folder}/{told.format(folder=folder)}")
 
 
 def test_a_break_is_visible(scores: Path, tmp_path: Path) -> None:

@@ -104,6 +104,18 @@ def test_a_bound_is_judged_on_the_whole_interval_or_on_the_value(gate: Gate, wor
     assert found.reason == reason.replace("LOW", f"{low:.6g}").replace("HIGH", f"{high:.6g}")
 
 
+@pytest.mark.parametrize("bound", [0.84, 0.8399999999999999, 0.8400000000000001])
+def test_a_value_that_rounding_puts_beside_a_bound_is_at_the_bound(bound: float) -> None:
+    """2 P R / (P + R) of P = R = 21 / 25 is 0.8399999999999999."""
+    value = 2 * (21 / 25) * (21 / 25) / (2 * 21 / 25)
+    assert value < 0.84
+    found = replace(judged(320), values={"exact_match": value}, intervals={})
+    assert verdict(Gate(bound, **POINT), found).verdict == "pass"
+    assert verdict(Gate(None, bound, **POINT), found).verdict == "pass"
+    assert verdict(Gate(bound + 1e-9, **POINT), found).verdict == "fail"
+    assert verdict(Gate(None, bound - 1e-9, **POINT), found).verdict == "fail"
+
+
 @pytest.mark.parametrize(
     ("ours", "gate", "word"),
     [

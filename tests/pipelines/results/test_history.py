@@ -12,6 +12,7 @@ import pytest
 from pipelines.results.history import History, histories
 from pipelines.results.history_index import SCHEMA, encode_table, read_table
 from pipelines.results.history_report import history_report
+from pipelines.results.page.history_headline import history_headline
 
 FIRST = datetime(2026, 1, 1, 2, tzinfo=timezone.utc)
 ERROR = 0.01
@@ -38,6 +39,7 @@ def row(day: float, value: float | None, **changes: Any) -> dict[str, Any]:
         "units": 9.0,
         "samples": 9,
         "verdict": None,
+        "gates": None,
     }
     return {**known, **changes}
 
@@ -113,6 +115,37 @@ def test_a_metric_that_was_not_measured_one_night_is_left_out_of_that_night() ->
     found = history([row(day, None if day == 3 else 0.9) for day in range(6)])
     assert [len(night.points) for night in found.nights] == [1, 1, 1, 0, 1, 1]
     assert found.changes == ()
+
+
+def test_the_report_says_what_tonight_lacks_and_what_all_gates_come_to() -> None:
+    """A metric without a value, a system that is gone and a gate on a slice: none may vanish from the report."""
+    rows = [row(0, 0.9), row(0, 0.9, system="theirs"), row(1, 0.9, gates="pass"), row(1, 0.9, system="theirs")]
+    rows += [row(2, None, verdict="invalid", gates="fail"), row(2, 0.9, metric="similarity", gates="fail")]
+    found = history(rows)
+    text = history_report("nowhere", [found], [])
+    assert "Gates: **fail**." in text
+    assert "| `exact_match` | not measured |" in " ".join(text.split())
+    assert "**Warning:** tonight has no system theirs, which the run before has." in text
+    nights = [line for line in text.split("## Nights")[1].splitlines() if "night-" in line]
+    assert [line.split("|")[-2].strip() for line in nights] == ["fail", "pass", "pass", "", ""]
+    headline = history_headline(found)
+    assert headline.judgement == "fail"
+    assert headline.reasons[:2] == (
+        "exact_match of ours: its gate says invalid",
+        "a gate on a slice, or on what the run does not have, says fail",
+    )
+
+
+def test_a_night_on_which_nothing_was_measured_is_in_the_report() -> None:
+    text = history_report("nowhere", [history([row(0, 0.9), row(1, None), row(2, 0.9)])], [])
+    assert "| night-001.0 | ours | – |" in " ".join(text.split())
+
+
+def test_small_changes_are_not_told_as_none() -> None:
+    text = history_report("nowhere", [history([row(0, 0.90002), row(1, 0.9)])], [])
+    (line,) = [line for line in text.splitlines() if line.startswith("| `exact_match` | 0.9000")]
+    assert "| -0.00002 " in line
+    assert "-0.0000 " not in text
 
 
 def test_benchmarks_and_systems_have_histories_of_their_own() -> None:

@@ -54,7 +54,7 @@ def test_a_misspelled_field_is_named_with_the_one_that_was_meant(tmp_path: Path,
     ("benchmark", "other", "told"),
     [
         ("chart", "formula", "they have latex, source, kind, tags, document (did you mean the benchmark formula?)"),
-        ("formula", "chart", "task4, task5, ... (did you mean the benchmark chart?)"),
+        ("formula", "chart", "task4, task5 and 1 more (did you mean the benchmark chart?)"),
         ("figure_text", "traffic_rules", "(did you mean the benchmark traffic_rules?)"),
         ("traffic_rules", "figure_text", "(did you mean the benchmark figure_text?)"),
     ],

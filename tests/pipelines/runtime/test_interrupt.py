@@ -37,15 +37,17 @@ def group_is_empty(group: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("number", "flags", "everyone"),
+    ("number", "flags", "everyone", "wait_s"),
     [
-        (signal.SIGTERM, (), False),
+        # While it writes blocks of records to the temporary folder.
+        (signal.SIGTERM, (), False, 0),
         # Ctrl-C reaches every process of the terminal.
-        (signal.SIGINT, ("--direct_running_mode=multi_processing", "--direct_num_workers=2"), True),
+        (signal.SIGINT, ("--direct_running_mode=multi_processing", "--direct_num_workers=2"), True, 0),
+        (signal.SIGTERM, ("--processes", "2"), False, 1),
     ],
 )
 def test_an_interrupted_run_leaves_nothing_behind(
-    corpus: Path, tmp_path: Path, number: signal.Signals, flags: tuple[str, ...], everyone: bool
+    corpus: Path, tmp_path: Path, number: signal.Signals, flags: tuple[str, ...], everyone: bool, wait_s: float
 ) -> None:
     output, temporary = tmp_path / "out", tmp_path / "temporary"
     temporary.mkdir()
@@ -61,11 +63,11 @@ def test_an_interrupted_run_leaves_nothing_behind(
     )
     try:
         deadline = time.monotonic() + 60
-        while not output.exists() or (flags and not list(temporary.glob("beamscore-workers-*"))):
+        while not list(temporary.glob("*/*.blocks")) or (flags and not list(temporary.glob("beamscore-workers-*"))):
             assert process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        time.sleep(1)
+        time.sleep(wait_s)
         assert process.poll() is None
         (os.killpg if everyone else os.kill)(process.pid, number)
         stdout, stderr = process.communicate(timeout=60)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +21,7 @@ from pipelines.config.errors import UsageError
 from pipelines.runtime import launch
 from transforms.io.files import SourceFile
 from transforms.records import InputProblem
+from transforms.stored_blocks import IN_PIPELINE, BlockFolder
 
 
 @pytest.mark.parametrize(
@@ -197,6 +201,49 @@ def test_a_local_run_uses_a_process_for_each_core_where_that_pays(
     launch.use_processes(options, processes, megabytes << 20)
     direct = options.view_as(DirectOptions)
     assert (direct.direct_running_mode, direct.direct_num_workers) == expected
+
+
+def test_without_a_temporary_folder_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("tempfile.gettempdir", none)
+    with pytest.raises(UsageError, match=r"there is no folder for temporary files: No usable .*; set .* TMPDIR to a"):
+        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]))
+
+
+def test_the_folder_of_blocks_goes_with_the_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a worker that outlives the command writes on, as here a thread."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folders: list[BlockFolder] = []
+    stop, threads = threading.Event(), []
+
+    def write_on() -> None:
+        with contextlib.suppress(InputProblem):
+            while not stop.is_set():
+                folders[0].writer().write(b"x")
+
+    def build(pipeline: beam.Pipeline) -> None:
+        folders.append(launch.block_folder(pipeline))
+        folders[0].writer().write(b"x")
+        threads.append(threading.Thread(target=write_on))
+        threads[0].start()
+        raise KeyboardInterrupt
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch.run(launch.beam_options([]), build)
+        threads[0].join(10)
+        assert not threads[0].is_alive()
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        stop.set()
+
+
+def test_blocks_of_a_cluster_travel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    pipeline = launch.empty_pipeline(launch.beam_options(["--runner", "FlinkRunner"]))
+    assert launch.block_folder(pipeline) == IN_PIPELINE
 
 
 @pytest.mark.parametrize("error", [InputProblem("file 1: cut off"), KeyboardInterrupt()])

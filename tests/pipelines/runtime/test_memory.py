@@ -1,4 +1,4 @@
-"""What a local run is said to need, against what there is."""
+"""How much memory a local run is said to need, and what is read of the system."""
 
 from __future__ import annotations
 
@@ -7,23 +7,16 @@ from pathlib import Path
 import pytest
 
 from pipelines.runtime import memory
-from pipelines.runtime.memory import BASE_BYTES, free_bytes, memory_warnings, needed_bytes
-from tests.runs import evaluate, write_lines
-from transforms.io.files import SourceFile
-
-GIB = 1 << 30
-FILES = [SourceFile(0, 0, "a.jsonl", 4 * GIB, "jsonl"), SourceFile(0, 1, "b.jsonl.gz", GIB, "jsonl")]
+from pipelines.runtime.memory import BASE_BYTES, WORKER_BYTES, free_bytes, needed_bytes
 
 
-def test_what_is_needed_grows_with_the_bytes_of_the_input() -> None:
-    assert needed_bytes([]) == BASE_BYTES
-    assert needed_bytes(FILES) == BASE_BYTES + GIB + 2 * GIB
-
-
-def test_a_run_that_needs_more_than_there_is_says_so() -> None:
-    assert memory_warnings(FILES, None) == memory_warnings(FILES, 4 * GIB) == []
-    (warning,) = memory_warnings(FILES, 3 * GIB)
-    assert warning.startswith("this run needs about 3.4 GiB of memory, and 3.0 GiB are free; ")
+def test_what_is_needed_grows_with_the_processes() -> None:
+    """The command works itself, or has workers beside it."""
+    assert [needed_bytes(processes) for processes in (1, 2, 8)] == [
+        BASE_BYTES,
+        BASE_BYTES + 2 * WORKER_BYTES,
+        BASE_BYTES + 8 * WORKER_BYTES,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -51,11 +44,3 @@ def test_what_is_free_is_read_of_the_system(
     monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "meminfo")
     monkeypatch.setattr(memory, "_CGROUP", tmp_path)
     assert free_bytes() == free
-
-
-def test_the_command_warns_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.cli.evaluate.free_bytes", lambda: 1 << 20)
-    truth = write_lines(tmp_path / "t.jsonl", [{"sample_id": "a", "text": "x"}])
-    run = evaluate(tmp_path / "out", truth, truth, "--quiet")
-    assert run.code == 0
-    assert run.stderr.startswith("beamscore: warning: this run needs about 0.4 GiB of memory, and 0.0 GiB are free; ")

@@ -5,13 +5,21 @@
 const SYMBOLS = ["circle", "square", "triangle", "diamond2", "star", "cross"];
 const SVG = "http://www.w3.org/2000/svg";
 
+/** Four decimals, or as many more as tell a number from a whole one: 0.99996 is not 1.0000. @param {number} value */
+const fixed = (value) => {
+  let places = 4;
+  if (Math.abs(value - Math.round(value)) > 1e-9) while (places < 10 && Number.isInteger(Number(value.toFixed(places)))) places += 1;
+  const text = value.toFixed(places);
+  return Number(text) === 0 ? (0).toFixed(places) : text;
+};
+
 /** @param {number | null | undefined} value */
-const shown = (value) => (value === null || value === undefined ? "–" : value.toFixed(4));
+const shown = (value) => (value === null || value === undefined ? "–" : fixed(value));
 
 /** A difference, with its sign. @param {number | null | undefined} value */
 const signed = (value) => {
   if (value === null || value === undefined) return "–";
-  const text = value.toFixed(4);
+  const text = fixed(value);
   return Number(text) > 0 ? `+${text}` : Number(text) === 0 ? "0.0000" : text.replace("-", "−");
 };
 

@@ -26,8 +26,14 @@ def test_a_broken_name_reads_as_before(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "plain", "difference"),
-    [(None, "–", "–"), (-0.00001, "0.0000", "0.0000"), (0.25, "0.2500", "+0.2500"), (-0.25, "-0.2500", "−0.2500")],
+    [
+        (None, "–", "–"),
+        (-1e-17, "0.0000", "0.0000"),
+        (-0.00001, "-0.00001", "−0.00001"),
+        (0.25, "0.2500", "+0.2500"),
+        (-0.25, "-0.2500", "−0.2500"),
+    ],
 )
-def test_numbers_have_four_decimals_and_zero_has_no_sign(value: float | None, plain: str, difference: str) -> None:
+def test_numbers_have_their_decimals_and_zero_has_no_sign(value: float | None, plain: str, difference: str) -> None:
     assert number(value) == plain
     assert signed(value) == difference

@@ -1,0 +1,101 @@
+"""What is said of records that do not fit the benchmark, or one another, by all commands in the same words."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Collection, Iterable, Mapping
+
+import msgspec
+
+from metrics.common.text import truncated
+from metrics.record_fields import record_fields
+from metrics.registry import benchmark_class, benchmark_names
+from pipelines.config.first_records import RECORDS_LOOKED_AT, FirstRecords
+from pipelines.config.inputs import Inputs
+from pipelines.config.systems import predictions_of
+from transforms.records import GROUND_TRUTH
+
+NAMES_SHOWN = 8
+MAX_NAME_LENGTH = 40
+ALIKE = 0.8
+"""How alike names are, by difflib, of which one is taken for a slip of the other."""
+
+
+def side_label(inputs: Inputs, side: int) -> str:
+    """Returns what messages call a side."""
+    return "ground truth" if side == GROUND_TRUTH else predictions_of(inputs.systems[side])
+
+
+def record_type(inputs: Inputs, side: int) -> type[msgspec.Struct]:
+    """Returns what the benchmark decodes the records of a side into."""
+    benchmark = inputs.configuration.benchmark
+    return benchmark.truth_type if side == GROUND_TRUTH else benchmark.prediction_type
+
+
+def other_records(inputs: Inputs, side: int, found: FirstRecords, certain: bool = False) -> str | None:
+    """Returns in one line that no record of a side has a field of the benchmark; None where one may have.
+
+    found: the first records of the side. certain: whether it is known that the others have none either.
+    """
+    name, fields = inputs.configuration.benchmark.name, record_fields(record_type(inputs, side))
+    if not found.records or found.fields.keys() & fields.keys():
+        return None
+    others = {field: count for field, count in found.fields.items() if field != "sample_id"}
+    none = "no record has" if certain or found.whole else f"none of the first {found.records:,} records has"
+    has = f"they have {listed(others)}{_hint(others, fields, name)}" if others else "they have a sample_id alone"
+    return f"{side_label(inputs, side)}: {none} a field that {name} reads, {listed(fields)}; {has}"
+
+
+def no_record(inputs: Inputs, side: int) -> str:
+    """Returns in one line that the files of a side hold nothing."""
+    settings = inputs.configuration.settings
+    globs = settings.ground_truth if side == GROUND_TRUTH else settings.predictions[inputs.systems[side]]
+    return f"{side_label(inputs, side)}: there is no record in {', '.join(globs)}"
+
+
+def doubtful_sides(inputs: Inputs) -> list[str]:
+    """Returns a line for each side that is empty, or none of whose first records has a field of the benchmark."""
+    lines = []
+    for side in (GROUND_TRUTH, *range(len(inputs.systems))):
+        found = inputs.first_records(side)
+        is_empty = found.whole and not found.records and not found.rejected
+        lines.append(no_record(inputs, side) if is_empty else other_records(inputs, side, found))
+    return [line for line in lines if line is not None]
+
+
+def other_ids(truth_id: str | None, predicted_id: str | None) -> str:
+    """Returns that no prediction has the sample_id of a ground truth, with an example of each where there is one."""
+    example = ""
+    if truth_id and predicted_id:
+        example = f", which has {shown(truth_id)}, not {shown(predicted_id)}, for example"
+    return f"no sample_id is in the ground truth{example}"
+
+
+def _hint(found: Mapping[str, int], fields: Iterable[str], name: str) -> str:
+    """Returns the field that was meant, or the benchmarks whose fields these are, or what else may help."""
+    for each in itertools.islice((each for each in found if len(each) <= MAX_NAME_LENGTH), RECORDS_LOOKED_AT):
+        for meant in difflib.get_close_matches(each, list(fields), n=1, cutoff=ALIKE):
+            return f" (did you mean {meant}?)"
+    kinds = {each: benchmark_class(each) for each in benchmark_names() if each != name}
+    others = [
+        each
+        for each, kind in kinds.items()
+        if found.keys() & {*record_fields(kind.truth_type), *record_fields(kind.prediction_type)}
+    ]
+    if others:
+        return f" (did you mean the benchmark {' or '.join(others)}?)"
+    return "; name them under fields in the configuration"
+
+
+def listed(names: Collection[str]) -> str:
+    """Returns the first of some names of unknown origin, and how many more there are."""
+    more = len(names) - NAMES_SHOWN
+    first = ", ".join(shown(name) for name in itertools.islice(names, NAMES_SHOWN))
+    return f"{first} and {more:,} more" if more > 0 else first
+
+
+def shown(name: str) -> str:
+    """Returns a name of unknown origin on one line, quoted where it is unusual, and truncated where it is long."""
+    text = name if name.isprintable() and name.strip() == name != "" else ascii(name)
+    return truncated(text, MAX_NAME_LENGTH)

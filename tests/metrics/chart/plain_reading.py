@@ -1,0 +1,121 @@
+"""Tasks 2, 4 and 5 as their definitions read, one chart and one pair at a time: the oracle of the faster code."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tests.metrics.chart.records_for_tests import Json
+
+Corners = tuple[float, float, float, float]
+Read = tuple[Corners, str]
+"""A text block: its corners (x0, y0, x1, y1) and its text."""
+
+
+def corners(box: Json) -> Corners:
+    return box["x0"], box["y0"], box["x0"] + box["width"], box["y0"] + box["height"]
+
+
+def area(box: Corners) -> float:
+    return max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1])
+
+
+def shared(one: Corners, other: Corners) -> float:
+    low, high = map(max, one[:2], other[:2]), map(min, one[2:], other[2:])
+    return area((*low, *high))  # type: ignore[arg-type]
+
+
+def iou(one: Corners, other: Corners, equal: float = 1.0) -> float:
+    """Returns intersection over union; `equal` for two equal boxes without area."""
+    union = area(one) + area(other) - shared(one, other)
+    if union > 0:
+        return shared(one, other) / union
+    return equal if one == other else 0.0
+
+
+def edits(one: str, other: str) -> int:
+    row = list(range(len(other) + 1))
+    for first in one:
+        above, row = row, [row[0] + 1]
+        for place, second in enumerate(other):
+            row.append(min(above[place] + (first != second), above[place + 1] + 1, row[place] + 1))
+    return row[-1]
+
+
+def text_score(truth: str, predicted: str) -> float:
+    if not truth:
+        return float(not predicted)
+    return 1 - min(1.0, edits(truth, predicted) / len(truth))
+
+
+def joined(parts: Sequence[Read]) -> Read:
+    """Returns the bounding box of the parts and their texts in reading order."""
+    ordered = sorted(parts, key=lambda part: ((part[0][1] + part[0][3]) / 2, part[0][0]))
+    low = [min(box[axis] for box, _ in parts) for axis in (0, 1)]
+    high = [max(box[axis] for box, _ in parts) for axis in (2, 3)]
+    return (*low, *high), " ".join(text for _, text in ordered)  # type: ignore[return-value]
+
+
+def lying_in(whole: Corners, others: dict[int, Read], inside: float, cover: float) -> list[int]:
+    """Returns those that lie in `whole` by more than `inside` of their area, if two or more of them cover it."""
+    parts = [place for place, (box, _) in others.items() if area(box) and shared(whole, box) / area(box) > inside]
+    covered = sum(shared(whole, others[place][0]) for place in parts)
+    return parts if len(parts) >= 2 and covered / area(whole) >= cover else []
+
+
+def text_blocks(truth: Sequence[Json], prediction: Sequence[Json]) -> tuple[float, float]:
+    """Returns detection and recognition of one chart; texts are compared as they are."""
+    truths = {place: (corners(block["bb"]), block["text"]) for place, block in enumerate(truth)}
+    predictions = {place: (corners(block["bb"]), block["text"]) for place, block in enumerate(prediction)}
+    units: list[tuple[float, float]] = []
+    pairs = [(-iou(truths[i][0], predictions[j][0]), i, j) for i in truths for j in predictions]
+    for negative, i, j in sorted(pairs):
+        if -negative >= 0.5 and i in truths and j in predictions:
+            units.append((-negative, text_score(truths.pop(i)[1], predictions.pop(j)[1])))
+    for i, (box, text) in list(truths.items()):
+        if parts := lying_in(box, predictions, 0.4, 0.8):
+            del truths[i]
+            bounding, read = joined([predictions.pop(place) for place in parts])
+            units.append((0.8 * iou(box, bounding), text_score(text, read)))
+    for j, (box, text) in list(predictions.items()):
+        if parts := lying_in(box, truths, 0.8, 0.4):
+            del predictions[j]
+            bounding, read = joined([truths.pop(place) for place in parts])
+            units.append((0.8 * iou(box, bounding), text_score(read, text)))
+    larger, both = max(len(truths), len(predictions)), len(truths) + len(predictions)
+    if not units and not both:
+        return 1.0, 1.0
+    return sum(unit[0] for unit in units) / (len(units) + larger), sum(unit[1] for unit in units) / (len(units) + both)
+
+
+def take(prediction: list[Json], key: object) -> Json | None:
+    """Takes the first prediction of an id out of the list."""
+    for place, entry in enumerate(prediction):
+        if key is not None and entry["id"] == key:
+            return prediction.pop(place)
+    return None
+
+
+def axis(truth: Sequence[Json], prediction: Sequence[Json], diagonal: float) -> tuple[float, float, float]:
+    """Returns precision, recall and F of one axis."""
+    if not truth and not prediction:
+        return 1.0, 1.0, 1.0
+    total, left = 0.0, list(prediction)
+    for tick in truth:
+        if (found := take(left, tick["id"])) is not None:
+            distance = math.dist(*((each["tick_pt"]["x"], each["tick_pt"]["y"]) for each in (tick, found))) / diagonal
+            total += min(1.0, max(0.0, (0.02 - distance) / 0.01))
+    precision = total / len(prediction) if prediction else 0.0
+    recall = total / len(truth) if truth else 0.0
+    return precision, recall, 2 * precision * recall / (precision + recall) if total else 0.0
+
+
+def legend(truth: Sequence[Json], prediction: Sequence[Json], protocol: str) -> float:
+    """Returns the score of one legend."""
+    if not truth or not prediction:
+        return float(not truth and not prediction)
+    total, left = 0.0, list(prediction)
+    for pair in truth:
+        if (found := take(left, pair["id"])) is not None:
+            total += iou(corners(pair["bb"]), corners(found["bb"]), float(protocol == "published"))
+    return total / max(len(truth), len(prediction))

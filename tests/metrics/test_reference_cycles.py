@@ -1,0 +1,46 @@
+"""Scoring leaves no reference cycles: all that a batch needed is freed with it, without the garbage collector."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+from typing import Any
+
+import msgspec
+import pytest
+
+from metrics.benchmark import Pair, RejectedRecord
+from tests.plain_loop import make_benchmark
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("chart", {}),
+        ("chemistry", {}),
+        ("chemistry", {"protocol": "released"}),
+        # Some of these samples are rejected: an exception must not hold the frames that it went through.
+        ("chemistry", {"max_steps": 1500}),
+        ("figure_text", {}),
+        ("traffic_rules", {}),
+    ],
+)
+def test_a_scored_batch_leaves_no_reference_cycles(name: str, options: dict[str, Any]) -> None:
+    benchmark = make_benchmark(name, **options)
+    benchmark.setup()
+    sample = importlib.import_module(f"tests.generate.{name}").sample
+    pairs = []
+    for number in range(100):
+        truth, prediction = sample(number, 2)
+        predicted = None if prediction is None else msgspec.convert(prediction, benchmark.prediction_type)
+        pairs.append(Pair(str(number), msgspec.convert(truth, benchmark.truth_type), predicted))
+    rejected = sum(isinstance(result, RejectedRecord) for result in benchmark.score(pairs))
+    assert bool(rejected) == ("max_steps" in options)
+    gc.collect()
+    gc.disable()
+    try:
+        benchmark.score(pairs)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+    benchmark.teardown()
