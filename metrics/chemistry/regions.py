@@ -168,8 +168,7 @@ def _region(text: str, start: int, ends: BracketEnds, reader: RegionReader) -> t
             increment = read_number(found.group(1), 0, "an angle", 360) if found else increment
             begin = _past_blanks(text, end)
         if not text.startswith("{", begin):
-            missing = UnreadableMolecule(0, "a '{' after \\chemfig")
-            return SourceRegion(None, None, _at(missing, begin), is_command=True), start
+            return SourceRegion(None, None, _at((0, "a '{' after \\chemfig"), begin), is_command=True), start
         end = _enclosed(text, begin, ends)
     except UnreadableMolecule as unreadable:
         return SourceRegion(None, None, _at((unreadable.offset, unreadable.expected), begin)), len(text)
