@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
@@ -26,6 +27,8 @@ from metrics.statistics.ratios import ratio
 from metrics.statistics.sums import Sums
 
 DETAIL_CHARACTERS = 200
+_BETWEEN_BLANKS = re.compile(r"[^ \t\r\n\f\v]+")
+"""Tokens by blanks; an ideographic blank is a character, as in the text around molecules."""
 
 
 class ChemistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -169,7 +172,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
     def label_tokens(self, text: str) -> list[str]:
         """The tokens that `token_accuracy` counts."""
-        return text.split() if self.options.tokens == "blanks" else tokenize(text)
+        return _BETWEEN_BLANKS.findall(text) if self.options.tokens == "blanks" else tokenize(text)
 
     def compared(
         self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, budget: Budget, memo: Memo

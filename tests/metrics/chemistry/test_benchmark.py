@@ -68,6 +68,8 @@ def test_token_accuracy_is_over_the_corpus() -> None:
     # Insertions count, too, so the accuracy can be negative.
     assert score("a", "a b c").metrics["token_accuracy"] == 1 - 2 / 1
     assert score("CH_3", "CH_2", tokens="latex").metrics["token_accuracy"] == 1 - 1 / 4
+    # An ideographic blank is a character.
+    assert score("a\u3000b c", "a b c").metrics["token_accuracy"] == 1 - 2 / 2
 
 
 def test_of_nothing_there_are_no_figures() -> None:
