@@ -50,7 +50,7 @@ def _spilled(items: list[Item]) -> IO[bytes]:
     folder = temporary_folder()
     with contextlib.ExitStack() as if_failed:
         try:
-            file = tempfile.TemporaryFile(dir=folder)
+            file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - the caller closes it
             # What it has not written yet, it would try to write again when it is closed.
             if_failed.callback(_closed, file)
             for key, value in items:
