@@ -41,17 +41,26 @@ def sorted_on_disk(items: Iterable[Item], bytes_in_memory: int = BYTES_IN_MEMORY
         yield heapq.merge(*map(_read_back, runs), held) if runs else iter(held)
 
 
+def _closed(file: IO[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        file.close()
+
+
 def _spilled(items: list[Item]) -> IO[bytes]:
     folder = temporary_folder()
-    try:
-        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - the caller closes it
-        for key, value in items:
-            file.write(_LENGTHS.pack(len(key), len(value)))
-            file.write(key)
-            file.write(value)
-        file.seek(0)
-    except OSError as error:
-        raise temporary_problem(folder, error) from error
+    with contextlib.ExitStack() as if_failed:
+        try:
+            file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - the caller closes it
+            # What it has not written yet, it would try to write again when it is closed.
+            if_failed.callback(_closed, file)
+            for key, value in items:
+                file.write(_LENGTHS.pack(len(key), len(value)))
+                file.write(key)
+                file.write(value)
+            file.seek(0)
+        except OSError as error:
+            raise temporary_problem(folder, error) from error
+        if_failed.pop_all()
     return file
 
 
