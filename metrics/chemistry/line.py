@@ -15,7 +15,7 @@ from metrics.chemistry.latex_text import normalize, tokenize
 from metrics.chemistry.memo import Memo
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import Protocol
-from metrics.chemistry.regions import RegionReader, SourceRegion, cut_as_latex, cut_as_tool
+from metrics.chemistry.regions import CHEMFIG, RegionReader, SourceRegion, cut_as_latex, cut_as_tool
 from metrics.chemistry.sketch import tied
 from metrics.chemistry.ssml import plain
 from metrics.common.budget import Budget
@@ -111,6 +111,8 @@ def comparable(
     for piece in reading.pieces:
         if isinstance(piece, str):
             text = piece
+        elif piece.is_command:
+            text = CHEMFIG
         else:
             seen = _seen(piece, protocol, beside_chemfig, budget, known, first_number + piece.first_number)
             if not isinstance(seen, str):
