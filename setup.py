@@ -17,7 +17,7 @@ REQUIREMENTS = [
     "pyarrow>=20,<27",
     "pyyaml>=6,<7",
     "rapidfuzz>=3.9,<4",
-    "rich>=13,<17",
+    "rich>=13.8,<17",
     "scipy>=1.13,<2",
     "shapely>=2.0.4,<3",
     "shtab>=1.7,<2",
@@ -30,7 +30,7 @@ GOOGLE_CLOUD = ["apache-beam[gcp]>=2.72,<3"]
 AMAZON = ["apache-beam[aws]>=2.72,<3"]
 
 DEVELOPMENT = [
-    "hypothesis>=6.100,<7",
+    "hypothesis>=6.130,<7",
     "kubernetes-validate>=1.33",
     "markdown-it-py>=3,<5",
     "mypy>=1.13,<3",

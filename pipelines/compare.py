@@ -13,6 +13,7 @@ import numpy as np
 from metrics.statistics.bootstrap import Bootstrap
 from metrics.statistics.comparison import ComparedMetric, ComparedSlice, FloatArray, compare_slice
 from metrics.statistics.paired import paired_differences
+from metrics.statistics.same_samples import same_samples
 from metrics.statistics.sums import Sums
 from metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
 from pipelines.compare_inputs import Side
@@ -22,7 +23,7 @@ from pipelines.results.comparison import COMPARISON, REPORT, ComparisonSetting, 
 from pipelines.results.comparison_report import report
 from pipelines.results.page.comparison import PAGE, page_or_reason
 from pipelines.runtime import launch
-from transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, PairSums, merged_sums
+from transforms.compare import BASELINE, CANDIDATE, REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
 from transforms.io.published import Layout
 from transforms.io.staging import StagedFolder
 from transforms.publish import Publish, encode_json
@@ -53,13 +54,9 @@ class ComparisonPlan:
     def tables(self, path: Callable[[str], str] = str) -> tuple[SampleTable, SampleTable]:
         """Returns the rows of both sides; `path` turns the path of a file into the one that workers use."""
         metrics = tuple(spec.name for spec in self.compare.changes.specs)
-        sides: list[tuple[int, Side, tuple[str, ...]]] = [
-            (BASELINE, self.baseline, self.compare.columns),
-            (CANDIDATE, self.candidate, ()),
-        ]
         first, second = (
-            SampleTable(number, tuple(map(path, side.files)), side.system, columns, metrics)
-            for number, side, columns in sides
+            SampleTable(number, tuple(map(path, side.files)), side.system, self.compare.columns, metrics)
+            for number, side in ((BASELINE, self.baseline), (CANDIDATE, self.candidate))
         )
         return first, second
 
@@ -143,7 +140,10 @@ def _check_stored(baseline: Side, candidate: Side) -> None:
     if baseline.found.sums.bootstrap != candidate.found.sums.bootstrap:
         raise UsageError(f"{runs}: their replicates differ, and without the rows (samples/) there are no others")
     before, after = (side.coverage["ground_truth"] for side in (baseline, candidate))
-    if baseline.found.summary.fingerprint != candidate.found.summary.fingerprint or before != after:
+    measured = [side.found.measured(side.system, "") for side in (baseline, candidate)]
+    main = baseline.benchmark.main_metrics()
+    other = any(same_samples(baseline.benchmark, metric, *measured) is False for metric in main)
+    if baseline.found.summary.fingerprint != candidate.found.summary.fingerprint or before != after or other:
         raise UsageError(
             f"{runs}: they may not have scored the same samples, and without the rows (samples/) they cannot be paired"
         )
@@ -246,6 +246,10 @@ def _scored(side: Side) -> int:
     return int(counts["scored"] + wrong)
 
 
+def _regrouped(count: int) -> str:
+    return f"{count} samples have another cluster or other values to slice by in the candidate: the baseline's are used"
+
+
 def make_result(
     setting: ComparisonSetting, parts: dict[str, list[Any]], page: ComparisonPagePlan | None = None
 ) -> dict[str, bytes]:
@@ -258,6 +262,9 @@ def make_result(
         sides = " and ".join(f"{run}:{system}" for run, system in (setting.baseline, setting.candidate))
         others = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in sorted(counts.items()))
         raise InputProblem(f"{sides} have no sample in common that both scored ({others or 'neither has a row'})")
+    regrouped = counts.pop(REGROUPED, 0)
+    if regrouped:
+        setting = replace(setting, differences=(*setting.differences, _regrouped(regrouped)))
     slices = {found.label: found for found in parts["slices"]}
     largest = parts["largest"][0] if parts["largest"] else None
     found = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))

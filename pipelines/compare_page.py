@@ -51,7 +51,7 @@ def plan_page(baseline: Source, candidate: Source, count: int, command: Sequence
     systems = [run.summary.systems[system] for run, (_, system) in zip(stored, sources, strict=True)]
     runs = ComparedRuns(
         (stored[0].provenance, stored[1].provenance),
-        (systems[0].intervals, systems[1].intervals),
+        (systems[0].intervals, systems[1].intervals if _same_confidence(stored) else {}),
         (_compared(stored[0], baseline[1]), _compared(stored[1], candidate[1])),
         tuple(command),
     )
@@ -61,6 +61,11 @@ def plan_page(baseline: Source, candidate: Source, count: int, command: Sequence
         return ComparisonPagePlan(count, runs, _inputs(stored, sources))
     except (UsageError, InputProblem, *STORAGE_ERRORS, ValueError) as error:
         return ComparisonPagePlan(count, replace(runs, no_records=f"The inputs are not read: {one_line(error)}"), None)
+
+
+def _same_confidence(stored: Sequence[StoredRun]) -> bool:
+    """Tells whether intervals of both runs may stand beside each other: all others are at that of the baseline."""
+    return len({run.configuration.settings.bootstrap.confidence for run in stored}) == 1
 
 
 def _compared(run: StoredRun, system: str) -> int:

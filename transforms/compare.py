@@ -29,6 +29,8 @@ from transforms.stored_blocks import Block, BlockFolder
 BASELINE, CANDIDATE = 0, 1
 SUMS_HELD = 64 << 20
 SAMPLES_PER_LOOK = 256
+REGROUPED = "regrouped"
+"""Counts the samples that are compared and have another cluster, or other values to slice by, in the candidate."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,8 @@ class CompareBuckets(beam.DoFn):
             self._count("other_ground_truth")
         else:
             self._count("compared")
+            if (before.unit, before.slice_values) != (after.unit, after.slice_values):
+                self._count(REGROUPED)
             self._compare(before, after)
 
     def _count(self, name: str) -> None:

@@ -71,7 +71,7 @@ class RowStore:
                 cells = zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
                 for sample_id, status, became, truth, prediction, statistics, *content in cells:
                     whole = truth is not None and statistics is not None and (became is None or prediction is not None)
-                    if whole and (status, became) in _TAKEN:
+                    if whole and None not in content[:2] and (status, became) in _TAKEN:
                         yield (
                             key_of(sample_id, truth, prediction),
                             msgspec.msgpack.encode([status, statistics, *content]),

@@ -49,9 +49,16 @@ class UnmatchedTick(msgspec.Struct, frozen=True, gc=False):
 Ticks = list[MatchedTick | UnmatchedTick]
 
 
+class AxesDetails(msgspec.Struct, frozen=True, gc=False):
+    """What became of the ticks of each axis."""
+
+    x_axis: Sequence[MatchedTick | UnmatchedTick] = msgspec.field(name="x-axis")
+    y_axis: Sequence[MatchedTick | UnmatchedTick] = msgspec.field(name="y-axis")
+
+
 def score_axes(batch: Batch, options: ChartOptions) -> None:
     """Scores task 4 of the charts that have it; no prediction scores 0 on both axes."""
-    for sample, truth, given in zip(batch.samples, batch.truths.axes, batch.predictions.axes, strict=True):
+    for sample, truth, given in batch.rows(batch.truths.axes, batch.predictions.axes):
         if truth is None or not sample.is_open or (truth.x_axis is None and truth.y_axis is None):
             continue
         if sample.truth.image is None:
@@ -84,7 +91,7 @@ def _score_axes(
         true_x, true_y, predicted_x, predicted_y = map(_last_of_each_id, (true_x, true_y, predicted_x, predicted_y))
     x_ticks, x_total = _matched_ticks(true_x, predicted_x, close, far, identifiers)
     y_ticks, y_total = _matched_ticks(true_y, predicted_y, close, far, identifiers)
-    details = {"x-axis": listed(x_ticks), "y-axis": listed(y_ticks)}
+    details = AxesDetails(listed(x_ticks), listed(y_ticks))
     if prediction is None:
         x = y = (0.0, 0.0, 0.0)
     elif released:
@@ -140,6 +147,10 @@ def _matched_ticks(
 
     Ticks of the same id are matched in their order, ticks without an id are not matched.
     """
+    if len(truths) == len(predictions):
+        in_order = _ticks_in_order(truths, predictions, close, far, identifiers)
+        if in_order is not None:
+            return in_order
     waiting, repeated, unidentified = _by_identifier(predictions, identifiers)
     room = far - close
     total = 0.0
@@ -163,6 +174,32 @@ def _matched_ticks(
         ticks += _extra_ticks(waiting, repeated, predictions, identifiers)
     if unidentified:
         ticks += [UnmatchedTick(None, "extra")] * unidentified
+    return ticks, total
+
+
+def _ticks_in_order(
+    truths: Sequence[Tick],
+    predictions: Sequence[Tick],
+    close: float,
+    far: float,
+    identifiers: Memo[Identifier, str | None],
+) -> tuple[Ticks, float] | None:
+    """Returns what `_matched_ticks` does where all have ids, the same ones in the same order; None where not.
+
+    The first tick of an id then stands in the same place on both sides, and so do the second and all further ones.
+    """
+    room = far - close
+    total = 0.0
+    ticks: Ticks = []
+    for tick, match in zip(truths, predictions, strict=True):
+        given = tick.id
+        if given is None or given != match.id:
+            return None
+        found, wanted = match.tick_pt, tick.tick_pt
+        distance = hypot(found.x - wanted.x, found.y - wanted.y)
+        score = 1.0 if distance <= close else 0.0 if distance >= far else (far - distance) / room
+        total += score
+        ticks.append(MatchedTick(identifiers[given], "matched", distance, score))
     return ticks, total
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from metrics.chart.columns import Columns
@@ -11,6 +11,9 @@ from metrics.chart.sample import ChartSample, ClassOfChart, Memo
 
 # Charts are scored together up to so many pairs of elements or points, which bounds the memory.
 MAX_CELLS = 1 << 18
+
+TruthT = TypeVar("TruthT")
+PredictionT = TypeVar("PredictionT")
 
 
 class Batch(NamedTuple):
@@ -25,6 +28,14 @@ class Batch(NamedTuple):
     predictions: Columns
     classes: Memo[str | None, ClassOfChart]
     identifiers: Memo[Identifier, str | None]
+
+    def rows(
+        self, truths: Sequence[TruthT | None], predictions: Sequence[PredictionT | None]
+    ) -> Iterable[tuple[ChartSample, TruthT | None, PredictionT | None]]:
+        """Returns each chart with what it has in a column of either side; nothing where no ground truth has any."""
+        if not truths:
+            return ()
+        return zip(self.samples, truths, predictions or [None] * len(truths), strict=True)
 
 
 class HasCells(Protocol):

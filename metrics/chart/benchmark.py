@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any, ClassVar
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
@@ -64,14 +65,12 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
 
     def _opened(self, pairs: Sequence[Pair[ChartTruth, ChartPrediction]]) -> Batch:
         """Returns the batch to score; charts with a record that is too large are rejected in it."""
-        truths = truth_columns([pair.truth for pair in pairs])
-        predictions = prediction_columns([pair.prediction for pair in pairs])
+        given, predicted = [pair.truth for pair in pairs], [pair.prediction for pair in pairs]
+        truths, predictions = truth_columns(given), prediction_columns(predicted)
         classes: Memo[str | None, ClassOfChart] = Memo(ClassOfChart.of)
-        max_steps = self.options.max_steps
-        samples = [
-            ChartSample(pair.truth, pair.prediction, chart_class, max_steps, chart_class.has_tasks, {}, {}, {})
-            for pair, chart_class in zip(pairs, map(classes.__getitem__, truths.classes), strict=True)
-        ]
+        of_charts = [classes[name] for name in truths.classes or [None] * len(pairs)]
+        have_tasks = [chart_class.has_tasks for chart_class in of_charts]
+        samples = list(map(ChartSample, given, predicted, of_charts, repeat(self.options.max_steps), have_tasks))
         for number, rejected in rejections(pairs, truths, predictions, self.options).items():
             samples[number].reject(rejected)
         return Batch(samples, truths, predictions, classes, Memo(identifier_text))

@@ -30,19 +30,24 @@ KNOWN_ROLES = frozenset(TEXT_ROLES)
 
 
 class ClassScore(msgspec.Struct, frozen=True, gc=False):
-    """The score of one pair of classes: the cell of the confusion matrix, whether it is right, and the details."""
+    """The score of one pair of classes: the cell of the confusion matrix, whether it is right, and the details.
+
+    is_listed: whether the true class is one of the option `classes`.
+    """
 
     cell: str
     correct: float
     details: dict[str, Any]
     attempted: bool
+    is_listed: bool
 
 
 def score_chart_classes(batch: Batch, options: ChartOptions) -> None:
     """Scores task 1 of the charts whose ground truth has a class; charts of equal classes share one score."""
     scores: dict[tuple[str, str, bool], ClassScore] = {}
     classes = batch.classes
-    for sample, predicted in zip(batch.samples, batch.predictions.classes, strict=True):
+    known = frozenset(map(normalised_class, options.classes))
+    for sample, _, predicted in batch.rows(batch.truths.classes, batch.predictions.classes):
         chart_class = sample.chart_class
         if not chart_class.name or sample.rejected is not None:
             continue
@@ -50,20 +55,23 @@ def score_chart_classes(batch: Batch, options: ChartOptions) -> None:
         key = chart_class.name, classes[predicted].name, ambiguous
         score = scores.get(key)
         if score is None:
-            score = scores[key] = _score_class(*key, options)
+            score = scores[key] = _score_class(*key, known, options)
         sample.statistics[score.cell] = 1
         sample.metrics["task1.correct"] = score.correct
+        sample.has_listed_class = score.is_listed
         sample.add("task1", score.correct, score.details, score.attempted)
 
 
-def _score_class(true_class: str, given: str, ambiguous: bool, options: ChartOptions) -> ClassScore:
+def _score_class(
+    true_class: str, given: str, ambiguous: bool, known: Collection[str], options: ChartOptions
+) -> ClassScore:
     predicted = given
     if ambiguous:
         true_class, predicted = _as_ambiguous(true_class, predicted, options)
     correct = float(predicted == true_class)
     details = {"truth": shortened(true_class), "predicted": shortened(given) or None}
-    cell = _cell("task1", true_class, _known(predicted, true_class, options.classes))
-    return ClassScore(cell, correct, details, given != "")
+    cell = _cell("task1", true_class, _known(predicted, true_class, known))
+    return ClassScore(cell, correct, details, given != "", true_class in known)
 
 
 def is_ambiguous(truth: ChartTruth, options: ChartOptions) -> bool:
@@ -127,7 +135,7 @@ def score_text_roles(batch: Batch, options: ChartOptions) -> None:
     cells = Memo(_role_cell)
     right_cells = Memo(_right_role_cell)
     identifiers = batch.identifiers
-    for sample, task, output in zip(batch.samples, batch.truths.text_roles, batch.predictions.text_roles, strict=True):
+    for sample, task, output in batch.rows(batch.truths.text_roles, batch.predictions.text_roles):
         if task is None or task.text_roles is None or not sample.is_open:
             continue
         true_roles = [(identifiers[role.id], names[role.role]) for role in task.text_roles]

@@ -21,7 +21,7 @@ NO_PREDICTION = ChartPrediction()
 
 
 class Columns(NamedTuple):
-    """For each record what it has for a task; None where it has nothing.
+    """For each record what it has for a task; None where it has nothing, and no column where no record has anything.
 
     classes: task 1, the name of the class. text_blocks: task 2. text_roles: task 3, the whole output, since a
     prediction may call the roles otherwise. axes: task 4. legend_pairs: task 5. data: task 6. extracted: task 7 of
@@ -55,15 +55,15 @@ def _columns(records: Sequence[ChartTruth | ChartPrediction], extracted: Sequenc
     legends = _outputs([record.task5 for record in records])
     return Columns(
         [each.chart_type if isinstance(each, ChartClass) else each for each in classes],
-        [None if each is None else each.text_blocks for each in texts] if any(texts) else texts,
+        [None if each is None else each.text_blocks for each in texts],
         _outputs([record.task3 for record in records]),
-        [None if each is None else each.axes for each in analyses] if any(analyses) else analyses,
-        [None if each is None else each.legend_pairs for each in legends] if any(legends) else legends,
+        [None if each is None else each.axes for each in analyses],
+        [None if each is None else each.legend_pairs for each in legends],
         _outputs([record.task6 for record in records]),
         extracted,
     )
 
 
 def _outputs(tasks: Sequence[Task[Any] | None]) -> Sequence[Any]:
-    """Returns the output of each task; where no record has the task, there is nothing more to look up."""
-    return [None if task is None else task.output for task in tasks] if any(tasks) else tasks
+    """Returns the output of each task; nothing where no record has the task."""
+    return [None if task is None else task.output for task in tasks] if any(tasks) else ()

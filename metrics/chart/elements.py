@@ -58,7 +58,7 @@ class GroupDetails(msgspec.Struct, frozen=True, gc=False):
 def score_elements(batch: Batch, options: ChartOptions) -> None:
     """Scores task 6a of the charts that have it."""
     charts: dict[ElementKind, list[ElementChart]] = {}
-    for sample, truth, prediction in zip(batch.samples, batch.truths.data, batch.predictions.data, strict=True):
+    for sample, truth, prediction in batch.rows(batch.truths.data, batch.predictions.data):
         elements = None if truth is None or not sample.is_open else elements_of(truth)
         if elements is None:
             continue

@@ -28,22 +28,31 @@ class ScoredPair(msgspec.Struct, frozen=True, gc=False):
     iou: float | None
 
 
+class LegendDetails(msgspec.Struct, frozen=True, gc=False):
+    """What became of the true pairs, and how many predicted ones are left."""
+
+    pairs: Sequence[ScoredPair]
+    extra: int
+
+
 def score_legends(batch: Batch, options: ChartOptions) -> None:
     """Scores task 5 of the charts that have it; released, of those with a prediction."""
     published = options.protocol == "published"
     identifiers = batch.identifiers
-    for sample, truths, given in zip(
-        batch.samples, batch.truths.legend_pairs, batch.predictions.legend_pairs, strict=True
-    ):
+    for sample, truths, given in batch.rows(batch.truths.legend_pairs, batch.predictions.legend_pairs):
         if truths is None or not sample.is_open or not (published or sample.prediction is not None):
             continue
         predictions = given or ()
-        pairs, total, matched = _scored_pairs(truths, predictions, identifiers, published)
+        pairs, total, matched = _pairs_in_order(truths, predictions, identifiers, published) or _scored_pairs(
+            truths, predictions, identifiers, published
+        )
         count, other_count = len(truths), len(predictions)
         larger = count if count > other_count else other_count
-        score = total / larger if larger else 1.0
-        details = {"pairs": listed(pairs), "extra": other_count - matched}
-        sample.add_mean("task5", score if given is not None else 0.0, details, given is not None)
+        score = 0.0 if given is None else total / larger if larger else 1.0
+        statistics = sample.statistics
+        statistics["task5.charts"] = 1
+        statistics["task5.score"] = sample.metrics["task5.score"] = score
+        sample.add("task5", score, LegendDetails(listed(pairs), other_count - matched), given is not None)
 
 
 def _scored_pairs(
@@ -79,6 +88,30 @@ def _scored_pairs(
     return scored, total, matched
 
 
+def _pairs_in_order(
+    truths: Sequence[LegendPair],
+    predictions: Sequence[LegendPair],
+    identifiers: Memo[Identifier, str | None],
+    published: bool,
+) -> tuple[list[ScoredPair], float, int] | None:
+    """Returns what `_scored_pairs` does where all have ids, the same ones in the same order; None where not.
+
+    The first pair of an id then stands in the same place on both sides, and so do the second and all further ones.
+    """
+    if len(truths) != len(predictions):
+        return None
+    total = 0.0
+    scored: list[ScoredPair] = []
+    for pair, match in zip(truths, predictions, strict=True):
+        given = pair.id
+        if given is None or given != match.id:
+            return None
+        iou = box_iou(pair.bb, match.bb, published)
+        total += iou
+        scored.append(ScoredPair(identifiers[given], "matched", iou))
+    return scored, total, len(scored)
+
+
 def _repeated(
     predictions: Sequence[LegendPair], identifiers: Memo[Identifier, str | None]
 ) -> dict[str | None, list[Box]]:
@@ -102,9 +135,10 @@ def box_iou(first: Box, second: Box, published: bool) -> float:
     left, top, other_left, other_top = first.x0, first.y0, second.x0, second.y0
     right, bottom = left + first.width, top + first.height
     other_right, other_bottom = other_left + second.width, other_top + second.height
-    if left == other_left and top == other_top and right == other_right and bottom == other_bottom and published:
-        return 1.0
-    return corners_iou(left, top, right, bottom, other_left, other_top, other_right, other_bottom)
+    iou = corners_iou(left, top, right, bottom, other_left, other_top, other_right, other_bottom)
+    if iou or not published:
+        return iou
+    return float(left == other_left and top == other_top and right == other_right and bottom == other_bottom)
 
 
 def corners_iou(

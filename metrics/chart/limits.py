@@ -56,12 +56,12 @@ def check_sizes(truth: ChartTruth, prediction: ChartPrediction | None, options: 
 def _fit(columns: Columns, options: ChartOptions) -> bool:
     """Tells quickly that all records of a side are within the limits; one near a limit may be refused."""
     roles = [output.text_roles for output in columns.text_roles if output is not None]
-    axes = [each for each in columns.axes if each is not None]
-    x_axes, y_axes = [each.x_axis for each in axes], [each.y_axis for each in axes]
+    x_axes = [each.x_axis for each in columns.axes if each is not None]
+    y_axes = [each.y_axis for each in columns.axes if each is not None]
     for lists in (columns.text_blocks, roles, x_axes, y_axes, columns.legend_pairs):
         if _longest(lists) > options.max_text_blocks:
             return False
-    data = [each for each in (*columns.data, *columns.extracted) if each is not None]
+    data = [each for each in chain(columns.data, columns.extracted) if each is not None]
     return (_elements_fit(data, options) and _series_fit(data, options)) or all(
         _elements_fit([each], options) and _series_fit([each], options) for each in data
     )

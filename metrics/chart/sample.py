@@ -81,6 +81,7 @@ class ChartSample(msgspec.Struct, gc=False):
     max_steps: the work that may be spent on it. is_open: whether tasks other than task 1 are still to be scored.
     statistics, metrics, details: as in `SampleScore`. share_total, share_count: the sum and the number of the scores
     whose mean is the overall score of the chart.
+    has_listed_class: False where task 1 is scored and the true class is not one of the option `classes`.
     rejected: the rejection that ends the scoring. spent: the budget, once there is one.
     """
 
@@ -89,11 +90,12 @@ class ChartSample(msgspec.Struct, gc=False):
     chart_class: ClassOfChart
     max_steps: int
     is_open: bool
-    statistics: dict[str, float]
-    metrics: dict[str, float | None]
-    details: dict[str, Any]
+    statistics: dict[str, float] = msgspec.field(default_factory=dict)
+    metrics: dict[str, float | None] = msgspec.field(default_factory=dict)
+    details: dict[str, Any] = msgspec.field(default_factory=dict)
     share_total: float = 0.0
     share_count: int = 0
+    has_listed_class: bool = True
     rejected: RejectedRecord | None = None
     spent: Budget | None = None
 
@@ -127,8 +129,9 @@ class ChartSample(msgspec.Struct, gc=False):
 
     def add_mean(self, task: TaskName, score: float, details: Any, attempted: bool) -> None:
         """Notes the score of a task whose metric is the mean over charts."""
-        self.statistics[CHARTS[task]] = 1
-        self.statistics[SCORES[task]] = self.metrics[SCORES[task]] = score
+        name, statistics = SCORES[task], self.statistics
+        statistics[CHARTS[task]] = 1
+        statistics[name] = self.metrics[name] = score
         self.add(task, score, details, attempted)
 
     def result(self) -> SampleScore | RejectedRecord:
@@ -136,7 +139,9 @@ class ChartSample(msgspec.Struct, gc=False):
         if self.rejected is not None:
             return self.rejected
         self.metrics["score"] = self.share_total / self.share_count if self.share_count else None
-        return SampleScore(self.statistics, self.metrics, self.details)
+        if self.has_listed_class:
+            return SampleScore(self.statistics, self.metrics, self.details)
+        return SampleScore(self.statistics, self.metrics, self.details, {"ground_truth_classes_not_listed": 1})
 
 
 def normalised_class(name: str) -> str:

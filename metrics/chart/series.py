@@ -67,7 +67,7 @@ def score_series(task: TaskName, batch: Batch, options: ChartOptions) -> None:
     """
     charts: list[SeriesChart] = []
     predicted = batch.predictions.extracted if task == "task7" else batch.predictions.data
-    for sample, truth, prediction in zip(batch.samples, batch.truths.data, predicted, strict=True):
+    for sample, truth, prediction in batch.rows(batch.truths.data, predicted):
         if truth is None or truth.data_series is None or not sample.is_open:
             continue
         try:

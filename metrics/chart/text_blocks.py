@@ -72,9 +72,7 @@ def score_text_blocks(batch: Batch, options: ChartOptions) -> None:
     texts: dict[str | None, ReadText] = {}
     charts: list[TextChart] = []
     cells = 0
-    for sample, truths, given in zip(
-        batch.samples, batch.truths.text_blocks, batch.predictions.text_blocks, strict=True
-    ):
+    for sample, truths, given in batch.rows(batch.truths.text_blocks, batch.predictions.text_blocks):
         if truths is None or not sample.is_open:
             continue
         try:

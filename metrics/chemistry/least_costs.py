@@ -41,7 +41,8 @@ class LeastCosts:
         self._rounds: dict[float, list[tuple[Look, Look]]] = defaultdict(list)
         for look in self._atoms:
             for other in self._images:
-                least = TEXT_COST * Levenshtein.distance(look[0], other[0]) + DEGREE_COST * abs(look[1] - other[1])
+                edits = 0 if look[0] == other[0] else Levenshtein.distance(look[0], other[0])
+                least = TEXT_COST * edits + DEGREE_COST * abs(look[1] - other[1])
                 self._rounds[least].append((look, other))
 
     def pairs(self) -> Iterator[list[tuple[int, int]]]:
@@ -114,10 +115,20 @@ def least_cost(first: Sequence[Neighbour], second: Sequence[Neighbour], limit: f
         return 0.0
     least = limit
     found = None
-    # An index from the end on goes round once: after -1 comes 0.
-    for first_place in range(-len(longer), 0):
-        cost = 0.0
-        for place, (facing_angle, _, facing_kind, _, facing_degree) in enumerate(shorter, first_place):
+    (first_angle, _, first_kind, _, first_degree), *others = shorter
+    # The first pair rules most shifts out. An index from the end on goes round once: after -1 comes 0.
+    for next_place, (angle, _, kind, _, degree) in enumerate(longer, 1 - len(longer)):
+        off = angle - first_angle
+        if off < 0:
+            off += 360
+        cost = 360 - off if off > 180 else off
+        if kind != first_kind:
+            cost += KIND_COST
+        if degree != first_degree:
+            cost += DEGREE_COST * abs(degree - first_degree)
+        if cost >= least:
+            continue
+        for place, (facing_angle, _, facing_kind, _, facing_degree) in enumerate(others, next_place):
             angle, _, kind, _, degree = longer[place]
             off = angle - facing_angle
             if off < 0:

@@ -15,7 +15,7 @@ from metrics.chemistry.latex_text import normalize, tokenize
 from metrics.chemistry.memo import Memo
 from metrics.chemistry.molecule import Molecule
 from metrics.chemistry.protocol import Protocol
-from metrics.chemistry.regions import RegionReader, SourceRegion, cut_as_latex, cut_as_tool
+from metrics.chemistry.regions import CHEMFIG, RegionReader, SourceRegion, cut_as_latex, cut_as_tool
 from metrics.chemistry.sketch import tied
 from metrics.chemistry.ssml import plain
 from metrics.common.budget import Budget
@@ -108,23 +108,22 @@ def comparable(
     regions: list[Region] = []
     tokens: list[str] = []
 
-    def take(text: str) -> None:
-        budget.spend(len(text))
-        if len(text) <= MAX_CACHED_LENGTH:
-            tokens.extend(_short_tokens(text, beside_chemfig))
-        else:
-            tokens.extend(_tokens(text, beside_chemfig))
-
     for piece in reading.pieces:
         if isinstance(piece, str):
-            take(piece)
-            continue
-        seen = _seen(piece, protocol, beside_chemfig, budget, known, first_number + piece.first_number)
-        if isinstance(seen, str):
-            take(seen if piece.is_in_text else "")
+            text = piece
+        elif piece.is_command:
+            text = CHEMFIG
         else:
-            regions.append(Region(piece.content, seen, piece.problem))
-            tokens += [f"\\chemfig{len(regions)}"] * piece.is_in_text
+            seen = _seen(piece, protocol, beside_chemfig, budget, known, first_number + piece.first_number)
+            if not isinstance(seen, str):
+                regions.append(Region(piece.content, seen, piece.problem))
+                if piece.is_in_text:
+                    tokens.append(f"\\chemfig{len(regions)}")
+                continue
+            text = seen if piece.is_in_text else ""
+        if text:
+            budget.spend(len(text))
+            tokens += (_short_tokens if len(text) <= MAX_CACHED_LENGTH else _tokens)(text, beside_chemfig)
     if beside_chemfig:
         budget.spend(4 * len(tokens))
         written = tuple(tokens)

@@ -39,6 +39,7 @@ class SourceRegion(msgspec.Struct, frozen=True):
 
     The content is None where the region has no end; `is_in_text` is False where the text around it is lost.
     `first_number` is what the numbers of its atoms count on from; `atoms_made` are the numbers that it uses up.
+    `is_command` is set for a command without an argument, which is text and no molecule.
     """
 
     content: str | None
@@ -48,6 +49,7 @@ class SourceRegion(msgspec.Struct, frozen=True):
     is_in_text: bool = True
     first_number: int = 0
     atoms_made: int = 0
+    is_command: bool = False
 
 
 class _Drawn(msgspec.Struct, frozen=True):
@@ -113,7 +115,7 @@ def _drawn(
 
 
 def cut_as_latex(text: str, reader: RegionReader) -> list[str | SourceRegion]:
-    """Returns the pieces of a line; a region that is not closed takes the rest of the line.
+    """Returns the pieces of a line; a region that is not closed takes the rest of the line, one without `{` nothing.
 
     Definitions of submolecules are no text.
     """
@@ -166,7 +168,8 @@ def _region(text: str, start: int, ends: BracketEnds, reader: RegionReader) -> t
             increment = read_number(found.group(1), 0, "an angle", 360) if found else increment
             begin = _past_blanks(text, end)
         if not text.startswith("{", begin):
-            raise UnreadableMolecule(0, "a '{' after \\chemfig")
+            missing = UnreadableMolecule(0, "a '{' after \\chemfig")
+            return SourceRegion(None, None, _at(missing, begin), is_command=True), start
         end = _enclosed(text, begin, ends)
     except UnreadableMolecule as unreadable:
         return SourceRegion(None, None, _at((unreadable.offset, unreadable.expected), begin)), len(text)

@@ -6,9 +6,9 @@ walk decides; and only atoms of three bonds or more have an order to measure.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
+from math import atan2
 from operator import add, eq
 
 from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
@@ -36,18 +36,19 @@ class _RotationSystem:
     """The bonds round each atom by number; those of three or more are put in order when they are asked for.
 
     looks: the text and the number of bonds of each atom, which no isomorphism changes.
+    rounds: what `round` returned, or would return, for each atom; None: not put in order yet.
     kinds, sums: the kind of each bond and the sum of the atoms at its ends, by which one end leads to the other.
     """
 
     def __init__(self, molecule: Molecule) -> None:
         self._molecule = molecule
-        self._ordered = [False] * len(molecule.texts)
         begins, ends = molecule.begins, molecule.ends
         around: list[list[int]] = [[] for _ in molecule.texts]
         for number, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             around[begin].append(number)
             around[end].append(number)
         self._bonds = around
+        self.rounds: list[list[int] | None] = [bonds if len(bonds) < 3 else None for bonds in around]
         self.has_loops = any(map(eq, begins, ends))
         self.kinds = list(map(MIRRORED_WEDGE.get, molecule.types, molecule.types))
         self.sums = list(map(add, begins, ends))
@@ -55,16 +56,17 @@ class _RotationSystem:
 
     def round(self, atom: int) -> list[int]:
         """The bonds of an atom counter-clockwise."""
-        bonds = self._bonds[atom]
-        if len(bonds) > 2 and not self._ordered[atom]:
-            self._ordered[atom] = True
-            xs, ys = self._molecule.xs, self._molecule.ys
-            x, y = xs[atom], ys[atom]
-            directions = []
-            for bond in bonds:
-                other = self.sums[bond] - atom
-                directions.append((math.atan2(y - ys[other], xs[other] - x), bond))
-            bonds[:] = [bond for _, bond in sorted(directions)]
+        known = self.rounds[atom]
+        if known is not None:
+            return known
+        xs, ys, sums = self._molecule.xs, self._molecule.ys, self.sums
+        x, y = xs[atom], ys[atom]
+        directions = []
+        for bond in self._bonds[atom]:
+            other = sums[bond] - atom
+            directions.append((atan2(y - ys[other], xs[other] - x), bond))
+        directions.sort()
+        bonds = self.rounds[atom] = [bond for _, bond in directions]
         return bonds
 
 
@@ -124,6 +126,7 @@ class _Search:
         sums, other_sums = truth.sums, prediction.sums
         kinds, other_kinds = truth.kinds, prediction.kinds
         looks, other_looks = truth.looks, prediction.looks
+        rounds, other_rounds = truth.rounds, prediction.rounds
         taken_before = self._taken
         while to_visit:
             self._visits_left -= 1
@@ -147,7 +150,8 @@ class _Search:
                 if look[1] == 1:
                     to_visit.append(None)  # There is nowhere to go, so the visit is only counted.
                     continue
-                next_bonds, next_facing = truth.round(following), prediction.round(other)
+                next_bonds = rounds[following] or truth.round(following)
+                next_facing = other_rounds[other] or prediction.round(other)
                 turn = next_facing.index(other_bond) - next_bonds.index(bond)
                 to_visit.append((following, other, next_bonds, _turned(next_facing, turn) if turn else next_facing))
         return part

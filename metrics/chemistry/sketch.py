@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import eq, sub
 
@@ -35,7 +34,6 @@ _Bonds = tuple[Sequence[int], Sequence[int], Sequence[str], Sequence[float], Seq
 """Bonds as the columns of `molecule.Bond`."""
 
 
-@dataclass(slots=True, eq=False)
 class Sketch:
     """Atoms by index with their source text and place, and bonds by index, a column for each field of `molecule.Bond`.
 
@@ -45,15 +43,18 @@ class Sketch:
     numbers: in what order the atoms were made; empty where that is the order in which they were written.
     """
 
-    texts: list[str] = field(default_factory=list)
-    xs: list[float] = field(default_factory=list)
-    ys: list[float] = field(default_factory=list)
-    begins: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    types: list[str] = field(default_factory=list)
-    angles: list[float] = field(default_factory=list)
-    lengths: list[float] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
+    __slots__ = ("angles", "begins", "ends", "lengths", "numbers", "texts", "types", "xs", "ys")
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.xs: list[float] = []
+        self.ys: list[float] = []
+        self.begins: list[int] = []
+        self.ends: list[int] = []
+        self.types: list[str] = []
+        self.angles: list[float] = []
+        self.lengths: list[float] = []
+        self.numbers: list[int] = []
 
     def place(self, x: float, y: float, text: str = "") -> int:
         """Draws an atom and returns its index."""
@@ -140,7 +141,10 @@ class Sketch:
         return self._molecule(texts, None if unchanged else kept, (begins, ends, types, angles, lengths))
 
     def _molecule(self, texts: Sequence[str], kept: Sequence[int] | None, bonds: _Bonds) -> Molecule:
-        """The molecule of the atoms `kept`, in that order (None: of all), with these texts and bonds."""
+        """The molecule of the atoms `kept`, in that order (None: of all), with these texts and bonds.
+
+        A bond between two placed atoms, which has no angle and no length yet, has those between its ends.
+        """
         xs: Sequence[float] = self.xs
         ys: Sequence[float] = self.ys
         begins, ends, types, angles, lengths = bonds
@@ -149,7 +153,12 @@ class Sketch:
             texts, xs, ys = [texts[atom] for atom in kept], [xs[atom] for atom in kept], [ys[atom] for atom in kept]
             begins, ends = [index[atom] for atom in begins], [index[atom] for atom in ends]
         if not all(map(eq, angles, angles)):
-            angles, lengths = _measured(xs, ys, (begins, ends, types, angles, lengths))
+            angles, lengths = list(angles), list(lengths)
+            for number in [number for number, angle in enumerate(angles) if angle != angle]:
+                begin, end = begins[number], ends[number]
+                across, down = xs[end] - xs[begin], ys[end] - ys[begin]
+                angles[number] = math.atan2(-down, across) * 180.0 / math.pi
+                lengths[number] = math.hypot(across, down)
         return Molecule(
             tuple(texts),
             tuple(xs),
@@ -238,18 +247,6 @@ def _seen_bonds(begins: Sequence[int], ends: Sequence[int], types: Sequence[str]
         ):
             best[pair] = number
     return list(best.values())
-
-
-def _measured(xs: Sequence[float], ys: Sequence[float], bonds: _Bonds) -> tuple[list[float], list[float]]:
-    """The angles and the lengths of bonds; one between two placed atoms has those that it has between them."""
-    begins, ends, _, angles, lengths = bonds
-    found, apart = list(angles), list(lengths)
-    for number, (begin, end, angle) in enumerate(zip(begins, ends, angles, strict=True)):
-        if angle != angle:
-            across, down = xs[end] - xs[begin], ys[end] - ys[begin]
-            found[number] = math.atan2(-down, across) * 180.0 / math.pi
-            apart[number] = math.hypot(across, down)
-    return found, apart
 
 
 def displacement(angle: float, length: float) -> tuple[float, float]:

@@ -29,6 +29,9 @@ PIECE = r"\\[A-Za-z]+|\\.|."
 OWN_TOKEN = rf"(?:{BOND_TYPE})\[:[^\[\]]*\]|\?\[[^\[\]]*\]"
 SPACED = re.compile(rf"(?:{OWN_TOKEN})?(?:{PIECE})?\Z|(?:{PIECE})(?:{OWN_TOKEN})\Z", re.DOTALL)
 """One bond or hook, one piece of text, or both, where a blank is missing."""
+JOINED = re.compile(rf"(?:{OWN_TOKEN})(?:{PIECE})\Z|(?:{PIECE})(?:{OWN_TOKEN})\Z", re.DOTALL)
+JOINED_BOND = re.compile(rf"(?:{BOND_TYPE})\[:\d+\.\d+,\d+\.\d+\]")
+"""A bond as the competition's labels write it, whatever stands beside it."""
 
 
 def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
@@ -36,7 +39,8 @@ def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
 
     SSML has words of its own, or whole bonds and hooks between blanks. Raw Chemfig shows in rings, relative angles,
     branches in parentheses and tokens of several characters. Where there are blanks between all characters it is SSML,
-    unless bare bonds, rings or options are among them and `reads_spaced_chemfig` is set.
+    unless bare bonds, rings or options are among them and `reads_spaced_chemfig` is set. Bonds that all have text
+    beside them are raw then, as `-[:90]O`; else a bond as the labels write it is SSML also without blanks beside it.
     """
     if has_own_words(text):
         return True
@@ -46,7 +50,12 @@ def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
         return True
     tokens = text.split()
     if all(SPACED.match(token) for token in tokens):
-        return not reads_spaced_chemfig or not _has_outside_braces(tokens)
+        if not reads_spaced_chemfig:
+            return True
+        is_joined = bool(tokens) and all(map(JOINED.match, tokens))
+        return not is_joined and not _has_outside_braces(tokens)
+    if not reads_spaced_chemfig and len(tokens) > 1 and JOINED_BOND.search(text):
+        return True
     if RAW_BRANCH.search(text):
         return False
     return any(SHORT_BOND.match(token) or HOOK.match(token) for token in tokens)

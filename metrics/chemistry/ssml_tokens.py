@@ -60,7 +60,7 @@ def _bond(item: str, reads_signs: bool) -> Token:
     kind, _, _ = item.rpartition("[")
     number = SIGNED_NUMBER if reads_signs else NUMBER
     try:
-        values = [float(written) for written in number.findall(item[item.index("[") :])][:2]
+        values = [float(written) for written in number.findall(item[item.index("[") :])[:2]]
     except ValueError:
         values = []
     if not values or any(abs(value) > MAX_NUMBER for value in values):

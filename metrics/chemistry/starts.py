@@ -76,7 +76,7 @@ def _perfect_pairs(drawings: Drawings) -> list[tuple[int, int]]:
         degrees, total = _look(sees)
         truths[text, len(sees), degrees, round(total) % _PLACES].append(atom)
     pairs: list[tuple[int, int]] = []
-    spend = drawings.budget.spend
+    steps, left = 0, drawings.budget.left
     for image, (text, sees) in enumerate(zip(drawings.prediction.texts, drawings.prediction_sees, strict=True)):
         degrees, total = _look(sees)
         # Sums of a perfect pair differ by a rounding error and whole turns.
@@ -84,9 +84,12 @@ def _perfect_pairs(drawings: Drawings) -> list[tuple[int, int]]:
         atoms = truths.get((text, len(sees), degrees, place), _NO_ATOMS)
         if next_place != place:
             atoms = sorted([*atoms, *truths.get((text, len(sees), degrees, next_place), _NO_ATOMS)])
-        spend(1 + len(sees) * (1 + len(atoms)))
+        steps += 1 + len(sees) * (1 + len(atoms))
+        if steps > left:
+            break
         if atoms:
             pairs += [(atom, image) for atom in atoms if is_perfect(drawings.truth_sees[atom], sees)]
+    drawings.budget.spend(steps)
     if not pairs:
         return pairs
     of_truth, of_prediction = [0] * len(drawings.truth.texts), [0] * len(drawings.prediction.texts)

@@ -40,9 +40,9 @@ def surroundings(molecule: Molecule) -> list[tuple[Neighbour, ...]]:
     kind_of = MIRRORED_WEDGE.get
     for number, (begin, end, bond_type) in enumerate(zip(begins, ends, molecule.types, strict=True)):
         kind = kind_of(bond_type, bond_type)
-        x, y, end_x, end_y = xs[begin], ys[begin], xs[end], ys[end]
-        forwards = atan2(y - end_y, end_x - x) * 180.0 / pi % 360
-        backwards = atan2(end_y - y, x - end_x) * 180.0 / pi % 360
+        up, across = ys[begin] - ys[end], xs[end] - xs[begin]
+        forwards = atan2(up, across) * 180.0 / pi % 360
+        backwards = atan2(0.0 - up, 0.0 - across) * 180.0 / pi % 360
         begun.append(_neighbour((forwards, number, kind, end, degrees[end])))
         seen[end].append(_neighbour((backwards, number, kind, begin, degrees[begin])))
     for begin, neighbour in zip(begins, begun, strict=True):

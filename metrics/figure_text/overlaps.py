@@ -12,6 +12,7 @@ from metrics.common.budget import Budget
 from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
 from metrics.figure_text.quadrangles import areas_in_common, upright_areas_in_common
 from metrics.figure_text.regions import Outlines, Regions
+from metrics.figure_text.turning import TIE
 
 MAX_PAIRS = 1_000_000
 MAX_CORNER_PAIRS = 4_000_000
@@ -231,7 +232,7 @@ def pair_boxes(
 ) -> tuple[FloatArray, FloatArray]:
     """Returns the upright rectangles of each pair, float [P, 4] each, in the positions in which they are compared."""
     other = detections.boxes[columns]
-    crosswise = np.abs(truths.angles[rows] - detections.angles[columns]) > np.pi / 4
+    crosswise = np.abs(truths.angles[rows] - detections.angles[columns]) > np.pi / 4 + TIE
     if crosswise.any():
         other = np.where(crosswise[:, None], detections.other_boxes[columns], other)
     return truths.boxes[rows], other

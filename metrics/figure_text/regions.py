@@ -1,9 +1,10 @@
 """Located regions of one side as arrays: the rectangles turned upright and, where asked for, the polygons.
 
 A rotated rectangle is turned upright about its centre before it is compared, as the DeTEXT paper says. It has two
-upright positions. Each region takes the one at most 45 degrees away; where two regions that are compared are turned
-by angles more than 45 degrees apart, the second takes its other position, so that sides that ran almost the same way
-still do. (Text at 44 and at 46 degrees would otherwise end up crosswise.)
+upright positions. Each region takes the one at most 45 degrees away, at 45 degrees the one in which it is wider than
+high; where two regions that are compared are turned by angles more than 45 degrees apart, the second takes its other
+position, so that sides that ran almost the same way still do. (Text at 44 and at 46 degrees would otherwise end up
+crosswise.)
 """
 
 from __future__ import annotations

@@ -12,11 +12,16 @@ _CELLS_AT_ONCE = 2_000_000
 MAX_SIDES_TRIED = 24
 """Of a convex hull with up to so many sides, each is tried against all corners; beyond, see `best_side`."""
 
+TIE = 1e-9
+"""What differs by less is equal, so that rounding does not decide: angles (as shares of a right angle, or in radians),
+lengths and areas (as shares of themselves)."""
+
 
 def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
     """Returns the smallest rectangles around convex hulls, turned upright, float [N, 4], and by what angle, [N].
 
-    The smallest rectangle around a convex polygon has a side along one of the polygon's (Freeman and Shapira 1975).
+    The smallest rectangle around a convex polygon has a side along one of the polygon's (Freeman and Shapira 1975). Of
+    several, as around a right triangle, it is the one along the first side.
     A hull without area gives a box without area. (shapely.oriented_envelope fails on coordinates very close to 0.)
     """
     boxes, angles = np.zeros((len(hulls), 4)), np.zeros(len(hulls))
@@ -43,14 +48,29 @@ def turn_rings(rings: FloatArray) -> tuple[FloatArray, FloatArray]:
     across = np.stack((-along[..., 1], along[..., 0]), axis=-1)
     reach = np.stack((along @ points, across @ points), axis=-1)  # [N, sides, M corners, 2]
     low, high = reach.min(axis=2), reach.max(axis=2)
-    best = np.argmin(np.prod(high - low, axis=-1), axis=1)
+    areas = np.prod(high - low, axis=-1)
+    best = np.argmax(areas <= areas.min(axis=1, keepdims=True) * (1 + TIE), axis=1)
     chosen = np.arange(len(rings)), best
     extent, middle, axis = (high - low)[chosen], ((high + low) / 2)[chosen], along[chosen]
     centres = first[:, 0] + middle[:, :1] * axis + middle[:, 1:] * across[chosen]
     directions = np.arctan2(axis[:, 1], axis[:, 0])
-    quarters = np.round(directions / (np.pi / 2))
+    quarters = _quarters(directions, extent)
     half = np.where((quarters % 2 == 0)[:, None], extent, extent[:, ::-1]) / 2
     return np.hstack((centres - half, centres + half)), directions - quarters * (np.pi / 2)
+
+
+def _quarters(directions: FloatArray, extent: FloatArray) -> FloatArray:
+    """Returns by how many quarter turns each direction, float [N], is off its nearest upright position, `[N]`.
+
+    A rectangle halfway between two positions, but for rounding, takes the one in which it is wider than high, so that
+    neither its place nor its first corner decides; extent: along the direction and across it, float [N, 2].
+    """
+    turns = directions / (np.pi / 2)
+    lower = np.floor(turns)
+    is_odd = lower % 2 != 0
+    width, height = np.where(is_odd[:, None], extent[:, ::-1], extent).T
+    halfway = np.abs(turns - lower - 0.5) < TIE
+    return np.where(halfway, lower + (height > width * (1 + TIE)), np.round(turns))
 
 
 def best_side(corners: FloatArray) -> int:
@@ -76,7 +96,7 @@ def best_side(corners: FloatArray) -> int:
         return reach
 
     areas = (farthest(along) + farthest(-along)) * (farthest(across) + farthest(-across))
-    return int(np.argmin(areas))
+    return int(np.argmax(areas <= areas.min() * (1 + TIE)))
 
 
 def _angle_like(directions: FloatArray) -> FloatArray:

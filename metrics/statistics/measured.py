@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -28,11 +28,13 @@ class Measured:
     values: by name; None where there was nothing to measure.
     replicates: by name, the value in each replicate [R]; NaN where there was nothing to measure.
     units: by name, how many samples, or clusters where clusters are drawn, count for the metric.
+    denominators: by name, what the metric is a share or a mean of, of the corpus and of each replicate [1 + R].
     """
 
     values: dict[str, float | None]
     replicates: dict[str, FloatArray]
     units: dict[str, float]
+    denominators: dict[str, FloatArray] = field(default_factory=dict)
 
 
 def measure(benchmark: AnyBenchmark, sums: Sequence[Sums], clustered: bool = False) -> Measured:
@@ -43,7 +45,9 @@ def measure(benchmark: AnyBenchmark, sums: Sequence[Sums], clustered: bool = Fal
     values = benchmark.values(sums[0])
     rows = [benchmark.values(each) for each in sums[1:]]
     replicates = {name: np.array([row.get(name) for row in rows], dtype=np.float64) for name in values}
-    return Measured(values, replicates, _units(type(benchmark), list(values), sums, clustered))
+    kind = type(benchmark)
+    denominators = _denominators(kind, list(values), sums)
+    return Measured(values, replicates, _units(kind, denominators, clustered), denominators)
 
 
 @lru_cache(maxsize=65536)
@@ -52,21 +56,31 @@ def spec_of(kind: type[AnyBenchmark], metric: str) -> MetricSpec:
     return kind.spec_of(metric) or UNDECLARED
 
 
-def _units(kind: type[AnyBenchmark], metrics: Sequence[str], sums: Sequence[Sums], clustered: bool) -> dict[str, float]:
+def _denominators(kind: type[AnyBenchmark], metrics: Sequence[str], sums: Sequence[Sums]) -> dict[str, FloatArray]:
     names = tuple(sums[0])
     table = np.array([[each[name] for name in names] for each in sums], dtype=np.float64).reshape(len(sums), len(names))
-    counted: dict[tuple[tuple[int, ...], int | None], float] = {}
+    added: dict[tuple[int, ...], FloatArray] = {}
+    found = {}
+    for metric in metrics:
+        columns = denominator_columns(spec_of(kind, metric), metric, names)
+        if columns not in added:
+            added[columns] = table[:, list(columns)].sum(axis=1)
+        found[metric] = added[columns]
+    return found
+
+
+def _units(kind: type[AnyBenchmark], denominators: Mapping[str, FloatArray], clustered: bool) -> dict[str, float]:
+    counted: dict[tuple[int, int | None], float] = {}
     units = {}
-    for metric in metrics:
-        spec = spec_of(kind, metric)
-        columns = denominator_columns(spec, metric, names)
-        key = columns, spec.per_sample
+    for metric, denominator in denominators.items():
+        # Metrics with the same denominator share the array.
+        key = id(denominator), spec_of(kind, metric).per_sample
         if key not in counted:
-            counted[key] = counted_units(table[:, list(columns)].sum(axis=1), spec.per_sample, clustered)
+            counted[key] = counted_units(denominator, key[1], clustered)
         units[metric] = counted[key]
-    for metric in metrics:
+    for metric in denominators:
         classes = spec_of(kind, metric).classes
         if classes:
-            members = [units[each] for each in metrics if spec_of(kind, each) is spec_of(kind, classes)]
+            members = [units[each] for each in denominators if spec_of(kind, each) is spec_of(kind, classes)]
             units[metric] = min(units[metric], units_over_classes(members))
     return units

@@ -11,14 +11,14 @@ import msgspec
 
 from metrics.benchmark import RejectedRecord, Side
 from metrics.common.budget import Budget
-from metrics.traffic_rules.canonical import CHARACTERS_PER_STEP, NotComparable, canonical
+from metrics.traffic_rules.canonical import CHARACTERS_PER_STEP, MAX_VALUES, NotComparable, canonical
 from metrics.traffic_rules.records import GroundTruth, PredictedRule, Prediction, TrueRule
 
 MAX_RULES = 500
 MAX_PROPERTIES = 64
 MAX_EDGES = 10_000
 
-# Numbers and lists up to here are compared as they are.
+# Numbers up to here, and lists of so many different texts at most, are compared as they are.
 MAX_SIMPLE = 1 << 53
 MAX_SIMPLE_LIST = 8
 
@@ -95,14 +95,17 @@ class Sample:
     def _simple_key(self, value: Any) -> Hashable:
         """Returns what equals that of another value where the values are equal; None where it takes a canonical text.
 
-        Such are texts, numbers without a fraction that no others share a hash with, and short lists of texts.
+        Such are texts, numbers without a fraction that no others share a hash with, and lists of few different texts.
         """
         if isinstance(value, str):
             self.budget.spend(1 + len(value) // CHARACTERS_PER_STEP)
             return value
-        if isinstance(value, list) and len(value) <= MAX_SIMPLE_LIST and all(isinstance(item, str) for item in value):
+        if isinstance(value, list) and len(value) <= MAX_VALUES and all(isinstance(item, str) for item in value):
+            distinct = frozenset(value)
+            if len(distinct) > MAX_SIMPLE_LIST:
+                return None
             self.budget.spend(1 + sum([1 + len(item) // CHARACTERS_PER_STEP for item in value]))
-            return frozenset(value)
+            return distinct
         if isinstance(value, (int, float)) and not isinstance(value, bool) and -MAX_SIMPLE < value < MAX_SIMPLE:
             if value != int(value):
                 return None

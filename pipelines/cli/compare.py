@@ -102,6 +102,7 @@ def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, opti
         print(f"the job goes on without this command; its result will be in {folder}")
         return DONE
     document = json.loads(run_and_publish(options, build, folder, run_id, LAYOUT, COMPARISON))
+    warn(document["differences"][len(plan.setting.differences) :])
     if not parsed.quiet:
         _print(document, plan)
         if parsed.output:

@@ -15,7 +15,7 @@ from metrics.benchmark import Benchmark
 from metrics.statistics.measured import Measured, measure
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
-from pipelines.results.judged import JudgedSlice, measured_samples
+from pipelines.results.judged import JudgedSlice, left_out_samples, measured_samples
 from pipelines.results.stored import Identity, StoredRun, incomparable, split_system
 from pipelines.results.stored_documents import SliceSums
 from transforms.earlier_values import EarlierRows
@@ -31,7 +31,8 @@ class Baseline:
     """A finished run, as far as gates compare with it; it goes to the worker that publishes.
 
     system: the one that every system is compared with; None: the one of the same name. slices: by system and label,
-    how many samples were measured and the sums of those slices that any gate needs. rows: the files of its rows.
+    how many samples were measured, how many left out, and the sums of those slices that any gate needs. rows: the files
+    of its rows.
     """
 
     path: str
@@ -42,7 +43,7 @@ class Baseline:
     replicates: int
     systems: tuple[str, ...]
     system: str | None
-    slices: Mapping[tuple[str, str], tuple[int, SliceSums]]
+    slices: Mapping[tuple[str, str], tuple[int, int, SliceSums]]
     warnings: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
 
@@ -54,12 +55,12 @@ class Baseline:
         found = self.slices.get((name, label))
         if found is None:
             return f"the baseline has no slice {label}"
-        samples, sums = found
+        samples, left_out, sums = found
 
         def measured() -> Measured:
             return measure(self.benchmark, sums.all_sums(self.replicates), self.clustered)
 
-        return JudgedSlice({}, {}, samples, measured), "the baseline"
+        return JudgedSlice({}, {}, samples, measured, left_out), "the baseline"
 
     def system_for(self, system: str) -> str | None:
         """Returns the system that one of ours is compared with: the one of the same name, or the only one there is."""
@@ -124,14 +125,15 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
     if system is not None and system not in run.summary.systems:
         raise UsageError(f"{given}: the run has no system {system}; it has {', '.join(run.summary.systems)}")
     missing = run.configuration.settings.missing
-    slices: dict[tuple[str, str], tuple[int, SliceSums]] = {}
+    slices: dict[tuple[str, str], tuple[int, int, SliceSums]] = {}
     for name in run.summary.systems:
         for label in dict.fromkeys(labels):
             found, sums = run.slice(name, label), run.slice_sums(name, label)
             if found is not None and sums is not None:
                 # Whatever is damaged is told before anything is scored.
                 run.measured(name, label)
-                slices[name, label] = measured_samples(found.counts("ground_truth"), missing), sums
+                counts = found.counts("ground_truth")
+                slices[name, label] = measured_samples(counts, missing), left_out_samples(counts, missing), sums
     return Baseline(
         path,
         run.run_id,

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metrics.statistics.measured import spec_of
+from metrics.statistics.measured import Measured, spec_of
 from metrics.statistics.paired import PairedDifference, paired_differences
+from metrics.statistics.same_samples import distance, same_samples
 from pipelines.config.explain import nearest
 from pipelines.config.gates import BASELINE, Gate, GateTarget, gate_target
 from pipelines.config.settings import Configuration
@@ -95,9 +96,32 @@ class Judge:
             return _invalid(f"the metric was not measured in {name}")
         if not other.samples:
             return _invalid(f"no sample was measured in {name}")
-        return self._difference(
-            gate, target, paired, name, abs(found.samples - other.samples), min(found.samples, other.samples)
-        )
+        apart = self._apart(target, (found, ours), (other, theirs), gate.not_worse_than == BASELINE)
+        return self._difference(gate, target, paired, name, apart)
+
+    def _apart(
+        self, target: GateTarget, one: tuple[JudgedSlice, Measured], other: tuple[JudgedSlice, Measured], runs: bool
+    ) -> _Apart | None:
+        """Returns what one side alone measured; None where both measured the same samples.
+
+        runs: whether the sides are of two runs, which may have put other samples into a slice.
+        """
+        (ours, our_sums), (theirs, their_sums) = one, other
+        benchmark, metric = self.configuration.benchmark, target.metric
+        same = same_samples(benchmark, metric, our_sums, their_sums)
+        counted = spec_of(type(benchmark), metric).per_sample is not None
+        more = abs(ours.samples - theirs.samples)
+        if same and (counted or not more):
+            return None
+        # Of as many, as were left out on both sides, each may have left out its own.
+        samples = max(more, ours.left_out + theirs.left_out)
+        if not samples:
+            other_slice = runs and target.label and same is False
+            return _Apart(math.inf, "the slice has other samples there") if other_slice else None
+        share = max(samples / min(ours.samples, theirs.samples), distance(metric, our_sums, their_sums))
+        if samples == more:
+            return _Apart(share, f"one side measured {more} samples more")
+        return _Apart(share, f"up to {samples} samples may have been measured on one side alone")
 
     def _reference(self, gate: Gate, target: GateTarget, system: str) -> tuple[JudgedSlice, str] | str:
         """Returns the slice that a system is compared with and what it is called, or why there is none."""
@@ -115,9 +139,9 @@ class Judge:
         return self.baseline.judged(system, target.label)
 
     def _difference(
-        self, gate: Gate, target: GateTarget, paired: PairedDifference, name: str, apart: int, samples: int
+        self, gate: Gate, target: GateTarget, paired: PairedDifference, name: str, apart: _Apart | None
     ) -> _Check:
-        """Judges a paired difference; `apart` is how many more of the `samples` one side measured."""
+        """Judges a paired difference; `apart`: what one side alone measured."""
         spec = spec_of(type(self.configuration.benchmark), target.metric)
         difference = paired.difference if paired.difference is not None else math.nan
         interval = _usable(paired.interval, difference)
@@ -135,11 +159,11 @@ class Judge:
         elif best < -gate.margin - ROUNDING:
             word = "fail"
         allowed = f"worse by at most {gate.margin:g}" if gate.margin else "not worse"
-        if word == "pass" and apart:
+        if word == "pass" and apart is not None:
             low, high = spec.bounds
-            shift = math.inf if low is None or high is None else apart / samples * (high - low)
+            shift = math.inf if low is None or high is None else apart.share * (high - low)
             if worst - shift < -gate.margin - ROUNDING:
-                text += f"; one side measured {apart} samples more, which may hide that it is not {allowed}"
+                text += f"; {apart.reason}, which may hide that it is not {allowed}"
                 return _Check("inconclusive", text, *numbers)
         said = {
             "pass": f"{text}, shows it {allowed}",
@@ -194,6 +218,14 @@ class _Check:
     reference: float | None = None
     difference: float | None = None
     interval: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """What one side of a comparison measured and the other did not, as a share of what both did, in words too."""
+
+    share: float
+    reason: str
 
 
 _NO_INTERVAL = "fewer than half of the replicates have a value, or there are none"

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from metrics.statistics.paired import paired_differences
+from metrics.statistics.same_samples import same_samples
 from pipelines.config.errors import UsageError, one_line
 from pipelines.results.history import History, Point
 from pipelines.results.numbers import signed
@@ -151,6 +152,8 @@ def _differences(before: str, tonight: str, system: str) -> dict[str, str] | str
         better = spec is None or spec.higher_is_better
         low, high = each.interval
         word = "no difference shown" if low <= 0 <= high else "better" if (low > 0) == better else "**worse**"
+        if same_samples(benchmark, metric, *measured) is False:
+            word += ", of other samples"
         shown[metric] = f"{signed(each.difference)} ({signed(low)} to {signed(high)}), {word}"
     return shown
 

@@ -16,12 +16,17 @@ from transforms.finalize import SliceResult
 
 @dataclass(frozen=True)
 class JudgedSlice:
-    """What a gate looks at: one slice of one system. samples: how many were measured."""
+    """What a gate looks at: one slice of one system.
+
+    samples: how many were measured. left_out: how many were not, as they were rejected, or lack a prediction and
+    missing ones are left out.
+    """
 
     values: Mapping[str, float | None]
     intervals: Mapping[str, Interval | None]
     samples: int
     measure: Callable[[], Measured]
+    left_out: int = 0
 
 
 JudgedSystems = Mapping[str, Mapping[str, JudgedSlice]]
@@ -32,6 +37,12 @@ def measured_samples(counts: Mapping[str, Any], missing: str) -> int:
     """Returns how many samples the metrics rest on; a missing prediction is one of them where it counts as wrong."""
     scored = int(counts.get("scored", 0))
     return scored + (int(counts.get("missing_prediction", 0)) if missing == "wrong" else 0)
+
+
+def left_out_samples(counts: Mapping[str, Any], missing: str) -> int:
+    """Returns how many samples no metric rests on; a duplicate is none of its own."""
+    every = sum(int(counts.get(status, 0)) for status in ("scored", "missing_prediction", "rejected"))
+    return every - measured_samples(counts, missing)
 
 
 def judged_result(result: RunResult) -> JudgedSystems:
@@ -55,6 +66,7 @@ def _judged(configuration: Configuration, found: SliceResult) -> JudgedSlice:
         lambda: found.measured(
             configuration.benchmark, bootstrap.replicates, configuration.settings.cluster is not None
         ),
+        left_out_samples(counts, configuration.settings.missing),
     )
 
 
@@ -67,7 +79,11 @@ def judged_run(run: StoredRun) -> JudgedSystems:
         assert found is not None
         counts = found.counts("ground_truth")
         return JudgedSlice(
-            found.values, found.intervals, measured_samples(counts, missing), lambda: run.measured(system, label)
+            found.values,
+            found.intervals,
+            measured_samples(counts, missing),
+            lambda: run.measured(system, label),
+            left_out_samples(counts, missing),
         )
 
     return {

@@ -28,9 +28,13 @@ SIDES = {"ground_truth": TRUTH_STATUSES, "predictions": PREDICTION_STATUSES}
 def merged_configuration(runs: Sequence[StoredRun], output: str) -> Configuration:
     """Returns the configuration of one evaluation of all inputs of the runs: that of the first, with those of all.
 
-    Raises UsageError where the runs do not fit together: benchmark, version, options, systems, slices.
+    Raises UsageError where the runs do not fit together: benchmark, version, options, systems, slices, or one has no
+    fingerprint, so that all of them together would have a wrong one.
     """
     first = runs[0]
+    for run in runs:
+        if run.summary.fingerprint is None:
+            raise UsageError(f"{run.path}: cannot be merged: its ground truth has no fingerprint; evaluate it again")
     for run in runs[1:]:
         reason = incomparable(first.identity, run.identity, same_samples=False)
         if reason is not None:

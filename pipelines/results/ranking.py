@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from metrics.benchmark import Benchmark, MetricSpec
-from metrics.statistics.denominators import denominator_columns
+from metrics.statistics.measured import Measured
 from metrics.statistics.paired import PairedDifference, paired_differences
+from metrics.statistics.same_samples import same_samples
 from transforms.finalize import SliceResult
 
 
@@ -74,6 +75,7 @@ def rank_with_ties(
         return None
     spec = metrics[0]
     measured = {name: overall[name].measured(benchmark, replicates, clustered) for name in order}
+    warnings = _other_samples(benchmark, spec, order, overall, measured)
     places = [Place(order[0], 1, tied=False, behind=None)]
     leader = order[0]
     for number, name in enumerate(order[1:], start=2):
@@ -81,30 +83,28 @@ def rank_with_ties(
         tied = behind.interval is not None and behind.interval[0] <= 0 <= behind.interval[1]
         places.append(Place(name, places[-1].place if tied else number, tied, behind))
         leader = leader if tied else name
-    return Ranking(spec.name, places, _other_samples(spec, order, overall, replicates))
+    return Ranking(spec.name, places, warnings)
 
 
 def _other_samples(
-    spec: MetricSpec, order: Sequence[str], overall: Mapping[str, SliceResult], replicates: int
+    benchmark: Benchmark[Any, Any, Any],
+    spec: MetricSpec,
+    order: Sequence[str],
+    overall: Mapping[str, SliceResult],
+    measured: Mapping[str, Measured],
 ) -> list[str]:
-    """Returns a warning where systems did not score the same samples: their differences are not paired then.
-
-    A count of one for each sample has the same replicates where the samples are the same, and practically never else.
-    """
-    first = _samples(spec, overall[order[0]], replicates)
-    others = [name for name in order[1:] if _samples(spec, overall[name], replicates) != first]
-    if not others:
+    """Returns a warning where systems did not score the same samples: their differences are not paired then."""
+    first, others = order[0], order[1:]
+    same = {name: same_samples(benchmark, spec.name, measured[first], measured[name]) for name in others}
+    counts = {name: _counts(overall[name]) for name in order}
+    apart = [name for name in others if same[name] is False or (not same[name] and counts[name] != counts[first])]
+    if not apart:
         return []
     return [
-        f"{', '.join(others)} scored other samples than {order[0]}: their places rest on different data, and "
+        f"{', '.join(apart)} scored other samples than {first}: their places rest on different data, and "
         "`beamscore compare` compares what they have in common"
     ]
 
 
-def _samples(spec: MetricSpec, overall: SliceResult, replicates: int) -> Any:
-    counts = [overall.coverage.get(f"ground_truth.{status}", 0) for status in ("scored", "missing_prediction")]
-    if spec.per_sample is None:
-        return sum(counts)
-    rows = [overall.sums, *overall.replicates.unpack(replicates)]
-    names = tuple(overall.sums)
-    return [sum(row[names[column]] for column in denominator_columns(spec, spec.name, names)) for row in rows]
+def _counts(overall: SliceResult) -> int:
+    return sum(overall.coverage.get(f"ground_truth.{status}", 0) for status in ("scored", "missing_prediction"))

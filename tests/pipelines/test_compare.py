@@ -180,6 +180,37 @@ def test_samples_of_one_side_and_of_another_ground_truth_are_told(tmp_path: Path
     assert len(document["differences"]) == 1
 
 
+@pytest.mark.parametrize("what", ["nothing", "cluster", "slice"])
+def test_samples_that_the_candidate_groups_otherwise_are_told(tmp_path: Path, what: str) -> None:
+    """Neither cluster nor slice is in the hash of the ground truth; the baseline's hold on both sides."""
+    before, after = systems(40, 5, 0.8)
+    changed = {"nothing": {}, "cluster": {"unit": "other"}, "slice": {"slice.kind": '"b"'}}[what]
+    regrouped = sum(bool(changed.items() - each.items()) for each in after[:5])
+    after[:5] = [{**each, **changed} for each in after[:5]]
+    one, other = write_run(tmp_path / "a", before), write_run(tmp_path / "b", after)
+    code, _, stderr = command("compare", str(one), str(other), "--output", str(tmp_path / "out"))
+    document = json.loads((tmp_path / "out" / "comparison.json").read_bytes())
+    told = f"{regrouped} samples have another cluster or other values to slice by in the candidate"
+    assert code == 0
+    assert document["samples"] == {"compared": 40}
+    assert [told in each for each in document["differences"]] == [True] * bool(regrouped)
+    assert (told in stderr) == bool(regrouped) == (what != "nothing")
+    plain = write_run(tmp_path / "c", systems(40, 5, 0.8)[1])
+    expected = compare(one, plain, tmp_path / "expected")
+    assert (document["metrics"], document["slices"]) == (expected["metrics"], expected["slices"])
+
+
+def test_without_rows_other_samples_are_refused_though_they_are_as_many(tmp_path: Path) -> None:
+    before, after = systems(40, 5, 0.8)
+    before[1], after[2] = row("s1", None), row("s2", None)
+    for folder, rows in (("a", before), ("b", after), ("c", before)):
+        (write_run(tmp_path / folder, rows) / "samples").rename(tmp_path / f"rows of {folder}")
+    code, _, stderr = command("compare", str(tmp_path / "a"), str(tmp_path / "b"))
+    assert (code, stderr.count("\n")) == (2, 1)
+    assert "they may not have scored the same samples" in stderr
+    assert command("compare", str(tmp_path / "a"), str(tmp_path / "c"))[0] == 0
+
+
 def test_the_samples_that_changed_most_come_first(tmp_path: Path) -> None:
     before = [row("a", 0.5), row("b", 1.0), row("c", 0.2), row("d", 0.9), row("e", 1.0), row("f", 1.0)]
     after = [row("a", 0.5), row("b", 0.5), row("c", 1.0), row("d", 0.95), row("e", 0.5), row("f", 1.0, status="x")]

@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO
 
+from transforms.io.temporary import temporary_folder, temporary_problem
+
 BYTES_IN_MEMORY = 64 << 20
 _BYTES_PER_ITEM = 150
 """What an item takes in memory beside its bytes: a tuple and two objects."""
@@ -20,7 +22,10 @@ Item = tuple[bytes, bytes]
 
 @contextlib.contextmanager
 def sorted_on_disk(items: Iterable[Item], bytes_in_memory: int = BYTES_IN_MEMORY) -> Iterator[Iterator[Item]]:
-    """Gives the items in order; about `bytes_in_memory` of them are held at once, the others in temporary files."""
+    """Gives the items in order; about `bytes_in_memory` of them are held at once, the others in temporary files.
+
+    Raises InputProblem where these cannot be written.
+    """
     with contextlib.ExitStack() as files:
         runs: list[IO[bytes]] = []
         held: list[Item] = []
@@ -30,18 +35,23 @@ def sorted_on_disk(items: Iterable[Item], bytes_in_memory: int = BYTES_IN_MEMORY
             key, value = item
             size += len(key) + len(value) + _BYTES_PER_ITEM
             if size > bytes_in_memory:
-                runs.append(_spilled(sorted(held), files.enter_context(tempfile.TemporaryFile())))
+                runs.append(files.enter_context(_spilled(sorted(held))))
                 held, size = [], 0
         held.sort()
         yield heapq.merge(*map(_read_back, runs), held) if runs else iter(held)
 
 
-def _spilled(items: list[Item], file: IO[bytes]) -> IO[bytes]:
-    for key, value in items:
-        file.write(_LENGTHS.pack(len(key), len(value)))
-        file.write(key)
-        file.write(value)
-    file.seek(0)
+def _spilled(items: list[Item]) -> IO[bytes]:
+    folder = temporary_folder()
+    try:
+        file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - the caller closes it
+        for key, value in items:
+            file.write(_LENGTHS.pack(len(key), len(value)))
+            file.write(key)
+            file.write(value)
+        file.seek(0)
+    except OSError as error:
+        raise temporary_problem(folder, error) from error
     return file
 
 

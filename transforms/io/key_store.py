@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from transforms.io.temporary import temporary_folder, temporary_problem
+
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 
@@ -32,10 +34,13 @@ class KeyStore:
         self._connection.execute("CREATE TABLE rows (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID")
 
     def add(self, items: Iterable[tuple[bytes, bytes]]) -> None:
-        """Adds pairs (key, value)."""
+        """Adds pairs (key, value); raises InputProblem where the disk is full."""
         with self._lock:
-            self._connection.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", items)
-            self._connection.commit()
+            try:
+                self._connection.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", items)
+                self._connection.commit()
+            except sqlite3.OperationalError as error:
+                raise temporary_problem(temporary_folder(), error) from error
 
     def find(self, keys: Collection[bytes]) -> dict[bytes, bytes]:
         """Returns the values of those keys that are there."""

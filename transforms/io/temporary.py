@@ -10,10 +10,11 @@ from transforms.records import InputProblem
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def temporary_problem(folder: str, error: OSError) -> InputProblem:
-    """Returns the problem with a folder for temporary files that a filesystem reported."""
-    reason = error.strerror or str(error)
-    fix = "free some space, or set" if error.errno in _FULL else "mend that, or set"
+def temporary_problem(folder: str, error: Exception) -> InputProblem:
+    """Returns the problem with a folder for temporary files that a filesystem, or a library that uses it, reported."""
+    reason = getattr(error, "strerror", None) or str(error)
+    is_full = getattr(error, "errno", None) in _FULL or "disk is full" in reason
+    fix = "free some space, or set" if is_full else "mend that, or set"
     return InputProblem(
         f"{folder}: temporary files cannot be written and read there: {reason}; "
         f"{fix} the environment variable TMPDIR to a folder on another disk"

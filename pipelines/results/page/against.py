@@ -14,6 +14,7 @@ from typing import Any
 from metrics.benchmark import Benchmark
 from metrics.statistics.measured import spec_of
 from metrics.statistics.paired import PairedDifference, paired_differences, paired_interval
+from metrics.statistics.same_samples import same_samples
 from pipelines.config.errors import UsageError
 from pipelines.results.baseline import Baseline
 from pipelines.results.judged import judged_result
@@ -24,6 +25,9 @@ from transforms.io.storage import STORAGE_ERRORS
 
 MAX_SLICES = 500
 """So many slices of a system are compared, the first by name: each takes the metrics of all replicates of both runs."""
+
+
+SLICES_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ def against_baseline(result: RunResult, document: Mapping[str, Any], baseline: B
         run = StoredRun(baseline.path)
         if run.run_id != baseline.run_id:
             return Against(f"Not compared with {name}: another run has replaced it meanwhile.")
-        found = _differences(result, baseline, run)
+        found, apart = _differences(result, baseline, run)
     except (UsageError, *STORAGE_ERRORS, ValueError, KeyError) as error:
         return Against(f"Not compared with {name}: {error}.")
     if not found:
@@ -100,27 +104,42 @@ def against_baseline(result: RunResult, document: Mapping[str, Any], baseline: B
     )
     if not baseline.rows:
         more += " Its rows (samples/) are missing, so nothing tells which samples changed."
-    return Against(f"This run less {name}, over the same samples, with intervals of {seed}.{more}", main, found)
+    samples = "over the same samples"
+    if apart:
+        labels = sorted({label or "all samples" for _, label in apart})
+        named = ", ".join(labels[:SLICES_NAMED]) + (
+            f" and {len(labels) - SLICES_NAMED:,} more" * (len(labels) > SLICES_NAMED)
+        )
+        samples = f"over samples that are not the same in {named}"
+    return Against(f"This run less {name}, {samples}, with intervals of {seed}.{more}", main, found)
 
 
-def _differences(result: RunResult, baseline: Baseline, run: StoredRun) -> dict[tuple[str, str, str], AgainstMetric]:
+def _differences(
+    result: RunResult, baseline: Baseline, run: StoredRun
+) -> tuple[dict[tuple[str, str, str], AgainstMetric], list[tuple[str, str]]]:
+    """Returns the differences, and the systems and labels that rest on other samples in the two runs."""
     configuration = result.configuration
     benchmark, confidence = configuration.benchmark, configuration.settings.bootstrap.confidence
     main = benchmark.main_metrics()
     paired: dict[tuple[str, str, str], PairedDifference] = {}
+    apart: list[tuple[str, str]] = []
     for name, slices in judged_result(result).items():
         other = baseline.system_for(name)
         if other is None:
             continue
         for label in [label for label in slices if run.slice(other, label) is not None][: MAX_SLICES + 1]:
-            found = paired_differences(benchmark, run.measured(other, label), slices[label].measure(), confidence)
-            paired |= {(name, label, metric): found[metric] for metric in main if metric in found}
+            sides = run.measured(other, label), slices[label].measure()
+            differences = paired_differences(benchmark, *sides, confidence)
+            if any(same_samples(benchmark, metric, *sides) is False for metric in main):
+                apart.append((name, label))
+            paired |= {(name, label, metric): differences[metric] for metric in main if metric in differences}
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
     strict = 1 - (1 - confidence) / max(1, tested)
-    return {
+    found = {
         (system, label, metric): against_metric(benchmark, metric, each, strict if label else confidence)
         for (system, label, metric), each in paired.items()
     }
+    return found, apart
 
 
 def against_metric(

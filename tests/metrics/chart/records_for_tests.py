@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import strategies as st
 
 from metrics.chart.benchmark import ChartBenchmark
 from metrics.chart.options import ChartOptions
@@ -13,6 +14,9 @@ from metrics.chart.records import ChartPrediction, ChartTruth
 from metrics.common.budget import Budget
 
 Json = dict[str, Any]
+
+IDS = st.sampled_from([1, 1.0, "1", 2, "2", 3, "", "a", None])
+"""Few ids, so that both sides have the same ones and some of them twice; 1, 1.0 and "1" are one id."""
 
 
 def box(x0: float, y0: float, width: float, height: float) -> Json:
@@ -83,6 +87,21 @@ def columns(truth: Json, prediction: Json | None, **options: Any) -> dict[str, f
     """Returns the per-sample figures of one chart, of an image of 300 x 400 pixels (diagonal 500)."""
     given = None if prediction is None else prediction_of(**prediction)
     return dict(benchmark(**options).score_sample(truth_of(**truth), given).metrics)
+
+
+def partners(true_ids: list[Any], predicted_ids: list[Any]) -> list[int | None]:
+    """Returns the place of the prediction of each true id: the first of the same text that none has taken."""
+    free = list(range(len(predicted_ids)))
+    found: list[int | None] = []
+    for key in true_ids:
+        same = [place for place in free if key is not None and as_text(predicted_ids[place]) == as_text(key)]
+        found.append(same[0] if same else None)
+        free = [place for place in free if place != found[-1]]
+    return found
+
+
+def as_text(key: Any) -> str | None:
+    return None if key is None else str(key).removesuffix(".0")
 
 
 def work(truth: Json, prediction: Json | None, **options: Any) -> int:

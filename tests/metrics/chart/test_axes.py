@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import hypot
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -9,7 +12,18 @@ from hypothesis import strategies as st
 
 from metrics.statistics.sums import Sums
 from tests.metrics.chart import plain_reading
-from tests.metrics.chart.records_for_tests import Json, axes, benchmark, columns, prediction_of, tick, truth_of
+from tests.metrics.chart.records_for_tests import (
+    IDS,
+    Json,
+    as_text,
+    axes,
+    benchmark,
+    columns,
+    partners,
+    prediction_of,
+    tick,
+    truth_of,
+)
 
 TWO_TICKS = axes([tick(1, 10, 10), tick(2, 50, 10)], [tick(3, 10, 90)])
 
@@ -133,3 +147,37 @@ def test_axes_score_as_the_plain_reading(
     each = [plain_reading.axis(x, given_x, 500), plain_reading.axis(y, given_y, 500)]
     expected = [sum(scores_of_axes) / 2 for scores_of_axes in zip(*each, strict=True)]
     assert scores(axes(x, y), axes(given_x, given_y)) == pytest.approx(expected, abs=1e-12)
+
+
+IDENTIFIED_TICKS = st.lists(st.tuples(IDS, st.integers(0, 20)), max_size=6)
+
+
+@settings(deadline=None)
+@given(IDENTIFIED_TICKS, IDENTIFIED_TICKS | st.none())
+def test_ticks_are_matched_in_the_order_of_their_id_wherever_they_stand(
+    truths: list[tuple[Any, int]], predictions: list[tuple[Any, int]] | None
+) -> None:
+    # None: the ticks of the truth 7 pixels away, with the same ids in the same order.
+    predictions = [(key, x + 7) for key, x in truths] if predictions is None else predictions
+    places = partners([key for key, _ in truths], [key for key, _ in predictions])
+    wanted: list[Json] = []
+    for (key, x), place in zip(truths, places, strict=True):
+        if place is None:
+            wanted.append({"id": as_text(key), "kind": "missed"})
+            continue
+        distance = hypot(predictions[place][1] - x, 0)
+        score = min(1.0, max(0.0, (10 - distance) / 5))
+        wanted.append({"id": as_text(key), "kind": "matched", "distance": distance, "score": score})
+    left = [as_text(key) for place, (key, _) in enumerate(predictions) if place not in places]
+    # By the last tick of each id, the last id first; behind them the ticks without an id.
+    ids = sorted(filter(lambda key: key is not None, left), key=lambda key: -last_place(predictions, key))
+    wanted += [{"id": key, "kind": "extra"} for key in [*ids, *[None] * left.count(None)]]
+    found = benchmark(tasks=["task4"]).score_sample(
+        truth_of(task4=axes(*[[tick(key, x, 10) for key, x in truths]] * 2)),
+        prediction_of(task4=axes(*[[tick(key, x, 10) for key, x in predictions]] * 2)),
+    )
+    assert msgspec.to_builtins(found.details) == {"task4": {"x-axis": wanted, "y-axis": wanted}}
+
+
+def last_place(ticks: list[tuple[Any, int]], wanted: str | None) -> int:
+    return max(place for place, (key, _) in enumerate(ticks) if as_text(key) == wanted)

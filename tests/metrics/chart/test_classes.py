@@ -75,6 +75,24 @@ def test_a_class_of_the_ground_truth_that_is_not_listed_can_be_right() -> None:
     assert max(map(len, long_name.statistics)) < 100
 
 
+def test_a_class_of_the_ground_truth_that_is_not_listed_is_counted_in_the_coverage() -> None:
+    truth, prediction = truth_of(task1=chart_type("Area")), prediction_of(task1=chart_type("Line"))
+    assert benchmark().score_sample(truth, prediction).coverage == {"ground_truth_classes_not_listed": 1}
+    assert benchmark().score_sample(truth, None).coverage == {"ground_truth_classes_not_listed": 1}
+    assert benchmark(classes=["area"]).score_sample(truth, prediction).coverage == {}
+    assert benchmark(tasks=["task2"]).score_sample(truth, prediction).coverage == {}
+    assert benchmark().score_sample(truth_of(task1=chart_type("Line")), prediction).coverage == {}
+
+
+@pytest.mark.parametrize("written", ["area chart", "Area chart", " AREA CHART\n"])
+def test_classes_are_listed_however_they_are_written(written: str) -> None:
+    scorer = benchmark(classes=["Pie", written])
+    sums = class_sums(scorer, [("Area chart", "Area chart"), ("Pie", "Area chart"), ("Pie", "Pie")])
+    # "area chart" is predicted twice, once rightly.
+    assert scorer.values(sums)["task1.precision[area chart]"] == 0.5
+    assert scorer.values(sums)["task1.macro_precision"] == (0.5 + 1) / 2
+
+
 def one_series(count: int = 1) -> dict[str, Any]:
     return data(*(series(f"s{index}", ("a", 1)) for index in range(count)))
 

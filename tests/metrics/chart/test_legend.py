@@ -5,12 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metrics.chart.legend import box_iou
+from metrics.chart.records import Box
+from metrics.common.geometry import box_ious
 from tests.metrics.chart import plain_reading
-from tests.metrics.chart.records_for_tests import Json, benchmark, box, columns, legend, prediction_of, truth_of
+from tests.metrics.chart.records_for_tests import (
+    IDS,
+    Json,
+    as_text,
+    benchmark,
+    box,
+    columns,
+    legend,
+    partners,
+    prediction_of,
+    truth_of,
+)
 
 PAIRS = legend(_1=box(0, 0, 10, 10), _2=box(0, 20, 10, 10))
 NO_LEGEND = legend()
@@ -78,3 +93,46 @@ LEGENDS = st.lists(
 def test_legends_score_as_the_plain_reading(truth: list[Json], prediction: list[Json], protocol: str) -> None:
     found = score({"output": {"legend_pairs": truth}}, {"output": {"legend_pairs": prediction}}, protocol)
     assert found == pytest.approx(plain_reading.legend(truth, prediction, protocol), abs=1e-12)
+
+
+BOXES = st.builds(Box, *[st.sampled_from([-10.0, -1.5, 0.0, 0.1, 1.0, 3.0, 1e-200, 1e8])] * 4)
+IDENTIFIED_BOXES = st.lists(st.tuples(IDS, BOXES), max_size=5)
+
+
+@settings(deadline=None)
+@given(IDENTIFIED_BOXES, IDENTIFIED_BOXES | st.none(), st.sampled_from(["published", "released"]))
+def test_pairs_are_matched_in_the_order_of_their_id_wherever_they_stand(
+    truths: list[tuple[Any, Box]], predictions: list[tuple[Any, Box]] | None, protocol: str
+) -> None:
+    # None: the boxes of the truth in another place, with the same ids in the same order.
+    predictions = [(key, moved(of_id)) for key, of_id in truths] if predictions is None else predictions
+    places = partners([key for key, _ in truths], [key for key, _ in predictions])
+    pairs: list[Json] = []
+    total = 0.0
+    for (key, of_truth), place in zip(truths, places, strict=True):
+        iou = None if place is None else box_iou(of_truth, predictions[place][1], protocol == "published")
+        total += iou or 0.0
+        pairs.append({"id": as_text(key), "kind": "missed" if place is None else "matched", "iou": iou})
+    found = benchmark(tasks=["task5"], protocol=protocol).score_sample(
+        truth_of(task5=legend_of(truths)), prediction_of(task5=legend_of(predictions))
+    )
+    extra = len(predictions) - sum(place is not None for place in places)
+    assert msgspec.to_builtins(found.details) == {"task5": {"pairs": pairs, "extra": extra}}
+    larger = max(len(truths), len(predictions))
+    assert found.metrics["task5.score"] == (total / larger if larger else 1.0)
+
+
+def moved(of_id: Box) -> Box:
+    return Box(of_id.x0 + 0.5, of_id.y0, of_id.width, of_id.height)
+
+
+def legend_of(pairs: list[tuple[Any, Box]]) -> Json:
+    return {"output": {"legend_pairs": [{"id": key, "bb": msgspec.to_builtins(of_id)} for key, of_id in pairs]}}
+
+
+@settings(deadline=None)
+@given(BOXES, BOXES)
+def test_the_iou_of_two_boxes_has_the_bits_of_the_iou_of_arrays(first: Box, second: Box) -> None:
+    [[expected]] = box_ious(np.array([first.corners()]), np.array([second.corners()]))
+    assert box_iou(first, second, published=False) == expected
+    assert box_iou(first, second, published=True) == (1.0 if first.corners() == second.corners() else expected)

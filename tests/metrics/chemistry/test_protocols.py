@@ -123,6 +123,10 @@ def test_text_and_hooks_after_a_branch() -> None:
     assert begun == {"published": 1, "released": 2}
 
 
+def test_numbers_after_the_second_are_no_part_of_a_bond() -> None:
+    assert verdicts(region("A -[:90] -[:0] B"), region("A -[:90,1]... -[:0] B")) == both(1, 1)
+
+
 def test_a_surplus_end_of_a_branch() -> None:
     surplus = region("A branch( -[:90] B branch) branch)")
     assert verdicts(region("A -[:90] B"), surplus) == {"published": (0, 0), "released": (1, 1)}
@@ -136,7 +140,9 @@ def test_text_that_conflicts_with_the_text_of_its_atom() -> None:
 
 
 def test_a_chemfig_without_an_argument_loses_the_text_before_it_for_the_tool() -> None:
-    assert verdicts(f"b {DRAWN}", f"a \\chemfig b {DRAWN}") == {"published": (0, 0), "released": (1, 1)}
+    assert verdicts(f"b {DRAWN}", f"a \\chemfig b {DRAWN}") == {"published": (0, 1), "released": (1, 1)}
+    assert verdicts(f"{DRAWN} b {DRAWN}", f"{DRAWN} b \\chemfig {DRAWN}") == both(0, 1)
+    assert reading(f"\\chemfig b {DRAWN}").problems == ("at character 9 of the text: expected a '{' after \\chemfig",)
     # Its molecules are kept, but not where they stood, and text that was a molecule is lost, too.
     assert verdicts(f"{DRAWN} b {DRAWN}", f"{DRAWN} a \\chemfig b {DRAWN}")["released"] == (0, 1)
     assert verdicts(f"b {DRAWN}", f"\\chemfig {{ C }} a \\chemfig b {DRAWN}")["released"] == (1, 1)

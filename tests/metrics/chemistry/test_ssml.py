@@ -101,10 +101,29 @@ def test_what_cannot_be_read_says_where(content: str, said: str) -> None:
         ("C H _ { 3 } - O H", False),
         ("C ( -[:90] H ) -[:0] H", False),
         ("[ :30] - -", False),
+        ("", True),
+        ("N-[:90] O", True),
+        ("-[:90]O", False),
+        ("O-[:90]", False),
+        ("-[:90]O -[:0]N", False),
     ],
 )
 def test_the_look_of_a_region_tells_its_way_of_writing(content: str, ssml: bool) -> None:
     assert is_ssml(content, reads_spaced_chemfig=True) is ssml
+
+
+def test_a_bond_with_text_beside_it_and_no_blank_is_raw() -> None:
+    assert [atom.text for atom in molecule("-[:90]O").atoms] == ["", "O"]
+    assert compare("-[:90]O", "-[:90.0,1.0] O").equal
+    assert not compare("-[:90]O", "-[:90]N").equal
+
+
+def test_a_bond_of_the_labels_is_ssml_where_blanks_are_lost_for_the_tool() -> None:
+    # To the tool it is one text, which is the text of an atom and no bond.
+    lost = "C H O-[:90.0,1.0]C H O"
+    assert is_ssml(lost, reads_spaced_chemfig=False)
+    assert not is_ssml(lost, reads_spaced_chemfig=True)
+    assert not is_ssml("CHO-[:90.0,1.0]CHO", reads_spaced_chemfig=False)
 
 
 def test_a_lost_command_in_spaced_chemfig_is_text() -> None:

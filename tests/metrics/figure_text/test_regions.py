@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from metrics.common.budget import Budget, OutOfBudget
@@ -64,6 +64,55 @@ class TestUpright:
         sigma, tau = shares(rectangle(50, 50, 60, 10, 44), rectangle(50, 50, 60, 10, 46))
         assert sigma == pytest.approx(1)
         assert tau == pytest.approx(1)
+
+    @settings(max_examples=100, deadline=None)
+    @given(
+        st.sampled_from((45, -45, 135, -135)),
+        st.floats(5, 80),
+        st.floats(5, 80),
+        st.tuples(st.floats(-2000, 2000), st.floats(-2000, 2000)),
+        st.integers(0, 3),
+        st.booleans(),
+    )
+    def test_text_at_45_degrees_is_wider_than_high_whatever_its_place_and_first_corner(
+        self,
+        degrees: float,
+        width: float,
+        height: float,
+        centre: tuple[float, float],
+        first: int,
+        backwards: bool,
+    ) -> None:
+        corners = rectangle(*centre, width, height, degrees)
+        corners = corners[first:] + corners[:first]
+        box = located(corners[::-1] if backwards else corners).boxes[0]
+        expected = max(width, height), min(width, height)
+        np.testing.assert_allclose(box[2:] - box[:2], expected, rtol=2e-9)
+
+    @settings(max_examples=150, deadline=None)
+    @given(
+        st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=3, max_size=6),
+        st.tuples(st.floats(-2000, 2000), st.floats(-2000, 2000)),
+    )
+    @example([(0, 0), (4, 0), (0, 3)], (0.3, 1000.1))
+    @example([(2, 0), (4, 2), (2, 4), (0, 2)], (0.1, 1000.1))
+    def test_a_shape_has_the_same_upright_rectangle_wherever_it_stands(
+        self, points: list[tuple[int, int]], shift: tuple[float, float]
+    ) -> None:
+        here = [(x / 3, y / 3) for x, y in points]
+        there = [(x + shift[0], y + shift[1]) for x, y in here]
+        found, moved = located(here), located(there)
+        assume(len(found) == len(moved))  # A shape without area may have one by rounding.
+        size, size_moved = (regions.boxes[:, 2:] - regions.boxes[:, :2] for regions in (found, moved))
+        np.testing.assert_allclose(size_moved, size, rtol=1e-6, atol=1e-9)
+
+    def test_an_upright_box_is_not_turned_to_meet_text_at_45_degrees(self) -> None:
+        # 10 x 60 about the same centre as 60 x 10 turned upright: they share the square of 10 x 10 in the middle.
+        for degrees in (45, -45, 135, -135):
+            for turned in (rectangle(50, 50, 60, 10, degrees), rectangle(50, 50, 10, 60, degrees)):
+                upright = rectangle(50, 50, 10, 60, 0)
+                assert shares(turned, upright) == pytest.approx((1 / 6, 1 / 6))
+                assert shares(upright, turned) == pytest.approx((1 / 6, 1 / 6))
 
     def test_corners_of_a_rectangle_in_any_order_are_that_rectangle(self) -> None:
         a, b, c, d = rectangle(50, 20, 40, 10, 30)

@@ -94,6 +94,8 @@ def test_properties_and_centerlines_may_be_null() -> None:
     assert TASKS["overall"](*pair) == Counts(0, 0, 0)
 
 
+TEXTS = st.lists(st.sampled_from("ab"), max_size=12) | st.lists(st.sampled_from("abcdefghij"), min_size=9, max_size=12)
+VALUES = st.sampled_from([1, 1.0, True, "1", [1, 2], [2, 1, 1], ["a", None], None, 2**53, 2.0**53, 0.5]) | TEXTS
 PROPERTIES = st.dictionaries(
     st.sampled_from(["Type", "Limit"]), st.sampled_from([1, 1.0, True, "1", [1, 2], [2, 1, 1], None]), max_size=2
 )
@@ -107,6 +109,16 @@ SAMPLES = st.tuples(
         max_size=4,
     ),
 )
+
+
+@settings(deadline=None)
+@given(VALUES, VALUES, st.sampled_from(["plain", 0.5]))
+def test_rules_are_equal_where_the_values_of_their_properties_are(left: Any, right: Any, beside: Any) -> None:
+    """However long a list is, and whichever way its rule is read; `beside` may make the sides take different ways."""
+    counts = TASKS["rule_extraction"](*rules([true("0", {"a": left})], [predicted(None, {"a": right})]))
+    assert counts.right == oracle.same(left, right)
+    pair = rules([true("0", {"a": left}), true("1", {"b": beside})], [predicted(None, {"a": right})])
+    assert TASKS["rule_extraction"](*pair).right == oracle.same(left, right)
 
 
 @settings(deadline=None)

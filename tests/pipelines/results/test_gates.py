@@ -35,13 +35,13 @@ def configuration(gates: Mapping[str, Gate], **more: Any) -> Configuration:
     return replace(checked, settings=msgspec.structs.replace(checked.settings, gates=dict(gates)))
 
 
-def summed(right: int, samples: int = SAMPLES) -> BootstrapSums:
-    """Sums of `samples` samples, of which the first `right` are right."""
+def summed(right: int, samples: int = SAMPLES, first: int = 0) -> BootstrapSums:
+    """Sums of `samples` samples from number `first` on, of which the first `right` are right."""
     bootstrap = Bootstrap(REPLICATES)
     sums = BootstrapSums(bootstrap)
     for number in range(samples):
         equal = int(number < right)
-        sums.add(bootstrap.unit_hash(f"s{number}"), {"samples": 1, "equal": equal, "similarity": equal})
+        sums.add(bootstrap.unit_hash(f"s{first + number}"), {"samples": 1, "equal": equal, "similarity": equal})
     return sums
 
 
@@ -56,11 +56,18 @@ def identity(**changes: Any) -> Identity:
     return replace(known, **changes)
 
 
-def baseline(right: int, samples: int = SAMPLES, systems: tuple[str, ...] = ("ours",), **changes: Any) -> Baseline:
-    sums = summed(right, samples)
+def baseline(
+    right: int,
+    samples: int = SAMPLES,
+    systems: tuple[str, ...] = ("ours",),
+    first: int = 0,
+    left_out: int = 0,
+    **changes: Any,
+) -> Baseline:
+    sums = summed(right, samples, first)
     packed = PackedReplicates.of(sums)
     stored = SliceSums(sums.sums().units(), {}, StoredReplicates(packed.names, packed.data))
-    slices = {(name, ""): (samples, stored) for name in systems}
+    slices = {(name, ""): (samples, left_out, stored) for name in systems}
     benchmark = configuration({}).benchmark
     return Baseline("last", "id", identity(**changes), benchmark, False, REPLICATES, systems, None, slices)
 
@@ -173,6 +180,36 @@ def test_a_gate_can_name_the_system_that_it_judges() -> None:
     found = judge({"exact_match": Gate(0.5, system="ours")}, systems)
     assert [(each.system, each.verdict) for each in found] == [("ours", "pass")]
     assert [each.verdict for each in judge({"exact_match": Gate(0.5)}, systems)] == ["pass", "fail"]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "first", "margin", "word"),
+    [
+        # Both runs left out 4 samples of their own; ours has 4 more right of 396. The interval begins at 0.002, and
+        # what was left out may hide 8 / 396 = 0.0202.
+        (4, 4, 0.015, "inconclusive"),
+        (4, 4, 0.019, "pass"),
+        # They left out the same ones.
+        (4, 0, 0.0, "pass"),
+        (0, 0, 0.0, "pass"),
+    ],
+)
+def test_a_pass_survives_what_each_side_alone_has_left_out(left_out: int, first: int, margin: float, word: str) -> None:
+    ours = replace(judged(300, 396), left_out=left_out)
+    against = baseline(300 - first, 396, first=first, left_out=left_out)
+    found = verdict(Gate(not_worse_than="baseline", margin=margin), ours, against)
+    assert found.verdict == word, found.reason
+    assert ("on one side alone" in found.reason) == (word == "inconclusive")
+
+
+def test_a_slice_that_holds_other_samples_does_not_pass() -> None:
+    """The column of the slice has changed, which no hash of the ground truth tells."""
+    key = {"exact_match @ kind=a": Gate(not_worse_than="baseline", margin=0.3)}
+    for first, word in ((0, "pass"), (50, "inconclusive")):
+        against = baseline(320, first=first)
+        against = replace(against, slices={("ours", "kind=a"): against.slices["ours", ""]})
+        (found,) = judge(key, {"ours": {"kind=a": judged(320)}}, against)
+        assert (found.verdict, "other samples" in found.reason) == (word, word != "pass")
 
 
 # Every way to pass by accident.

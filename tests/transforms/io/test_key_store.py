@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from transforms.io import key_store
 from transforms.io.key_store import KeyStore, key_of, once_per_process
+from transforms.records import InputProblem
 
 ITEMS = st.lists(st.tuples(st.binary(max_size=2), st.binary(max_size=5)), max_size=20)
 
@@ -68,3 +69,11 @@ def test_what_could_not_be_made_is_tried_again() -> None:
     with pytest.raises(ValueError, match="gone"):
         get("a")
     assert get("a") == "a"
+
+
+def test_a_full_disk_is_a_problem_of_one_line() -> None:
+    store = KeyStore()
+    store._connection.execute("PRAGMA max_page_count = 3")
+    with pytest.raises(InputProblem, match=r"database or disk is full; free some space, or set .* TMPDIR to a folder"):
+        store.add((str(number).encode(), b"x" * 1000) for number in range(100))
+    store.close()

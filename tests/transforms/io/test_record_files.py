@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.registry import benchmark_class
+from tests.pipelines.test_full_disk import small_disk
 from transforms.io import external_sort, zstd
 from transforms.io.external_sort import sorted_on_disk
 from transforms.io.parquet_schema import FindColumns, Kind, kind_of, schema_of, table_of
@@ -185,9 +186,9 @@ def test_few_items_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     spilled = []
     spill = external_sort._spilled
 
-    def count(items: list[external_sort.Item], file: Any) -> Any:
+    def count(items: list[external_sort.Item]) -> Any:
         spilled.append(len(items))
-        return spill(items, file)
+        return spill(items)
 
     monkeypatch.setattr(external_sort, "_spilled", count)
     items = [(b"%03d" % (number * 37 % 100), b"x" * 7) for number in range(100)]
@@ -195,3 +196,15 @@ def test_few_items_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with sorted_on_disk(items, bytes_in_memory=of_ten - 5) as found:
         assert list(found) == sorted(items)
     assert spilled == [10] * 10
+
+
+def test_a_temporary_folder_without_room_is_told_as_that_not_as_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with small_disk(tmp_path / "disk", 16) as disk:
+        monkeypatch.setattr("tempfile.tempdir", str(disk))
+        with (
+            pytest.raises(InputProblem, match=rf"{disk}: temporary files cannot be written .* TMPDIR "),
+            sorted_on_disk([(b"key", b"x" * 100_000)], bytes_in_memory=100),
+        ):
+            pass
