@@ -32,12 +32,14 @@ class PublishedSplit:
 class SplitPlan:
     """How to split. group: the column of what must stay together, or None. column: the one that is written.
 
-    rule: from a group to its split; a sample without a group is its own.
+    rule: from a group to its split; a sample without a group is its own. hint: at the column that may have been meant
+    where no record has the group.
     """
 
     group: str | None
     column: str
     rule: Callable[[str], str] | PublishedSplit
+    hint: str = ""
 
 
 def build_split(
@@ -63,7 +65,7 @@ def build_split(
             | "HasGroup" >> beam.Map(lambda record: _group(record, plan.group) is not None)
             | "CountGroups" >> beam.combiners.Count.PerElement()
         )
-        split = split | "CheckGroups" >> beam.Map(_check_groups, plan.group, beam.pvalue.AsDict(known))
+        split = split | "CheckGroups" >> beam.Map(_check_groups, plan, beam.pvalue.AsDict(known))
     _ = split | "Encode" >> beam.Map(encoded) | "Write" >> write
     entries = (read.quarantine, paired.quarantine, decoded.quarantine) | "AllQuarantined" >> beam.Flatten()
     _ = entries | "Lines" >> beam.Map(_rejected_line) | "WriteRejected" >> rejected
@@ -98,9 +100,9 @@ def _rejected_line(entry: Quarantined) -> tuple[str, bytes]:
     return f"{entry.source}:{entry.position:020}", entry.to_bytes()
 
 
-def _check_groups(record: dict[str, Any], group: str, known: dict[bool, int]) -> dict[str, Any]:
+def _check_groups(record: dict[str, Any], plan: SplitPlan, known: dict[bool, int]) -> dict[str, Any]:
     if not known.get(True):
-        raise InputProblem(f"--group {group}: no record has such a column")
+        raise InputProblem(f"--group {plan.group}: no record has such a column{plan.hint}")
     return record
 
 

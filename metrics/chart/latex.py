@@ -72,9 +72,9 @@ def _without_commands(text: str) -> tuple[str, int]:
         if replaced != text and character in _ALPHABET:
             for later, latest in _STEPS[index + 1 :]:
                 replaced = replaced.replace(later, latest)
-            return replaced, lookups // 3 + cost * (count + len(_STEPS) - index)
+            return replaced, lookups // 2 + cost * (count + len(_STEPS) - index)
         text = replaced
-    return text, lookups // 3 + cost * len(candidates)
+    return text, lookups // 2 + cost * len(candidates)
 
 
 def _occurring(text: str) -> tuple[list[int], int]:

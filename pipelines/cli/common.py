@@ -132,15 +132,15 @@ def add_ground_truth(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_predictions(command: argparse.ArgumentParser) -> None:
-    """Adds the predictions."""
+def add_predictions(command: argparse.ArgumentParser, of_several: str) -> None:
+    """Adds the predictions; of_several: what the command does with several systems."""
     command.add_argument(
         "--predictions",
         metavar="[NAME=]GLOB",
         action=SystemGlobs,
         nargs="+",
         default=[],
-        help="the files of a system; several systems are ranked",
+        help=f"the files of a system; {of_several}",
     )
 
 

@@ -45,7 +45,7 @@ def add(commands: Any) -> None:
     command = add_command(commands, "draw", run, "draw ground truth and prediction of samples as SVG")
     add_config(command)
     add_ground_truth(command)
-    add_predictions(command)
+    add_predictions(command, "of several systems the first is drawn")
     command.add_argument(
         "--sample", metavar="ID", action=Globs, nargs="+", default=[], help="a sample_id, or several of them"
     )

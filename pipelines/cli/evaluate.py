@@ -56,7 +56,7 @@ def add(commands: Any) -> None:
     command = add_command(commands, "evaluate", run, "score predictions and write a report")
     add_config(command)
     add_ground_truth(command)
-    add_predictions(command)
+    add_predictions(command, "several systems are ranked")
     command.add_argument("--output", metavar="DIR", help="the folder for the result, on any filesystem of Beam")
     command.add_argument(
         "--slice", metavar="COLUMN[,COLUMN]", action="append", default=[], help="metrics by column, or crossed columns"

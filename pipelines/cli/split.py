@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -22,11 +23,13 @@ from pipelines.cli.common import (
 )
 from pipelines.config import settings
 from pipelines.config.errors import UsageError
+from pipelines.config.explain import nearest
 from pipelines.config.inputs import find_inputs
 from pipelines.config.mismatch import doubtful_sides
 from pipelines.runtime import launch
 from pipelines.split import PublishedSplit, SplitPlan, build_split
 from transforms.io.record_files import WriteRecords, columns_of
+from transforms.records import GROUND_TRUTH
 
 DEFAULT_FRACTIONS = "training=0.2,validation=0.2,testing=0.6"
 
@@ -66,6 +69,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     rejected = rejected_beside(write)
     inputs = find_inputs(configuration, (parsed.group,) if parsed.group else (), predictions=False, whole=True)
     warn(doubtful_sides(inputs))
+    if parsed.group:
+        columns = list(inputs.first_records(GROUND_TRUTH).fields)
+        plan = replace(plan, hint="" if parsed.group in columns else nearest(parsed.group, columns))
     read = [file.path for file in inputs.files]
     return write_records(
         options, lambda pipeline: build_split(pipeline, inputs, plan, write, rejected), read, write, rejected

@@ -161,7 +161,7 @@ def test_what_is_rejected_or_stands_twice_is_listed(tmp_path: Path) -> None:
         (["--column", "sample_id"], "--column sample_id: the split needs a column of its own"),
         (["--column", "page", "--group", "page"], "--column page: the split needs a column of its own"),
         (["--column", "text"], "t.jsonl:1: there is a column text already; give another name with --column"),
-        (["--group", "pages"], "--group pages: no record has such a column"),
+        (["--group", "pages"], "--group pages: no record has such a column (did you mean page?)"),
         (["--shards", "0"], "--shards 0: must be from 1 to 10000"),
     ],
 )

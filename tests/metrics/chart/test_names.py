@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unicodeit.data import COMBININGMARKS, REPLACEMENTS, SUBSUPERSCRIPTS
 
+from metrics.chart import latex
 from metrics.chart.latex import without_latex
 from metrics.chart.names import label, normalised_text, numbers
 from metrics.common.budget import Budget
@@ -101,3 +102,12 @@ def test_numbers_are_read_whatever_stands_beside_them(values: list[tuple[Any, fl
 
 def test_labels() -> None:
     assert [label(value) for value in ("a", 2011, 1.5, None)] == ["a", "2011", "1.5", ""]
+
+
+@pytest.mark.parametrize("text", ["\\%" + "\\h" * 496, "\\a" * 497, "\\alpha" * 165])
+def test_each_lookup_of_a_command_is_a_step(text: str) -> None:
+    """What each backslash may begin is looked up: once for each place and length that commands with it have."""
+    starts = [text[place : place + 2] for place, character in enumerate(text) if character == "\\"]
+    lookups = sum(1 + len(latex._SHAPES.get(start, ())) for start in starts)
+    assert lookups >= 1000
+    assert without_latex(text)[1] >= lookups
