@@ -37,9 +37,20 @@ def _available() -> int | None:
 
 
 def _left_of_cgroup() -> int | None:
-    """Returns what a container's limit leaves; None where there is none."""
+    """Returns what a container's limit leaves; None where there is none.
+
+    Files that were read lately count as used, but the system gives up those that it has not looked at again.
+    """
     try:
         limit, used = ((_CGROUP / name).read_text().strip() for name in ("memory.max", "memory.current"))
-        return max(0, int(limit) - int(used))
+        return min(int(limit), max(0, int(limit) - int(used) + _given_up()))
     except (OSError, ValueError):
         return None
+
+
+def _given_up() -> int:
+    try:
+        lines = (_CGROUP / "memory.stat").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return 0

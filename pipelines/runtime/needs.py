@@ -37,23 +37,26 @@ class LocalNeeds:
         memory, space = free_bytes(), free_space(self.folder)
         if memory is not None and self.memory > memory:
             found.append(
-                f"this run needs about {_gib(self.memory)} of memory, and {_gib(memory)} are free; {self._remedy()}"
+                f"this run needs about {_size(self.memory)} of memory, and {_size(memory)} are free; {self._remedy()}"
             )
         if space is not None and self.space > space:
             found.append(
-                f"this run needs about {_gib(self.space)} in the temporary folder {self.folder}, and {_gib(space)} are "
-                "free; set the environment variable TMPDIR to a folder with more"
+                f"this run needs about {_size(self.space)} in the temporary folder {self.folder}, and {_size(space)} "
+                "are free; set the environment variable TMPDIR to a folder with more"
             )
         return found
 
     def _remedy(self) -> str:
         if self.in_memory:
             return (
-                f"the temporary folder {self.folder}, which is in memory, takes {_gib(self.space)} of it: set the "
+                f"the temporary folder {self.folder}, which is in memory, takes {_size(self.space)} of it: set the "
                 "environment variable TMPDIR to a folder on a disk"
             )
         return "give fewer --processes, or run on a cluster, such as with --runner flink"
 
 
-def _gib(size: int) -> str:
-    return f"{size / 2**30:.1f} GiB"
+def _size(size: int) -> str:
+    for unit, power in (("GiB", 30), ("MiB", 20)):
+        if size >= 1 << power:
+            return f"{size / (1 << power):.1f} {unit}"
+    return f"{size / 1024:.0f} KiB"

@@ -44,3 +44,18 @@ def test_what_is_free_is_read_of_the_system(
     monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "meminfo")
     monkeypatch.setattr(memory, "_CGROUP", tmp_path)
     assert free_bytes() == free
+
+
+@pytest.mark.parametrize(
+    ("stat", "free"),
+    [("anon 7\ninactive_file 300\n", 500), ("inactive_file 5000\n", 1000), ("anon 7\n", 200), ("inactive_file x", 200)],
+)
+def test_files_in_the_memory_of_a_container_are_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stat: str, free: int
+) -> None:
+    """Of a limit of 1000 with 800 used, 300 of which are files, 500 are free; never more than the limit."""
+    for name, content in (("memory.max", "1000"), ("memory.current", "800"), ("memory.stat", stat)):
+        (tmp_path / name).write_text(content)
+    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
+    assert free_bytes() == free

@@ -57,5 +57,5 @@ def test_the_command_warns_before_it_starts(tmp_path: Path, monkeypatch: pytest.
     run = evaluate(tmp_path / "out", truth, truth, "--quiet")
     assert run.code == 0
     memory, space, *_ = run.stderr.splitlines()
-    assert memory.startswith("beamscore: warning: this run needs about 0.4 GiB of memory, and 0.0 GiB are free; ")
-    assert space.startswith("beamscore: warning: this run needs about 0.0 GiB in the temporary folder ")
+    assert memory.startswith("beamscore: warning: this run needs about 450.0 MiB of memory, and 1.0 MiB are free; ")
+    assert space.startswith("beamscore: warning: this run needs about 0 KiB in the temporary folder ")
