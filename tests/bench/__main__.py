@@ -53,7 +53,10 @@ def main() -> None:
 def kernels_section(options: Options) -> None:
     """What `Benchmark.score` costs on decoded batches, beside decoding and, where one is named, another commit."""
     title = "Scoring of decoded batches; the floor is decoding the same records to dictionaries and lists"
-    _print(title, header(options.against), list(kernel_rows(options.against, options.only)))
+    differences: list[str] = []
+    _print(title, header(options.against), list(kernel_rows(options.against, options.only, differences)))
+    if differences:
+        raise SystemExit("\n\n".join(differences))
 
 
 def pipeline_section(options: Options) -> None:
