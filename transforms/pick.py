@@ -18,11 +18,12 @@ import apache_beam as beam
 import msgspec
 
 from metrics.benchmark import MetricSpec
+from metrics.statistics.intervals import ROUNDING
 from transforms.collector import no_collection
 from transforms.earlier_values import EarlierRows
 from transforms.pair import PairedSample
 from transforms.records import MSGPACK, EncodedRecord
-from transforms.sample_changes import FLIPS, ROUNDING, kind_of_change
+from transforms.sample_changes import FLIPS, kind_of_change
 from transforms.scored_sample import NO_DETAILS, ScoredSample
 
 Why = Literal["lost", "won", "flip", "worst", "random"]
@@ -147,10 +148,10 @@ class Picker:
         key = (offer.why, offer.scored.system)
         best, count = self._best.setdefault(key, []), self._counts[offer.why]
         # The heap holds what is best so far by its negative, so that the worst of it is first. Ties are offered too.
+        if not count or offer.rank > self._bounds.get(key, math.inf):
+            return False
         if len(best) < count:
             heapq.heappush(best, -offer.rank)
-        elif not count or offer.rank > -best[0]:
-            return False
         else:
             heapq.heapreplace(best, -offer.rank)
         if len(best) == count:

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from metrics.benchmark import MetricSpec
+from metrics.statistics.intervals import ROUNDING
 from transforms.sample_rows import SampleRow
 from transforms.stored_blocks import Block, read_block
 
@@ -22,8 +23,6 @@ better and worse count every change; a value is right where it is the best one t
 changes of more than the threshold; appeared and vanished count samples in which one system alone has a value.
 """
 FLIPS = ("wrong_to_right", "right_to_wrong")
-ROUNDING = 1e-12
-"""0.4 - 0.3 is a little more than 0.1, and 0.9 - 0.8 a little less: neither is beyond a threshold of 0.1."""
 
 
 @dataclass(frozen=True)

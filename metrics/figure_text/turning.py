@@ -6,7 +6,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from metrics.figure_text.arrays import FloatArray
+from metrics.figure_text.arrays import FloatArray, IntArray
 
 _CELLS_AT_ONCE = 2_000_000
 MAX_SIDES_TRIED = 24
@@ -49,7 +49,7 @@ def turn_rings(rings: FloatArray) -> tuple[FloatArray, FloatArray]:
     reach = np.stack((along @ points, across @ points), axis=-1)  # [N, sides, M corners, 2]
     low, high = reach.min(axis=2), reach.max(axis=2)
     areas = np.prod(high - low, axis=-1)
-    best = np.argmax(areas <= areas.min(axis=1, keepdims=True) * (1 + TIE), axis=1)
+    best = _first_smallest(areas)
     chosen = np.arange(len(rings)), best
     extent, middle, axis = (high - low)[chosen], ((high + low) / 2)[chosen], along[chosen]
     centres = first[:, 0] + middle[:, :1] * axis + middle[:, 1:] * across[chosen]
@@ -57,6 +57,12 @@ def turn_rings(rings: FloatArray) -> tuple[FloatArray, FloatArray]:
     quarters = _quarters(directions, extent)
     half = np.where((quarters % 2 == 0)[:, None], extent, extent[:, ::-1]) / 2
     return np.hstack((centres - half, centres + half)), directions - quarters * (np.pi / 2)
+
+
+def _first_smallest(areas: FloatArray) -> IntArray:
+    """Returns the first place along the last axis of an area that is the smallest, but for rounding."""
+    places: IntArray = np.argmax(areas <= areas.min(axis=-1, keepdims=True) * (1 + TIE), axis=-1)
+    return places
 
 
 def _quarters(directions: FloatArray, extent: FloatArray) -> FloatArray:
@@ -96,7 +102,7 @@ def best_side(corners: FloatArray) -> int:
         return reach
 
     areas = (farthest(along) + farthest(-along)) * (farthest(across) + farthest(-across))
-    return int(np.argmax(areas <= areas.min() * (1 + TIE)))
+    return int(_first_smallest(areas))
 
 
 def _angle_like(directions: FloatArray) -> FloatArray:

@@ -32,7 +32,8 @@ METHODS = {"bounded": "logit-t", "one_bound": "log-t", "at_bound": "wilson", "un
 """The names of the methods, as summary.json gives them, by the metrics that they are for."""
 
 ROUNDING = 1e-12
-"""A spread of ratios, or a distance from a bound, that is no more than this comes from rounding."""
+"""A spread of ratios, or a distance from a bound, that is no more than this comes from rounding: 2 P R / (P + R) of
+P = R = 0.9 may be 0.8999999999999999, and 0.4 - 0.3 is a little more than 0.1."""
 
 MAX_EXPONENT = 50.0
 """A factor of exp(50) says that nothing is known; far larger ones would overflow."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from metrics.statistics.intervals import ROUNDING
 from metrics.statistics.measured import Measured, spec_of
 from metrics.statistics.paired import PairedDifference, paired_differences
 from metrics.statistics.same_samples import distance, same_samples
@@ -26,9 +27,6 @@ from pipelines.results.stored import Identity, incomparable
 from pipelines.results.verdict import GateVerdict, Interval, Word
 
 _WORST_LAST: tuple[Word, ...] = ("pass", "inconclusive", "invalid", "fail")
-ROUNDING = 1e-12
-"""A value that lies this little beyond a bound is at the bound, and so is a difference and its margin: 2 P R / (P + R)
-of P = R = 0.9 may be 0.8999999999999999."""
 
 
 def judged(result: RunResult, baseline: Baseline | None) -> RunResult:
