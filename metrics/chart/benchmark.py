@@ -17,6 +17,7 @@ from metrics.chart.elements import score_elements
 from metrics.chart.legend import score_legends
 from metrics.chart.limits import check_sizes, rejections
 from metrics.chart.metric_specs import METRICS, SAMPLE_METRICS
+from metrics.chart.names import compared_text
 from metrics.chart.options import ChartOptions, TaskName
 from metrics.chart.records import ChartPrediction, ChartTruth, identifier_text
 from metrics.chart.sample import ChartSample, ClassOfChart, Memo
@@ -67,13 +68,16 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         """Returns the batch to score; charts with a record that is too large are rejected in it."""
         given, predicted = [pair.truth for pair in pairs], [pair.prediction for pair in pairs]
         truths, predictions = truth_columns(given), prediction_columns(predicted)
-        classes: Memo[str | None, ClassOfChart] = Memo(ClassOfChart.of)
+        classes = Memo(self._class_of_chart)
         of_charts = [classes[name] for name in truths.classes or [None] * len(pairs)]
         have_tasks = [chart_class.has_tasks for chart_class in of_charts]
         samples = list(map(ChartSample, given, predicted, of_charts, repeat(self.options.max_steps), have_tasks))
         for number, rejected in rejections(pairs, truths, predictions, self.options).items():
             samples[number].reject(rejected)
         return Batch(samples, truths, predictions, classes, Memo(identifier_text))
+
+    def _class_of_chart(self, given: str | None) -> ClassOfChart:
+        return ClassOfChart.of(given and compared_text(given, self.options))
 
     def values(self, sums: Sums) -> dict[str, float | None]:
         """Returns the metrics of `METRICS`.

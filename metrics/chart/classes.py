@@ -16,6 +16,7 @@ import msgspec
 
 from metrics.chart.batch import Batch
 from metrics.chart.details import listed, shortened
+from metrics.chart.names import compared_text
 from metrics.chart.options import TEXT_ROLES, ChartOptions
 from metrics.chart.records import ChartTruth, PredictedTextRoles, TextRole, TextRoles, identifier_text
 from metrics.chart.sample import ChartSample, Memo, normalised_class
@@ -46,7 +47,7 @@ def score_chart_classes(batch: Batch, options: ChartOptions) -> None:
     """Scores task 1 of the charts whose ground truth has a class; charts of equal classes share one score."""
     scores: dict[tuple[str, str, bool], ClassScore] = {}
     classes = batch.classes
-    known = frozenset(map(normalised_class, options.classes))
+    known = frozenset([normalised_class(compared_text(name, options)) for name in options.classes])
     for sample, _, predicted in batch.rows(batch.truths.classes, batch.predictions.classes):
         chart_class = sample.chart_class
         if not chart_class.name or sample.rejected is not None:

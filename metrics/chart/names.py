@@ -11,41 +11,60 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.chart.latex import without_latex
-from metrics.chart.records import Scalar
+from metrics.chart.options import ChartOptions
+from metrics.chart.records import Scalar, identifier_text
 from metrics.common.arrays import floats
-from metrics.common.budget import Budget
+from metrics.common.text import normalized
 
-# What is longer is no block of a chart.
-MAX_LATEX_LENGTH = 1000
+# What is longer is no block of a chart, and keeps its LaTeX and its Unicode form.
+MAX_REWRITTEN_LENGTH = 1000
 # The square of a value, and the sum of many squares, must be a finite float.
 MAX_VALUE = 1e100
 
 
-def normalised_text(text: str, budget: Budget) -> str:
-    """Returns a text block as task 2 compares it, and spends the steps of reading it.
+def read_text(text: str, options: ChartOptions) -> tuple[str, int]:
+    """Returns a text block as task 2 compares it, and the steps of reading it.
 
     Line ends become blanks, letters lower case, the ends are stripped, and LaTeX becomes Unicode where there is a
-    backslash or a braced sub- or superscript, as in metric2.py. Texts above 1000 characters keep their LaTeX.
+    backslash or a braced sub- or superscript, as in metric2.py. Published, the result is in Unicode normalization
+    form C. Texts above 1000 characters keep their LaTeX and their form.
 
-    >>> normalised_text(" CO_{2}\\nper km^{2} ", Budget(1000))
+    >>> read_text(" CO_{2}\\nper km^{2} ", ChartOptions())[0]
     'co₂ per km²'
     """
-    normalised, steps = read_text(text)
-    budget.spend(steps)
-    return normalised
-
-
-def read_text(text: str) -> tuple[str, int]:
-    """Returns a text as `normalised_text` does, and the steps of reading it."""
-    steps = 1 + len(text) // 50
+    text, form_steps = _in_form(text, options)
+    steps = 1 + len(text) // 50 + form_steps
     plain = text.replace("\n", " ").replace("\r", " ").lower().strip()
-    if len(plain) <= MAX_LATEX_LENGTH and ("\\" in plain or "_{" in plain or "^{" in plain):
+    if len(plain) <= MAX_REWRITTEN_LENGTH and ("\\" in plain or "_{" in plain or "^{" in plain):
         replaced, latex_steps = _without_latex(plain)
-        return replaced, steps + latex_steps
+        replaced, form_steps = _in_form(replaced, options)
+        return replaced, steps + latex_steps + form_steps
     return plain, steps
 
 
 _without_latex = lru_cache(maxsize=4096)(without_latex)
+
+
+def compared_text(text: str, options: ChartOptions) -> str:
+    """Returns a text in Unicode normalization form C, in which `published` compares it.
+
+    Released, as in the scripts, it keeps its form, and above 1000 characters: the time to sort combining marks is
+    quadratic in their number.
+    """
+    return _in_form(text, options)[0]
+
+
+def _in_form(text: str, options: ChartOptions) -> tuple[str, int]:
+    """Returns a text as `compared_text` does, and the steps of it."""
+    if text.isascii() or len(text) > MAX_REWRITTEN_LENGTH or options.protocol == "released":
+        return text, 0
+    return normalized(text), len(text) ** 2 // 800
+
+
+def labels(values: Sequence[Scalar], options: ChartOptions) -> list[str]:
+    """Returns names or labels as texts that are compared."""
+    texts = [value if isinstance(value, str) else label(value) for value in values]
+    return texts if "".join(texts).isascii() else [compared_text(text, options) for text in texts]
 
 
 def numbers(values: Sequence[Scalar]) -> npt.NDArray[np.float64]:
@@ -70,5 +89,5 @@ def _number(value: Scalar) -> float:
 
 
 def label(value: Scalar) -> str:
-    """Returns a name or label as text; none is the empty text."""
-    return "" if value is None else str(value)
+    """Returns a name or label as text, a number as an id is written (2011.0 as 2011); none is the empty text."""
+    return identifier_text(value) or ""

@@ -142,13 +142,13 @@ def _have_numbers(charts: Sequence[SeriesChart]) -> list[bool]:
 
 def _score_charts(task: TaskName, kind: SeriesKind, charts: Sequence[SeriesChart], options: ChartOptions) -> None:
     """Scores charts of one kind, and rejects those that cannot be scored."""
-    paired = _paired(kind, charts)
+    paired = _paired(kind, charts, options)
     rejected = _rejections(charts, paired, options)
     if rejected:
         for number, rejection in rejected.items():
             charts[number].sample.reject(rejection)
         charts = [chart for number, chart in enumerate(charts) if number not in rejected]
-        paired = _paired(kind, charts)
+        paired = _paired(kind, charts, options)
     similarities, scores = series_scores(paired, options)
     matches = best_matches(scores, paired.tables)
     found = scores[matches.places]
@@ -167,8 +167,8 @@ def _score_charts(task: TaskName, kind: SeriesKind, charts: Sequence[SeriesChart
             _note_score(task, chart, total, details)
 
 
-def _paired(kind: SeriesKind, charts: Sequence[SeriesChart]) -> PairedSeries:
-    return PairedSeries.of(kind, [chart.truths for chart in charts], [chart.predictions for chart in charts])
+def _paired(kind: SeriesKind, charts: Sequence[SeriesChart], options: ChartOptions) -> PairedSeries:
+    return PairedSeries.of(kind, [chart.truths for chart in charts], [chart.predictions for chart in charts], options)
 
 
 def _rejections(

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import astuple
 
-from metrics.chart.names import label, numbers
+from metrics.chart.names import labels, numbers
+from metrics.chart.options import ChartOptions
 from metrics.chart.records import BoxSummary, DataSeries, Scalar
 from metrics.chart.similarity import Points
 from metrics.common.arrays import indexes
@@ -52,9 +53,9 @@ class SeriesColumns(NamedTuple):
     points: Points
 
     @classmethod
-    def of(cls, series: Sequence[DataSeries], kind: SeriesKind) -> SeriesColumns:
+    def of(cls, series: Sequence[DataSeries], kind: SeriesKind, options: ChartOptions) -> SeriesColumns:
         """Returns the columns of series of charts of one kind."""
-        names = [name if isinstance(name, str) else label(name) for name in [each.name for each in series]]
+        names = labels([each.name for each in series], options)
         xs, ys, counts, well_formed = (_summaries if kind is SeriesKind.BOX_PLOT else _points)(series)
         owners = np.repeat(np.arange(len(series)), counts)
         y = numbers(ys)
@@ -62,7 +63,7 @@ class SeriesColumns(NamedTuple):
         numeric = np.bincount(owners[unknown], minlength=len(series)) == 0
         if kind in LABELLED:
             points = Points(np.zeros(0), y, counts)
-            return cls(names, counts, well_formed, numeric, _labels(xs), points)
+            return cls(names, counts, well_formed, numeric, labels(xs, options), points)
         x = numbers(xs)
         unknown |= np.isnan(x)
         if unknown.any():
@@ -96,7 +97,3 @@ def _summaries(series: Sequence[DataSeries]) -> Columns:
         held = [(x, y) for x, y in zip(xs, ys, strict=True) if y is not None]
         xs, ys = [x for x, _ in held], [y for _, y in held]
     return xs, ys, counts, counts > 0
-
-
-def _labels(values: list[Scalar]) -> list[str]:
-    return [value if isinstance(value, str) else label(value) for value in values]

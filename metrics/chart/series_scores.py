@@ -51,14 +51,18 @@ class PairedSeries(NamedTuple):
 
     @classmethod
     def of(
-        cls, kind: SeriesKind, truths: Sequence[Sequence[DataSeries]], predictions: Sequence[Sequence[DataSeries]]
+        cls,
+        kind: SeriesKind,
+        truths: Sequence[Sequence[DataSeries]],
+        predictions: Sequence[Sequence[DataSeries]],
+        options: ChartOptions,
     ) -> PairedSeries:
         """Returns the series of both sides of each chart."""
         heights, widths = indexes(list(map(len, truths))), indexes(list(map(len, predictions)))
         tables = Tables.of(heights, widths)
         charts, rows, columns = tables.cells()
-        first = SeriesColumns.of([series for of_chart in truths for series in of_chart], kind)
-        second = SeriesColumns.of([series for of_chart in predictions for series in of_chart], kind)
+        first = SeriesColumns.of([series for of_chart in truths for series in of_chart], kind, options)
+        second = SeriesColumns.of([series for of_chart in predictions for series in of_chart], kind, options)
         return cls(
             kind,
             first,

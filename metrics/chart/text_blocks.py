@@ -76,7 +76,7 @@ def score_text_blocks(batch: Batch, options: ChartOptions) -> None:
         if truths is None or not sample.is_open:
             continue
         try:
-            chart = read_chart(sample, truths, given, texts, batch.identifiers)
+            chart = read_chart(sample, truths, given, texts, batch.identifiers, options)
         except RejectedRecord as rejected:
             sample.reject(rejected)
             continue

@@ -9,6 +9,7 @@ import numpy as np
 
 from metrics.benchmark import Side
 from metrics.chart.names import read_text
+from metrics.chart.options import ChartOptions
 from metrics.chart.records import Box, Identifier, TextBlock
 from metrics.chart.sample import ChartSample, Memo
 from metrics.chart.work import pair_steps
@@ -54,12 +55,13 @@ def read_chart(
     given: Sequence[TextBlock] | None,
     texts: dict[str | None, ReadText],
     identifiers: Memo[Identifier, str | None],
+    options: ChartOptions,
 ) -> TextChart:
     """Returns a chart with its blocks; texts: how the texts of the batch read so far are compared.
 
     Raises RejectedRecord where reading takes more than the budget."""
-    truths = _read_blocks(truth, "ground_truth", sample.budget, texts, identifiers)
-    predictions = _read_blocks(given or (), "prediction", sample.budget, texts, identifiers)
+    truths = _read_blocks(truth, "ground_truth", sample.budget, texts, identifiers, options)
+    predictions = _read_blocks(given or (), "prediction", sample.budget, texts, identifiers, options)
     sample.budget.spend(pair_steps(len(truths), len(predictions), OVERLAP_PASSES))
     return TextChart(sample, truths, predictions, given is not None)
 
@@ -70,14 +72,15 @@ def _read_blocks(
     budget: Budget,
     texts: dict[str | None, ReadText],
     identifiers: Memo[Identifier, str | None],
+    options: ChartOptions,
 ) -> Blocks:
     """Returns the blocks without those whose text holds `__`; a text that several blocks have is read once."""
     if not blocks:
         return Blocks((), (), ())
-    read = _read_texts(blocks, texts, budget.left)
+    read = _read_texts(blocks, texts, budget.left, options)
     steps = sum([steps for _, steps, _ in read])
     if len(read) < len(blocks) or steps > budget.left:
-        read = list(_read_each(blocks, side, budget, texts))
+        read = list(_read_each(blocks, side, budget, texts, options))
     else:
         budget.spend_reading(side, steps)
     if sum([counts for _, _, counts in read]) < len(read):
@@ -88,14 +91,16 @@ def _read_blocks(
     )
 
 
-def _read_texts(blocks: Sequence[TextBlock], texts: dict[str | None, ReadText], most: int) -> list[ReadText]:
+def _read_texts(
+    blocks: Sequence[TextBlock], texts: dict[str | None, ReadText], most: int, options: ChartOptions
+) -> list[ReadText]:
     """Returns how the text of each block reads, of fewer blocks where reading them takes more than `most` steps."""
     read: list[ReadText] = []
     new = 0
     for block in blocks:
         each = texts.get(block.text)
         if each is None:
-            text, steps = read_text(block.text or "")
+            text, steps = read_text(block.text or "", options)
             each = texts[block.text] = text, steps, "__" not in text
             new += steps
             if new > most:
@@ -105,14 +110,18 @@ def _read_texts(blocks: Sequence[TextBlock], texts: dict[str | None, ReadText], 
 
 
 def _read_each(
-    blocks: Iterable[TextBlock], side: Side, budget: Budget, texts: dict[str | None, ReadText]
+    blocks: Iterable[TextBlock],
+    side: Side,
+    budget: Budget,
+    texts: dict[str | None, ReadText],
+    options: ChartOptions,
 ) -> Iterator[ReadText]:
     """Yields how the text of each block reads; spends the steps of a few before more are read."""
     unspent = 0
     for block in blocks:
         read = texts.get(block.text)
         if read is None:
-            text, steps = read_text(block.text or "")
+            text, steps = read_text(block.text or "", options)
             read = texts[block.text] = text, steps, "__" not in text
         unspent += read[1]
         if unspent > MAX_UNSPENT_STEPS:

@@ -37,6 +37,10 @@ def _texts() -> Iterator[Case]:
         ("LaTeX scripts", "_{a^{b}" * 142),
     ):
         yield _text_case(name, *([_block(place, f"{text}{place}{mark}") for place in range(2000)] for mark in "ab"))
+    yield _text_case(
+        "combining marks to sort",
+        *([_block(place, _marks(990) + f"{place}{mark}") for place in range(2000)] for mark in "ab"),
+    )
     near = [_block(place, f"text {place}", x0=place / 1000) for place in range(2000)]
     yield _text_case("2,000 nearly equal boxes", near, near[::-1])
     for count in (1600, 2000):
@@ -87,6 +91,10 @@ def _series() -> Iterator[Case]:
     yield _series_case("a ramp of points", "Scatter", [_named("a", ramp)], [_named("a", ramp[::-1])])
     texts = [_named("a", [{"x": _ideographs(23, place), "y": place} for place in range(1200)])]
     yield _series_case("labels of ideographs", "Line", texts, [_named("a", texts[0]["data"][::-1])])
+    marks = [_named("a", [{"x": _marks(990) + str(place), "y": place} for place in range(45)])]
+    yield _series_case(
+        "labels of combining marks", "Grouped vertical bar", marks, [_named("a", marks[0]["data"][::-1])]
+    )
     long_names = [_named(_ideographs(200, place), [{"x": "a", "y": place}]) for place in range(200)]
     yield _series_case("long names", "Stacked vertical bar", long_names, long_names[::-1])
     digits = [_named("a", [{"x": int("9" * 4000), "y": place} for place in range(2000)])]
@@ -133,6 +141,11 @@ def _named(name: str, data: Any) -> Json:
 
 def _block(key: int, text: str, x0: float = 0, width: float = 450) -> Json:
     return {"id": key, "text": text, "bb": {"x0": x0, "y0": 0, "width": width, "height": 10}}
+
+
+def _marks(count: int) -> str:
+    """Combining marks whose order in the Unicode normalization form C takes the most exchanges of two."""
+    return "a" + "\u0301" * (count // 2) + "\u0316" * (count // 2)
 
 
 def _ideographs(count: int, step: int) -> str:

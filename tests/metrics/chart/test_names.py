@@ -13,12 +13,12 @@ from unicodeit.data import COMBININGMARKS, REPLACEMENTS, SUBSUPERSCRIPTS
 
 from metrics.chart import latex
 from metrics.chart.latex import without_latex
-from metrics.chart.names import label, normalised_text, numbers
-from metrics.common.budget import Budget
+from metrics.chart.names import label, numbers, read_text
+from metrics.chart.options import ChartOptions
 
 
 def normalised(text: str) -> str:
-    return normalised_text(text, Budget(10**9))
+    return read_text(text, ChartOptions())[0]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,18 @@ def test_numbers_are_read_whatever_stands_beside_them(values: list[tuple[Any, fl
 
 
 def test_labels() -> None:
-    assert [label(value) for value in ("a", 2011, 1.5, None)] == ["a", "2011", "1.5", ""]
+    values = ("a", 2011, 2011.0, "2011.0", 1.5, -0.0, 1e22, math.nan, None)
+    assert [label(value) for value in values] == [
+        "a",
+        "2011",
+        "2011",
+        "2011.0",
+        "1.5",
+        "0",
+        "10000000000000000000000",
+        "nan",
+        "",
+    ]
 
 
 @pytest.mark.parametrize("text", ["\\%" + "\\h" * 496, "\\a" * 497, "\\alpha" * 165])
@@ -111,3 +122,16 @@ def test_each_lookup_of_a_command_is_a_step(text: str) -> None:
     lookups = sum(1 + len(latex._SHAPES.get(start, ())) for start in starts)
     assert lookups >= 1000
     assert without_latex(text)[1] >= lookups
+
+
+MARKS_TO_SORT = "a" + "\u0301" * 499 + "\u0316" * 500
+
+
+def test_the_unicode_form_of_a_text_is_bounded_work() -> None:
+    """Marks above and below are sorted one by one: each of the 500 behind moves past the 499 before it."""
+    published, released = ChartOptions(), ChartOptions(protocol="released")
+    text, steps = read_text(MARKS_TO_SORT, published)
+    assert text == "\u00e1" + "\u0316" * 500 + "\u0301" * 498
+    assert steps >= 499 * 500 / 250
+    assert read_text(MARKS_TO_SORT, released) == (MARKS_TO_SORT, 21)
+    assert read_text(MARKS_TO_SORT + "b", published) == (MARKS_TO_SORT + "b", 21)
