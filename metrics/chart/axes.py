@@ -145,13 +145,13 @@ def _matched_ticks(
 ) -> tuple[Ticks, float]:
     """Returns what became of the ticks of one axis, and the sum of the scores.
 
-    Ticks of the same id are matched in their order, ticks without an id are not matched.
+    Ticks of the same id are matched in their order, and so are those without an id.
     """
     if len(truths) == len(predictions):
         in_order = _ticks_in_order(truths, predictions, close, far, identifiers)
         if in_order is not None:
             return in_order
-    waiting, repeated, unidentified = _by_identifier(predictions, identifiers)
+    waiting, repeated = _by_identifier(predictions, identifiers)
     room = far - close
     total = 0.0
     ticks: Ticks = []
@@ -172,8 +172,6 @@ def _matched_ticks(
         ticks.append(MatchedTick(key, "matched", distance, score))
     if waiting:
         ticks += _extra_ticks(waiting, repeated, predictions, identifiers)
-    if unidentified:
-        ticks += [UnmatchedTick(None, "extra")] * unidentified
     return ticks, total
 
 
@@ -184,7 +182,7 @@ def _ticks_in_order(
     far: float,
     identifiers: Memo[Identifier, str | None],
 ) -> tuple[Ticks, float] | None:
-    """Returns what `_matched_ticks` does where all have ids, the same ones in the same order; None where not.
+    """Returns what `_matched_ticks` does where all have the same ids in the same order; None where not.
 
     The first tick of an id then stands in the same place on both sides, and so do the second and all further ones.
     """
@@ -192,36 +190,32 @@ def _ticks_in_order(
     total = 0.0
     ticks: Ticks = []
     for tick, match in zip(truths, predictions, strict=True):
-        given = tick.id
-        if given is None or given != match.id:
+        if tick.id != match.id:
             return None
         found, wanted = match.tick_pt, tick.tick_pt
         distance = hypot(found.x - wanted.x, found.y - wanted.y)
         score = 1.0 if distance <= close else 0.0 if distance >= far else (far - distance) / room
         total += score
-        ticks.append(MatchedTick(identifiers[given], "matched", distance, score))
+        ticks.append(MatchedTick(identifiers[tick.id], "matched", distance, score))
     return ticks, total
 
 
 def _by_identifier(
     predictions: Sequence[Tick], identifiers: Memo[Identifier, str | None]
-) -> tuple[dict[str | None, Tick], dict[str | None, list[Tick]], int]:
-    """Returns the first tick of each id, the further ones of ids that are repeated, and the number without an id."""
+) -> tuple[dict[str | None, Tick], dict[str | None, list[Tick]]]:
+    """Returns the first tick of each id, and the further ones of ids that are repeated."""
     first = {identifiers[tick.id]: tick for tick in predictions}
-    if len(first) == len(predictions) and None not in first:
-        return first, {}, 0
+    if len(first) == len(predictions):
+        return first, {}
     first = {}
     repeated: dict[str | None, list[Tick]] = {}
-    unidentified = 0
     for tick in predictions:
         key = identifiers[tick.id]
-        if key is None:
-            unidentified += 1
-        elif key in first:
+        if key in first:
             repeated.setdefault(key, []).append(tick)
         else:
             first[key] = tick
-    return first, repeated, unidentified
+    return first, repeated
 
 
 def _extra_ticks(

@@ -130,7 +130,9 @@ def score_text_roles(batch: Batch, options: ChartOptions) -> None:
 
     A text whose true role is none of the four is left out, with what was predicted for it. A role that is
     predicted for an id that the ground truth lacks, and a second role for the same id, count against precision.
-    Released, the first such id is the last that is read of a prediction.
+    Where a text has one of the four and another true role, each of both is right. Released, the four are wrong there,
+    since what is predicted for the text is left out, and the first id that the ground truth lacks is the last that is
+    read of a prediction.
     """
     names = Memo(_role_name)
     cells = Memo(_role_cell)
@@ -144,7 +146,8 @@ def score_text_roles(batch: Batch, options: ChartOptions) -> None:
         read: Sequence[TextRole] = given or ()
         if options.protocol == "released":
             read = _up_to_an_unknown_id(read, {key for key, _ in true_roles})
-        compared = _compared_roles(true_roles, [(identifiers[role.id], names[role.role]) for role in read])
+        given_roles = [(identifiers[role.id], names[role.role]) for role in read]
+        compared = _compared_roles(true_roles, given_roles, options.protocol == "released")
         _note_roles(sample, compared, cells, right_cells, given is not None)
 
 
@@ -160,11 +163,11 @@ class ComparedRoles(NamedTuple):
     wrong: list[WrongRole]
 
 
-def _compared_roles(truths: Sequence[IdentifiedRole], given: Sequence[IdentifiedRole]) -> ComparedRoles:
+def _compared_roles(truths: Sequence[IdentifiedRole], given: Sequence[IdentifiedRole], released: bool) -> ComparedRoles:
     """Compares the distinct (id, role) of one chart."""
     true_roles, given_roles = dict(truths), dict(given)
     if len(true_roles) < len(truths) or len(given_roles) < len(given):
-        return _compared_repeated_roles(dict.fromkeys(truths), dict.fromkeys(given))
+        return _compared_repeated_roles(dict.fromkeys(truths), dict.fromkeys(given), released)
     right: dict[str, int] = {}
     wrong: list[WrongRole] = []
     for key, role in truths:
@@ -180,17 +183,20 @@ def _compared_roles(truths: Sequence[IdentifiedRole], given: Sequence[Identified
 
 
 def _compared_repeated_roles(
-    truths: Mapping[IdentifiedRole, None], given: Mapping[IdentifiedRole, None]
+    truths: Mapping[IdentifiedRole, None], given: Mapping[IdentifiedRole, None], released: bool
 ) -> ComparedRoles:
     """Compares roles where an id has several of them."""
     right: dict[str, int] = {}
     unmatched: list[IdentifiedRole] = []
     others: dict[str | None, list[str]] = {}
-    ignored = {key for key, role in truths if role not in KNOWN_ROLES}
+    other_roles = [pair for pair in truths if pair[1] not in KNOWN_ROLES]
+    ignored = {key for key, _ in other_roles}
+    also_right = {key for key, role in other_roles if role and (key, role) in given}
     for pair in truths:
         if pair[1] not in KNOWN_ROLES:
             continue
-        if pair in given and pair[0] not in ignored:
+        is_right = pair in given or pair[0] in also_right
+        if is_right and not (released and pair[0] in ignored):
             right[pair[1]] = right.get(pair[1], 0) + 1
         else:
             unmatched.append(pair)

@@ -63,13 +63,12 @@ def _scored_pairs(
 ) -> tuple[list[ScoredPair], float, int]:
     """Returns what became of each true pair, the sum of the IoU and the number of matches.
 
-    Pairs of the same id are matched in their order, pairs without an id are not matched.
+    Pairs of the same id are matched in their order, and so are those without an id.
     """
     if not predictions:
         return [ScoredPair(identifiers[pair.id], "missed", None) for pair in truths], 0.0, 0
     waiting = {identifiers[pair.id]: pair.bb for pair in predictions}
     repeated = _repeated(predictions, identifiers) if len(waiting) < len(predictions) else {}
-    waiting.pop(None, None)
     total = 0.0
     matched = 0
     scored: list[ScoredPair] = []
@@ -94,7 +93,7 @@ def _pairs_in_order(
     identifiers: Memo[Identifier, str | None],
     published: bool,
 ) -> tuple[list[ScoredPair], float, int] | None:
-    """Returns what `_scored_pairs` does where all have ids, the same ones in the same order; None where not.
+    """Returns what `_scored_pairs` does where all have the same ids in the same order; None where not.
 
     The first pair of an id then stands in the same place on both sides, and so do the second and all further ones.
     """
@@ -103,12 +102,11 @@ def _pairs_in_order(
     total = 0.0
     scored: list[ScoredPair] = []
     for pair, match in zip(truths, predictions, strict=True):
-        given = pair.id
-        if given is None or given != match.id:
+        if pair.id != match.id:
             return None
         iou = box_iou(pair.bb, match.bb, published)
         total += iou
-        scored.append(ScoredPair(identifiers[given], "matched", iou))
+        scored.append(ScoredPair(identifiers[pair.id], "matched", iou))
     return scored, total, len(scored)
 
 

@@ -1,6 +1,7 @@
-"""How alike data series of one kind are, 0 to 1, as the benchmark's metric6b paper defines it; many pairs at once.
+"""How alike data series of one kind are, 0 to 1, as metric6b.py of CHART-Synthetic computes it; many pairs at once.
 
-Source: metric6b.tex of CHART-Synthetic, sections 1.1 to 1.3.
+Its paper, metric6b.tex, divides the distance of two labelled values by their variance, those of box plots by the true
+value, and the error on a line by |v + eps|; docs/benchmarks/chart.md says why the script is followed.
 """
 
 from __future__ import annotations
@@ -74,11 +75,23 @@ def function_similarities(
 
     over the points (u_i, v_i) of G, with I the linear interpolation, flat outside, w_i half the way to the
     neighbours on both sides, and eps a hundredth of the range of y in the ground truth; precision swaps the two.
-    Where the weights sum to 0, as for one point, they are equal. Where |v_i| + eps is 0, an exact value has no error;
-    released, every value has the error 1 there, so that a line of zeros scores 0 with itself.
+    Where the weights sum to 0, as for one point, they are equal.
+
+    Published, where P has several points at u_i, I is the first of them for the first point of G at u_i, the second
+    for the second, and the last for all further ones; where |v_i| + eps is 0, an exact value has no error. Released
+    (metric6b.py), I is the last of them, so that a step scores less than 1 with itself, and every value has the
+    error 1 where |v_i| + eps is 0, so that a line of zeros scores 0 with itself; pairs with a function whose weights
+    sum to 0, on which the script stops, score as published.
     """
     if not len(rows):
         return np.zeros(0)
+    if released:
+        stops = (_weights(truths)[1][rows] == 0) | (_weights(predictions)[1][columns] == 0)
+        if stops.any():
+            scores = np.zeros(len(rows))
+            scores[stops] = function_similarities(truths, predictions, rows[stops], columns[stops])
+            scores[~stops] = function_similarities(truths, predictions, rows[~stops], columns[~stops], released)
+            return scores
     drawn = truths.counts > 0
     starts = truths.starts[drawn]
     ranges = np.zeros(len(drawn))
@@ -98,7 +111,7 @@ def _recalls(
     points = np.repeat(wanted.starts[wanted_in], counts) + within(counts)
     y = wanted.y[points]
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        gaps = np.abs(y - _interpolated(found, found_in, wanted, wanted_in, points))
+        gaps = np.abs(y - _interpolated(found, found_in, wanted, wanted_in, points, released))
         errors = gaps / (np.abs(y) + np.repeat(epsilons, counts))
     if not released:
         errors[gaps == 0] = 0.0
@@ -119,8 +132,13 @@ def _weights(points: Points) -> tuple[Array, Array]:
     return weights, segment_sums(weights, points.counts)
 
 
-def _interpolated(found: Points, found_in: Indexes, wanted: Points, wanted_in: Indexes, points: Indexes) -> Array:
-    """Returns the y of the found functions at the x of the wanted points, as `np.interp` computes it."""
+def _interpolated(
+    found: Points, found_in: Indexes, wanted: Points, wanted_in: Indexes, points: Indexes, released: bool
+) -> Array:
+    """Returns the y of the found functions at the x of the wanted points, as `np.interp` computes it.
+
+    Published, points of the same x are taken in their order.
+    """
     counts = wanted.counts[wanted_in]
     starts, x = np.repeat(found.starts[found_in], counts), wanted.x[points]
     held = np.repeat(found.counts[found_in], counts)
@@ -131,7 +149,21 @@ def _interpolated(found: Points, found_in: Indexes, wanted: Points, wanted_in: I
     right = np.minimum(left + 1, last)
     slopes = (found.y[right] - found.y[left]) / (found.x[right] - found.x[left])
     values = slopes * (x - found.x[left]) + found.y[left]
-    return np.asarray(np.where(inside & (found.x[left] != x), values, found.y[left]), dtype=np.float64)
+    at_point = found.x[left] == x
+    taken = left
+    if not released:
+        places = _places_among_equals(found)[left]
+        taken = np.where(at_point, left - places + np.minimum(places, _places_among_equals(wanted)[points]), left)
+    return np.asarray(np.where(inside & ~at_point, values, found.y[taken]), dtype=np.float64)
+
+
+def _places_among_equals(points: Points) -> Indexes:
+    """Returns how many points before each one have the same x in the same series, `[P]`."""
+    numbers = np.arange(len(points.x))
+    is_first = np.ones(len(numbers), dtype=np.bool_)
+    is_first[1:] = points.x[1:] != points.x[:-1]
+    is_first[points.starts[points.counts > 0]] = True
+    return np.asarray(numbers - np.maximum.accumulate(np.where(is_first, numbers, 0)), dtype=np.intp)
 
 
 class PointSets(NamedTuple):

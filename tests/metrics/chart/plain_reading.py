@@ -91,7 +91,7 @@ def text_blocks(truth: Sequence[Json], prediction: Sequence[Json]) -> tuple[floa
 def take(prediction: list[Json], key: object) -> Json | None:
     """Takes the first prediction of an id out of the list."""
     for place, entry in enumerate(prediction):
-        if key is not None and entry["id"] == key:
+        if entry["id"] == key:
             return prediction.pop(place)
     return None
 
@@ -119,3 +119,47 @@ def legend(truth: Sequence[Json], prediction: Sequence[Json], protocol: str) -> 
         if (found := take(left, pair["id"])) is not None:
             total += iou(corners(pair["bb"]), corners(found["bb"]), float(protocol == "published"))
     return total / max(len(truth), len(prediction))
+
+
+Function = list[tuple[float, float]]
+"""The points (x, y) of a line, at least one."""
+
+
+def functions(truth: Function, prediction: Function, protocol: str) -> float:
+    """Returns the F of two lines."""
+    truth, prediction = (sorted(line, key=lambda point: point[0]) for line in (truth, prediction))
+    if protocol == "released" and (truth[0][0] == truth[-1][0] or prediction[0][0] == prediction[-1][0]):
+        protocol = "published"  # The script stops.
+    values = [y for _, y in truth]
+    tolerance = (max(values) - min(values)) / 100
+    precision = function_recall(prediction, truth, tolerance, protocol)
+    recall = function_recall(truth, prediction, tolerance, protocol)
+    return 2 * precision * recall / (precision + recall) if precision and recall else 0.0
+
+
+def function_recall(wanted: Function, found: Function, tolerance: float, protocol: str) -> float:
+    weights, scores = [], []
+    for place, (x, y) in enumerate(wanted):
+        before, behind = wanted[max(place - 1, 0)][0], wanted[min(place + 1, len(wanted) - 1)][0]
+        weights.append((behind - before) / 2)
+        same_before = sum(other == x for other, _ in wanted[:place])
+        gap = abs(y - value_at(x, found, same_before if protocol == "published" else len(found)))
+        if abs(y) + tolerance:
+            scores.append(1 - min(1.0, gap / (abs(y) + tolerance)))
+        else:
+            scores.append(float(gap == 0 and protocol == "published"))
+    if not sum(weights):
+        weights = [1] * len(wanted)
+    return sum(map(math.prod, zip(weights, scores, strict=True))) / sum(weights)
+
+
+def value_at(x: float, line: Function, number: int) -> float:
+    """Returns the y of a line at x; of several points there that of this number, or of the last one."""
+    there = [y for other, y in line if other == x]
+    if there:
+        return there[min(number, len(there) - 1)]
+    left, right = [point for point in line if point[0] < x], [point for point in line if point[0] > x]
+    if not left or not right:
+        return left[-1][1] if left else right[0][1]
+    (x0, y0), (x1, y1) = left[-1], right[0]
+    return y0 + (y1 - y0) * (x - x0) / (x1 - x0)

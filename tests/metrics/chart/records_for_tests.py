@@ -94,7 +94,7 @@ def partners(true_ids: list[Any], predicted_ids: list[Any]) -> list[int | None]:
     free = list(range(len(predicted_ids)))
     found: list[int | None] = []
     for key in true_ids:
-        same = [place for place in free if key is not None and as_text(predicted_ids[place]) == as_text(key)]
+        same = [place for place in free if as_text(predicted_ids[place]) == as_text(key)]
         found.append(same[0] if same else None)
         free = [place for place in free if place != found[-1]]
     return found

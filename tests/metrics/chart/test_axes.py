@@ -108,11 +108,13 @@ def test_ticks_of_the_same_id() -> None:
     assert scores(truth, twice, "released")[0] == (0 + 1) / 2
 
 
-def test_ticks_without_an_id_match_nothing() -> None:
-    truth = axes([tick(1, 10, 10), tick(None, 50, 10)], [])
-    prediction = axes([tick("1", 10, 10), tick(None, 50, 10)], [])
-    assert scores(truth, prediction)[0] == (1 / 2 + 1) / 2
-    assert scores(truth, prediction, "released")[0] == 1
+def test_ticks_without_an_id_match_one_another_in_their_order() -> None:
+    truth = axes([tick(1, 10, 10), tick(None, 50, 10), tick(None, 90, 10)], [])
+    prediction = axes([tick("1", 10, 10), tick(None, 50, 10), tick("2", 90, 10)], [])
+    assert scores(truth, truth) == (1, 1, 1)
+    assert scores(truth, prediction)[0] == (2 / 3 + 1) / 2
+    # Released, they do not count.
+    assert scores(truth, prediction, "released")[0] == (1 / 2 + 1) / 2
 
 
 def test_axes_that_are_absent_are_empty() -> None:
@@ -128,8 +130,8 @@ def test_details_say_which_ticks_are_matched_missed_and_extra() -> None:
         "x-axis": [
             {"id": "1", "kind": "matched", "distance": 7, "score": pytest.approx(0.6)},
             {"id": "2", "kind": "missed"},
-            {"id": "7", "kind": "extra"},
             {"id": None, "kind": "extra"},
+            {"id": "7", "kind": "extra"},
         ],
         "y-axis": [{"id": "1", "kind": "extra"}],
     }
@@ -169,9 +171,9 @@ def test_ticks_are_matched_in_the_order_of_their_id_wherever_they_stand(
         score = min(1.0, max(0.0, (10 - distance) / 5))
         wanted.append({"id": as_text(key), "kind": "matched", "distance": distance, "score": score})
     left = [as_text(key) for place, (key, _) in enumerate(predictions) if place not in places]
-    # By the last tick of each id, the last id first; behind them the ticks without an id.
-    ids = sorted(filter(lambda key: key is not None, left), key=lambda key: -last_place(predictions, key))
-    wanted += [{"id": key, "kind": "extra"} for key in [*ids, *[None] * left.count(None)]]
+    # By the last tick of each id, the last id first.
+    ids = sorted(left, key=lambda key: -last_place(predictions, key))
+    wanted += [{"id": key, "kind": "extra"} for key in ids]
     found = benchmark(tasks=["task4"]).score_sample(
         truth_of(task4=axes(*[[tick(key, x, 10) for key, x in truths]] * 2)),
         prediction_of(task4=axes(*[[tick(key, x, 10) for key, x in predictions]] * 2)),

@@ -73,9 +73,11 @@ def test_pairs_of_the_same_id_match_once_each() -> None:
     assert score(twice, once) == 0.5
 
 
-def test_pairs_without_an_id_match_nothing() -> None:
-    nameless = {"output": {"legend_pairs": [{"bb": box(0, 0, 10, 10)}]}}
-    assert score(nameless, nameless) == 0
+def test_pairs_without_an_id_match_one_another_in_their_order() -> None:
+    nameless = {"output": {"legend_pairs": [{"bb": box(0, 0, 10, 10)}, {"bb": box(50, 0, 10, 10)}]}}
+    for protocol in ("published", "released"):
+        assert score(nameless, nameless, protocol) == 1
+        assert score(nameless, legend(_1=box(0, 0, 10, 10)), protocol) == 0
 
 
 def pair(key: Any, *place: int) -> Json:

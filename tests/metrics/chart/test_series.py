@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from metrics.benchmark import RejectedRecord
+from tests.metrics.chart import plain_reading
 from tests.metrics.chart.records_for_tests import (
     Json,
     benchmark,
@@ -45,6 +46,19 @@ def test_labelled_values_score_label_times_value() -> None:
     prediction = data(series("s", ("a", 1.25), ("bx", 2), ("c", 9)))
     # 1 * (1 - 0.25), (1 - 1/2) * 1 and 1 * 0.
     assert score(BAR, ONE_TWO_THREE, prediction) == pytest.approx((0.75 + 0.5 + 0) / 3)
+
+
+def test_values_are_compared_as_the_script_does_and_not_as_its_paper() -> None:
+    """The numbers of docs/benchmarks/chart.md: distances in standard deviations, which are 15.81 and 100 (ddof 1)."""
+    five = dict(zip(("min", "first_quartile", "median", "third_quartile", "max"), (10, 20, 30, 40, 50), strict=True))
+    sides = (data({"name": "s", "data": numbers}) for numbers in (five, {**five, "median": 33}))
+    of_box = score("Vertical box", *sides)
+    assert of_box == pytest.approx((4 + 1 - 3 / math.sqrt(1000 / 4)) / 5)
+    assert (round(of_box, 3), round((4 + 1 - 3 / 30) / 5, 3)) == (0.962, 0.98)
+    sides = (data(series("s", ("a", first), ("b", 200), ("c", 300))) for first in (100, 150))
+    of_bars = score(BAR, *sides)
+    assert of_bars == pytest.approx((2 + 1 - 50 / 100) / 3)
+    assert (round(of_bars, 3), round((2 + 1 - 50 / 100**2) / 3, 3)) == (0.833, 0.998)
 
 
 def test_missed_and_extra_points() -> None:
@@ -165,6 +179,33 @@ def test_a_line_of_zeros() -> None:
     assert score("Line", level, dipped, protocol="released") == pytest.approx(0.5)
     rising = data(series("s", (0, 0), (1, 1), (2, 2)))
     assert score("Line", rising, rising, protocol="released") == 1
+
+
+STEP = data(series("s", (0, 0), (1, 0), (1, 10), (2, 10)))
+
+
+def test_points_that_share_an_x_are_paired_in_their_order() -> None:
+    assert score("Line", STEP, STEP) == 1
+    # Every weight is 1/2. Released, I(P, 1) is 10, the last y there: the error of (1, 0) is 1 on both sides.
+    assert score("Line", STEP, STEP, protocol="released") == 0.75
+    # I(P, 1) is 0 for both true points; the error of (1, 10) is 10 / (10 + 0.1), precision is 1.
+    recall = (3 + 1 - 10 / 10.1) / 4
+    lower = data(series("s", (0, 0), (1, 0), (2, 10)))
+    assert score("Line", STEP, lower) == pytest.approx(2 * recall / (1 + recall))
+    # With three points at 1, the third is paired with the last true one, (1, 10); the second has no weight.
+    assert score("Line", STEP, data(series("s", (0, 0), (1, 0), (1, 10), (1, 10), (2, 10)))) == 1
+
+
+FUNCTION = st.lists(st.tuples(st.integers(0, 4), st.sampled_from([-3, 0, 0, 5, 10])), min_size=1, max_size=6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(FUNCTION, FUNCTION, st.sampled_from(["published", "released"]))
+def test_lines_score_as_the_plain_reading(
+    truth: list[tuple[float, float]], prediction: list[tuple[float, float]], protocol: str
+) -> None:
+    found = score("Line", data(series("s", *truth)), data(series("s", *prediction)), protocol=protocol)
+    assert found == pytest.approx(plain_reading.functions(truth, prediction, protocol), abs=1e-12)
 
 
 def test_line_with_labels_is_compared_by_label() -> None:
