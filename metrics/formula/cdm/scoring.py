@@ -120,8 +120,13 @@ def typesetting_cost(reading: Reading | None) -> int:
 
 
 def matching_cost(truth: Reading | None, prediction: Reading | None) -> int:
-    """Returns the steps of matching a pair of formulas once they are typeset; 0 where a side is not there."""
-    return 0 if truth is None or prediction is None else matching_steps(truth.labels, prediction.labels)
+    """Returns the steps of matching a pair of formulas once they are typeset.
+
+    0 where a side is not there, or where both are the same: each token matches itself.
+    """
+    if truth is None or prediction is None or truth is prediction:
+        return 0
+    return matching_steps(truth.labels, prediction.labels)
 
 
 def render(

@@ -67,7 +67,7 @@ def _add(totals: Counter[str], metrics: dict[str, list[float]], score: PairScore
         totals[f"bleu_totals_{order + 1}"] += int(score.bleu.totals[order])
     totals["bleu_prediction_length"] += int(score.bleu.prediction_length)
     totals["bleu_truth_length"] += int(score.bleu.truth_length)
-    metrics.setdefault("bleu", []).append(bleu(score.bleu, every_order=False))
+    metrics.setdefault("bleu", []).append(1.0 if score.exact else bleu(score.bleu, every_order=False))
     if predicted:
         totals["predicted"] += 1
         totals["render_failures"] += int(bool(score.prediction_problem))
