@@ -10,7 +10,7 @@ from metrics.common.budget import Budget
 from metrics.formula.documents.comments import strip_comments, without_comments
 from metrics.formula.documents.content import DISPLAYED, bare, without_labels
 from metrics.formula.documents.macros import expanded
-from metrics.formula.documents.markdown import begins_in_quote, without_quote_marks
+from metrics.formula.documents.markdown import quote_depth, without_quote_marks
 from metrics.formula.documents.pairing import Display, displays
 from metrics.formula.documents.verbatim import COMMANDS, Verbatim
 
@@ -88,13 +88,13 @@ def _contents(text: str, spans: Iterable[Display]) -> Iterator[tuple[Display, st
 
 
 def _markdown_contents(text: str, spans: Iterable[Display]) -> Iterator[tuple[Display, str]]:
-    """Yields displayed formulas with what they contain, without comments, and without `>` if they open in a quote.
+    """Yields displayed formulas with what they contain, without comments and the marks of the quote they open in.
 
-    A line that begins within a formula is in a quote if that formula is: its `>` may be a relation.
+    A line that begins within a formula is in the quote that the formula opens in: its further `>` is a relation.
     """
-    quoted, after = begins_in_quote(text, 0), 0
+    depth, after = quote_depth(text, 0), 0
     for display, raw in _contents(text, spans):
         line = text.rfind("\n", after, display.offset) + 1
-        quoted = begins_in_quote(text, line) if line else quoted
-        yield display, strip_comments(without_quote_marks(raw) if quoted else raw)
+        depth = quote_depth(text, line) if line else depth
+        yield display, strip_comments(without_quote_marks(raw, depth))
         after = display.after

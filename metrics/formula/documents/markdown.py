@@ -11,12 +11,14 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_QUOTE_MARKS = re.compile(r"^[ \t]*>(?:[ \t]*>)*", re.MULTILINE)
-_QUOTED_LINE = re.compile(r"[ \t]*>")
+MAX_QUOTE_DEPTH = 4
+"""Quotes within one another are told apart to this depth."""
+
+_QUOTE_MARKS = [re.compile(rf"^(?:[ \t]*>){{1,{depth}}}", re.MULTILINE) for depth in range(1, MAX_QUOTE_DEPTH + 1)]
 _FENCE = (
     r"^(?P<list>[ \t]*(?:>[ \t]*|(?:[-*+]|[0-9]{1,9}[.)])[ \t]+){0,4})(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n`]*)$"
 )
-_PARAGRAPH_END = re.compile(rf"\n[ \t\r]*$|{_FENCE}", re.MULTILINE)
+_PARAGRAPH_END = re.compile(rf"\n[ \t\r>]*$|{_FENCE}", re.MULTILINE)
 _MARK = re.compile(rf"{_FENCE}|\\.|(?P<ticks>`+)|(?P<comment><!--)", re.MULTILINE | re.DOTALL)
 _TICKS = re.compile(r"`+")
 _VISIBLE = re.compile(r"[^\n]")
@@ -51,14 +53,15 @@ def stretches(text: str) -> Iterator[Stretch]:
     return _Reader(text).stretches()
 
 
-def begins_in_quote(text: str, line: int) -> bool:
-    """Whether the line that begins at `line` is of a quote: it begins with `>`."""
-    return bool(_QUOTED_LINE.match(text, line))
+def quote_depth(text: str, line: int) -> int:
+    """Returns how many quotes, at most 4, the line that begins at `line` is in: the `>` that it begins with."""
+    marks = _QUOTE_MARKS[-1].match(text, line)
+    return marks.group().count(">") if marks else 0
 
 
-def without_quote_marks(text: str) -> str:
-    """Returns `text` with blanks for the `>` that its lines begin with."""
-    return _QUOTE_MARKS.sub(lambda marks: " " * len(marks.group()), text)
+def without_quote_marks(text: str, depth: int) -> str:
+    """Returns `text` with blanks for the first `depth` of the `>` that each of its lines begins with."""
+    return _QUOTE_MARKS[depth - 1].sub(lambda marks: " " * len(marks.group()), text) if depth else text
 
 
 class _Reader:
@@ -117,7 +120,7 @@ def _stretch(block: re.Match[str] | None, start: int, text: str) -> Stretch:
     if block is None:
         return Stretch("", start, text)
     language = str(block.group("info").split()[0].lower())
-    return Stretch(language, start, without_quote_marks(text) if ">" in block.group("list") else text)
+    return Stretch(language, start, without_quote_marks(text, min(block.group("list").count(">"), MAX_QUOTE_DEPTH)))
 
 
 def _closes(fence: re.Match[str], block: re.Match[str]) -> bool:

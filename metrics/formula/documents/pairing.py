@@ -25,7 +25,7 @@ COST_OF_LONE_DOLLARS = 200
 _EVIDENCE_OF_DISPLAY_WITHIN = 100
 _EVIDENCE_OF_WORD = 25
 _IMPOSSIBLE = -(10**12)
-_VISIBLE = re.compile(r"\S")
+_VISIBLE = re.compile(r"[^\s>]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ class _Pairing:
         return Display(opening.name or "$$", opening.start, start, end, end, closed=False)
 
     def _content(self, start: int) -> int:
-        """The place of the first character from `start` on that is not blank."""
+        """The place of the first character from `start` on that is not blank, and no `>` of a quote."""
         visible = _VISIBLE.search(self._text, start)
         return visible.start() if visible else len(self._text)
 
