@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side
 from metrics.common.budget import Budget, OutOfBudget
+from metrics.common.text import normalized
 from metrics.formula.cdm.bleu import ORDER, BleuCounts, bleu
 from metrics.formula.cdm.scoring import (
     Reading,
@@ -205,7 +206,8 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
 
     def _read(self, sample: SamplePair, readings: dict[str, Reading]) -> _Read:
         budget = Budget(self.options.max_steps)
-        pairs = formula_pairs(sample.truth, sample.prediction, self.options.max_formulas, budget)
+        comparable = normalized if self.options.protocol == "published" else None
+        pairs = formula_pairs(sample.truth, sample.prediction, self.options.max_formulas, budget, comparable)
         document = sample.truth.document is not None
         read_pairs = []
         for pair in pairs:
@@ -213,15 +215,14 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
                 truth = self._reading(pair.truth, readings, budget)
             with budget.reading("prediction"):
                 prediction = self._reading(pair.prediction, readings, budget)
-            if not document:
-                _refuse_too_large("ground_truth", truth)
-                _refuse_too_large("prediction", prediction)
             with budget.reading("ground_truth"):
                 budget.spend(typesetting_cost(truth))
             with budget.reading("prediction"):
                 budget.spend(typesetting_cost(prediction))
             budget.spend(matching_cost(truth, prediction))
             read_pairs.append((truth, prediction))
+        _refuse_too_large("ground_truth", [truth for truth, _ in read_pairs if truth])
+        _refuse_too_large("prediction", [prediction for _, prediction in read_pairs if prediction])
         return _Read(tuple(pairs), tuple(read_pairs), document, budget)
 
     def _reading(self, text: str | None, readings: dict[str, Reading], budget: Budget) -> Reading | None:
@@ -297,6 +298,7 @@ def _charge_images(sample: _Read, renderings: dict[Reading, Rendering]) -> None:
         sample.budget.spend(drawing_cost(truth, prediction, renderings))
 
 
-def _refuse_too_large(side: Side, reading: Reading | None) -> None:
-    if reading is not None and reading.too_large:
-        raise RejectedRecord(side, reading.problem)
+def _refuse_too_large(side: Side, readings: Sequence[Reading]) -> None:
+    """Raises RejectedRecord where all formulas of a side are beyond the limits, with what the first one exceeds."""
+    if readings and all(reading.too_large for reading in readings):
+        raise RejectedRecord(side, readings[0].problem)

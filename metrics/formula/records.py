@@ -31,17 +31,20 @@ class FormulaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     time_limit: Annotated[int, msgspec.Meta(ge=1, le=600)] = 5
     """Seconds of processor time that typesetting one formula may take."""
     max_characters: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 20_000
-    """A longer formula is rejected; within a document it counts as one that cannot be typeset."""
+    """A longer formula is rejected; within a document it is left out, or as a prediction counts as empty."""
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=5_000)] = 2_000
-    """A formula with more tokens is rejected; within a document it counts as one that cannot be typeset."""
+    """A formula with more tokens is rejected; within a document it is left out, or as a prediction counts as empty."""
     max_formulas: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1_000
     """A document with more displayed formulas is rejected."""
     max_steps: Annotated[int, msgspec.Meta(ge=1)] = 4_000_000
     """A sample that takes more work, as counted before it is done, is rejected.
 
-    So is one formula that takes more to typeset; within a document it counts as one that cannot be typeset.
+    So is one formula that takes more to typeset; within a document it is one beyond the limits, as above.
     """
     protocol: Literal["published", "released"] = "published"
-    """Which of two scripts of a kind on one nucleus are kept: all, as TeX prints them, or, released, the last."""
+    """Which of two scripts of a kind on one nucleus are kept: all, as TeX prints them, or, released, the last.
+
+    `published` reads texts in Unicode normalization form C.
+    """
     images: bool = False
     """Whether to draw the formulas and measure image_edit_distance and image_mse."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from metrics.benchmark import RejectedRecord
 from metrics.common.budget import Budget
 from metrics.formula.documents.dialects import DIALECTS, Dialect
@@ -13,9 +15,13 @@ _DIALECTS: dict[str | None, Dialect] = {None: "latex", **{dialect: dialect for d
 
 
 def formula_pairs(
-    truth: FormulaTruth, prediction: FormulaPrediction | None, max_formulas: int, budget: Budget
+    truth: FormulaTruth,
+    prediction: FormulaPrediction | None,
+    max_formulas: int,
+    budget: Budget,
+    comparable: Callable[[str], str] | None = None,
 ) -> list[FormulaPair]:
-    """Returns the pairs of formulas of a sample.
+    """Returns the pairs of formulas of a sample; those of a document are matched by `comparable` of their content.
 
     A sample with `latex` has one. One with `document` has one for each displayed formula of the ground truth, in
     reading order, then one for each prediction that answers none; a document without formulas has no pairs.
@@ -30,7 +36,9 @@ def formula_pairs(
     if truth.document is None:
         return [FormulaPair(truth.latex, prediction.latex if prediction else None)]
     document, dialect = (prediction.document, prediction.dialect) if prediction else (None, None)
-    return paired_formulas(truth.document, document, _DIALECTS[dialect], budget, max_formulas=max_formulas)
+    return paired_formulas(
+        truth.document, document, _DIALECTS[dialect], budget, comparable=comparable, max_formulas=max_formulas
+    )
 
 
 def _check_truth(truth: FormulaTruth) -> None:

@@ -45,9 +45,8 @@ def match(truth: Boxes, prediction: Boxes) -> Matches:
     if not len(truth) or not len(prediction):
         return Matches((), len(truth), len(prediction))
     if truth is prediction:
-        # Each token with itself costs nothing, and any other assignment does, for its order at least.
-        true = np.flatnonzero(consistent(_centres(truth), _centres(truth))).tolist()
-        return Matches(tuple((index, index) for index in true), len(truth), len(prediction))
+        # Each token with itself costs nothing, and any other assignment does, for its order at least. Nothing moves.
+        return Matches(tuple((index, index) for index in range(len(truth))), len(truth), len(prediction))
     token_cost = _token_cost(truth.tokens, prediction.tokens)
     rows, columns = linear_sum_assignment(_cost(truth, prediction, token_cost))
     kept = consistent(_centres(truth)[rows], _centres(prediction)[columns])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rapidfuzz.distance import Levenshtein
 
 from metrics.common.budget import Budget
+from metrics.common.text import normalized
 from metrics.formula.cdm.bleu import BleuCounts, bleu_counts
 from metrics.formula.cdm.matching import Matches, match
 from metrics.formula.latex.normal_form import Unbalanced, normal_form
@@ -26,7 +27,7 @@ _CELLS_AT_ONCE = 1_000_000
 class Reading:
     """A formula as read: the tokens that texts are compared by, and its LaTeX with marks, or why there is none.
 
-    too_large: whether it is beyond the limits of the run; the problem says which, and its tokens are cut.
+    too_large: whether it is beyond the limits of the run; the problem says which, and it has no tokens.
     steps: the work of reading it.
     """
 
@@ -65,6 +66,7 @@ class PairScore:
     """What is known of one pair of formulas; a side that is not there (None) is an empty formula.
 
     matches: None where the ground truth is not rendered. images: None where they are not measured.
+    left_out: whether the ground truth is beyond the limits of the run, so that the pair has no score.
     """
 
     matches: Matches | None
@@ -75,35 +77,40 @@ class PairScore:
     length: int
     bleu: BleuCounts
     images: ImageScores | None = None
+    left_out: bool = False
 
 
 def read(text: str, options: FormulaOptions, budget: Budget) -> Reading:
-    """Reads one formula; one that is too large is cut to the first tokens of its text, and not typeset.
+    """Reads one formula; one that is too large is neither compared nor typeset.
+
+    Under `published`, the text is read in Unicode normalization form C.
 
     Raises OutOfBudget where reading it takes the sample beyond its budget.
     """
-    tokens = [token for token in split(plain_text(text[: options.max_characters])) if token != BLANK]
-    cut = tuple(tokens[: 2 * options.max_tokens])
-    steps = reading_steps(cut)
+    if options.protocol == "published":
+        text = normalized(text)
+    tokens = tuple(token for token in split(plain_text(text[: options.max_characters])) if token != BLANK)
+    allowed = 2 * options.max_tokens
+    steps = reading_steps(tokens[:allowed])
     budget.spend(steps)
     if len(text) > options.max_characters:
         problem = f"the formula has {len(text)} characters; max_characters is {options.max_characters}"
-        return Reading(cut, None, problem, too_large=True, steps=steps)
-    if len(tokens) > len(cut):
+        return Reading((), None, problem, too_large=True, steps=steps)
+    if len(tokens) > allowed:
         problem = f"the formula has {len(tokens)} LaTeX tokens; max_tokens is {options.max_tokens}"
-        return Reading(cut, None, problem, too_large=True, steps=steps)
+        return Reading((), None, problem, too_large=True, steps=steps)
     try:
         form = normal_form(text, options.protocol == "released")
         source = marked(form)
     except Unbalanced as unbalanced:
-        return Reading(cut, None, str(unbalanced), steps=steps)
+        return Reading(tokens, None, str(unbalanced), steps=steps)
     problem = ""
     if len(source.labels) > options.max_tokens:
         problem = f"the formula has {len(source.labels)} tokens; max_tokens is {options.max_tokens}"
     elif source.steps > options.max_steps:
         problem = f"the formula takes {source.steps} steps to typeset; max_steps is {options.max_steps}"
     if problem:
-        return Reading(cut, None, problem, too_large=True, steps=steps)
+        return Reading((), None, problem, too_large=True, steps=steps)
     return Reading(form.tokens, source, steps=steps)
 
 
@@ -113,8 +120,13 @@ def typesetting_cost(reading: Reading | None) -> int:
 
 
 def matching_cost(truth: Reading | None, prediction: Reading | None) -> int:
-    """Returns the steps of matching a pair of formulas once they are typeset; 0 where a side is not there."""
-    return 0 if truth is None or prediction is None else matching_steps(truth.labels, prediction.labels)
+    """Returns the steps of matching a pair of formulas once they are typeset.
+
+    0 where a side is not there, or where both are the same: each token matches itself.
+    """
+    if truth is None or prediction is None or truth is prediction:
+        return 0
+    return matching_steps(truth.labels, prediction.labels)
 
 
 def render(
@@ -179,7 +191,8 @@ def score_pair(
 ) -> PairScore:
     """Scores one pair; `images` finds the fonts where images are to be measured.
 
-    A ground truth that is None has nothing to find: the prediction is redundant and matches nothing.
+    A ground truth that is None has nothing to find: the prediction is redundant and matches nothing. The text of a
+    prediction that is too large counts as empty, and is never an exact match.
     """
     nothing = Rendering(None)
     left = renderings[truth] if truth else nothing
@@ -196,12 +209,17 @@ def score_pair(
         matches,
         left.problem,
         right.problem,
-        exact=truth is not None and prediction is not None and truth_tokens == prediction_tokens,
+        exact=truth is not None and _is_compared(prediction) and truth_tokens == prediction_tokens,
         edits=Levenshtein.distance(truth_tokens, prediction_tokens),
         length=max(len(truth_tokens), len(prediction_tokens)),
         bleu=bleu_counts(truth_tokens, prediction_tokens),
         images=_image_scores(left.typeset, right.typeset, images) if images else None,
+        left_out=truth is not None and truth.too_large,
     )
+
+
+def _is_compared(prediction: Reading | None) -> bool:
+    return prediction is not None and not prediction.too_large
 
 
 def _image_scores(truth: Typeset | None, prediction: Typeset | None, fonts: Typesetter) -> ImageScores | None:

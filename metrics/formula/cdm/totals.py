@@ -31,16 +31,19 @@ def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore], docu
     """Returns the score of a sample from those of its formulas; its metrics are their means.
 
     The statistics of CDM leave out formulas whose ground truth is not rendered. A redundant prediction, which has no
-    ground truth, counts as a formula with CDM 0.
+    ground truth, counts as a formula with CDM 0. A pair whose ground truth is beyond the limits is left out of all
+    statistics, and so is the prediction that answers it.
     """
     totals: Counter[str] = Counter()
     metrics: dict[str, list[float]] = {}
-    for pair, score in zip(pairs, scores, strict=True):
+    scored = [(pair, score) for pair, score in zip(pairs, scores, strict=True) if not score.left_out]
+    for pair, score in scored:
         _add(totals, metrics, score, predicted=pair.prediction is not None)
     if document:
-        _add_document(totals, metrics, pairs)
+        _add_document(totals, metrics, [pair for pair, _ in scored])
     coverage = {
-        "ground_truth_not_rendered": sum(score.matches is None for score in scores),
+        "ground_truth_too_large": len(pairs) - len(scored),
+        "ground_truth_not_rendered": sum(score.matches is None for _, score in scored),
         "documents_without_formulas": int(not pairs),
     }
     return SampleScore(
@@ -58,13 +61,13 @@ def _add(totals: Counter[str], metrics: dict[str, list[float]], score: PairScore
 
     totals["formulas"] += 1
     measure("exp_rate", int(score.exact))
-    measure("edit_distance", score.edits / score.length if score.length else 0.0)
+    measure("edit_distance", score.edits / score.length if score.length else float(not score.exact))
     for order in range(ORDER):
         totals[f"bleu_matches_{order + 1}"] += int(score.bleu.matches[order])
         totals[f"bleu_totals_{order + 1}"] += int(score.bleu.totals[order])
     totals["bleu_prediction_length"] += int(score.bleu.prediction_length)
     totals["bleu_truth_length"] += int(score.bleu.truth_length)
-    metrics.setdefault("bleu", []).append(bleu(score.bleu, every_order=False))
+    metrics.setdefault("bleu", []).append(1.0 if score.exact else bleu(score.bleu, every_order=False))
     if predicted:
         totals["predicted"] += 1
         totals["render_failures"] += int(bool(score.prediction_problem))

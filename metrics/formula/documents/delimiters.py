@@ -11,7 +11,7 @@ from metrics.formula.documents.content import DISPLAYED
 from metrics.formula.documents.verbatim import COMMANDS, Verbatim
 
 _ENVIRONMENT = r"\\(?P<edge>begin|end)\s*\{\s*(?P<name>[A-Za-z]+\*?)\s*\}"
-_MARK = re.compile(rf"{_ENVIRONMENT}|\\(?:[A-Za-z@]+|.)|\$+|\n[ \t\r]*\n\s*", re.DOTALL)
+_MARK = re.compile(rf"{_ENVIRONMENT}|\\(?:[A-Za-z@]+|.)|\$+|\n[ \t\r>]*\n[\s>]*", re.DOTALL)
 
 MAX_MARKDOWN_INLINE = 2_000
 """Inline mathematics of Markdown has at most this many characters; a `$` without a partner may be a price."""
@@ -23,7 +23,7 @@ Role = Literal["dollars", "open", "close", "blank"]
 
 @dataclass(frozen=True, slots=True)
 class Delimiter:
-    """A delimiter of displayed formulas, or a blank line.
+    """A delimiter of displayed formulas, or a blank line; one of a quote in Markdown has a `>`.
 
     role: `dollars` for `$$`, which may open or close; `blank` for a blank line with the white space after it.
     name: `[` for `\\[` and `\\]`, or the name of the environment.

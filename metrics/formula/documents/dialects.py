@@ -18,10 +18,12 @@ DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
 _LATEX_FENCES = frozenset({"latex", "tex", "math", "katex"})
 _MISSING_PAGE = re.compile(r"\[MISSING_PAGE[A-Z_]{0,20}(?::[0-9]{1,9})?\]")
+_WITHIN_FORMULAS = r"aligned|gathered|multlined|split|[a-z]?cases|(?:sub)?array|CD|math\}|[a-zA-Z]?(?:small)?matrix"
 _PROSE = re.compile(
-    r"\\(?:documentclass|usepackage|(?:sub)*section|title|item|caption|begin\s*\{(?!aligned|gathered|split|cases|array|"
-    r"[a-zA-Z]?(?:small)?matrix))|\\\(|(?<!\\)\$|\n[ \t\r]*\n"
+    r"\\(?:documentclass|usepackage|(?:sub)*section|title|item|caption)(?![a-zA-Z])"
+    rf"|\\begin\s*\{{(?!{_WITHIN_FORMULAS})|\\\(|(?<!\\)\$|\n[ \t\r]*\n"
 )
+_TEXT_WITHIN_FORMULAS = re.compile(r"\\(?:text[a-z]*|[mh]box)\s*\{(?:[^{}\\]|\\.)*\}", re.DOTALL)
 
 
 def predicted_formulas(text: str, dialect: Dialect, budget: Budget) -> list[Formula]:
@@ -71,7 +73,7 @@ def _fenced_latex(block: str, language: str, budget: Budget) -> list[Formula]:
     if found:
         return found
     formula = expand_macros(strip_comments(block), budget).strip()
-    if language not in ("math", "katex") and _PROSE.search(formula):
+    if language not in ("math", "katex") and _PROSE.search(_TEXT_WITHIN_FORMULAS.sub("", formula)):
         return []
     content, latex = bare(without_labels(formula))
     return [Formula(latex, content, 0)] if content else []

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from metrics.common.budget import Budget
 from metrics.formula.documents.comments import strip_comments, without_comments
 from metrics.formula.documents.content import DISPLAYED, bare, without_labels
 from metrics.formula.documents.macros import expanded
-from metrics.formula.documents.pairing import displays
+from metrics.formula.documents.markdown import quote_depth, without_quote_marks
+from metrics.formula.documents.pairing import Display, displays
 from metrics.formula.documents.verbatim import COMMANDS, Verbatim
 
 _DOCUMENT_EDGE = re.compile(r"\\(?P<edge>begin|end)[ \t]*\{document\}|\\(?:[A-Za-z@]+|.)", re.DOTALL)
@@ -68,14 +70,31 @@ def displayed_formulas(text: str, budget: Budget, start: int = 0, *, markdown: b
 
     Displayed are the environments of `metrics.formula.documents.content.DISPLAYED`, `\\[ \\]` and `$$ $$`. One within
     another (`$$\\begin{align}..\\end{align}$$`, not LaTeX but common) is part of it. Which delimiters belong together,
-    and where a formula ends that is not closed, see `metrics.formula.documents.pairing`. With `markdown`, a formula's
-    own `%` comments are stripped here, and nothing is verbatim.
+    and where a formula ends that is not closed, see `metrics.formula.documents.pairing`. With `markdown`, nothing
+    is verbatim, and of each formula its `%` comments are stripped here, and the marks of the quote that it opens in.
     """
     found: list[Formula] = []
-    for display in displays(text, budget, start, markdown=markdown):
-        raw = text[display.start : display.end]
-        content = without_labels(strip_comments(raw) if markdown else raw)
+    spans = displays(text, budget, start, markdown=markdown)
+    for display, raw in _markdown_contents(text, spans) if markdown else _contents(text, spans):
+        content = without_labels(raw)
         content, latex = bare(content, display.name if display.name in DISPLAYED else "")
         if content:
             found.append(Formula(latex, content, display.offset, display.closed))
     return found
+
+
+def _contents(text: str, spans: Iterable[Display]) -> Iterator[tuple[Display, str]]:
+    return ((display, text[display.start : display.end]) for display in spans)
+
+
+def _markdown_contents(text: str, spans: Iterable[Display]) -> Iterator[tuple[Display, str]]:
+    """Yields displayed formulas with what they contain, without comments and the marks of the quote they open in.
+
+    A line that begins within a formula is in the quote that the formula opens in: its further `>` is a relation.
+    """
+    depth, after = quote_depth(text, 0), 0
+    for display, raw in _contents(text, spans):
+        line = text.rfind("\n", after, display.offset) + 1
+        depth = quote_depth(text, line) if line else depth
+        yield display, strip_comments(without_quote_marks(raw, depth))
+        after = display.after

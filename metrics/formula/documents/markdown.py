@@ -11,11 +11,14 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_QUOTED_LINES = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
-_QUOTE_MARKS = re.compile(r"^[ \t]*>(?:[ \t]*>)*", re.MULTILINE)
-_LINE_BEFORE = re.compile(r"\S[^\n]*\n\Z")
-_FENCE = r"^(?P<list>[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+){0,4})(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n`]*)$"
-_PARAGRAPH_END = re.compile(rf"\n[ \t\r]*$|{_FENCE}", re.MULTILINE)
+MAX_QUOTE_DEPTH = 4
+"""Quotes within one another are told apart to this depth."""
+
+_QUOTE_MARKS = [re.compile(rf"^(?:[ \t]*>){{1,{depth}}}", re.MULTILINE) for depth in range(1, MAX_QUOTE_DEPTH + 1)]
+_FENCE = (
+    r"^(?P<list>[ \t]*(?:>[ \t]*|(?:[-*+]|[0-9]{1,9}[.)])[ \t]+){0,4})(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n`]*)$"
+)
+_PARAGRAPH_END = re.compile(rf"\n[ \t\r>]*$|{_FENCE}", re.MULTILINE)
 _MARK = re.compile(rf"{_FENCE}|\\.|(?P<ticks>`+)|(?P<comment><!--)", re.MULTILINE | re.DOTALL)
 _TICKS = re.compile(r"`+")
 _VISIBLE = re.compile(r"[^\n]")
@@ -28,7 +31,7 @@ class Stretch(NamedTuple):
 
     language: the word after the opening fence, in small letters; "" for what is not fenced.
     start: where it is in the text.
-    text: its text; what cannot be part of a formula (inline code, comments, marks of quotes) is blank.
+    text: its text; inline code, comments and, in a fenced block within a quote, the marks of the quote are blank.
     """
 
     language: str
@@ -42,33 +45,23 @@ def stretches(text: str) -> Iterator[Stretch]:
     - A fence may be indented, in a list or by a quote. One without a word, or with `markdown` or `md`, fences no
       block: a model often puts its whole answer, page by page, into such fences. A block that is never closed runs to
       the end.
-    - Inline code is between equal runs of backticks within a paragraph; ``quotes'' of LaTeX are none.
+    - Inline code is between equal runs of backticks within a paragraph; `quotes' and ``quotes'' of LaTeX are none.
     - An HTML comment that is never closed is none.
-    - Lines that begin with `>` are a quote, unless they go on with a formula: they follow a line of text at once, and
-      open no displayed formula that they close.
 
     The time is that of sorting the backticks.
     """
-    return _Reader(_without_quote_marks(text)).stretches()
+    return _Reader(text).stretches()
 
 
-def _without_quote_marks(text: str) -> str:
-    return _QUOTED_LINES.sub(_unquoted, text)
+def quote_depth(text: str, line: int) -> int:
+    """Returns how many quotes, at most 4, the line that begins at `line` is in: the `>` that it begins with."""
+    marks = _QUOTE_MARKS[-1].match(text, line)
+    return marks.group().count(">") if marks else 0
 
 
-def _unquoted(lines: re.Match[str]) -> str:
-    quoted = lines.group()
-    follows_text = _LINE_BEFORE.search(lines.string, _line_start(lines.string, lines.start()), lines.start())
-    dollars = quoted.count("$$")
-    opens = "\\[" in quoted or "\\begin" in quoted or "```" in quoted or (dollars and dollars % 2 == 0)
-    if follows_text and not opens:
-        return quoted
-    return _QUOTE_MARKS.sub(lambda marks: " " * len(marks.group()), quoted)
-
-
-def _line_start(text: str, line_end: int) -> int:
-    """The start of the line whose line break is before `line_end`."""
-    return text.rfind("\n", 0, max(line_end - 1, 0)) + 1
+def without_quote_marks(text: str, depth: int) -> str:
+    """Returns `text` with blanks for the first `depth` of the `>` that each of its lines begins with."""
+    return _QUOTE_MARKS[depth - 1].sub(lambda marks: " " * len(marks.group()), text) if depth else text
 
 
 class _Reader:
@@ -92,7 +85,7 @@ class _Reader:
                 language = words[0].lower() if words else ""
                 if block is not None and (words or not _closes(mark, block)):
                     continue
-                yield Stretch(_language(block), start, "".join([*parts, text[kept_to : mark.start()]]))
+                yield _stretch(block, start, "".join([*parts, text[kept_to : mark.start()]]))
                 block = None if block is not None or language in _TRANSPARENT else mark
                 start = kept_to = mark.end()
                 parts = []
@@ -101,7 +94,7 @@ class _Reader:
                 if end is not None:
                     parts += [text[kept_to : mark.start()], _VISIBLE.sub(" ", text[mark.start() : end])]
                     position = kept_to = end
-        yield Stretch(_language(block), start, "".join([*parts, text[kept_to:]]))
+        yield _stretch(block, start, "".join([*parts, text[kept_to:]]))
 
     def _code_end(self, opening: re.Match[str]) -> int | None:
         """Where the inline code ends that opens with these backticks; None where there is none."""
@@ -112,7 +105,7 @@ class _Reader:
         end = bisect_left(ends, opening.end())
         if following == len(runs) or (end < len(ends) and ends[end] < runs[following]):
             return None
-        if length == 2 and "''" in self._text[opening.end() : runs[following]]:
+        if length <= 2 and "'" * length in self._text[opening.end() : runs[following]]:
             return None
         return runs[following] + length
 
@@ -122,10 +115,14 @@ class _Reader:
         return self._text.index(_COMMENT_END, start) + len(_COMMENT_END)
 
 
-def _language(block: re.Match[str] | None) -> str:
-    return "" if block is None else str(block.group("info").split()[0].lower())
+def _stretch(block: re.Match[str] | None, start: int, text: str) -> Stretch:
+    """The stretch of a fenced block; without one, of what is not fenced."""
+    if block is None:
+        return Stretch("", start, text)
+    language = str(block.group("info").split()[0].lower())
+    return Stretch(language, start, without_quote_marks(text, min(block.group("list").count(">"), MAX_QUOTE_DEPTH)))
 
 
 def _closes(fence: re.Match[str], block: re.Match[str]) -> bool:
     marks, opening = fence.group("fence"), block.group("fence")
-    return marks[0] == opening[0] and len(marks) >= len(opening) and not fence.group("list").strip()
+    return marks[0] == opening[0] and len(marks) >= len(opening) and not fence.group("list").strip(" \t>")

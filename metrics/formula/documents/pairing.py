@@ -1,11 +1,11 @@
 """Which delimiters of displayed formulas belong together, also where some are missing or stray.
 
-`\\[ \\]` and environments say whether they open or close, `$$` does not: one that is forgotten would turn all the rest
-inside out. So the `$$` of a text are paired together, by dynamic programming over them in order. Each either forms a
+`\\[ \\]` and environments say whether they open or close, `$$` does not. An even number of `$$` is paired in order,
+whatever is between them. An odd number has one that is forgotten or stray, which would turn all the rest inside out.
+Only then the `$$` of a text are paired together, by dynamic programming over them in order. Each either forms a
 formula with its neighbour or is unpaired. A stretch between neighbours scores its evidence for mathematics
 (`metrics.formula.documents.prose`) if it is a formula, minus that if it is text; each unpaired `$$` costs 200.
-The highest sum wins; of equal ones, the one whose formulas begin first. So where all `$$` are in pairs they stay so,
-unless the text between speaks against it by far.
+The highest sum wins; of equal ones, the one whose formulas begin first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COST_OF_LONE_DOLLARS = 200
 _EVIDENCE_OF_DISPLAY_WITHIN = 100
 _EVIDENCE_OF_WORD = 25
 _IMPOSSIBLE = -(10**12)
-_VISIBLE = re.compile(r"\S")
+_VISIBLE = re.compile(r"[^\s>]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +170,8 @@ class _Pairing:
     def _paired_dollars(self) -> tuple[list[Display], list[Delimiter]]:
         """The formulas between `$$`, and the unpaired `$$`."""
         dollars = self._dollars
+        if len(dollars) % 2 == 0:
+            return [_between(left, right) for left, right in zip(dollars[::2], dollars[1::2], strict=True)], []
         gains = [self._gain(left.end, right.start) for left, right in pairwise(dollars)]
         as_text = [0, *(MAX_EVIDENCE if gain is None else -gain for gain in gains)]
         best = [0]
@@ -186,8 +188,7 @@ class _Pairing:
         while index >= 0:
             right = dollars[index]
             if paired[index]:
-                left = dollars[index - 1]
-                pairs.append(Display("$$", left.start, left.end, right.start, right.end))
+                pairs.append(_between(dollars[index - 1], right))
                 index -= 1
             else:
                 lone.append(right)
@@ -220,7 +221,7 @@ class _Pairing:
         return Display(opening.name or "$$", opening.start, start, end, end, closed=False)
 
     def _content(self, start: int) -> int:
-        """The place of the first character from `start` on that is not blank."""
+        """The place of the first character from `start` on that is not blank, and no `>` of a quote."""
         visible = _VISIBLE.search(self._text, start)
         return visible.start() if visible else len(self._text)
 
@@ -239,6 +240,10 @@ class _Pairing:
         """What is between `start` and `end` outside of `inside`."""
         edges = [start, *(edge for display in inside for edge in (display.offset, display.after)), end]
         return [self._text[left:right] for left, right in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _between(left: Delimiter, right: Delimiter) -> Display:
+    return Display("$$", left.start, left.end, right.start, right.end)
 
 
 def _offset(display: Display) -> int:

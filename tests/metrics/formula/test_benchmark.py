@@ -54,6 +54,19 @@ def test_the_released_protocol_keeps_the_last_of_two_scripts() -> None:
     assert values["released"]["cdm"] == values["released"]["exp_rate"] == 1
 
 
+def test_published_compares_texts_in_unicode_normalization_form_c(benchmark_: Formula) -> None:
+    composed, decomposed = "\\text{caf\u00e9} \u2260 b", "\\text{cafe\u0301} =\u0338 b"
+    released = make_benchmark("formula", protocol="released")
+    for truth, prediction in ((composed, decomposed), (decomposed, composed)):
+        documents = (FormulaTruth(document=f"$$ {truth} $$"), FormulaPrediction(document=f"$$ {prediction} $$"))
+        assert score(benchmark_, truth, prediction).metrics == score(benchmark_, truth, truth).metrics
+        assert benchmark_.score_sample(*documents).details["formulas"][0]["distance"] == 0
+        # Decomposed, the tokens are \mathrm { c a f e \u0301 } = \u0338 b. Four of these 11 differ.
+        assert score(released, truth, prediction).metrics["edit_distance"] == pytest.approx(4 / 11)
+        assert released.score_sample(*documents).details["formulas"][0]["distance"] > 0
+    released.teardown()
+
+
 def test_no_prediction_is_wrong_and_no_render_failure(benchmark_: Formula) -> None:
     result = score(benchmark_, "a + b", None)
     assert result.metrics["cdm"] == result.metrics["exp_rate"] == result.metrics["bleu"] == 0

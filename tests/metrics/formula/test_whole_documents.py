@@ -12,7 +12,7 @@ from metrics.formula import benchmark as module
 from metrics.formula.cdm.totals import MAX_DETAILS
 from metrics.formula.records import FormulaPrediction, FormulaTruth
 from metrics.statistics.sums import Sums
-from tests.plain_loop import total
+from tests.plain_loop import make_benchmark, total
 
 Formula = Benchmark[Any, Any, Any]
 
@@ -119,15 +119,45 @@ def test_a_formula_that_is_too_large_costs_itself_alone(benchmark_: Formula) -> 
     first, second = result.details["formulas"]
     assert first["ground_truth_problem"] == "the formula has 2501 tokens; max_tokens is 2000"
     assert first["prediction_problem"] == "the formula has 2500 tokens; max_tokens is 2000"
-    assert second["cdm"] == 1
-    # Alone it is rejected still, in the same batch too.
+    # Of the first nothing is measured; the second is right.
+    assert result.coverage == {"ground_truth_too_large": 1}
+    values = benchmark_.values(Sums.of(result.statistics))
+    assert values["cdm"] == values["exp_rate"] == second["cdm"] == 1
+    assert values["edit_distance"] == values["render_failure_rate"] == values["document_missing_rate"] == 0
+    assert result.statistics["formulas"] == result.statistics["document_truths"] == 1
+    # A record with nothing else is rejected.
     pairs: list[Pair[FormulaTruth, FormulaPrediction]] = [
         Pair("1", FormulaTruth(document=f"\\[ {large} \\]"), None),
         Pair("2", FormulaTruth(large), None),
+        Pair("3", FormulaTruth(document="\\[ x \\]"), FormulaPrediction(document=f"$$ {large} $$", dialect="gpt4o")),
     ]
-    document, single = benchmark_.score(pairs)
-    assert isinstance(document, SampleScore)
-    assert isinstance(single, RejectedRecord)
+    results = benchmark_.score(pairs)
+    assert [each.side for each in results if isinstance(each, RejectedRecord)] == [
+        "ground_truth",
+        "ground_truth",
+        "prediction",
+    ]
+
+
+def test_a_formula_that_is_cut_at_a_limit_is_never_exact() -> None:
+    """Wherever two formulas begin to differ, also behind what a limit lets through."""
+    benchmark = make_benchmark("formula", max_tokens=8, max_characters=24)
+    for prefix in ("a+" * same for same in range(1, 40, 3)):
+        for truth, prediction in ((prefix + "1", prefix + "2"), ("a + b", prefix + "1"), (prefix, prefix + "1")):
+            single = Pair("1", FormulaTruth(truth), FormulaPrediction(prediction))
+            documents = [FormulaPrediction(document=f"\\[ {text} \\] $$ x $$") for text in (truth, prediction)]
+            both = Pair("2", FormulaTruth(document=documents[0].document), documents[1])
+            alone, within = benchmark.score([single, both])
+            if isinstance(alone, RejectedRecord):
+                assert alone.message.endswith(("max_tokens is 8", "max_characters is 24"))
+            else:
+                assert not alone.metrics["exp_rate"]
+            # Of a document, x = x alone is exact. The other pair differs, or is left out and counted.
+            assert isinstance(within, SampleScore)
+            assert within.statistics["exp_rate"] == 1
+            assert within.statistics["document_truths"] + within.coverage.get("ground_truth_too_large", 0) == 2
+            assert within.statistics["document_truths"] == 1 or within.metrics["edit_distance"]
+    benchmark.teardown()
 
 
 def test_documents_of_a_batch_are_scored_in_parts_with_the_same_scores(

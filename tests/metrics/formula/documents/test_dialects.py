@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.common.budget import Budget
+from metrics.formula.documents.content import bare
 from metrics.formula.documents.dialects import DIALECTS, Dialect, predicted_formulas
+from tests.metrics.formula.documents.test_extract import DELIMITERS
 
 
 def contents(text: str, dialect: Dialect) -> list[str]:
@@ -77,3 +79,76 @@ def test_any_text_gives_formulas_in_order(dialect: Dialect, pieces: list[str]) -
     offsets = [formula.offset for formula in found]
     assert offsets == sorted(offsets)
     assert all(formula.content and 0 <= formula.offset < len(text) for formula in found)
+
+
+FENCED = [("\n```latex\n", "\n```\n"), ("\n```math\n", "\n```\n")]
+PARTS_OF_FORMULAS = st.sampled_from(
+    [
+        *(
+            "x",
+            "= 1",
+            "x^2_3",
+            "\\frac{a}{b}",
+            "&",
+            "\\\\",
+            "\\ ",
+            "<",
+            "'",
+            "| a |",
+            "\\{",
+            "\\left\\{",
+            "\n+ c",
+            "\n- d",
+        ),
+        # Words and prose, in other scripts too, and what marks prose elsewhere.
+        *(
+            "profit per unit sold",
+            "- variable cost per unit",
+            "we see that the sum is small and",
+            "\u5229\u6da6 \u6bcf",
+        ),
+        *("\n# e", "* e", "1. f", "x\n> 0", "\\cite{a}", "`a'", "``b''"),
+        # Dollars and inline mathematics.
+        *("\\$5", "\\%", "\\text{if $y$ holds}", "\\mbox{$a$$b$}", "\\text{item \\(y\\)}", "\\textrm{a $b$ \\{}"),
+        # Environments.
+        *(
+            "\\begin{aligned} a & b \\end{aligned}",
+            "\\begin{cases} a \\\\ b \\end{cases}",
+            "\\begin{dcases} a \\end{dcases}",
+        ),
+    ]
+)
+FORMULA_TEXTS = st.lists(PARTS_OF_FORMULAS, min_size=1, max_size=8).map(" ".join)
+WITH_BLANK_LINES = st.lists(st.one_of(PARTS_OF_FORMULAS, st.just("\n\ny")), min_size=1, max_size=8).map(" ".join)
+TEXTS = [
+    *(
+        "and",
+        "where the sum is small.",
+        "so $c$ is",
+        "for $a$$b$ we",
+        "\n\n",
+        "\\$5 and",
+        "(\\(x\\))",
+        "see $x$, $y$; and",
+    ),
+    *("it is so that we see that this is large", "\n\n# Title\n\n", "\n- item ", "\n\n> quote\n\n", "\n"),
+]
+MARKDOWN_TEXTS = ["from $5 to $6 for", "Write `$$` so", "``$$``", "\n```python\n$$ a\n```\n", "50% of", "<!-- $$ -->"]
+LATEX_TEXTS = ["% 5 $$\n", "\\verb|$$|", "\\begin{verbatim}$$\\end{verbatim}", "\\iffalse $$ \\fi", "\\url{a$$b}"]
+
+
+@given(st.data(), st.sampled_from(DIALECTS))
+@settings(max_examples=300)
+def test_every_formula_is_found_whatever_its_text(data: st.DataObject, dialect: Dialect) -> None:
+    """In any of the delimiters of a dialect, with any text around it and nothing wrong."""
+    texts = st.sampled_from(TEXTS + (LATEX_TEXTS if dialect == "latex" else MARKDOWN_TEXTS))
+    source, expected = "", []
+    for _ in range(data.draw(st.integers(1, 4))):
+        opening, closing = data.draw(st.sampled_from(DELIMITERS + FENCED * (dialect == "gpt4o")))
+        # A fenced block with a blank line in it is a text.
+        formula = data.draw(FORMULA_TEXTS if "```" in opening else WITH_BLANK_LINES)
+        blank = data.draw(st.sampled_from([" ", "\n", ""]))
+        source += f" {data.draw(texts)} {opening}{blank}{formula}{blank}{closing}"
+        expected.append(bare(" ".join(formula.split()))[0].split())
+    found = predicted_formulas(f"{source} {data.draw(texts)}", dialect, Budget(10**7))
+    assert [(formula.content.split(), formula.closed) for formula in found] == [(each, True) for each in expected]

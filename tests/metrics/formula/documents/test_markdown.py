@@ -24,12 +24,16 @@ def contents(text: str) -> list[str]:
         ("a `lone tick $$ x $$\n\nb` $$ y $$", ["x", "y"]),  # a blank line ends the paragraph
         ("a `lone tick\n```python\n`x`\n$$ no $$\n```\n$$ y $$", ["y"]),  # and so does a fence
         ("``so'' $$ x $$ and ``on'' $$ y $$", ["x", "y"]),  # quotes of LaTeX
+        ("$$ \\text{`so'} $$ and $$ \\text{`on'} $$", ["\\text{`so'}", "\\text{`on'}"]),
         ("\\`$$ x $$ \\`", ["x"]),
         # HTML comments.
         ("<!-- $$ x $$\n```python\n--> $$ y $$ <!-- $$ z $$", ["y", "z"]),
         ("`<!--` $$ x $$ -->", ["x"]),
         # Quotes.
         ("> We have\n>\n> $$\n> x = 1\n> + y\n> $$\n>\n> > \\[ z\n> > \\]", ["x = 1 + y", "z"]),
+        ("> \\[ x\n>\n> so \\[ z \\] and `a\n>\n> $$ y $$ `", ["x", "z", "y"]),  # a blank line of a quote
+        ("> $$ x\n> > 0 $$ and $$ z\n> = 1 $$\n\n$$ y\n\n> 1 $$", ["x > 0", "z = 1", "y > 1"]),
+        ("$$ x\n> 0 $$ and $$ y\n> 1 $$ so $$ z $$", ["x > 0", "y > 1", "z"]),
         ("As he says:\n> $$ x\n> = 1 $$\n", ["x = 1"]),
         ("$$\nx\n> 0\n$$ and $$ y\n> 1 $$", ["x > 0", "y > 1"]),  # relations, no quotes
         # Fences.

@@ -157,9 +157,20 @@ def test_prose_begins_at_three_words_in_a_row(text: str, rest: str) -> None:
     assert text[prose_start(text) :] == rest
 
 
-def test_prose_between_two_dollars_is_text_where_it_is_long_enough() -> None:
-    # Both alone cost 400; as text nine words count 225 for, as a formula 225 against: 225 - 400 > -225.
+def test_an_even_number_of_dollars_is_paired_whatever_is_between() -> None:
+    words = "profit per unit sold = selling price - variable cost per unit"
+    prose = "We see that the sum is small, see $x$.\n\n# Title\n\nIt is so, and we are done with it now"
+    for text in (words, prose, "one two three four five six seven eight nine", "see \\cite{a} and \\section{b} now"):
+        for markdown in (False, True):
+            # As prose, each has an evidence far below 0.
+            assert found(f"{prose} $$ {text} $$ x $$ x = 1 $$", markdown) == [
+                (" ".join(text.split()), True),
+                ("x = 1", True),
+            ]
+
+
+def test_prose_between_two_of_an_odd_number_of_dollars_is_text_where_it_is_long_enough() -> None:
     words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-    assert found(f"x = 1 $$ {' '.join(words)} $$ y = 2", markdown=True) == [("y = 2", False)]
-    # Seven: 175 - 400 < -175.
-    assert found(f"x = 1 $$ {' '.join(words[:7])} $$ y = 2", markdown=True) == [(" ".join(words[:7]), True)]
+    # One of three is alone, which costs 200. x = 1 has an evidence of 25 for, the words one of 25 each against.
+    # As text, nine words and the formula are worth 225 + 25, as a formula and text -225 - 25.
+    assert found(f"we $$ {' '.join(words)} $$ x = 1 $$ so", markdown=True) == [("x = 1", True)]

@@ -151,13 +151,16 @@ def test_a_formula_beyond_the_budget_is_rejected_before_tex_sees_it(benchmark_: 
     assert benchmark_._typesetter.runs == before  # type: ignore[attr-defined]
 
 
-def test_in_a_document_it_cannot_be_typeset(benchmark_: Benchmark[Any, Any, Any]) -> None:
+def test_in_a_document_it_is_left_out_or_cannot_be_typeset(benchmark_: Benchmark[Any, Any, Any]) -> None:
     costly = r"\pmb{" * 8 + "x" + "}" * 8
     document = FormulaPrediction(document=rf"\[ {costly} \] \[ a + b \]")
-    result = benchmark_.score_sample(FormulaTruth(document=rf"\[ {costly} \] \[ a + b \]"), document)
-    assert result.metrics["render_failure"] == 0.5
+    result = benchmark_.score_sample(FormulaTruth(document=document.document), document)
+    assert result.coverage == {"ground_truth_too_large": 1}
     assert result.metrics["cdm"] == 1
-    assert "max_steps is 4000000" in result.details["formulas"][0]["prediction_problem"]
+    assert "max_steps is 4000000" in result.details["formulas"][0]["ground_truth_problem"]
+    result = benchmark_.score_sample(FormulaTruth(document=r"\[ a + b \]"), document)
+    assert result.metrics["render_failure"] == result.metrics["cdm"] == 0.5
+    assert "max_steps is 4000000" in result.details["formulas"][1]["prediction_problem"]
 
 
 def test_a_sample_whose_formulas_cost_too_much_together_is_rejected() -> None:
