@@ -34,6 +34,9 @@ from metrics.figure_text.values import headline_values, subset_values
 from metrics.statistics.sums import Sums
 from metrics.table import Table
 
+REGION_KINDS = ("prediction.located", "prediction.texts", "prediction.readings")
+"""Count the predicted regions of each kind; they tell what a system does: it is measured by that alone."""
+
 
 class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOptions]):
     """Scores the text regions found in figures and what was read in them."""
@@ -45,6 +48,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     options_type = FigureTextOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
+    corpus_statistics = REGION_KINDS
     batch_size = 64
     converter: ClassVar[Converter | None] = FigureTextConverter()
     description: ClassVar[Description[FigureTruth] | None] = FigureTextDescription()
@@ -152,7 +156,7 @@ def _prediction_statistics(figure: Figure) -> dict[str, int]:
     located = len(figure.detections) + len(figure.unconfident)
     texts = len([position for position in figure.detections if figure.predictions[position].text is not None])
     readings = len(figure.readings) + len(figure.unknown_readings)
-    _add(statistics, ("prediction.located", "prediction.texts", "prediction.readings"), (located, texts, readings))
+    _add(statistics, (*REGION_KINDS, "detection.located"), (located, texts, readings, located))
     return statistics
 
 

@@ -71,6 +71,8 @@ def _end_to_end(read: Read, suffix: str) -> dict[str, float | None]:
 def _rates(task: str, suffix: str, right: float, found: float, read: Read) -> dict[str, float | None]:
     precision = ratio(right, detections(read, suffix))
     recall = ratio(found, read(f"detection.regions{suffix}"))
+    if recall is not None and read("prediction.located") and not read("detection.located"):
+        precision = 0.0  # a slice without any detection, of a system that gives some elsewhere
     return {
         f"{task}.precision{suffix}": precision,
         f"{task}.recall{suffix}": recall,
