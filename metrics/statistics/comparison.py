@@ -68,9 +68,9 @@ def compare_slice(
 ) -> ComparedSlice:
     """Compares two systems over the samples of a slice that both scored.
 
-    corpora: of the baseline and the candidate, the sums of all samples. systems: of both, the sums of the slice and those of each replicate. changes: for each swap the sum of
-    candidate - baseline over the units that are swapped. differing: for each metric how many samples differ in it, and
-    whether enough units do.
+    corpora: of the baseline and the candidate, the sums of all samples. systems: of both, the sums of the slice and
+    those of each replicate. changes: for each swap the sum of candidate - baseline over the units that are swapped.
+    differing: for each metric how many samples differ in it, and whether enough units do.
     """
     before, after = (measure(benchmark, corpus, sums, clustered) for corpus, sums in zip(corpora, systems, strict=True))
     differences = paired_differences(benchmark, before, after, confidence)

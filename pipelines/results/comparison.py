@@ -24,9 +24,10 @@ class ComparisonSetting:
     """What is compared, and how.
 
     benchmark: under the options of the baseline. baseline, candidate: (run, system). metrics: the names of the metrics
-    of all samples. corpora: the sums of all samples of each run. seed, replicates: of the bootstrap. differences: what sets the runs apart, which the user has
-    allowed. missing: what keeps the comparison from being whole. one_sided: the labels of the slices that the baseline
-    alone has, and the candidate alone. threshold: of a large change of a per-sample metric.
+    of all samples. corpora: the sums of all samples of each run. seed, replicates: of the bootstrap. differences: what
+    sets the runs apart, which the user has allowed. missing: what keeps the comparison from being whole. one_sided: the
+    labels of the slices that the baseline alone has, and the candidate alone. threshold: of a large change of a
+    per-sample metric.
     """
 
     benchmark: AnyBenchmark

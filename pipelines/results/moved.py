@@ -76,7 +76,7 @@ def moved_most(
 ) -> list[MovedSample]:
     """Returns the `count` samples that moved a metric most, between two runs, each with its system.
 
-    corpus: the sums of all samples of our run. sums: of the slice. part: the slice whose metric it is; None: of all samples.
+    corpus: the sums of all samples of our run. sums: of those whose metric it is. part: their slice; None: all samples.
     Raises UnreadableRows where either run has no rows with statistics, more than MAX_ROWS, or damaged ones.
     """
     before = _rows(*theirs, part)

@@ -22,8 +22,8 @@ TASKS = {
     "task2": lambda box: {"text_blocks": [{"id": 0, "text": "a", "bb": box}]},
     "task5": lambda box: {"legend_pairs": [{"id": 0, "bb": box}]},
 }
-REGION = {"id": "w", "box": [0, 0, 10, 10], "text": "a"}
-REGIONS = {
+REGION: dict[str, Any] = {"id": "w", "box": [0, 0, 10, 10], "text": "a"}
+REGIONS: dict[str, list[dict[str, Any]]] = {
     "nothing": [],
     "found": [{"box": REGION["box"]}],
     "spotted": [{"box": REGION["box"], "text": "a"}],
@@ -69,7 +69,8 @@ def test_a_task_of_some_charts_is_null_where_the_corpus_attempts_none_and_where_
     for metric, task in (("task2.detection", "task2"), ("task2.hmean", "task2"), ("task5.score", "task5")):
         there = [(tasks, predicted) for tasks, predicted, _ in drawn if task in tasks]
         given_any = any(task in dict(predicted or ()) for _, predicted in there)
-        assert (whole[metric] is None) == (not given_any and any(each is not None for _, each in there) or not there)
+        idle = not given_any and any(each is not None for _, each in there)
+        assert (whole[metric] is None) == (idle or not there)
         has_truth = any(task in tasks and weight for tasks, _, weight in drawn)
         assert (part[metric] is None) == (whole[metric] is None or not has_truth)
 
