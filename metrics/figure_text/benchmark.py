@@ -188,7 +188,10 @@ def _names_of(subset: str) -> tuple[str, ...]:
 
 
 def _add_words(statistics: dict[str, int], figure: Figure, members: Mapping[str, list[int]], right: set[int]) -> None:
-    words = {position for position, region in enumerate(figure.truths) if region.id is not None}
+    # A region without a text is no word to read: no reading of it could be right.
+    words = {
+        position for position, region in enumerate(figure.truths) if region.id is not None and region.text is not None
+    }
     everything = [position for position, region in enumerate(figure.truths) if not region.ignore]
     names: list[str] = []
     numbers: list[int] = []
