@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from functools import lru_cache
+
 from rapidfuzz.distance import Levenshtein
+
+MAX_MARKS = 30
+"""More combining marks follow no character of any language (UAX 15, stream-safe text format)."""
 
 
 def truncated(text: str, length: int) -> str:
@@ -26,3 +33,27 @@ def character_error_rate(truth: str, predicted: str) -> float:
         return 1.0 if predicted else 0.0
     edits = Levenshtein.distance(truth, predicted, score_cutoff=len(truth))
     return min(1.0, edits / len(truth))
+
+
+def stream_safe(text: str) -> str:
+    """Returns `text` with a U+034F behind every 30 combining marks in a row.
+
+    Putting marks into order takes the square of their number. After this it takes 30 times their number at most.
+    """
+    if text.isascii() or len(text) <= MAX_MARKS:
+        return text
+    return _marks().sub("\\g<0>\u034f", text)
+
+
+@lru_cache(maxsize=1)
+def _marks() -> re.Pattern[str]:
+    """Matches 30 characters in a row that are, or begin with, a combining mark."""
+    last = 0x1FFFF  # no marks are encoded beyond
+    firsts = ((each, unicodedata.normalize("NFD", each)[0]) for each in map(chr, range(0x300, last)))
+    marks = [each for each, first in firsts if unicodedata.combining(first)]
+    return re.compile(f"[{''.join(marks)}]{{{MAX_MARKS}}}")
+
+
+def normalized(text: str) -> str:
+    """Returns the text in Unicode normalization form C, in which texts are compared."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)

@@ -23,7 +23,7 @@ from metrics.figure_text.description import FigureTextDescription
 from metrics.figure_text.details import describe_matches
 from metrics.figure_text.deteval import Rules
 from metrics.figure_text.draw import draw_regions
-from metrics.figure_text.figure import Figure, classify_regions, equal_text, subsets
+from metrics.figure_text.figure import Figure, classify_regions, compared_text, subsets
 from metrics.figure_text.group import COUNTS, Job, Outcome, groups, score_group
 from metrics.figure_text.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.figure_text.options import FigureTextOptions
@@ -146,8 +146,17 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         return {
             truth
             for truth, reading in figure.readings.items()
-            if equal_text(figure.truths[truth].text, figure.predictions[reading].text, self.options.case_sensitive)
+            if self._equal_text(figure.truths[truth].text, figure.predictions[reading].text)
         }
+
+    def _equal_text(self, one: str | None, other: str | None) -> bool:
+        """Says whether both are the same text; a text that is not given equals nothing."""
+        if one is None or other is None:
+            return False
+        if one == other:
+            return True
+        case_sensitive, nfc = self.options.case_sensitive, self.options.nfc
+        return compared_text(one, case_sensitive, nfc) == compared_text(other, case_sensitive, nfc)
 
 
 def _prediction_statistics(figure: Figure) -> dict[str, int]:

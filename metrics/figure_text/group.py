@@ -147,6 +147,7 @@ def score_group(jobs: Sequence[Job], options: FigureTextOptions, rules: Rules) -
         [truth_records[number].text for number in overlaps.truths.positions.tolist()],
         [detected_records[number].text for number in overlaps.detections.positions.tolist()],
         options.case_sensitive,
+        options.nfc,
     )
     words = _words(overlaps, choices, texts[0] >= 0, rules)
     spotted = spot(overlaps, texts, options.end_to_end_overlap, words, budgets)

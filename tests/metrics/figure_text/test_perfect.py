@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import unicodedata
 from typing import Any
 
 import msgspec
@@ -179,3 +180,26 @@ class TestWithoutArea:
         column = [{"box": [5, 0, 5, 9]}]
         assert values(score(column, column, **options), **options)["detection.f1"] == 1
         assert values(score([at(20)], [at(20), *column], **options), **options)["detection.precision"] == 1 / 2
+
+
+class TestUnicode:
+    FORMS = (unicodedata.normalize("NFC", "\u00c5e\u0301"), unicodedata.normalize("NFD", "\u00c5e\u0301"))
+
+    @pytest.mark.parametrize("case_sensitive", [True, False])
+    def test_texts_are_compared_in_nfc(self, case_sensitive: bool) -> None:
+        composed, decomposed = self.FORMS
+        assert composed != decomposed
+        got = values(
+            score(
+                [at(0, text=composed), at(50, id="w", text=decomposed)],
+                [at(0, text=decomposed), {"id": "w", "text": composed}],
+                case_sensitive=case_sensitive,
+            )
+        )
+        assert got["word_recognition.accuracy"] == 1
+        assert got["end_to_end.precision"] == got["agreement.text"] * 2 == 1
+
+    def test_the_script_compares_code_points(self) -> None:
+        truth, reading = ([{"id": "w", "text": form}] for form in self.FORMS)
+        got = values(score(truth, reading, protocol="icdar2013"), protocol="icdar2013")
+        assert got["word_recognition.accuracy"] == 0
