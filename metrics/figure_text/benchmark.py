@@ -165,6 +165,7 @@ def _prediction_statistics(figure: Figure) -> dict[str, int]:
     located = len(figure.detections) + len(figure.unconfident)
     texts = len([position for position in figure.detections if figure.predictions[position].text is not None])
     readings = len(figure.readings) + len(figure.unknown_readings)
+    # The kinds are those of the whole corpus where `values` reads them; `detection.located` tells of the samples alone.
     _add(statistics, (*REGION_KINDS, "detection.located"), (located, texts, readings, located))
     return statistics
 

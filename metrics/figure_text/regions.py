@@ -176,12 +176,14 @@ def locate_dropped(records: Sequence[Located], positions: Sequence[int], owners:
     """
     coordinates, sizes = _corners([records[position] for position in positions])
     boxes, other_boxes, angles = _upright(coordinates, sizes)
-    return _of_boxes(np.array(positions, dtype=np.intp), *map(_thickened, (boxes, other_boxes)), angles, sizes, owners)
+    where = np.array(positions, dtype=np.intp)
+    return _of_boxes(where, _thickened(boxes), _thickened(other_boxes), angles, sizes, owners)
 
 
 def _thickened(boxes: FloatArray) -> FloatArray:
     half = np.where(boxes[:, :2] == boxes[:, 2:], _HALF_A_LINE, 0.0)
-    return boxes + np.hstack((-half, half))
+    thick: FloatArray = boxes + np.hstack((-half, half))
+    return thick
 
 
 def _corners(regions: Sequence[Located]) -> tuple[FloatArray, IntArray]:
