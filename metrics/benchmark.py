@@ -145,6 +145,8 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     """Every metric of `values`."""
     sample_metrics: ClassVar[tuple[MetricSpec, ...]]
     """Every per-sample metric; exactly one of them is `main`."""
+    corpus_statistics: ClassVar[tuple[str, ...]] = ()
+    """Statistics by which `values` decides what holds for a system as a whole, such as which tasks it attempts."""
     batch_size: ClassVar[int] = 1
     """How many pairs `score` likes to get at once."""
     timed: ClassVar[tuple[str, ...]] = ()
@@ -190,8 +192,17 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     def values(self, sums: Sums) -> dict[str, float | None]:
         """Returns the metrics of a set of samples from their sums; None where there is nothing to measure.
 
-        It is called for the corpus, for each slice and for each bootstrap replicate, where sums are weighted.
+        It is called for the corpus, for each slice and for each bootstrap replicate, where sums are weighted. The
+        statistics named in `corpus_statistics` are then those of the whole corpus; see `values_within`.
         """
+
+    def values_within(self, sums: Sums, corpus: Sums) -> dict[str, float | None]:
+        """Returns the metrics of some samples of a corpus, such as a slice or a replicate.
+
+        What holds for a system as a whole is decided by `corpus`, the sums of all its samples: a task that it attempts
+        anywhere scores 0 in a slice where it predicts nothing.
+        """
+        return self.values(sums.overridden(self.corpus_statistics, corpus) if self.corpus_statistics else sums)
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns further tables of a set of samples, such as confusion matrices."""

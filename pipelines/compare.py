@@ -78,7 +78,8 @@ def plan_comparison(
     Raises UsageError or InputProblem where a side lacks what is needed.
     """
     settings, benchmark = baseline.configuration.settings, baseline.benchmark
-    sums = Sums(baseline.sums.sums).merge(Sums(candidate.sums.sums))
+    corpora = Sums(baseline.sums.sums), Sums(candidate.sums.sums)
+    sums = Sums.merged(corpora)
     missing = tuple(
         f"{side.run}: the rows of the run are missing (samples/)" for side in (baseline, candidate) if not side.files
     )
@@ -87,6 +88,7 @@ def plan_comparison(
         (baseline.run, baseline.system),
         (candidate.run, candidate.system),
         tuple(benchmark.values(sums)),
+        corpora,
         settings.bootstrap.confidence,
         settings.bootstrap.seed,
         settings.bootstrap.replicates,
@@ -205,6 +207,7 @@ def compared_slice(item: tuple[str, PairSums], setting: ComparisonSetting) -> Co
         setting.benchmark,
         label,
         sums.samples,
+        setting.corpora,
         (sums.baseline.all_sums(), sums.candidate.all_sums()),
         sums.changes.all_sums()[1:],
         differing,

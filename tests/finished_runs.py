@@ -72,7 +72,7 @@ def write_run(
     summary = {}
     document = {}
     for name, sums in systems.items():
-        measured = {label: benchmark.values(each.sums()) for label, each in sums.items()}
+        measured = {label: benchmark.values_within(each.sums(), sums[""].sums()) for label, each in sums.items()}
         slices = {label: {"coverage": {}, "values": measured[label]} for label in sums if label}
         summary[name] = {"coverage": counts[name], "values": measured[""], "slices": slices}
         stored = {label: _stored(each) for label, each in sums.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,8 @@ class SliceResult:
 
     replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
     many samples, or clusters where clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
-    samples; of the slice of all samples of the first system alone.
+    samples; of the slice of all samples of the first system alone. corpus: the sums of all samples of the system, as
+    far as its metrics are decided by them.
     """
 
     key: SliceKey
@@ -34,11 +36,12 @@ class SliceResult:
     sums: Sums
     replicates: PackedReplicates
     units: dict[str, float]
+    corpus: Sums
     fingerprint: int = 0
 
     def measured(self, benchmark: Benchmark[Any, Any, Any], replicates: int, clustered: bool) -> Measured:
         """Returns the metrics with all `replicates` of them, computed again from the sums."""
-        return measure(benchmark, [self.sums, *self.replicates.unpack(replicates)], clustered)
+        return measure(benchmark, self.corpus, [self.sums, *self.replicates.unpack(replicates)], clustered)
 
 
 class ComputeValues(beam.PTransform):
@@ -51,22 +54,38 @@ class ComputeValues(beam.PTransform):
         self._clustered = clustered
 
     def expand(self, totals: beam.PCollection) -> beam.PCollection:
-        """Computes slice by slice."""
-        return totals | "Finalise" >> beam.Map(self._finalise)
+        """Computes slice by slice, each with what the sums of all samples decide."""
+        corpora = totals | "AllSamples" >> beam.FlatMapTuple(self._corpus)
+        return totals | "Finalise" >> beam.Map(self._finalise, beam.pvalue.AsDict(corpora))
 
-    def _finalise(self, totals: tuple[SliceKey, SliceTotals]) -> SliceResult:
-        return slice_result(self._benchmark, self._confidence, *totals, self._clustered)
+    def _corpus(self, key: SliceKey, totals: SliceTotals) -> Iterator[tuple[int, Sums]]:
+        if not key.label:
+            yield key.system, corpus_sums(self._benchmark, totals.sums.sums())
+
+    def _finalise(self, totals: tuple[SliceKey, SliceTotals], corpora: Mapping[int, Sums]) -> SliceResult:
+        key, found = totals
+        return slice_result(self._benchmark, self._confidence, key, found, corpora[key.system], self._clustered)
+
+
+def corpus_sums(benchmark: Benchmark[Any, Any, Any], sums: Sums) -> Sums:
+    """Returns those of the sums of all samples by which metrics are decided in every slice."""
+    return Sums().overridden(benchmark.corpus_statistics, sums)
 
 
 def slice_result(
-    benchmark: Benchmark[Any, Any, Any], confidence: float, key: SliceKey, totals: SliceTotals, clustered: bool = False
+    benchmark: Benchmark[Any, Any, Any],
+    confidence: float,
+    key: SliceKey,
+    totals: SliceTotals,
+    corpus: Sums,
+    clustered: bool = False,
 ) -> SliceResult:
     """Returns the result of one slice; tables are made for the slice of all samples alone.
 
-    clustered: whether the bootstrap drew clusters of samples.
+    corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
     """
     sums, *replicates = totals.sums.all_sums()
-    measured = measure(benchmark, [sums, *replicates], clustered)
+    measured = measure(benchmark, corpus, [sums, *replicates], clustered)
     return SliceResult(
         key,
         totals.coverage,
@@ -76,5 +95,6 @@ def slice_result(
         sums,
         PackedReplicates.of(totals.sums),
         measured.units,
+        corpus_sums(benchmark, corpus),
         totals.fingerprint,
     )

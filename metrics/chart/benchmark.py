@@ -18,9 +18,9 @@ from metrics.chart.legend import score_legends
 from metrics.chart.limits import check_sizes, rejections
 from metrics.chart.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.chart.names import compared_text
-from metrics.chart.options import ChartOptions, TaskName
+from metrics.chart.options import ALL_TASKS, ChartOptions, TaskName
 from metrics.chart.records import ChartPrediction, ChartTruth, identifier_text
-from metrics.chart.sample import ChartSample, ClassOfChart, Memo
+from metrics.chart.sample import ATTEMPTED, LEFT_OUT, ChartSample, ClassOfChart, Memo
 from metrics.chart.series import score_series
 from metrics.chart.text_blocks import score_text_blocks
 from metrics.statistics.ratios import f_measure, ratio
@@ -45,6 +45,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     converter = ChartConverter()
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
+    corpus_statistics = tuple(name for task in ALL_TASKS for name in (ATTEMPTED[task], LEFT_OUT[task]))
     batch_size = 512
 
     def score_sample(self, truth: ChartTruth, prediction: ChartPrediction | None) -> SampleScore:
@@ -82,7 +83,8 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     def values(self, sums: Sums) -> dict[str, float | None]:
         """Returns the metrics of `METRICS`.
 
-        None for a task that no chart has, and for one that no prediction attempts though there are predictions.
+        None for a task that no chart has, and for one that no prediction of the corpus attempts though there are
+        predictions.
         """
         values = class_values("task1", sums) | class_values("task3", sums)
         detection = ratio(sums["task2.detection"], sums["task2.charts"])
@@ -98,7 +100,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         values["task4.f1"] = f_measure(precision, recall) if released else ratio(sums["task4.f1"], axes)
         for task in ("task5", "task6a", "task6b", "task7"):
             values[f"{task}.score"] = ratio(sums[f"{task}.score"], sums[f"{task}.charts"])
-        idle = {task for task in self.options.tasks if sums[f"{task}.left_out"] and not sums[f"{task}.attempted"]}
+        idle = {task for task in self.options.tasks if sums[LEFT_OUT[task]] and not sums[ATTEMPTED[task]]}
         return {name: None if idle and name.partition(".")[0] in idle else values[name] for name in values}
 
     def explain(self, details: Any) -> list[str]:

@@ -16,7 +16,7 @@ from metrics.chart.records import Scalar, identifier_text
 from metrics.common.arrays import floats
 from metrics.common.text import normalized
 
-# What is longer is no block of a chart, and keeps its LaTeX and its Unicode form.
+# What is longer is no block of a chart, and keeps its LaTeX.
 MAX_REWRITTEN_LENGTH = 1000
 # The square of a value, and the sum of many squares, must be a finite float.
 MAX_VALUE = 1e100
@@ -27,18 +27,17 @@ def read_text(text: str, options: ChartOptions) -> tuple[str, int]:
 
     Line ends become blanks, letters lower case, the ends are stripped, and LaTeX becomes Unicode where there is a
     backslash or a braced sub- or superscript, as in metric2.py. Published, the result is in Unicode normalization
-    form C. Texts above 1000 characters keep their LaTeX and their form.
+    form C. Texts above 1000 characters keep their LaTeX.
 
     >>> read_text(" CO_{2}\\nper km^{2} ", ChartOptions())[0]
     'co₂ per km²'
     """
-    text, form_steps = _in_form(text, options)
-    steps = 1 + len(text) // 50 + form_steps
+    text = compared_text(text, options)
+    steps = 1 + len(text) // 50
     plain = text.replace("\n", " ").replace("\r", " ").lower().strip()
     if len(plain) <= MAX_REWRITTEN_LENGTH and ("\\" in plain or "_{" in plain or "^{" in plain):
         replaced, latex_steps = _without_latex(plain)
-        replaced, form_steps = _in_form(replaced, options)
-        return replaced, steps + latex_steps + form_steps
+        return compared_text(replaced, options), steps + latex_steps
     return plain, steps
 
 
@@ -46,19 +45,8 @@ _without_latex = lru_cache(maxsize=4096)(without_latex)
 
 
 def compared_text(text: str, options: ChartOptions) -> str:
-    """Returns a text in Unicode normalization form C, in which `published` compares it.
-
-    Released, as in the scripts, it keeps its form, and above 1000 characters: the time to sort combining marks is
-    quadratic in their number.
-    """
-    return _in_form(text, options)[0]
-
-
-def _in_form(text: str, options: ChartOptions) -> tuple[str, int]:
-    """Returns a text as `compared_text` does, and the steps of it."""
-    if text.isascii() or len(text) > MAX_REWRITTEN_LENGTH or options.protocol == "released":
-        return text, 0
-    return normalized(text), len(text) ** 2 // 800
+    """Returns a text in Unicode normalization form C, in which `published` compares it; released, as it is."""
+    return text if options.protocol == "released" else normalized(text)
 
 
 def labels(values: Sequence[Scalar], options: ChartOptions) -> list[str]:

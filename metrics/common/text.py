@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
+
+MAX_MARKS = 30
+"""More combining marks follow no character of any language (UAX 15, stream-safe text format)."""
 
 
 def truncated(text: str, length: int) -> str:
@@ -31,5 +36,20 @@ def character_error_rate(truth: str, predicted: str) -> float:
 
 
 def normalized(text: str) -> str:
-    """Returns the text in Unicode normalization form C, in which texts are compared."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    """Returns the text in Unicode normalization form C, in which texts are compared.
+
+    Putting marks into order takes the square of their number, so a U+034F goes behind every 30 combining marks in a
+    row, as in the stream-safe text format of UAX 15.
+    """
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", text if len(text) <= MAX_MARKS else _marks().sub("\\g<0>\u034f", text))
+
+
+@lru_cache(maxsize=1)
+def _marks() -> re.Pattern[str]:
+    """Matches 30 characters in a row that are, or begin with, a combining mark."""
+    last = 0x1FFFF  # no marks are encoded beyond
+    firsts = ((each, unicodedata.normalize("NFD", each)[0]) for each in map(chr, range(0x300, last)))
+    marks = [each for each, first in firsts if unicodedata.combining(first)]
+    return re.compile(f"[{''.join(marks)}]{{{MAX_MARKS}}}")

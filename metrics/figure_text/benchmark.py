@@ -23,7 +23,7 @@ from metrics.figure_text.description import FigureTextDescription
 from metrics.figure_text.details import describe_matches
 from metrics.figure_text.deteval import Rules
 from metrics.figure_text.draw import draw_regions
-from metrics.figure_text.figure import Figure, classify_regions, equal_text, subsets
+from metrics.figure_text.figure import Figure, classify_regions, compared_text, subsets
 from metrics.figure_text.group import COUNTS, Job, Outcome, groups, score_group
 from metrics.figure_text.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.figure_text.options import FigureTextOptions
@@ -33,6 +33,9 @@ from metrics.figure_text.tables import match_table, subset_names, subset_table
 from metrics.figure_text.values import headline_values, subset_values
 from metrics.statistics.sums import Sums
 from metrics.table import Table
+
+REGION_KINDS = ("prediction.located", "prediction.texts", "prediction.readings")
+"""Count the predicted regions of each kind; they tell what a system does: it is measured by that alone."""
 
 
 class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOptions]):
@@ -45,6 +48,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     options_type = FigureTextOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
+    corpus_statistics = REGION_KINDS
     batch_size = 64
     converter: ClassVar[Converter | None] = FigureTextConverter()
     description: ClassVar[Description[FigureTruth] | None] = FigureTextDescription()
@@ -142,8 +146,17 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         return {
             truth
             for truth, reading in figure.readings.items()
-            if equal_text(figure.truths[truth].text, figure.predictions[reading].text, self.options.case_sensitive)
+            if self._equal_text(figure.truths[truth].text, figure.predictions[reading].text)
         }
+
+    def _equal_text(self, one: str | None, other: str | None) -> bool:
+        """Says whether both are the same text; a text that is not given equals nothing."""
+        if one is None or other is None:
+            return False
+        if one == other:
+            return True
+        case_sensitive, nfc = self.options.case_sensitive, self.options.nfc
+        return compared_text(one, case_sensitive, nfc) == compared_text(other, case_sensitive, nfc)
 
 
 def _prediction_statistics(figure: Figure) -> dict[str, int]:
@@ -152,7 +165,8 @@ def _prediction_statistics(figure: Figure) -> dict[str, int]:
     located = len(figure.detections) + len(figure.unconfident)
     texts = len([position for position in figure.detections if figure.predictions[position].text is not None])
     readings = len(figure.readings) + len(figure.unknown_readings)
-    _add(statistics, ("prediction.located", "prediction.texts", "prediction.readings"), (located, texts, readings))
+    # The kinds are those of the whole corpus where `values` reads them; `detection.located` tells of the samples alone.
+    _add(statistics, (*REGION_KINDS, "detection.located"), (located, texts, readings, located))
     return statistics
 
 
@@ -184,7 +198,10 @@ def _names_of(subset: str) -> tuple[str, ...]:
 
 
 def _add_words(statistics: dict[str, int], figure: Figure, members: Mapping[str, list[int]], right: set[int]) -> None:
-    words = {position for position, region in enumerate(figure.truths) if region.id is not None}
+    # A region without a text is no word to read: no reading of it could be right.
+    words = {
+        position for position, region in enumerate(figure.truths) if region.id is not None and region.text is not None
+    }
     everything = [position for position, region in enumerate(figure.truths) if not region.ignore]
     names: list[str] = []
     numbers: list[int] = []

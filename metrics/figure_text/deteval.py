@@ -116,7 +116,7 @@ def _match_some(
     overlaps: Overlaps, counts: BoolArray, rules: Rules, by_truth: _Side, by_detection: _Side, single: IntArray
 ) -> Iterator[Matching]:
     rows, columns = overlaps.rows, overlaps.columns
-    covered = _covered(overlaps, counts, rules)
+    covered = covered_detections(overlaps, counts, rules)
     # How many regions that count does each region overlap?
     truth_overlaps = _count(by_truth, ~covered[:, columns], len(overlaps.truths))
     detection_overlaps = _count(by_detection, counts[:, rows], len(overlaps.detections))
@@ -180,7 +180,7 @@ def _single_pairs(overlaps: Overlaps, rules: Rules) -> IntArray:
     return single
 
 
-def _covered(overlaps: Overlaps, counts: BoolArray, rules: Rules) -> BoolArray:
+def covered_detections(overlaps: Overlaps, counts: BoolArray, rules: Rules) -> BoolArray:
     """Says which detections lie by more than tau in one region that does not count, bool [S, D]."""
     deep = np.flatnonzero(overlaps.tau > rules.tau)
     covered = np.zeros((len(counts), len(overlaps.detections)), dtype=np.bool_)

@@ -9,7 +9,7 @@ from functools import lru_cache
 import msgspec
 
 from metrics.benchmark import RejectedRecord
-from metrics.common.text import truncated
+from metrics.common.text import normalized, truncated
 from metrics.figure_text.records import (
     FigurePrediction,
     FigureTruth,
@@ -137,8 +137,10 @@ def _difficulty_subsets(labels: tuple[str, ...]) -> Sequence[str]:
     return tuple([f"difficulty={label}" for label in ordered_difficulties(labels)])
 
 
-def equal_text(one: str | None, other: str | None, case_sensitive: bool) -> bool:
-    """Says whether both are the same text; a text that is not given equals nothing."""
-    if one is None or other is None:
-        return False
-    return one == other if case_sensitive else one.casefold() == other.casefold()
+def compared_text(text: str, case_sensitive: bool, nfc: bool) -> str:
+    """Returns a text as it is compared: casefolded unless `case_sensitive`, and in NFC if `nfc` says so."""
+    if nfc:
+        text = normalized(text)
+    if case_sensitive:
+        return text
+    return normalized(text.casefold()) if nfc else text.casefold()

@@ -15,12 +15,12 @@ import numpy as np
 
 from metrics.common.budget import Budget
 from metrics.figure_text.arrays import BoolArray, IntArray
-from metrics.figure_text.deteval import Group, Matching, Rules, match
+from metrics.figure_text.deteval import Group, Matching, Rules, covered_detections, match
 from metrics.figure_text.figure import Figure
 from metrics.figure_text.options import FigureTextOptions
 from metrics.figure_text.overlaps import Limits, Overlaps, charge, measure
 from metrics.figure_text.records import PredictedRegion, TruthRegion
-from metrics.figure_text.regions import Located, Regions, locate
+from metrics.figure_text.regions import Located, Regions, locate, locate_dropped
 from metrics.figure_text.spotting import Choices, Pairing, agree, spot, text_numbers
 from metrics.figure_text.turning import MAX_SIDES_TRIED
 
@@ -38,8 +38,14 @@ COUNTS = (
     "detection.merged_regions",
     "detection.merged_detections",
     "end_to_end.matches",
+    "end_to_end.wordless_regions",
+    "end_to_end.excused_detections",
 )
-"""What is counted in each choice of the regions that count, in this order."""
+"""What is counted in each choice of the regions that count, in this order.
+
+A region without a text is no word: end to end it does not count (`wordless_regions`), and the detections that it covers
+do not either (`excused_detections`).
+"""
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -129,7 +135,7 @@ def score_group(jobs: Sequence[Job], options: FigureTextOptions, rules: Rules) -
         budgets,
         Limits(options.sigma_threshold, options.tau_threshold, options.agreement_overlap),
     )
-    counts = _counting(jobs, truth_side, truth_records, overlaps)
+    counts = _counting(jobs, truth_records, overlaps)
     sizes = [job.choices for job in jobs]
     figures = overlaps.truths.owners[overlaps.rows]
     steps = np.bincount(figures, minlength=len(jobs)) // 8
@@ -141,10 +147,18 @@ def score_group(jobs: Sequence[Job], options: FigureTextOptions, rules: Rules) -
         [truth_records[number].text for number in overlaps.truths.positions.tolist()],
         [detected_records[number].text for number in overlaps.detections.positions.tolist()],
         options.case_sensitive,
+        options.nfc,
     )
-    spotted = spot(overlaps, texts, options.end_to_end_overlap, choices, budgets)
+    words = _words(overlaps, choices, texts[0] >= 0, rules)
+    spotted = spot(overlaps, texts, options.end_to_end_overlap, words, budgets)
     agreed = agree(overlaps, texts, options.agreement_overlap, choices.first(), budgets)
-    return _Outcomes(jobs, truth_side, detection_side, overlaps).gather(counts, matchings, spotted, agreed)
+    table = _counts(overlaps, choices, words, matchings, spotted, len(jobs))
+    if options.protocol == "published" and overlaps.detections.dropped:
+        sides = truth_side, truth_records, detection_side, detected_records
+        false, false_words = (_false_dropped(overlaps, each, budgets, rules, *sides) for each in (choices, words))
+        table[1] += false
+        table[9] += false - false_words
+    return _Outcomes(jobs, truth_side, detection_side, overlaps).gather(table, matchings[0], spotted, agreed)
 
 
 def _side(positions: Sequence[list[int]]) -> Side:
@@ -157,7 +171,9 @@ def _places(side: Side) -> Iterator[tuple[int, int]]:
 
 
 def _located(records: Sequence[Located], side: Side, options: FigureTextOptions) -> Regions:
-    return locate(records, range(len(records)), options.geometry, np.array(side.figures, dtype=np.intp))
+    owners = np.array(side.figures, dtype=np.intp)
+    pixels = options.protocol == "icdar2013" and options.geometry == "rectangle"
+    return locate(records, range(len(records)), options.geometry, owners, pixels)
 
 
 def _charge_locating(
@@ -182,7 +198,7 @@ def _charge_locating(
         job.budget.spend_reading("prediction", of_detections)
 
 
-def _counting(jobs: Sequence[Job], side: Side, records: Sequence[TruthRegion], overlaps: Overlaps) -> BoolArray:
+def _counting(jobs: Sequence[Job], records: Sequence[TruthRegion], overlaps: Overlaps) -> BoolArray:
     """Returns which located regions count, bool [S, G]: all that are cared for, none, each subset of the figure."""
     counts = np.zeros((max((job.choices for job in jobs), default=2), len(records)), dtype=np.bool_)
     counts[0] = [not record.ignore for record in records]
@@ -201,6 +217,82 @@ def _counting(jobs: Sequence[Job], side: Side, records: Sequence[TruthRegion], o
     return counts[:, overlaps.truths.positions]
 
 
+def _words(overlaps: Overlaps, choices: Choices, has_text: BoolArray, rules: Rules) -> Choices:
+    """Returns what counts end to end: a region without a text is no word; has_text: bool [G]."""
+    if has_text.all():
+        return choices
+    words = choices.counts & has_text
+    return Choices(words, _covered(overlaps, words, rules), choices.sizes)
+
+
+def _covered(overlaps: Overlaps, counts: BoolArray, rules: Rules) -> BoolArray:
+    """Returns the detections that don't-care regions cover, bool [S, D]; one choice after the other, for the memory."""
+    return np.concatenate([covered_detections(overlaps, counts[n : n + 1], rules) for n in range(len(counts))])
+
+
+def _false_dropped(
+    overlaps: Overlaps,
+    choices: Choices,
+    budgets: Sequence[Budget],
+    rules: Rules,
+    truth_side: Side,
+    truths: Sequence[TruthRegion],
+    detection_side: Side,
+    detections: Sequence[PredictedRegion],
+) -> IntArray:
+    """Returns how many of the detections that cannot be measured are false, int [S, F].
+
+    They match nothing. One counts unless a region covers it that does not: a don't-care region, or one that cannot be
+    measured itself. All are compared as rectangles, lines as very thin ones.
+    """
+    numbers = list(overlaps.detections.dropped)
+    dropped = locate_dropped(detections, numbers, np.array(detection_side.figures, dtype=np.intp)[numbers])
+    found = measure(overlaps.truths.as_rectangles(), dropped, budgets)
+    charge(budgets, np.array(choices.sizes) * np.bincount(found.truths.owners[found.rows], minlength=len(budgets)) // 8)
+    covered = _covered(found, choices.counts, rules)
+    numbers = list(overlaps.truths.dropped)
+    if numbers:
+        nothing = np.zeros((1, len(numbers)), dtype=np.bool_)
+        unmeasured = locate_dropped(truths, numbers, np.array(truth_side.figures, dtype=np.intp)[numbers])
+        covered |= _covered(measure(unmeasured, dropped, budgets), nothing, rules)
+    return np.array([np.bincount(dropped.owners[~each], minlength=len(budgets)) for each in covered])
+
+
+def _counts(
+    overlaps: Overlaps,
+    choices: Choices,
+    words: Choices,
+    matchings: Sequence[Matching],
+    spotted: Pairing,
+    figures: int,
+) -> IntArray:
+    """Returns what is counted, int [COUNTS, S, F]."""
+    truth_owners, detection_owners = overlaps.truths.owners, overlaps.detections.owners
+    table = np.zeros((len(COUNTS), len(choices.counts), figures), dtype=np.intp)
+    for n, matching in enumerate(matchings):
+        table[0, n] = np.bincount(truth_owners[choices.counts[n]], minlength=figures)
+        table[1, n] = np.bincount(detection_owners[~matching.covered], minlength=figures)
+        table[2, n] = np.bincount(truth_owners[overlaps.rows[matching.pairs]], minlength=figures)
+        for group in matching.groups:
+            mine = table[:, n, truth_owners[group.truths[0]]]
+            if len(group.truths) == len(group.detections):
+                mine[2] += 1
+            elif len(group.truths) == 1:
+                mine[3] += 1
+                mine[4] += len(group.detections)
+            else:
+                mine[5] += len(group.truths)
+                mine[6] += 1
+    table[7] = spotted.counts(truth_owners, figures)
+    if words is not choices:
+        for n in range(len(choices.counts)):
+            wordless = choices.counts[n] & ~words.counts[n]
+            excused = words.covered[n] & ~choices.covered[n]
+            table[8, n] = np.bincount(truth_owners[wordless], minlength=figures)
+            table[9, n] = np.bincount(detection_owners[excused], minlength=figures)
+    return table
+
+
 @dataclass(frozen=True, slots=True)
 class _Outcomes:
     """Gathers what became of each figure from what became of all."""
@@ -212,42 +304,19 @@ class _Outcomes:
 
     def gather(
         self,
-        counts: BoolArray,
-        matchings: Sequence[Matching],
+        table: IntArray,
+        matching: Matching,
         spotted: Pairing,
         agreed: tuple[Pairing, Pairing],
     ) -> list[Outcome]:
         truth_owners, figures = self.overlaps.truths.owners, len(self.jobs)
-        table = self._counts(counts, matchings, spotted)
         agreements = [pairing.counts(truth_owners, figures)[0].tolist() for pairing in agreed]
         outcomes = [
             Outcome(table[:, : job.choices, number].T.tolist(), (location, text), {}, {}, {}, [], ({}, {}))
             for number, (job, location, text) in enumerate(zip(self.jobs, *agreements, strict=True))
         ]
-        self._add_matches(outcomes, matchings[0], spotted)
+        self._add_matches(outcomes, matching, spotted)
         return outcomes
-
-    def _counts(self, counts: BoolArray, matchings: Sequence[Matching], spotted: Pairing) -> IntArray:
-        """Returns what is counted, int [COUNTS, S, F]."""
-        overlaps, figures = self.overlaps, len(self.jobs)
-        truth_owners, detection_owners = overlaps.truths.owners, overlaps.detections.owners
-        table = np.zeros((len(COUNTS), len(counts), figures), dtype=np.intp)
-        for n, matching in enumerate(matchings):
-            table[0, n] = np.bincount(truth_owners[counts[n]], minlength=figures)
-            table[1, n] = np.bincount(detection_owners[~matching.covered], minlength=figures)
-            table[2, n] = np.bincount(truth_owners[overlaps.rows[matching.pairs]], minlength=figures)
-            for group in matching.groups:
-                mine = table[:, n, truth_owners[group.truths[0]]]
-                if len(group.truths) == len(group.detections):
-                    mine[2] += 1
-                elif len(group.truths) == 1:
-                    mine[3] += 1
-                    mine[4] += len(group.detections)
-                else:
-                    mine[5] += len(group.truths)
-                    mine[6] += 1
-        table[7] = spotted.counts(truth_owners, figures)
-        return table
 
     def _add_matches(self, outcomes: list[Outcome], matching: Matching, spotted: Pairing) -> None:
         """Adds which regions were matched by which, when all that are cared for count."""

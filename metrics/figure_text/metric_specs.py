@@ -46,7 +46,7 @@ METRICS = (
     ),
     MetricSpec(
         "end_to_end.recall",
-        "regions found in the right place with the right text / annotated regions",
+        "regions found in the right place with the right text / annotated regions with a text",
         denominator="detection.regions",
     ),
     MetricSpec(

@@ -38,3 +38,8 @@ class FigureTextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     case_sensitive: bool = True
     min_confidence: float | None = None
     max_steps: Annotated[int, msgspec.Meta(ge=1)] = 4_000_000
+
+    @property
+    def nfc(self) -> bool:
+        """Whether texts are compared in Unicode normalization form C; the competition's script compares code points."""
+        return self.protocol == "published"

@@ -25,6 +25,9 @@ from metrics.figure_text.turning import turn, turn_rings
 
 Geometry = Literal["rectangle", "polygon"]
 
+_HALF_A_LINE = 2.0**-21
+_LAST_PIXELS = np.array([0.0, 0.0, 1.0, 1.0])
+
 
 class Located(Protocol):
     """What has a location: a region of either side."""
@@ -142,11 +145,16 @@ class Regions:
 
 
 def locate(
-    records: Sequence[Located], positions: Sequence[int], geometry: Geometry, owners: IntArray | None = None
+    records: Sequence[Located],
+    positions: Sequence[int],
+    geometry: Geometry,
+    owners: IntArray | None = None,
+    pixels: bool = False,
 ) -> Regions:
     """Returns the regions at `positions` of `records`, each of which has `points` or a `box`.
 
-    `owners` says to which figure of a group each belongs; None: all to one.
+    `owners` says to which figure of a group each belongs; None: all to one. pixels: whether rectangles hold the pixels
+    of both their edges, so that one from 0 to 9 is 10 wide.
 
     A region without area is dropped, as there is no share of it to cover. Under `polygon` a polygon that is not
     valid and simple (its sides cross or touch) is dropped too, as the Python DetEval in common use does; under
@@ -157,8 +165,25 @@ def locate(
     figures = np.zeros(len(where), dtype=np.intp) if owners is None else owners
     if geometry == "polygon":
         return _polygons(where, coordinates, sizes, figures)
-    rectangles = _rectangles(where, coordinates, sizes, figures)
+    rectangles = _rectangles(where, coordinates, sizes, figures, pixels)
     return rectangles.without_bad(rectangles.areas > 0, "it has no area")
+
+
+def locate_dropped(records: Sequence[Located], positions: Sequence[int], owners: IntArray) -> Regions:
+    """Returns the rectangles of regions as `locate` does, also of those without area.
+
+    A side of length 0 is made a millionth of a pixel long, so that a line has shares to be covered, too.
+    """
+    coordinates, sizes = _corners([records[position] for position in positions])
+    boxes, other_boxes, angles = _upright(coordinates, sizes)
+    where = np.array(positions, dtype=np.intp)
+    return _of_boxes(where, _thickened(boxes), _thickened(other_boxes), angles, sizes, owners)
+
+
+def _thickened(boxes: FloatArray) -> FloatArray:
+    half = np.where(boxes[:, :2] == boxes[:, 2:], _HALF_A_LINE, 0.0)
+    thick: FloatArray = boxes + np.hstack((-half, half))
+    return thick
 
 
 def _corners(regions: Sequence[Located]) -> tuple[FloatArray, IntArray]:
@@ -176,9 +201,27 @@ def _corners(regions: Sequence[Located]) -> tuple[FloatArray, IntArray]:
     return np.array(numbers, dtype=np.float64).reshape(-1, 2), np.array(sizes, dtype=np.intp)
 
 
-def _rectangles(positions: IntArray, coordinates: FloatArray, sizes: IntArray, owners: IntArray) -> Regions:
-    """Returns the rectangles around `coordinates` [sum of sizes, 2], the corners of one region after the other's."""
+def _rectangles(
+    positions: IntArray, coordinates: FloatArray, sizes: IntArray, owners: IntArray, pixels: bool = False
+) -> Regions:
+    """Returns the rectangles around `coordinates` [sum of sizes, 2], the corners of one region after the other's.
+
+    pixels: as for `locate`.
+    """
     boxes, other_boxes, angles = _upright(coordinates, sizes)
+    if pixels:
+        boxes, other_boxes = boxes + _LAST_PIXELS, other_boxes + _LAST_PIXELS
+    return _of_boxes(positions, boxes, other_boxes, angles, sizes, owners)
+
+
+def _of_boxes(
+    positions: IntArray,
+    boxes: FloatArray,
+    other_boxes: FloatArray,
+    angles: FloatArray,
+    sizes: IntArray,
+    owners: IntArray,
+) -> Regions:
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     return Regions(
         positions=positions,

@@ -16,6 +16,7 @@ import numpy as np
 
 from metrics.common.budget import Budget
 from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
+from metrics.figure_text.figure import compared_text
 from metrics.figure_text.overlaps import Overlaps, measure, pair_boxes
 from metrics.figure_text.pairing import pair_up
 
@@ -96,16 +97,14 @@ def agree(
 
 
 def text_numbers(
-    truths: Sequence[str | None], predictions: Sequence[str | None], case_sensitive: bool
+    truths: Sequence[str | None], predictions: Sequence[str | None], case_sensitive: bool, nfc: bool = False
 ) -> tuple[IntArray, IntArray]:
     """Returns numbers for the texts, equal for equal texts; a text that is not given is negative and equals nothing."""
     numbers: dict[str, int] = {}
     one, other = (
         np.array(
             [
-                missing
-                if text is None
-                else numbers.setdefault(text if case_sensitive else text.casefold(), len(numbers))
+                missing if text is None else numbers.setdefault(compared_text(text, case_sensitive, nfc), len(numbers))
                 for text in texts
             ],
             dtype=np.intp,

@@ -22,11 +22,17 @@ def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
 
     The smallest rectangle around a convex polygon has a side along one of the polygon's (Freeman and Shapira 1975). Of
     several, as around a right triangle, it is the one along the first side.
-    A hull without area gives a box without area. (shapely.oriented_envelope fails on coordinates very close to 0.)
+    A hull without area gives a box without area, turned about its centre, too. (shapely.oriented_envelope fails on
+    coordinates very close to 0.)
     """
     boxes, angles = np.zeros((len(hulls), 4)), np.zeros(len(hulls))
     corners = shapely.get_num_coordinates(hulls) - 1
-    corners[shapely.get_type_id(hulls) != shapely.GeometryType.POLYGON] = 0
+    kinds = shapely.get_type_id(hulls)
+    corners[kinds != shapely.GeometryType.POLYGON] = 0
+    points = kinds == shapely.GeometryType.POINT
+    boxes[points] = np.tile(shapely.get_coordinates(hulls[points]), 2)
+    lines = kinds == shapely.GeometryType.LINESTRING
+    boxes[lines], angles[lines] = _turn_lines(shapely.get_coordinates(hulls[lines]).reshape(-1, 2, 2))
     for count in np.unique(corners[corners > 0]).tolist():
         alike = np.flatnonzero(corners == count)
         step = max(1, _CELLS_AT_ONCE // (count * min(count, MAX_SIDES_TRIED)))
@@ -53,7 +59,18 @@ def turn_rings(rings: FloatArray) -> tuple[FloatArray, FloatArray]:
     chosen = np.arange(len(rings)), best
     extent, middle, axis = (high - low)[chosen], ((high + low) / 2)[chosen], along[chosen]
     centres = first[:, 0] + middle[:, :1] * axis + middle[:, 1:] * across[chosen]
-    directions = np.arctan2(axis[:, 1], axis[:, 0])
+    return _upright(centres, np.arctan2(axis[:, 1], axis[:, 0]), extent)
+
+
+def _turn_lines(ends: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Does `turn` for lines, float [N, 2 ends, 2]."""
+    along = ends[:, 1] - ends[:, 0]
+    extent = np.stack((np.hypot(along[:, 0], along[:, 1]), np.zeros(len(along))), axis=-1)
+    return _upright(ends.mean(axis=1), np.arctan2(along[:, 1], along[:, 0]), extent)
+
+
+def _upright(centres: FloatArray, directions: FloatArray, extent: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Returns rectangles turned upright, float [N, 4], and by what angle; extent: along and across, float [N, 2]."""
     quarters = _quarters(directions, extent)
     half = np.where((quarters % 2 == 0)[:, None], extent, extent[:, ::-1]) / 2
     return np.hstack((centres - half, centres + half)), directions - quarters * (np.pi / 2)

@@ -22,10 +22,14 @@ def headline_values(read: Read, options: FigureTextOptions) -> dict[str, float |
     values.update(_end_to_end(read, "") if _spotted(read) else _nothing("end_to_end"))
     values["word_recognition.accuracy"] = _accuracy(read, "") if readings else None
     reference, other = read("detection.regions"), read("detection.detections")
-    for what, given in (("location", located or not readings), ("text", _spotted(read))):
+    wordless, excused = _no_words(read, "")
+    for what, given, truths, found in (
+        ("location", located or not readings, reference, other),
+        ("text", _spotted(read), reference - wordless, other - excused),
+    ):
         agreed = read(f"agreement.{what}")
-        values[f"agreement.{what}"] = ratio(agreed, reference) if given else None
-        values[f"agreement.{what}_max"] = ratio(agreed, max(reference, other)) if given else None
+        values[f"agreement.{what}"] = ratio(agreed, truths) if given else None
+        values[f"agreement.{what}_max"] = ratio(agreed, max(truths, found)) if given else None
     return values
 
 
@@ -65,12 +69,22 @@ def _detection(read: Read, suffix: str, options: FigureTextOptions) -> dict[str,
 
 def _end_to_end(read: Read, suffix: str) -> dict[str, float | None]:
     matches = read(f"end_to_end.matches{suffix}")
-    return _rates("end_to_end", suffix, matches, matches, read)
+    return _rates("end_to_end", suffix, matches, matches, read, *_no_words(read, suffix))
 
 
-def _rates(task: str, suffix: str, right: float, found: float, read: Read) -> dict[str, float | None]:
-    precision = ratio(right, detections(read, suffix))
-    recall = ratio(found, read(f"detection.regions{suffix}"))
+def _no_words(read: Read, suffix: str) -> tuple[float, float]:
+    """Returns how many regions have no text to be read, and how many detections they cover."""
+    return read(f"end_to_end.wordless_regions{suffix}"), read(f"end_to_end.excused_detections{suffix}")
+
+
+def _rates(
+    task: str, suffix: str, right: float, found: float, read: Read, wordless: float = 0.0, excused: float = 0.0
+) -> dict[str, float | None]:
+    """Returns precision, recall and F1; wordless, excused: the regions and detections that do not count here."""
+    precision = ratio(right, detections(read, suffix) - excused)
+    recall = ratio(found, read(f"detection.regions{suffix}") - wordless)
+    if recall is not None and read("prediction.located") and not read("detection.located"):
+        precision = 0.0  # a slice without any detection, of a system that gives some elsewhere
     return {
         f"{task}.precision{suffix}": precision,
         f"{task}.recall{suffix}": recall,

@@ -59,6 +59,7 @@ def compare_slice(
     benchmark: AnyBenchmark,
     label: str,
     samples: int,
+    corpora: tuple[Sums, Sums],
     systems: tuple[Sequence[Sums], Sequence[Sums]],
     changes: Sequence[Sums],
     differing: Mapping[str, tuple[int, bool]],
@@ -67,14 +68,14 @@ def compare_slice(
 ) -> ComparedSlice:
     """Compares two systems over the samples of a slice that both scored.
 
-    systems: of the baseline and the candidate, the sums and those of each replicate. changes: for each swap the sum of
-    candidate - baseline over the units that are swapped. differing: for each metric how many samples differ in it, and
-    whether enough units do.
+    corpora: of the baseline and the candidate, the sums of all samples. systems: of both, the sums of the slice and
+    those of each replicate. changes: for each swap the sum of candidate - baseline over the units that are swapped.
+    differing: for each metric how many samples differ in it, and whether enough units do.
     """
-    before, after = (measure(benchmark, sums, clustered) for sums in systems)
+    before, after = (measure(benchmark, corpus, sums, clustered) for corpus, sums in zip(corpora, systems, strict=True))
     differences = paired_differences(benchmark, before, after, confidence)
     tested = [name for name, found in differences.items() if found.difference is not None]
-    swapped = swapped_differences(benchmark, systems[0][0], systems[1][0], changes, tested)
+    swapped = swapped_differences(benchmark, corpora, systems[0][0], systems[1][0], changes, tested)
     largest = np.zeros(len(changes))
     metrics = {}
     for name, found in differences.items():

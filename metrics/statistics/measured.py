@@ -37,13 +37,12 @@ class Measured:
     denominators: dict[str, FloatArray] = field(default_factory=dict)
 
 
-def measure(benchmark: AnyBenchmark, sums: Sequence[Sums], clustered: bool = False) -> Measured:
+def measure(benchmark: AnyBenchmark, corpus: Sums, sums: Sequence[Sums], clustered: bool = False) -> Measured:
     """Returns the metrics of a slice from its sums, the first of `sums`, and those of its replicates, the others.
 
-    clustered: whether the bootstrap drew clusters of samples.
+    corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
     """
-    values = benchmark.values(sums[0])
-    rows = [benchmark.values(each) for each in sums[1:]]
+    values, *rows = [benchmark.values_within(each, corpus) for each in sums]
     replicates = {name: np.array([row.get(name) for row in rows], dtype=np.float64) for name in values}
     kind = type(benchmark)
     denominators = _denominators(kind, list(values), sums)

@@ -72,6 +72,13 @@ class Sums:
         """Returns these sums `weight` times."""
         return Sums({name: total * weight for name, total in self._units.items()})
 
+    def overridden(self, names: Iterable[str], other: Sums) -> Sums:
+        """Returns these sums with those under `names` replaced by the ones of `other`."""
+        units = dict(self._units)
+        for name in names:
+            units[name] = other._units.get(name, 0)
+        return Sums(units)
+
     def __getitem__(self, name: str) -> float:
         """The sum under `name` as the nearest float; 0.0 where nothing was added."""
         return self._units.get(name, 0) / UNITS_PER_ONE

@@ -63,11 +63,17 @@ class SwapBits(Bootstrap):
 
 
 def swapped_differences(
-    benchmark: AnyBenchmark, baseline: Sums, candidate: Sums, changes: Sequence[Sums], metrics: Sequence[str]
+    benchmark: AnyBenchmark,
+    corpora: tuple[Sums, Sums],
+    baseline: Sums,
+    candidate: Sums,
+    changes: Sequence[Sums],
+    metrics: Sequence[str],
 ) -> dict[str, FloatArray]:
     """Returns for each metric the difference candidate - baseline in each swap; NaN where a side has no value.
 
-    changes: for each swap the sum of candidate - baseline over the units that are swapped.
+    corpora: the sums of all samples of the baseline and of the candidate. changes: for each swap the sum of
+    candidate - baseline over the units that are swapped.
     """
     found: dict[tuple[tuple[str, int], ...], list[float]] = {}
     rows = []
@@ -75,8 +81,8 @@ def swapped_differences(
         # Where few units differ, many swaps are the same.
         key = tuple(change.units().items())
         if key not in found:
-            before = benchmark.values(baseline.merge(change))
-            after = benchmark.values(candidate.merge(change.scaled(-1)))
+            before = benchmark.values_within(baseline.merge(change), corpora[0])
+            after = benchmark.values_within(candidate.merge(change.scaled(-1)), corpora[1])
             found[key] = [_difference(before.get(metric), after.get(metric)) for metric in metrics]
         rows.append(found[key])
     table = np.array(rows, dtype=np.float64).reshape(len(changes), len(metrics))
@@ -120,8 +126,8 @@ def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str
     found = {}
     for name, total in units.items():
         others = {each: number for each, number in units.items() if each != name}
-        larger = benchmark.values(Sums({**others, name: 64 * total + (1 << 52)}))
-        without = benchmark.values(Sums(others))
+        larger = benchmark.values_within(Sums({**others, name: 64 * total + (1 << 52)}), sums)
+        without = benchmark.values_within(Sums(others), sums)
         found[name] = frozenset(
             metric
             for metric in dict.fromkeys([*values, *larger, *without])

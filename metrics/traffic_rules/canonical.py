@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from metrics.common.text import normalized
+
 MAX_DEPTH = 16
 MAX_VALUES = 1000
 
@@ -20,8 +22,8 @@ def canonical(value: Any, spend: Callable[[int], None]) -> str:
     """Returns the canonical text of a JSON value; two texts are equal exactly where the values are.
 
     Numbers are equal by magnitude (1 and 1.0 are one number), booleans are not numbers (true is not 1), text
-    is compared code point by code point. A list is a set: order and repetition do not count, also of lists within
-    lists. An object is a set of named values, of which a null one is as good as absent, since Parquet writes the
+    is compared in NFC, code point by code point. A list is a set: order and repetition do not count, also of lists
+    within lists. An object is a set of named values, of which a null one is as good as absent, since Parquet writes the
     two alike. Not-a-number, which only binary formats can hold, equals itself.
 
     It is text since Python's hash of text cannot be foreseen: integers with one hash can be written down by the
@@ -44,6 +46,7 @@ class _Writer:
     def write(self, value: Any, depth: int) -> str:
         if isinstance(value, str):
             self._spend(1 + len(value) // CHARACTERS_PER_STEP)
+            value = normalized(value)
             return f"s{len(value)}:{value}"
         self._spend(1)
         if value is None:

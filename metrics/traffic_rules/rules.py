@@ -11,6 +11,7 @@ import msgspec
 
 from metrics.benchmark import RejectedRecord, Side
 from metrics.common.budget import Budget
+from metrics.common.text import normalized
 from metrics.traffic_rules.canonical import CHARACTERS_PER_STEP, MAX_VALUES, NotComparable, canonical
 from metrics.traffic_rules.records import GroundTruth, PredictedRule, Prediction, TrueRule
 
@@ -52,8 +53,18 @@ class _Values(dict[Hashable, int]):
         self._numbers = numbers
 
     def __missing__(self, value: Hashable) -> int:
-        number = self[value] = next(self._numbers)
+        compared = _in_nfc(value)
+        number = self[value] = next(self._numbers) if compared == value else self[compared]
         return number
+
+
+def _in_nfc(value: Hashable) -> Hashable:
+    """Returns a text, or a set of texts, in the form in which texts are compared; anything else as it is."""
+    if isinstance(value, str):
+        return normalized(value)
+    if isinstance(value, frozenset):
+        return frozenset(map(_in_nfc, value))
+    return value
 
 
 class Numbers(dict[str, _Values]):
@@ -78,7 +89,7 @@ class Sample:
 
     def __init__(self, budget: Budget, ignored: Collection[str] = (), numbers: Numbers | None = None) -> None:
         self.budget = budget
-        self.ignored = ignored
+        self.ignored = frozenset(map(normalized, ignored))
         self.numbers = Numbers() if numbers is None else numbers
         self._names: dict[str, str] = {}
 
@@ -101,7 +112,7 @@ class Sample:
             self.budget.spend(1 + len(value) // CHARACTERS_PER_STEP)
             return value
         if isinstance(value, list) and len(value) <= MAX_VALUES and all(isinstance(item, str) for item in value):
-            distinct = frozenset(value)
+            distinct = frozenset(map(_in_nfc, value))
             if len(distinct) > MAX_SIMPLE_LIST:
                 return None
             self.budget.spend(1 + sum([1 + len(item) // CHARACTERS_PER_STEP for item in value]))
@@ -117,7 +128,7 @@ class Sample:
         """Returns the text of a rule's name, the same object for the same name, so that comparing two is cheap."""
         if name is None:
             return None
-        text = str(name)
+        text = normalized(str(name))
         return self._names.setdefault(text, text)
 
 
@@ -166,13 +177,13 @@ def _plain_rules(
     read: list[Rule] = []
     for rule, name in zip(rules, names, strict=True):
         values = rule.properties or {}
-        if sample.ignored or None in values.values():
+        if sample.ignored or None in values.values() or not "".join(values).isascii():
             values = _counted(values, sample)
         numbered = _plain_numbers(values, sample.numbers)
         if numbered is None or len(values) > MAX_PROPERTIES:
             return None
         numbers, steps_of_values = numbered
-        lines = [line if type(line) is str else str(line) for line in rule.centerlines or ()]
+        lines = _lines(rule)
         steps += steps_of_values + len(lines)
         if side == "ground_truth" and len(lines) > 1:
             lines = list(dict.fromkeys(lines))
@@ -181,6 +192,11 @@ def _plain_rules(
         return None
     sample.budget.spend_reading(side, steps)
     return read
+
+
+def _lines(rule: TrueRule | PredictedRule) -> list[str]:
+    lines = [line if type(line) is str else str(line) for line in rule.centerlines or ()]
+    return lines if "".join(lines).isascii() else [normalized(line) for line in lines]
 
 
 def _plain_numbers(values: Mapping[str, Any], numbers: Numbers) -> tuple[dict[str, int], int] | None:
@@ -213,9 +229,9 @@ def _are_short_texts(values: Sequence[Any]) -> bool:
 
 
 def _counted(values: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
-    """Returns the properties that count: those with a value that are not ignored."""
-    ignored = sample.ignored
-    return {name: value for name, value in values.items() if value is not None and name not in ignored}
+    """Returns the properties that count: those with a value that are not ignored, by their names in NFC."""
+    named = {name if name.isascii() else normalized(name): value for name, value in values.items()}
+    return {name: value for name, value in named.items() if value is not None and name not in sample.ignored}
 
 
 def _rules(
@@ -245,7 +261,7 @@ def _rule(rule: TrueRule | PredictedRule, name: str | None, sample: Sample, side
             properties[key] = sample.number(key, value)
         except NotComparable as error:
             raise RejectedRecord(side, f"{where}.properties: {_shown(key)} cannot be compared: {error}") from error
-    lines = [str(line) for line in rule.centerlines or ()]
+    lines = _lines(rule)
     if side == "ground_truth":
         lines = list(dict.fromkeys(lines))
     return Rule(name, properties, frozenset(properties.values()), values, lines)

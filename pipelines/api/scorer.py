@@ -246,7 +246,7 @@ def _sums(totals: Totals, label: str) -> BootstrapSums:
 
 def _slice(plan: Plan, totals: Totals, label: str) -> SliceResult:
     sums = _sums(totals, label).all_sums()
-    measured = measure(plan.benchmark, sums, plan.cluster is not None)
+    measured = measure(plan.benchmark, _sums(totals, "").sums(), sums, plan.cluster is not None)
     found = intervals(plan.benchmark, measured, plan.confidence) if len(sums) > 1 else {}
     return SliceResult(measured.values, found, totals.samples[label])
 

@@ -187,7 +187,8 @@ def _moved(
             sides = (ours.published, each["system"]), (theirs.published, other)
             whole = sums.all_sums(ours.sums.bootstrap.replicates)[0]
             try:
-                found[place] = moved_most(configuration.benchmark, each["metric"], whole, *sides, part)
+                corpus = ours.corpus(each["system"])
+                found[place] = moved_most(configuration.benchmark, each["metric"], corpus, whole, *sides, part)
             except UnreadableRows as error:
                 found[place] = str(error)
     return found

@@ -13,12 +13,14 @@ from typing import Any
 
 from metrics.benchmark import Benchmark
 from metrics.statistics.measured import Measured, measure
+from metrics.statistics.sums import Sums
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
 from pipelines.results.judged import JudgedSlice, left_out_samples, measured_samples
 from pipelines.results.stored import Identity, StoredRun, incomparable, split_system
 from pipelines.results.stored_documents import SliceSums
 from transforms.earlier_values import EarlierRows
+from transforms.finalize import corpus_sums
 from transforms.io.storage import STORAGE_ERRORS, read_bytes
 from transforms.records import InputProblem
 
@@ -31,8 +33,8 @@ class Baseline:
     """A finished run, as far as gates compare with it; it goes to the worker that publishes.
 
     system: the one that every system is compared with; None: the one of the same name. slices: by system and label,
-    how many samples were measured, how many left out, and the sums of those slices that any gate needs. rows: the files
-    of its rows.
+    how many samples were measured, how many left out, and the sums of those slices that any gate needs. corpora: of
+    each system the sums of all samples. rows: the files of its rows.
     """
 
     path: str
@@ -44,6 +46,7 @@ class Baseline:
     systems: tuple[str, ...]
     system: str | None
     slices: Mapping[tuple[str, str], tuple[int, int, SliceSums]]
+    corpora: Mapping[str, Sums]
     warnings: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
 
@@ -58,7 +61,7 @@ class Baseline:
         samples, left_out, sums = found
 
         def measured() -> Measured:
-            return measure(self.benchmark, sums.all_sums(self.replicates), self.clustered)
+            return measure(self.benchmark, self.corpora[name], sums.all_sums(self.replicates), self.clustered)
 
         return JudgedSlice({}, {}, samples, measured, left_out), "the baseline"
 
@@ -144,6 +147,7 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
         tuple(run.summary.systems),
         system,
         slices,
+        {name: corpus_sums(run.configuration.benchmark, run.corpus(name)) for name in run.summary.systems},
         tuple(age_warnings(path, run)),
         tuple(run.published.folder("samples")),
     )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from metrics.statistics.comparison import ComparedMetric, ComparedSlice, verdict
 from metrics.statistics.measured import AnyBenchmark
+from metrics.statistics.sums import Sums
 
 COMPARISON = "comparison.json"
 REPORT = "comparison.md"
@@ -23,15 +24,17 @@ class ComparisonSetting:
     """What is compared, and how.
 
     benchmark: under the options of the baseline. baseline, candidate: (run, system). metrics: the names of the metrics
-    of all samples. seed, replicates: of the bootstrap. differences: what sets the runs apart, which the user has
-    allowed. missing: what keeps the comparison from being whole. one_sided: the labels of the slices that the baseline
-    alone has, and the candidate alone. threshold: of a large change of a per-sample metric.
+    of all samples. corpora: the sums of all samples of each run. seed, replicates: of the bootstrap. differences: what
+    sets the runs apart, which the user has allowed. missing: what keeps the comparison from being whole. one_sided: the
+    labels of the slices that the baseline alone has, and the candidate alone. threshold: of a large change of a
+    per-sample metric.
     """
 
     benchmark: AnyBenchmark
     baseline: tuple[str, str]
     candidate: tuple[str, str]
     metrics: tuple[str, ...]
+    corpora: tuple[Sums, Sums]
     confidence: float
     seed: int
     replicates: int

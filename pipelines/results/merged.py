@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.sums import FRACTION_BITS
+from metrics.statistics.sums import FRACTION_BITS, Sums
 from pipelines.config import settings
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
@@ -78,7 +78,8 @@ def merged_result(
                 f"{name}: together the runs have {len(totals) - 1} slices, more than the "
                 f"{configuration.settings.limits.slices} of limits.slices"
             )
-        found = {label: _finalised(configuration, number, label, totals[label]) for label in sorted(totals)}
+        corpus = totals[""].sums.sums()
+        found = {label: _finalised(configuration, number, label, totals[label], corpus) for label in sorted(totals)}
         overall = found.pop("")
         systems[name] = SystemResult(
             name,
@@ -90,9 +91,9 @@ def merged_result(
     return RunResult.ranked(configuration, systems, causes, _warnings(runs))
 
 
-def _finalised(configuration: Configuration, number: int, label: str, totals: SliceTotals) -> Any:
+def _finalised(configuration: Configuration, number: int, label: str, totals: SliceTotals, corpus: Sums) -> Any:
     bootstrap, clustered = configuration.settings.bootstrap, configuration.settings.cluster is not None
-    found = slice_result(configuration.benchmark, bootstrap.confidence, SliceKey(number), totals, clustered)
+    found = slice_result(configuration.benchmark, bootstrap.confidence, SliceKey(number), totals, corpus, clustered)
     return replace(found, tables=[]) if label else found
 
 

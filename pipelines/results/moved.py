@@ -67,6 +67,7 @@ class _Row(NamedTuple):
 def moved_most(
     benchmark: AnyBenchmark,
     metric: str,
+    corpus: Sums,
     sums: Sums,
     ours: tuple[Published, str],
     theirs: tuple[Published, str],
@@ -75,7 +76,7 @@ def moved_most(
 ) -> list[MovedSample]:
     """Returns the `count` samples that moved a metric most, between two runs, each with its system.
 
-    sums: of our run. part: the slice whose metric it is; None: of all samples.
+    corpus: the sums of all samples of our run. sums: of those whose metric it is. part: their slice; None: all samples.
     Raises UnreadableRows where either run has no rows with statistics, more than MAX_ROWS, or damaged ones.
     """
     before = _rows(*theirs, part)
@@ -85,7 +86,7 @@ def moved_most(
         for sample_id, row in after.items()
         if (other := before.get(sample_id)) is None or other.statistics != row.statistics
     }
-    value = benchmark.values(sums).get(metric)
+    value = benchmark.values_within(sums, corpus).get(metric)
     if value is None or not changed:
         return []
     gradient: dict[str, float] = {}
@@ -93,7 +94,7 @@ def moved_most(
     def slope(name: str) -> float:
         if name not in gradient:
             # One more of it, or one less where the metric is not defined so.
-            moved = [benchmark.values(_shifted(sums, name, step)).get(metric) for step in (1, -1)]
+            moved = [benchmark.values_within(_shifted(sums, name, step), corpus).get(metric) for step in (1, -1)]
             slopes = (step * (each - value) for step, each in zip((1, -1), moved, strict=True) if each is not None)
             gradient[name] = next(slopes, 0.0)
         return gradient[name]
@@ -106,7 +107,7 @@ def moved_most(
     for _, sample_id in weighed:
         pair = changed[sample_id]
         change = {name: -to_units(difference) for name, difference in _change(*pair).items()}
-        without = benchmark.values(sums.merge(Sums(change))).get(metric)
+        without = benchmark.values_within(sums.merge(Sums(change)), corpus).get(metric)
         if without is not None and without != value:
             first = pair[0].status if pair[0] is not None else "not there"
             exact.append(MovedSample(sample_id, value - without, first, pair[1].status))

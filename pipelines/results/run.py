@@ -181,7 +181,7 @@ def _order_of(spec: MetricSpec, sample: tuple[float, str, str]) -> tuple[float, 
 def _no_samples(system: int, values: dict[str, float | None]) -> SliceResult:
     none = PackedReplicates.of(BootstrapSums(Bootstrap(replicates=0)))
     return SliceResult(
-        SliceKey(system), {}, values, dict.fromkeys(values), [], Sums(), none, dict.fromkeys(values, 0.0)
+        SliceKey(system), {}, values, dict.fromkeys(values), [], Sums(), none, dict.fromkeys(values, 0.0), Sums()
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from metrics.statistics.measured import Measured, measure
-from metrics.statistics.sums import FRACTION_BITS
+from metrics.statistics.sums import FRACTION_BITS, Sums
 from metrics.version import VERSION
 from pipelines.config import settings
 from pipelines.config.errors import UsageError, one_line
@@ -229,6 +229,10 @@ class StoredRun:
         found = self.sums.systems.get(system)
         return found if found is None or not label else found.slices.get(label)
 
+    def corpus(self, system: str) -> Sums:
+        """Returns the sums of all samples of a system that is there."""
+        return Sums(self.sums.systems[system].sums)
+
     def measured(self, system: str, label: str) -> Measured:
         """Returns the metrics of a slice that is there, with their replicates, computed again from its sums.
 
@@ -241,7 +245,8 @@ class StoredRun:
             all_sums = sums.all_sums(self.sums.bootstrap.replicates)
         except ValueError as error:
             raise self._problem(SUMS, one_line(error)) from error
-        measured = measure(self.configuration.benchmark, all_sums, self.configuration.settings.cluster is not None)
+        clustered = self.configuration.settings.cluster is not None
+        measured = measure(self.configuration.benchmark, self.corpus(system), all_sums, clustered)
         if measured.values != found.values:
             raise self._problem(SUMS, "its sums do not give the values of summary.json")
         return measured

@@ -92,7 +92,20 @@ def bucket(pairs: Sequence[Sides], blocks: int) -> list[tuple[int, Block]]:
 
 def setting() -> ComparisonSetting:
     return ComparisonSetting(
-        TOY, ("a", "x"), ("b", "y"), METRICS, CONFIDENCE, 0, REPLICATES, SWAPS, True, (), (), ((), ()), 0.2
+        TOY,
+        ("a", "x"),
+        ("b", "y"),
+        METRICS,
+        (Sums(), Sums()),
+        CONFIDENCE,
+        0,
+        REPLICATES,
+        SWAPS,
+        True,
+        (),
+        (),
+        ((), ()),
+        0.2,
     )
 
 

@@ -36,7 +36,7 @@ AllOutcomes AllQuarantined Causes Causes/ByCause Causes/Count Causes/Counts Comb
 Draw Outcomes Outcomes/Combine Outcomes/GroupByKey Pair Pair/ByBucket Pair/Pick Pick Pick/Best Pick/BestReason
 Pick/BySample Pick/Listed Pick/Once Publish Publish/Publish Publish/Start Read Read/Each Read/Files Read/ReadParts
 Read/Split Read/Spread Score Score/Score Slice Slice/SumSlices SliceCount SliceCount/Check SliceCount/Count
-SliceCount/Pass SliceCount/Systems Values Values/Finalise WriteQuarantine WriteQuarantine/Lines
+SliceCount/Pass SliceCount/Systems Values Values/AllSamples Values/Finalise WriteQuarantine WriteQuarantine/Lines
 WriteQuarantine/WriteLines WriteSamples WriteSamples/Tables WriteSamples/WriteParquet
 """
 """The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""

@@ -112,7 +112,7 @@ def test_figures_finalised_again_from_the_sums_are_those_of_the_summary(run: Run
             *((stored["slices"][label], system["slices"][label]) for label in system["slices"]),
         ]:
             replicates = unpack_replicates(found["replicates"], document["bootstrap"]["replicates"])
-            measured = measure(benchmark, [Sums(found["sums"]), *replicates])
+            measured = measure(benchmark, Sums(stored["sums"]), [Sums(found["sums"]), *replicates])
             assert measured.values == expected["values"]
             assert json.loads(json.dumps(intervals(benchmark, measured, 0.95))) == expected["intervals"]
             assert {metric: round(units) for metric, units in measured.units.items()} == expected["units"]

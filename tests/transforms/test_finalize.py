@@ -21,7 +21,7 @@ def totals(replicates: int) -> SliceTotals:
 
 
 def test_figures_of_all_samples() -> None:
-    found = slice_result(TOY, 0.9, SliceKey(2), totals(100))
+    found = slice_result(TOY, 0.9, SliceKey(2), totals(100), Sums())
     assert found.key == SliceKey(2)
     assert found.coverage == {"ground_truth.scored": 40}
     assert found.fingerprint == 5
@@ -35,18 +35,18 @@ def test_figures_of_all_samples() -> None:
 
 
 def test_tables_are_made_for_all_samples_alone() -> None:
-    assert slice_result(TOY, 0.9, SliceKey(2, Slice(("kind",), ("1",))), totals(3)).tables == []
+    assert slice_result(TOY, 0.9, SliceKey(2, Slice(("kind",), ("1",))), totals(3), Sums()).tables == []
 
 
 def test_without_replicates_there_are_no_intervals() -> None:
-    found = slice_result(TOY, 0.9, SliceKey(0), totals(0))
+    found = slice_result(TOY, 0.9, SliceKey(0), totals(0), Sums())
     assert found.intervals == {}
     assert found.replicates.unpack(0) == []
 
 
 def test_a_slice_without_scores_has_no_figures() -> None:
     empty = SliceTotals(BootstrapSums(Bootstrap(3)), {"ground_truth.rejected": 2})
-    found = slice_result(TOY, 0.9, SliceKey(0), empty)
+    found = slice_result(TOY, 0.9, SliceKey(0), empty, Sums())
     assert found.values == {"exact_match": None, "similarity": None}
     assert found.intervals == {"exact_match": None, "similarity": None}
     assert found.replicates.unpack(3) == [Sums()] * 3

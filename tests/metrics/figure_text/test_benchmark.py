@@ -137,7 +137,10 @@ class TestDetection:
     ) -> None:
         truths, detections = figure
         care = cares[: len(truths)]
-        expected = DetEval(truths, care, detections, strict=protocol == "published").outcome()
+        # The competition's script counts pixels: a box holds those of both its edges.
+        more = int(protocol == "icdar2013")
+        counted_boxes = [[(x1, y1, x2 + more, y2 + more) for x1, y1, x2, y2 in side] for side in figure]
+        expected = DetEval(counted_boxes[0], care, counted_boxes[1], strict=protocol == "published").outcome()
         merged = 0.8 if protocol == "published" else 1.0
         found = right = 0.0
         for regions, finders in expected.matches:

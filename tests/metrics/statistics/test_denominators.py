@@ -92,7 +92,7 @@ def test_a_mean_over_classes_by_hand() -> None:
     benchmark = make_benchmark("chart")
     cells = {"pie|pie": 20, "pie|bar": 10, "bar|bar": 6, "line|line": 2, "line|pie": 1}
     sums = Sums.of({f"task1.confusion[{name}]": count for name, count in cells.items()})
-    units = measure(benchmark, [sums]).units
+    units = measure(benchmark, sums, [sums]).units
     assert units["task1.recall[line]"] == 3
     expected = (1 / 30 + 1 / 6 + 1 / 3) ** 2 / (1 / 27000 + 1 / 216 + 1 / 27)
     for metric in ("macro_f1", "macro_precision", "macro_recall"):

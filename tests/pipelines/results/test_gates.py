@@ -15,6 +15,7 @@ from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.intervals import intervals
 from metrics.statistics.measured import measure
 from metrics.statistics.replicates import PackedReplicates
+from metrics.statistics.sums import Sums
 from pipelines.config import settings
 from pipelines.config.gates import Gate
 from pipelines.config.settings import Configuration
@@ -47,7 +48,7 @@ def summed(right: int, samples: int = SAMPLES, first: int = 0) -> BootstrapSums:
 
 def judged(right: int, samples: int = SAMPLES) -> JudgedSlice:
     benchmark = configuration({}).benchmark
-    measured = measure(benchmark, summed(right, samples).all_sums())
+    measured = measure(benchmark, Sums(), summed(right, samples).all_sums())
     return JudgedSlice(measured.values, intervals(benchmark, measured, 0.95), samples, lambda: measured)
 
 
@@ -69,7 +70,18 @@ def baseline(
     stored = SliceSums(sums.sums().units(), {}, StoredReplicates(packed.names, packed.data))
     slices = {(name, ""): (samples, left_out, stored) for name in systems}
     benchmark = configuration({}).benchmark
-    return Baseline("last", "id", identity(**changes), benchmark, False, REPLICATES, systems, None, slices)
+    return Baseline(
+        "last",
+        "id",
+        identity(**changes),
+        benchmark,
+        False,
+        REPLICATES,
+        systems,
+        None,
+        slices,
+        dict.fromkeys(systems, Sums()),
+    )
 
 
 def judge(gates: Mapping[str, Gate], systems: Mapping[str, Mapping[str, JudgedSlice]], against: Baseline | None = None,

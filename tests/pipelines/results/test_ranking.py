@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.sums import Sums
 from pipelines.results.ranking import Ranking, rank_with_ties
 from tests.toy import Options, ToyBenchmark
 from transforms.combine import SliceTotals
@@ -18,7 +19,7 @@ def system(number: int, right: range, count: int = 60, first: int = 0) -> SliceR
     for sample in range(first, first + count):
         statistics = {"samples": 1, "equal": int(sample in right), "similarity": 0.5}
         sums.add(BOOTSTRAP.unit_hash(str(sample)), statistics)
-    return slice_result(TOY, 0.95, SliceKey(number), SliceTotals(sums, {"ground_truth.scored": count}))
+    return slice_result(TOY, 0.95, SliceKey(number), SliceTotals(sums, {"ground_truth.scored": count}), Sums())
 
 
 def ranked(**systems: SliceResult) -> Ranking:

@@ -1,0 +1,111 @@
+"""Whether a task is attempted is one decision for each system of a run, on every path that gives values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import beamscore
+from tests.runs import Record, Run, command, evaluate, write_lines
+
+LEGEND = {"output": {"legend_pairs": [{"id": 0, "bb": {"x0": 0, "y0": 0, "width": 10, "height": 10}}]}}
+CLASS: Record = {"output": {"chart_type": "line"}}
+FLAGS = ("--quiet", "--slice", "source", "--set", "bootstrap.replicates=50", "--set", "tasks=[task1,task5]")
+TASK = "task5.score"
+
+
+def charts(source: str) -> list[Record]:
+    return [{"sample_id": f"{source}{n}", "source": source, "task1": CLASS, "task5": LEGEND} for n in range(10)]
+
+
+def answers(source: str, **tasks: Record) -> list[Record]:
+    return [{"sample_id": f"{source}{n}", "task1": CLASS, **tasks} for n in range(10)]
+
+
+TRUTH = [*charts("a"), *charts("b")]
+RIGHT = [*answers("a", task5=LEGEND), *answers("b", task5=LEGEND)]
+HALF = [*answers("a", task5=LEGEND), *answers("b")]
+"""Task 5 of slice a alone."""
+
+
+def run(folder: Path, name: str, truth: Sequence[Record], **systems: list[Record]) -> Run:
+    paths = {each: write_lines(folder / f"in-{name}" / f"{each}.jsonl", found) for each, found in systems.items()}
+    return evaluate(folder / name, write_lines(folder / f"in-{name}" / "t.jsonl", truth), paths, *FLAGS, config="chart")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("attempted")
+    nothing = [*answers("a"), *answers("b")]
+    assert run(made, "whole", TRUTH, half=HALF, right=RIGHT, nothing=nothing).code == 0
+    for source in "ab":
+        part = {"half": HALF, "right": RIGHT, "nothing": nothing}
+        mine = {name: [each for each in found if each["sample_id"][0] == source] for name, found in part.items()}
+        assert run(made, source, charts(source), **mine).code == 0
+    return made
+
+
+def test_a_slice_without_a_prediction_of_the_task_is_0_with_an_interval(folder: Path) -> None:
+    systems = json.loads((folder / "whole" / "summary.json").read_bytes())["systems"]
+    half, nothing = systems["half"], systems["nothing"]
+    assert [half["values"][TASK], *(each["values"][TASK] for each in half["slices"].values())] == [0.5, 1, 0]
+    low, high = half["slices"]["source=b"]["intervals"][TASK]
+    assert (low, high < 0.5) == (0, True)
+    assert [nothing["values"][TASK], *(each["values"][TASK] for each in nothing["slices"].values())] == [None] * 3
+
+
+def test_parts_that_are_merged_have_the_bytes_of_one_evaluation(folder: Path) -> None:
+    assert command("merge", folder / "a", folder / "b", "--output", folder / "merged")[0] == 0
+    merged, whole = (json.loads((folder / name / "summary.json").read_bytes()) for name in ("merged", "whole"))
+    assert merged["systems"] == whole["systems"]
+    # Alone, the half without the task says nothing of it.
+    alone = json.loads((folder / "b" / "summary.json").read_bytes())
+    assert alone["systems"]["half"]["values"][TASK] is None
+
+
+def test_a_comparison_tests_the_slice_that_fails_completely(folder: Path) -> None:
+    whole = folder / "whole"
+    command("compare", f"{whole}:right", f"{whole}:half", "--output", folder / "compared")
+    document = json.loads((folder / "compared" / "comparison.json").read_bytes())
+    found = document["slices"]["source=b"]["metrics"][TASK]
+    assert (found["baseline"], found["candidate"], found["difference"], found["verdict"]) == (1, 0, -1, "worse")
+    assert document["slices"]["source=a"]["metrics"][TASK]["verdict"] == "too few differ"
+    assert document["metrics"][TASK]["verdict"] == "worse"
+
+
+def test_a_gate_compares_the_slice_that_fails_completely(folder: Path) -> None:
+    whole, configuration = folder / "whole", folder / "gates.yaml"
+    configuration.write_text(
+        "benchmark: chart\ntasks: [task1, task5]\nslices: [source]\nbootstrap: {replicates: 50}\n"
+        f'gates: {{"{TASK} @ source=b": {{not_worse_than: baseline}}}}\n'
+    )
+    markdown = folder / "gates.md"
+    code, stdout, _ = command(
+        "gate", whole, "--config", configuration, "--baseline", f"{whole}:right", "--markdown", markdown
+    )
+    assert code == 1
+    (line,) = [line for line in stdout.splitlines() if "half" in line]
+    assert "fail" in line
+    # The samples that moved the metric are in the slice.
+    assert "b0" in markdown.read_text()
+    assert "a0" not in markdown.read_text()
+
+
+def test_the_api_gives_the_values_of_the_command(folder: Path) -> None:
+    found = beamscore.evaluate(
+        "chart",
+        ground_truth=TRUTH,
+        predictions=HALF,
+        options={"tasks": ["task1", "task5"]},
+        slices=["source"],
+        replicates=50,
+    )
+    expected: Any = json.loads((folder / "whole" / "summary.json").read_bytes())["systems"]["half"]
+    assert found.values[TASK] == expected["values"][TASK]
+    for label, each in found.slices.items():
+        assert each.values[TASK] == expected["slices"][label]["values"][TASK]
+        assert list(each.intervals[TASK] or ()) == expected["slices"][label]["intervals"][TASK]
