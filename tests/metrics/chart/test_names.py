@@ -125,13 +125,3 @@ def test_each_lookup_of_a_command_is_a_step(text: str) -> None:
 
 
 MARKS_TO_SORT = "a" + "\u0301" * 499 + "\u0316" * 500
-
-
-def test_the_unicode_form_of_a_text_is_bounded_work() -> None:
-    """Marks above and below are sorted one by one: each of the 500 behind moves past the 499 before it."""
-    published, released = ChartOptions(), ChartOptions(protocol="released")
-    text, steps = read_text(MARKS_TO_SORT, published)
-    assert text == "\u00e1" + "\u0316" * 500 + "\u0301" * 498
-    assert steps >= 499 * 500 / 250
-    assert read_text(MARKS_TO_SORT, released) == (MARKS_TO_SORT, 21)
-    assert read_text(MARKS_TO_SORT + "b", published) == (MARKS_TO_SORT + "b", 21)
