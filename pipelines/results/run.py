@@ -126,9 +126,7 @@ class RunResult:
         ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
         whole = {name: each.overall for name, each in systems.items()}
         drawn, clustered = settings.bootstrap, settings.cluster is not None
-        places = None
-        if drawn.replicates and all(each.coverage for each in whole.values()):
-            places = rank_with_ties(benchmark, ranking, whole, drawn.replicates, drawn.confidence, clustered)
+        places = rank_with_ties(benchmark, ranking, whole, drawn.replicates, drawn.confidence, clustered)
         return cls(configuration, systems, ranking, sorted(causes, key=_cause_order), warnings, places)
 
 
