@@ -14,6 +14,7 @@ from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import Sums
 from metrics.table import Table
 from transforms.combine import SliceTotals
+from transforms.hashes import fingerprint_text
 from transforms.slice import SliceKey
 
 
@@ -23,7 +24,7 @@ class SliceResult:
 
     replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
     many samples, or clusters where clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
-    samples; of the slice of all samples of the first system alone.
+    samples; of the slice of all samples of the first system alone. predictions: that of their predictions.
     """
 
     key: SliceKey
@@ -35,10 +36,12 @@ class SliceResult:
     replicates: PackedReplicates
     units: dict[str, float]
     fingerprint: int = 0
+    predictions: int = 0
 
     def measured(self, benchmark: Benchmark[Any, Any, Any], replicates: int, clustered: bool) -> Measured:
         """Returns the metrics with all `replicates` of them, computed again from the sums."""
-        return measure(benchmark, [self.sums, *self.replicates.unpack(replicates)], clustered)
+        sums = [self.sums, *self.replicates.unpack(replicates)]
+        return measure(benchmark, sums, clustered, fingerprint_text(self.predictions))
 
 
 class ComputeValues(beam.PTransform):
@@ -77,4 +80,5 @@ def slice_result(
         PackedReplicates.of(totals.sums),
         measured.units,
         totals.fingerprint,
+        totals.predictions,
     )

@@ -255,6 +255,7 @@ def _system_summary(configuration: Configuration, system: SystemResult) -> dict[
     warnings = few_units(configuration, system)
     return {
         "coverage": system.coverage,
+        "predictions_fingerprint": fingerprint_text(system.overall.predictions),
         "values": system.overall.values,
         "intervals": system.overall.intervals,
         "units": _units(system.overall),
@@ -262,6 +263,7 @@ def _system_summary(configuration: Configuration, system: SystemResult) -> dict[
         "slices": {
             label: {
                 "coverage": slice_coverage(found.coverage),
+                "predictions_fingerprint": fingerprint_text(found.predictions),
                 "values": found.values,
                 "intervals": found.intervals,
                 "units": _units(found),

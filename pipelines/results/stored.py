@@ -245,7 +245,8 @@ class StoredRun:
             all_sums = sums.all_sums(self.sums.bootstrap.replicates)
         except ValueError as error:
             raise self._problem(SUMS, one_line(error)) from error
-        measured = measure(self.configuration.benchmark, all_sums, self.configuration.settings.cluster is not None)
+        clustered = self.configuration.settings.cluster is not None
+        measured = measure(self.configuration.benchmark, all_sums, clustered, found.predictions_fingerprint)
         if measured.values != found.values:
             raise self._problem(SUMS, "its sums do not give the values of summary.json")
         return measured
