@@ -12,7 +12,7 @@ import numpy as np
 
 from metrics.statistics.bootstrap import Bootstrap
 from metrics.statistics.comparison import ComparedMetric, ComparedSlice, FloatArray, compare_slice
-from metrics.statistics.paired import paired_differences
+from metrics.statistics.paired import MIN_DIFFERING_UNITS, paired_differences
 from metrics.statistics.same_samples import same_samples
 from metrics.statistics.sums import Sums
 from metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
@@ -126,7 +126,7 @@ def _compare_plan(baseline: Side, candidate: Side, setting: ComparisonSetting, s
         SwapBits(setting.swaps, setting.seed),
         masks,
         (1 << len(setting.metrics)) - 1,
-        units_needed(setting.confidence),
+        max(units_needed(setting.confidence), MIN_DIFFERING_UNITS),
         ChangePlan(tuple(benchmark.sample_metrics), main, setting.threshold, most),
     )
 
@@ -201,8 +201,7 @@ def compared_slice(item: tuple[str, PairSums], setting: ComparisonSetting) -> Co
     label, sums = item
     differing = {}
     for number, name in enumerate(setting.metrics):
-        count, units = sums.differing_in(number)
-        differing[name] = count, units >= sums.units_needed
+        differing[name] = sums.differing_in(number)
     return compare_slice(
         setting.benchmark,
         label,

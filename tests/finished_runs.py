@@ -50,6 +50,7 @@ def write_run(
     settings: Mapping[str, Any] | None = None,
     files: int = 1,
     fingerprint: str = "ff",
+    predictions: str | None = "aa",
 ) -> Path:
     """Writes a finished run: summary.json, sums.json, and the rows of its samples in some files."""
     config = {"benchmark": "toy", "slices": ["kind"], "bootstrap": {"replicates": 50}, **(settings or {})}
@@ -73,8 +74,9 @@ def write_run(
     document = {}
     for name, sums in systems.items():
         measured = {label: benchmark.values_within(each.sums(), sums[""].sums()) for label, each in sums.items()}
-        slices = {label: {"coverage": {}, "values": measured[label]} for label in sums if label}
-        summary[name] = {"coverage": counts[name], "values": measured[""], "slices": slices}
+        given = {"predictions_fingerprint": predictions}
+        slices = {label: {"coverage": {}, **given, "values": measured[label]} for label in sums if label}
+        summary[name] = {"coverage": counts[name], **given, "values": measured[""], "slices": slices}
         stored = {label: _stored(each) for label, each in sums.items()}
         document[name] = {"coverage": counts[name], **stored.pop(""), "slices": stored}
     draws = {"replicates": bootstrap.replicates, "seed": bootstrap.seed}

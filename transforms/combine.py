@@ -14,16 +14,26 @@ from transforms.blas import one_blas_thread
 
 @dataclass(slots=True)
 class SliceTotals:
-    """The sums of a slice with their replicates, the counts of its coverage, and the sum of fingerprints."""
+    """The sums of a slice with their replicates, the counts of its coverage, and sums of fingerprints.
+
+    fingerprint: of the ground truth. predictions: of the predictions.
+    """
 
     sums: BootstrapSums
     coverage: dict[str, int] = field(default_factory=dict)
     fingerprint: int = 0
+    predictions: int = 0
 
-    def add(self, unit_hash: int, statistics: Mapping[str, float], coverage: Mapping[str, int]) -> None:
-        """Adds one sample: its bootstrap unit, its statistics, none where it was not scored, and its counts."""
+    def add(
+        self, unit_hash: int, statistics: Mapping[str, float], coverage: Mapping[str, int], prediction: int = 0
+    ) -> None:
+        """Adds one sample: its bootstrap unit, its statistics, none where it was not scored, and its counts.
+
+        prediction: the fingerprint of its prediction.
+        """
         if statistics:
             self.sums.add(unit_hash, statistics)
+        self.predictions += prediction
         self._count(coverage)
 
     def merge(self, other: SliceTotals) -> None:
@@ -31,6 +41,7 @@ class SliceTotals:
         self.sums.merge(other.sums)
         self._count(other.coverage)
         self.fingerprint += other.fingerprint
+        self.predictions += other.predictions
 
     def _count(self, coverage: Mapping[str, int]) -> None:
         for name, count in coverage.items():

@@ -15,6 +15,7 @@ from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import Sums
 from metrics.table import Table
 from transforms.combine import SliceTotals
+from transforms.hashes import fingerprint_text
 from transforms.slice import SliceKey
 
 
@@ -25,7 +26,7 @@ class SliceResult:
     replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
     many samples, or clusters where clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
     samples; of the slice of all samples of the first system alone. corpus: the sums of all samples of the system, as
-    far as its metrics are decided by them.
+    far as its metrics are decided by them. predictions: the sum of the fingerprints of their predictions.
     """
 
     key: SliceKey
@@ -38,10 +39,12 @@ class SliceResult:
     units: dict[str, float]
     corpus: Sums
     fingerprint: int = 0
+    predictions: int = 0
 
     def measured(self, benchmark: Benchmark[Any, Any, Any], replicates: int, clustered: bool) -> Measured:
         """Returns the metrics with all `replicates` of them, computed again from the sums."""
-        return measure(benchmark, self.corpus, [self.sums, *self.replicates.unpack(replicates)], clustered)
+        sums = [self.sums, *self.replicates.unpack(replicates)]
+        return measure(benchmark, self.corpus, sums, clustered, fingerprint_text(self.predictions))
 
 
 class ComputeValues(beam.PTransform):
@@ -97,4 +100,5 @@ def slice_result(
         measured.units,
         corpus_sums(benchmark, corpus),
         totals.fingerprint,
+        totals.predictions,
     )

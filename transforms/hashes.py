@@ -36,6 +36,16 @@ def sample_fingerprint(sample_id: str, truth_hash: str | None) -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=HASH_BYTES).digest(), "big")
 
 
+def prediction_fingerprint(sample_id: str, prediction_hash: str | None, prediction_status: str | None) -> int:
+    """Returns the fingerprint of the prediction of a sample, to be added up as `sample_fingerprint` is.
+
+    prediction_hash: None where there is no prediction, or none that can be decoded. prediction_status: which of them;
+    None where there is no record of one.
+    """
+    text = msgspec.json.encode((sample_id, prediction_hash, None if prediction_hash else prediction_status))
+    return int.from_bytes(hashlib.blake2b(text, digest_size=HASH_BYTES).digest(), "big")
+
+
 def fingerprint_text(total: int) -> str:
     """Returns the sum of fingerprints in hex."""
     return f"{total % FINGERPRINTS:0{2 * HASH_BYTES}x}"

@@ -14,7 +14,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from transforms.blas import one_blas_thread
 from transforms.combine import SliceTotals
-from transforms.hashes import sample_fingerprint
+from transforms.hashes import prediction_fingerprint, sample_fingerprint
 from transforms.records import InputProblem
 from transforms.scored_sample import ScoredSample
 from transforms.slice_labels import ALL_SAMPLES, Slice
@@ -79,12 +79,13 @@ class PartialSums:
         unit: str,
         statistics: Mapping[str, float],
         coverage: Mapping[str, int],
+        prediction: int = 0,
     ) -> None:
-        """Adds a sample to all samples of its system, and to its slices."""
+        """Adds a sample to all samples of its system, and to its slices; prediction: the fingerprint of its own."""
         unit_hash = self._bootstrap.unit_hash(unit)
-        self.of(system).add(unit_hash, statistics, coverage)
+        self.of(system).add(unit_hash, statistics, coverage, prediction)
         for each in slices:
-            self.of(system, each).add(unit_hash, statistics, coverage)
+            self.of(system, each).add(unit_hash, statistics, coverage, prediction)
 
     def of(self, system: int, each: Slice = ALL_SAMPLES) -> SliceTotals:
         """Returns the totals of a slice, to be added to."""
@@ -148,7 +149,9 @@ class SumSlices(beam.DoFn):
     def process(self, samples: list[ScoredSample]) -> Iterator[tuple[SliceKey, SliceTotals]]:
         """Adds a batch, and yields the totals where they have become large."""
         for sample in samples:
-            self._sums.add(sample.system, sample.slices, sample.unit, sample.statistics or {}, sample.coverage)
+            prediction = prediction_fingerprint(sample.sample_id, sample.prediction_hash, sample.prediction_status)
+            statistics = sample.statistics or {}
+            self._sums.add(sample.system, sample.slices, sample.unit, statistics, sample.coverage, prediction)
         truths = [sample_fingerprint(sample.sample_id, sample.truth_hash) for sample in samples if sample.system == 0]
         if truths:
             self._sums.of(0).fingerprint += sum(truths)

@@ -9,10 +9,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from metrics.statistics.intervals import Interval
 from metrics.statistics.measured import AnyBenchmark, measure, spec_of
 from metrics.statistics.paired import PairedDifference, paired_differences
 from metrics.statistics.sums import Sums
-from metrics.statistics.swaps import simultaneous_p, studentized, swap_p, swapped_differences
+from metrics.statistics.swaps import simultaneous_p, studentized, swap_p, swapped_differences, units_needed
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -62,7 +63,7 @@ def compare_slice(
     corpora: tuple[Sums, Sums],
     systems: tuple[Sequence[Sums], Sequence[Sums]],
     changes: Sequence[Sums],
-    differing: Mapping[str, tuple[int, bool]],
+    differing: Mapping[str, tuple[int, int]],
     confidence: float,
     clustered: bool,
 ) -> ComparedSlice:
@@ -70,10 +71,12 @@ def compare_slice(
 
     corpora: of the baseline and the candidate, the sums of all samples. systems: of both, the sums of the slice and
     those of each replicate. changes: for each swap the sum of candidate - baseline over the units that are swapped.
-    differing: for each metric how many samples differ in it, and whether enough units do.
+    differing: for each metric how many samples differ in it, and how many units, of which no more are counted than tell
+    anything.
     """
     before, after = (measure(benchmark, corpus, sums, clustered) for corpus, sums in zip(corpora, systems, strict=True))
-    differences = paired_differences(benchmark, before, after, confidence)
+    units = {name: count for name, (_, count) in differing.items()}
+    differences = paired_differences(benchmark, before, after, confidence, units)
     tested = [name for name, found in differences.items() if found.difference is not None]
     swapped = swapped_differences(benchmark, corpora, systems[0][0], systems[1][0], changes, tested)
     largest = np.zeros(len(changes))
@@ -81,7 +84,8 @@ def compare_slice(
     for name, found in differences.items():
         test = None
         if found.difference is not None:
-            count, enough = differing.get(name, (0, False))
+            count, of_units = differing.get(name, (0, 0))
+            enough = of_units >= units_needed(confidence)
             t, others = studentized(found.difference, swapped[name])
             if enough:
                 largest = np.maximum(largest, others)
@@ -97,7 +101,9 @@ def verdict(
 
     largest [swaps]: the largest |d*| / SE of all metrics of all slices in each swap; None where nothing was swapped.
     `better` and `worse` hold for all metrics and slices at once: with a chance of `confidence` none of them is wrong
-    where the systems are equally good.
+    where it does not matter which system is called which. That asks more than equal means: if one system loses much on
+    few samples and wins a little on all others, no such chance explains a corpus that lacks the few. So the paired
+    interval that allows for such losses must leave out 0 too.
     """
     test, difference = compared.test, compared.difference.difference
     if test is None or difference is None or largest is None:
@@ -107,6 +113,10 @@ def verdict(
     # A swap in which the metric has no value is as extreme as any for its own p, and has no part in the largest.
     p = max(test.p, simultaneous_p(test.t, largest))
     # 1 - 0.95 is a little more than 0.05.
-    if p > (1 - confidence) * (1 + 1e-9) or not difference:
+    if p > (1 - confidence) * (1 + 1e-9) or not _leaves_out_zero(compared.difference.cautious):
         return "no difference shown", p
     return ("better" if spec_of(benchmark, name).goodness(difference) > 0 else "worse"), p
+
+
+def _leaves_out_zero(interval: Interval | None) -> bool:
+    return interval is not None and not interval[0] <= 0 <= interval[1]

@@ -10,7 +10,11 @@ A mean over K classes gives a unit of class k, of n_k units, the weight 1 / n_k,
 most of its variance, and of the error of that variance. The estimate of a variance of independent errors with the
 weights a_u has (sum a_u^2)^2 / sum a_u^4 degrees of freedom (Satterthwaite, "An Approximate Distribution of Estimates
 of Variance Components", Biometrics Bulletin 2, 1946): (sum 1 / n_k)^2 / sum 1 / n_k^3, which is the number of all
-units where the classes have equally many.
+units where the classes have equally many. That supposes that the variance within each class is estimated from the
+class alone. The bootstrap sees no variance within a class of a single unit, so the formula is right to say that it
+knows nothing of it, and wrong to say so of the other classes: a t of one degree of freedom would hide any loss. So a
+mean over classes counts at least `MIN_CLASS_UNITS`, unless it has fewer units in all. Its effective sample size is
+Kish's, K^2 / sum 1 / n_k.
 """
 
 from __future__ import annotations
@@ -26,6 +30,9 @@ import numpy.typing as npt
 from metrics.benchmark import MetricSpec
 
 FloatArray = npt.NDArray[np.float64]
+
+MIN_CLASS_UNITS = 5.0
+"""A mean over classes counts so many units, if there are as many: docs/statistics.md has what was measured."""
 
 
 @lru_cache(maxsize=16384)
@@ -69,11 +76,30 @@ def counted_units(denominators: FloatArray, per_sample: int | None, clustered: b
 def units_over_classes(classes: Sequence[float]) -> float:
     """Returns how many units count for a mean over classes, from the units of each class; 0 without any.
 
-    >>> round(units_over_classes([10, 10, 10]), 6), round(units_over_classes([100, 2]), 6)
-    (30.0, 2.080783)
+    At least `MIN_CLASS_UNITS`, and never more than there are.
+
+    >>> round(units_over_classes([10, 10, 10]), 6), round(units_over_classes([30, 6, 3]), 6)
+    (30.0, 6.832962)
+    >>> units_over_classes([100, 1]), units_over_classes([1, 1])
+    (5.0, 2.0)
     """
     shares = [1 / units for units in classes if units > 0]
-    return math.fsum(shares) ** 2 / math.fsum(share**3 for share in shares) if shares else 0.0
+    if not shares:
+        return 0.0
+    freedom = math.fsum(shares) ** 2 / math.fsum(share**3 for share in shares)
+    return min(max(freedom, MIN_CLASS_UNITS), math.fsum(units for units in classes if units > 0))
+
+
+def size_over_classes(classes: Sequence[float]) -> float:
+    """Returns Kish's effective sample size K^2 / sum 1 / n_k of a mean over K classes; 0 without any.
+
+    As many units of equal weight would give a mean with the same variance.
+
+    >>> round(size_over_classes([10, 10, 10]), 6), round(size_over_classes([100, 1]), 6)
+    (30.0, 3.960396)
+    """
+    shares = [1 / units for units in classes if units > 0]
+    return len(shares) ** 2 / math.fsum(shares) if shares else 0.0
 
 
 _PLACEHOLDER = re.compile(r"\[([A-Z_]+)\]")

@@ -11,7 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.benchmark import Benchmark, MetricSpec
-from metrics.statistics.denominators import counted_units, denominator_columns, units_over_classes
+from metrics.statistics.denominators import (
+    counted_units,
+    denominator_columns,
+    size_over_classes,
+    units_over_classes,
+)
 from metrics.statistics.sums import Sums
 
 FloatArray = npt.NDArray[np.float64]
@@ -29,24 +34,40 @@ class Measured:
     replicates: by name, the value in each replicate [R]; NaN where there was nothing to measure.
     units: by name, how many samples, or clusters where clusters are drawn, count for the metric.
     denominators: by name, what the metric is a share or a mean of, of the corpus and of each replicate [1 + R].
+    sizes: by name, of a mean over classes, how many units of equal weight would tell as much; of others see `units`.
+    predictions: the fingerprint of the predictions; None where it is not known.
     """
 
     values: dict[str, float | None]
     replicates: dict[str, FloatArray]
     units: dict[str, float]
     denominators: dict[str, FloatArray] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)
+    predictions: str | None = None
+
+    def size(self, metric: str) -> float:
+        """Returns how many units of equal weight would tell as much of a metric; 0 where it was not measured."""
+        return self.sizes.get(metric, self.units.get(metric, 0.0))
 
 
-def measure(benchmark: AnyBenchmark, corpus: Sums, sums: Sequence[Sums], clustered: bool = False) -> Measured:
+def measure(
+    benchmark: AnyBenchmark,
+    corpus: Sums,
+    sums: Sequence[Sums],
+    clustered: bool = False,
+    predictions: str | None = None,
+) -> Measured:
     """Returns the metrics of a slice from its sums, the first of `sums`, and those of its replicates, the others.
 
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
+    predictions: their fingerprint.
     """
     values, *rows = [benchmark.values_within(each, corpus) for each in sums]
     replicates = {name: np.array([row.get(name) for row in rows], dtype=np.float64) for name in values}
     kind = type(benchmark)
     denominators = _denominators(kind, list(values), sums)
-    return Measured(values, replicates, _units(kind, denominators, clustered), denominators)
+    units, sizes = _units(kind, denominators, clustered)
+    return Measured(values, replicates, units, denominators, sizes, predictions)
 
 
 @lru_cache(maxsize=65536)
@@ -68,9 +89,13 @@ def _denominators(kind: type[AnyBenchmark], metrics: Sequence[str], sums: Sequen
     return found
 
 
-def _units(kind: type[AnyBenchmark], denominators: Mapping[str, FloatArray], clustered: bool) -> dict[str, float]:
+def _units(
+    kind: type[AnyBenchmark], denominators: Mapping[str, FloatArray], clustered: bool
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Returns `Measured.units` and `Measured.sizes`."""
     counted: dict[tuple[int, int | None], float] = {}
-    units = {}
+    units: dict[str, float] = {}
+    sizes: dict[str, float] = {}
     for metric, denominator in denominators.items():
         # Metrics with the same denominator share the array.
         key = id(denominator), spec_of(kind, metric).per_sample
@@ -81,5 +106,6 @@ def _units(kind: type[AnyBenchmark], denominators: Mapping[str, FloatArray], clu
         classes = spec_of(kind, metric).classes
         if classes:
             members = [units[each] for each in denominators if spec_of(kind, each) is spec_of(kind, classes)]
+            sizes[metric] = min(units[metric], size_over_classes(members))
             units[metric] = min(units[metric], units_over_classes(members))
-    return units
+    return units, sizes

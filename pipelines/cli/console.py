@@ -104,6 +104,9 @@ def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: s
     """Prints the main metrics of a summary, a column for each system, best first, and where the report is."""
     console = _Output()
     table = Table("metric", *document["ranking"])
+    if "ranking_by" in document:
+        # Systems that share a place.
+        table.add_row("place", *(str(each["place"]) for each in document["ranking_by"]["places"]))
     for metric in metrics:
         cells = [_metric(document["systems"][name], metric) for name in document["ranking"]]
         if any(cell != "–" for cell in cells):

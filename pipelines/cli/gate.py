@@ -84,7 +84,10 @@ def _configuration(parsed: argparse.Namespace, found: StoredRun) -> Configuratio
             f"{found.summary.benchmark}"
         )
     resolved = msgspec.json.decode(msgspec.json.encode(configuration.resolved()))
-    ours, theirs = scoring_keys(resolved), scoring_keys(found.summary.config)
+    # The intervals of the run are those of its confidence.
+    ours, theirs = (
+        {**scoring_keys(config), "bootstrap": config.get("bootstrap")} for config in (resolved, found.summary.config)
+    )
     for key in sorted({*ours, *theirs}):
         if key in ours and key in theirs and ours[key] != theirs[key]:
             raise UsageError(

@@ -29,12 +29,24 @@ MAX_BLESSED_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
+class BaselineSlice:
+    """One slice of a system: how many samples were measured, how many left out, their sums.
+
+    predictions: their fingerprint; None where it is not known.
+    """
+
+    samples: int
+    left_out: int
+    sums: SliceSums
+    predictions: str | None = None
+
+
+@dataclass(frozen=True)
 class Baseline:
     """A finished run, as far as gates compare with it; it goes to the worker that publishes.
 
     system: the one that every system is compared with; None: the one of the same name. slices: by system and label,
-    how many samples were measured, how many left out, and the sums of those slices that any gate needs. corpora: of
-    each system the sums of all samples. rows: the files of its rows.
+    those that any gate needs. corpora: of each system the sums of all samples. rows: the files of its rows.
     """
 
     path: str
@@ -45,7 +57,7 @@ class Baseline:
     replicates: int
     systems: tuple[str, ...]
     system: str | None
-    slices: Mapping[tuple[str, str], tuple[int, int, SliceSums]]
+    slices: Mapping[tuple[str, str], BaselineSlice]
     corpora: Mapping[str, Sums]
     warnings: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
@@ -58,12 +70,12 @@ class Baseline:
         found = self.slices.get((name, label))
         if found is None:
             return f"the baseline has no slice {label}"
-        samples, left_out, sums = found
 
         def measured() -> Measured:
-            return measure(self.benchmark, self.corpora[name], sums.all_sums(self.replicates), self.clustered)
+            all_sums = found.sums.all_sums(self.replicates)
+            return measure(self.benchmark, self.corpora[name], all_sums, self.clustered, found.predictions)
 
-        return JudgedSlice({}, {}, samples, measured, left_out), "the baseline"
+        return JudgedSlice({}, {}, found.samples, measured, found.left_out), "the baseline"
 
     def system_for(self, system: str) -> str | None:
         """Returns the system that one of ours is compared with: the one of the same name, or the only one there is."""
@@ -128,7 +140,7 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
     if system is not None and system not in run.summary.systems:
         raise UsageError(f"{given}: the run has no system {system}; it has {', '.join(run.summary.systems)}")
     missing = run.configuration.settings.missing
-    slices: dict[tuple[str, str], tuple[int, int, SliceSums]] = {}
+    slices: dict[tuple[str, str], BaselineSlice] = {}
     for name in run.summary.systems:
         for label in dict.fromkeys(labels):
             found, sums = run.slice(name, label), run.slice_sums(name, label)
@@ -136,7 +148,12 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
                 # Whatever is damaged is told before anything is scored.
                 run.measured(name, label)
                 counts = found.counts("ground_truth")
-                slices[name, label] = measured_samples(counts, missing), left_out_samples(counts, missing), sums
+                slices[name, label] = BaselineSlice(
+                    measured_samples(counts, missing),
+                    left_out_samples(counts, missing),
+                    sums,
+                    found.predictions_fingerprint,
+                )
     return Baseline(
         path,
         run.run_id,

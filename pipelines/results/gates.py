@@ -14,7 +14,7 @@ from typing import Any
 
 from metrics.statistics.intervals import ROUNDING
 from metrics.statistics.measured import Measured, spec_of
-from metrics.statistics.paired import PairedDifference, paired_differences
+from metrics.statistics.paired import MIN_DIFFERING_UNITS, PairedDifference, paired_differences, width_of
 from metrics.statistics.same_samples import distance, same_samples
 from pipelines.config.explain import nearest
 from pipelines.config.gates import BASELINE, Gate, GateTarget, gate_target
@@ -163,6 +163,17 @@ class Judge:
             if worst - shift < -gate.margin - ROUNDING:
                 text += f"; {apart.reason}, which may hide that it is not {allowed}"
                 return _Check("inconclusive", text, *numbers)
+        if word == "pass" and gate.judge == "interval" and not paired.same_predictions:
+            if min(spec.goodness(end) for end in paired.cautious or ends) < -gate.margin - ROUNDING:
+                text += (
+                    f"; not even {MIN_DIFFERING_UNITS} units differ for sure, and a loss that none of these has may "
+                )
+                text += f"hide that it is not {allowed}"
+                return _Check("inconclusive", text, *numbers)
+            if width_of(spec) is None:
+                allowed += (
+                    " on these samples (of a metric without two bounds, a loss that none of them has is not seen)"
+                )
         said = {
             "pass": f"{text}, shows it {allowed}",
             "fail": f"{text}, shows it worse than the margin {gate.margin:g} allows",

@@ -28,13 +28,18 @@ SIDES = {"ground_truth": TRUTH_STATUSES, "predictions": PREDICTION_STATUSES}
 def merged_configuration(runs: Sequence[StoredRun], output: str) -> Configuration:
     """Returns the configuration of one evaluation of all inputs of the runs: that of the first, with those of all.
 
-    Raises UsageError where the runs do not fit together: benchmark, version, options, systems, slices, or one has no
+    Raises UsageError where the runs do not fit together: benchmark, version, options, systems, slices, or one lacks a
     fingerprint, so that all of them together would have a wrong one.
     """
     first = runs[0]
     for run in runs:
         if run.summary.fingerprint is None:
             raise UsageError(f"{run.path}: cannot be merged: its ground truth has no fingerprint; evaluate it again")
+        for system in run.summary.systems.values():
+            if any(each.predictions_fingerprint is None for each in (system, *system.slices.values())):
+                raise UsageError(
+                    f"{run.path}: cannot be merged: its predictions have no fingerprint; evaluate it again"
+                )
     for run in runs[1:]:
         reason = incomparable(first.identity, run.identity, same_samples=False)
         if reason is not None:
@@ -107,6 +112,9 @@ def _totals(runs: Sequence[StoredRun], system: str) -> dict[str, SliceTotals]:
                 more = SliceTotals(_bootstrap_sums(bootstrap, stored), dict(stored.counts))
                 if not label and run.summary.fingerprint is not None:
                     more.fingerprint = int(run.summary.fingerprint.hash, 16)
+                found = run.slice(system, label)
+                if found is not None and found.predictions_fingerprint is not None:
+                    more.predictions = int(found.predictions_fingerprint, 16)
                 totals.setdefault(label, SliceTotals(BootstrapSums(bootstrap))).merge(more)
             except (ValueError, OverflowError) as error:
                 raise UsageError(

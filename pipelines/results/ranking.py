@@ -18,7 +18,8 @@ class Place:
     """The place of a system, from 1.
 
     behind: its difference to the first system of the place before or of its own; None for the first system of all.
-    tied: whether it shares its place with the system above, as the interval of the difference holds 0.
+    tied: whether it shares its place with the system above, as the interval of the difference holds 0, or both are
+    equal in all metrics by which systems are ranked.
     """
 
     system: str
@@ -61,26 +62,26 @@ def rank_with_ties(
     confidence: float,
     clustered: bool,
 ) -> Ranking | None:
-    """Returns the places of systems that stand in `order`, best first; None of a single one, or without a metric.
+    """Returns the places of systems that stand in `order`, best first; None of a single one, or without such a metric.
 
     The metric is the first by which systems are ranked that any system has. A system shares the place of the first one
-    of the group above while the paired interval of their difference holds 0.
+    of the group above while the paired interval of their difference holds 0, or both are equal in all such metrics.
     """
-    metrics = [
-        spec
-        for spec in benchmark.ranking_metrics()
-        if any(overall[name].values.get(spec.name) is not None for name in order)
-    ]
+    metrics = benchmark.ranking_metrics()
     if len(order) < 2 or not metrics:
         return None
-    spec = metrics[0]
+    values = {name: [overall[name].values.get(spec.name) for spec in metrics] for name in order}
+    spec = next((spec for place, spec in enumerate(metrics) if any(values[name][place] is not None for name in order)),
+                metrics[0])  # fmt: skip
     measured = {name: overall[name].measured(benchmark, replicates, clustered) for name in order}
     warnings = _other_samples(benchmark, spec, order, overall, measured)
     places = [Place(order[0], 1, tied=False, behind=None)]
     leader = order[0]
     for number, name in enumerate(order[1:], start=2):
         behind = paired_differences(benchmark, measured[leader], measured[name], confidence)[spec.name]
-        tied = behind.interval is not None and behind.interval[0] <= 0 <= behind.interval[1]
+        tied = values[name] == values[leader] or (
+            behind.interval is not None and behind.interval[0] <= 0 <= behind.interval[1]
+        )
         places.append(Place(name, places[-1].place if tied else number, tied, behind))
         leader = leader if tied else name
     return Ranking(spec.name, places, warnings)

@@ -62,16 +62,19 @@ def _ranking(result: RunResult) -> str:
     found = {each.system: each for each in result.places.places} if result.places else {}
     rows = [
         [
-            found[name].place if name in found else place,
+            found[name].place if name in found else 1,
             cell(name),
             *(metric_text(result.systems[name].overall, metric) for metric in metrics),
         ]
-        for place, name in enumerate(result.ranking, start=1)
+        for name in result.ranking
     ]
     text = table(["", "system", *metrics], rows)
     if result.places is None:
         return text
-    lines = [f"By {code(result.places.metric)}; systems that the samples cannot tell apart share a place.", text]
+    apart = (
+        "that the samples cannot tell apart" if result.configuration.settings.bootstrap.replicates else "that are equal"
+    )
+    lines = [f"By {code(result.places.metric)}; systems {apart} share a place.", text]
     return "\n\n".join([*lines, *(f"**Warning:** {cell(each)}." for each in result.places.warnings)])
 
 

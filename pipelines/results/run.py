@@ -126,9 +126,7 @@ class RunResult:
         ranking = rank({name: each.overall.values for name, each in systems.items()}, benchmark.ranking_metrics())
         whole = {name: each.overall for name, each in systems.items()}
         drawn, clustered = settings.bootstrap, settings.cluster is not None
-        places = None
-        if drawn.replicates and all(each.coverage for each in whole.values()):
-            places = rank_with_ties(benchmark, ranking, whole, drawn.replicates, drawn.confidence, clustered)
+        places = rank_with_ties(benchmark, ranking, whole, drawn.replicates, drawn.confidence, clustered)
         return cls(configuration, systems, ranking, sorted(causes, key=_cause_order), warnings, places)
 
 
@@ -257,6 +255,7 @@ def _system_summary(configuration: Configuration, system: SystemResult) -> dict[
     warnings = few_units(configuration, system)
     return {
         "coverage": system.coverage,
+        "predictions_fingerprint": fingerprint_text(system.overall.predictions),
         "values": system.overall.values,
         "intervals": system.overall.intervals,
         "units": _units(system.overall),
@@ -264,6 +263,7 @@ def _system_summary(configuration: Configuration, system: SystemResult) -> dict[
         "slices": {
             label: {
                 "coverage": slice_coverage(found.coverage),
+                "predictions_fingerprint": fingerprint_text(found.predictions),
                 "values": found.values,
                 "intervals": found.intervals,
                 "units": _units(found),

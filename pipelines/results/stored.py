@@ -39,7 +39,8 @@ NOT_SCORING = (
     *("ground_truth", "predictions", "output", "slices", "limits", "worst_samples"),
     *("gates", "inconclusive", "max_rejected_fraction"),
 )
-"""The keys of a configuration that do not change what a sample scores, nor what the bootstrap draws."""
+"""The keys of a configuration that do not change what a sample scores, nor what the bootstrap draws; of `bootstrap`
+its confidence does not either."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,10 @@ class Identity:
 
 def scoring_keys(config: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the part of a resolved configuration by which samples are scored and replicates are drawn."""
-    return {key: value for key, value in config.items() if key not in NOT_SCORING}
+    keys = {key: value for key, value in config.items() if key not in NOT_SCORING}
+    if isinstance(drawn := keys.get("bootstrap"), Mapping):
+        keys["bootstrap"] = {key: value for key, value in drawn.items() if key != "confidence"}
+    return keys
 
 
 def incomparable(ours: Identity, theirs: Identity, same_samples: bool = True) -> str | None:
@@ -246,7 +250,9 @@ class StoredRun:
         except ValueError as error:
             raise self._problem(SUMS, one_line(error)) from error
         clustered = self.configuration.settings.cluster is not None
-        measured = measure(self.configuration.benchmark, self.corpus(system), all_sums, clustered)
+        measured = measure(
+            self.configuration.benchmark, self.corpus(system), all_sums, clustered, found.predictions_fingerprint
+        )
         if measured.values != found.values:
             raise self._problem(SUMS, "its sums do not give the values of summary.json")
         return measured

@@ -23,7 +23,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
 
 
 class StoredSlice(msgspec.Struct, frozen=True):
-    """One slice in summary.json.
+    """One slice in summary.json; predictions_fingerprint: None in a run of an earlier version.
 
     Whoever decodes it learns of damage: a side without counts, or metrics that have a value and no interval beside it.
     """
@@ -32,6 +32,7 @@ class StoredSlice(msgspec.Struct, frozen=True):
     values: dict[str, float | None]
     intervals: dict[str, tuple[float, float] | None] = {}
     units: dict[str, float] = {}
+    predictions_fingerprint: str | None = None
 
     def __post_init__(self) -> None:
         """Raises ValueError where parts do not fit together."""

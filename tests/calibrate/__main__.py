@@ -17,7 +17,7 @@ from tabulate import tabulate
 
 from metrics.statistics.change_points import detection_rate, false_alarms
 from tests.calibrate.coverage import Coverage, coverage
-from tests.calibrate.differences import alarms, family_alarms
+from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wrong_verdicts
 from tests.calibrate.populations import CASES
 
 PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
@@ -26,6 +26,8 @@ SIZES, CLUSTER_SIZES = (20, 30, 100, 1000), (6, 12, 30, 100)
 LEAST, FROM = 0.935, 30
 SEED = 1
 GAIN = 0.1
+LOSS_SIZES, LOSSES = (20, 50, 200, 1000), (0.005, 0.01, 0.02, 0.05, 0.1)
+RARE_SIZES, RARE_SHARE = (10, 20, 50, 200, 1000), 0.05
 SERIES, DETECTIONS = 8, 1000
 MAX_FALSE_ALARMS = 1.0
 """In 365 nights, over SERIES metrics together."""
@@ -46,6 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     sections = [
         _coverage_table(found, parsed.corpora),
         *_alarm_tables(parsed.corpora),
+        *_rare_loss_tables(parsed.corpora),
         _change_points(yearly, parsed.years),
     ]
     text = PAGE.read_text(encoding="utf-8")
@@ -104,25 +107,52 @@ def _alarm_tables(corpora: int) -> Iterator[str]:
         for units in (30, 200):
             none = alarms(case, units, 0.0, corpora // 2, SEED)
             some = alarms(case, units, GAIN, corpora // 4, SEED)
-            shares = [getattr(each, name) for each in (none, some) for name in ("paired", "swap", "apart")]
+            shares = [getattr(each, name) for each in (none, some) for name in ("paired", "swap", "verdict", "apart")]
             rows.append([case.name, units, *(f"{share:.1%}" for share in shares)])
-    header = ["", "units", "paired", "swap", "apart", "paired", "swap", "apart"]
+    header = ["", "units", *("paired", "swap", "verdict", "apart") * 2]
     yield (
         "How often two systems are told apart: first where they are equally good (false alarms), then where the second "
-        f"is right more often by {GAIN:.0%} of the samples at most (power). Paired: its interval leaves out 0. Apart: "
-        f"the intervals of both values do not overlap. A rate of 5 % has a standard error of "
-        f"{_error(corpora // 2):.1%}."
+        f"is right more often by {GAIN:.0%} of the samples at most (power). Paired: its interval leaves out 0. "
+        "Verdict: by the swap test and the cautious interval. Apart: the intervals of both values do not overlap. A "
+        f"rate of 5 % has a standard error of {_error(corpora // 2):.1%}."
     )
     yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
     family = [
-        [name, *(f"{share:.1%}" for share in (found.uncorrected, found.holm, found.largest))]
+        [name, *(f"{share:.1%}" for share in (found.uncorrected, found.mcnemar, found.largest))]
         for name, found in (
             ("any false alarm, equal systems", family_alarms(20, 8, 1000, 0, 0.0, corpora // 4, SEED)),
             ("true cells found, 5 slices better", family_alarms(20, 8, 1000, 5, 1.0, corpora // 10, SEED)),
         )
     ]
     yield "20 slices x 8 metrics at once, of 50 samples a slice:"
-    yield tabulate(family, headers=["", "uncorrected", "Holm", "largest t"], tablefmt="pipe", disable_numparse=True)
+    yield tabulate(
+        family, headers=["", "uncorrected", "exact McNemar, Holm", "largest t"], tablefmt="pipe", disable_numparse=True
+    )
+
+
+def _rare_loss_tables(corpora: int) -> Iterator[str]:
+    rows = [
+        [f"{loss:.1%}", *(f"{found.cautious:.1%} ({found.plain:.1%})" for found in cells)]
+        for loss in LOSSES
+        for cells in [[wrong_passes(units, loss, 0.0, 2 * corpora, SEED) for units in LOSS_SIZES]]
+    ]
+    yield (
+        "How often a candidate passes as worse by at most m that loses each sample with a chance of m and wins none; "
+        f"2.5 % is promised. In {2 * corpora:,} corpora a cell; in brackets, by SE alone."
+    )
+    header = ["m", *(f"{size} samples" for size in LOSS_SIZES)]
+    yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
+    rows = []
+    for units in RARE_SIZES:
+        told = wrong_verdicts(units, RARE_SHARE, 0.02, corpora, SEED)
+        rows.append([str(units), *(f"{share:.1%}" for share in (told.swap, told.plain, told.cautious, told.verdict))])
+    yield (
+        f"How often systems of equal mean are told apart where one loses 0.38 on {RARE_SHARE:.0%} of the samples and "
+        f"wins about 0.02 on each other, in {corpora:,} corpora a row: by the swap test, by d ± t SE, by the "
+        "cautious interval, and by a verdict, which needs the first and the third."
+    )
+    header = ["samples", "swap", "d ± t SE", "cautious", "verdict"]
+    yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,12 @@ import numpy as np
 from metrics.benchmark import MetricSpec
 from metrics.registry import benchmark_class
 from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.denominators import counted_units, denominator_columns, units_over_classes
+from metrics.statistics.denominators import (
+    counted_units,
+    denominator_columns,
+    size_over_classes,
+    units_over_classes,
+)
 from metrics.statistics.intervals import interval, measured_replicates
 from tests.calibrate.populations import UNITS, Case, FloatArray, difficulties
 
@@ -68,7 +73,7 @@ def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
         weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(units)])
         chosen = rng.integers(0, size, (units, min(CORPORA_PER_DRAW, corpora - start)))
         sums = {name: weights @ values[chosen] for name, values in summed.items()}
-        values, counted = case.value(sums), units_behind(case, sums)
+        values, (counted, _) = case.value(sums), units_behind(case, sums)
         for corpus in range(chosen.shape[1]):
             replicates = values[1:, corpus]
             if np.isnan(values[0, corpus]) or measured_replicates(replicates) is None:
@@ -81,16 +86,20 @@ def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
     return Coverage(case, units, measured, held / measured, plain / measured)
 
 
-def units_behind(case: Case, sums: dict[str, FloatArray]) -> list[float]:
-    """Returns how many units count for the metric of a case in each corpus, of sums [1 + R, corpora]."""
+def units_behind(case: Case, sums: dict[str, FloatArray]) -> tuple[list[float], list[float]]:
+    """Returns `Measured.units` and `Measured.size` of the metric of a case in each corpus, of sums [1 + R, corpora]."""
     spec = spec_of(case)
     whole = _counted(case, spec, case.metric, sums)
     if not spec.classes:
-        return whole
+        return whole, whole
     family = benchmark_class(case.benchmark).spec_of(spec.classes)
     assert family is not None
     of_class = [_counted(case, family, f"{family.name.partition('[')[0]}[{name}]", sums) for name in case.classes]
-    return [min(most, units_over_classes(of)) for most, of in zip(whole, zip(*of_class, strict=True), strict=True)]
+    corpora = list(zip(whole, zip(*of_class, strict=True), strict=True))
+    return (
+        [min(most, units_over_classes(of)) for most, of in corpora],
+        [min(most, size_over_classes(of)) for most, of in corpora],
+    )
 
 
 def _counted(case: Case, spec: MetricSpec, metric: str, sums: dict[str, FloatArray]) -> list[float]:

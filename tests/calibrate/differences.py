@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import bdtr
 
 from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.intervals import interval, measured_replicates
-from metrics.statistics.paired import paired_interval
+from metrics.statistics.intervals import interval, measured_replicates, t_quantile
+from metrics.statistics.paired import paired_interval, widened_error, width_of
 from metrics.statistics.swaps import SwapBits, simultaneous_p, studentized, swap_p, units_needed
 from tests.calibrate.coverage import CONFIDENCE, REPLICATES, spec_of, units_behind
 from tests.calibrate.populations import Case, FloatArray, difficulties
@@ -23,6 +25,7 @@ class Alarms:
     """In which share of the pairs of corpora each method says that two systems differ.
 
     paired: the paired interval lies on one side of 0. swap: p <= 0.05 in the swap test, and enough units differ.
+    verdict: swap, and the cautious interval lies on one side of 0.
     apart: the intervals of both values do not overlap.
     """
 
@@ -31,21 +34,22 @@ class Alarms:
     gain: float
     paired: float
     swap: float
+    verdict: float
     apart: float
 
 
 def alarms(case: Case, units: int, gain: float, corpora: int, seed: int) -> Alarms:
     """Draws corpora and two systems for each, of which the second is better by `gain` in chance; counts the alarms."""
     rng = np.random.default_rng([seed, 3])
-    counts = np.zeros(3)
+    counts = np.zeros(4)
     for start in range(0, corpora, CORPORA_PER_DRAW):
         bootstrap, bits = Bootstrap(REPLICATES, seed + start), SwapBits(seed=seed + start)
         weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(units)])
         swaps = bits.weights([bits.unit_hash(str(number)) for number in range(units)])
         for _ in range(CORPORA_PER_DRAW):
             counts += _told(case, units, gain, rng, weights, swaps)
-    paired, swap, apart = (counts / (CORPORA_PER_DRAW * math.ceil(corpora / CORPORA_PER_DRAW))).tolist()
-    return Alarms(case, units, gain, paired, swap, apart)
+    paired, swap, verdict, apart = (counts / (CORPORA_PER_DRAW * math.ceil(corpora / CORPORA_PER_DRAW))).tolist()
+    return Alarms(case, units, gain, paired, swap, verdict, apart)
 
 
 def _told(
@@ -60,22 +64,25 @@ def _told(
     systems = [{name: values.reshape(units, -1).sum(axis=1) for name, values in each.items()} for each in drawn]
     sums = [{name: weights @ values for name, values in each.items()} for each in systems]
     values = [case.value(each) for each in sums]
-    counted = [units_behind(case, {name: each[name][:, None] for name in each})[0] for each in sums]
+    behind = [units_behind(case, {name: each[name][:, None] for name in each}) for each in sums]
+    counted, sizes = [units[0] for units, _ in behind], [of_weight[0] for _, of_weight in behind]
     difference = float(values[1][0] - values[0][0])
     spread = measured_replicates(values[1][1:] - values[0][1:])
     if spread is None or math.isnan(difference):
-        return np.zeros(3)
-    found = paired_interval(difference, float(np.std(spread)), min(counted), CONFIDENCE, declared.bounds)
+        return np.zeros(4)
+    differing = int(np.any([systems[0][name] != systems[1][name] for name in systems[0]], axis=0).sum())
+    error = float(np.std(spread))
+    errors = error, widened_error(error, min(sizes), width_of(declared), differing)
+    found, cautious = (paired_interval(difference, each, min(counted), CONFIDENCE, declared.bounds) for each in errors)
     before, after = (
         interval(declared, float(value[0]), value[1:], count, CONFIDENCE)
         for value, count in zip(values, counted, strict=True)
     )
-    differing = np.any([systems[0][name] != systems[1][name] for name in systems[0]], axis=0).sum()
     apart = before is not None and after is not None and (before[1] < after[0] or after[1] < before[0])
-    paired = found is not None and not found[0] <= 0 <= found[1]
+    paired, careful = (each is not None and not each[0] <= 0 <= each[1] for each in (found, cautious))
     enough = differing >= units_needed(CONFIDENCE)
     swap = enough and swap_p(difference, _swapped(case, systems, swaps)) <= 1 - CONFIDENCE + 1e-9
-    return np.array([paired, swap, apart], dtype=float)
+    return np.array([paired, swap, careful and swap, apart], dtype=float)
 
 
 def _swapped(case: Case, systems: list[dict[str, FloatArray]], swaps: FloatArray) -> FloatArray:
@@ -93,11 +100,12 @@ def _swapped(case: Case, systems: list[dict[str, FloatArray]], swaps: FloatArray
 class FamilyAlarms:
     """Of 20 slices x 8 metrics: in which share of the corpora any cell alarms, and how many of the true ones do.
 
-    uncorrected: p <= 0.05 of any cell. holm: after Holm's correction of the swap p. largest: by the largest |t|.
+    uncorrected: the swap p <= 0.05 of any cell. mcnemar: the exact p of McNemar's test after Holm's correction.
+    largest: by the largest |t|.
     """
 
     uncorrected: float
-    holm: float
+    mcnemar: float
     largest: float
 
 
@@ -127,20 +135,97 @@ def family_alarms(
         total = change.sum(axis=1)
         differences, swapped = (total / size).ravel(), ((total - 2 * traded) / size).reshape(len(swaps), -1)
         enough = (change != 0).sum(axis=1).ravel() >= units_needed(CONFIDENCE)
-        found += _family(differences, swapped, enough, better * metrics)
-    uncorrected, holm, largest = (found / corpora).tolist()
-    return FamilyAlarms(uncorrected, holm, largest)
+        flips = [np.sum(change == sign, axis=1).ravel() for sign in (1, -1)]
+        found += _family(differences, swapped, enough, _mcnemar(*flips), better * metrics)
+    uncorrected, mcnemar, largest = (found / corpora).tolist()
+    return FamilyAlarms(uncorrected, mcnemar, largest)
 
 
-def _family(differences: FloatArray, swapped: FloatArray, enough: npt.NDArray[np.bool_], true: int) -> FloatArray:
+def _mcnemar(wins: npt.NDArray[np.int64], losses: npt.NDArray[np.int64]) -> FloatArray:
+    """Returns the exact p of McNemar's test: twice the chance of so few flips the rarer way, of as many fair ones."""
+    found: FloatArray = np.minimum(1.0, 2 * bdtr(np.minimum(wins, losses), wins + losses, 0.5))
+    return found
+
+
+def _family(
+    differences: FloatArray, swapped: FloatArray, enough: npt.NDArray[np.bool_], exact: FloatArray, true: int
+) -> FloatArray:
     cells = len(differences)
     tested = [studentized(float(differences[cell]), swapped[:, cell]) for cell in range(cells)]
     largest = np.max([others for (_, others), counts in zip(tested, enough, strict=True) if counts], axis=0)
     p = np.array([swap_p(float(differences[cell]), swapped[:, cell]) for cell in range(cells)])
-    order = np.argsort(p, kind="stable")
+    order = np.argsort(exact, kind="stable")
     holm = np.empty(cells)
-    holm[order] = np.maximum.accumulate(p[order] * (cells - np.arange(cells)))
+    holm[order] = np.maximum.accumulate(exact[order] * (cells - np.arange(cells)))
     simultaneous = np.array([simultaneous_p(t, largest) for t, _ in tested])
     level = 1 - CONFIDENCE + 1e-9
     alarms = np.array([(each <= level) & enough for each in (p, holm, simultaneous)])
     return alarms[:, :true].mean(axis=1) if true else alarms.any(axis=1).astype(float)
+
+
+@dataclass(frozen=True)
+class RareLosses:
+    """In which share of corpora a candidate that is worse, or no better, is taken for good enough, or for better.
+
+    plain: by the interval of SE alone. cautious: by the one that allows for losses that no unit has. swap: by the swap
+    test. verdict: by swap and cautious.
+    """
+
+    plain: float
+    cautious: float
+    swap: float = 0.0
+    verdict: float = 0.0
+
+
+def wrong_passes(units: int, loss: float, gain: float, corpora: int, seed: int) -> RareLosses:
+    """How often a candidate passes that is worse by exactly the margin: it may be worse by `loss`, and is.
+
+    Samples are right or wrong. The candidate loses each with a chance of `loss` + `gain`, and wins it with `gain`.
+    """
+    rng = np.random.default_rng([seed, 5])
+    found = np.zeros(2)
+    for start in range(0, corpora, CORPORA_PER_DRAW):
+        luck = rng.random((units, CORPORA_PER_DRAW))
+        changes = (luck > 1 - gain).astype(float) - (luck < loss + gain)
+        for low, _, wider, _ in _intervals(changes, seed + start, None):
+            found += [low >= -loss - 1e-12, wider >= -loss - 1e-12]
+    plain, cautious = (found / (CORPORA_PER_DRAW * math.ceil(corpora / CORPORA_PER_DRAW))).tolist()
+    return RareLosses(plain, cautious)
+
+
+def wrong_verdicts(units: int, share: float, gain: float, corpora: int, seed: int) -> RareLosses:
+    """How often a candidate of equal mean is told apart: it loses a `share` of the samples, and gains on the others.
+
+    It gains `gain` +- `gain` / 2 on each of these, and loses so much on the others that the mean is the same.
+    """
+    rng = np.random.default_rng([seed, 6])
+    found = np.zeros(4)
+    for start in range(0, corpora, CORPORA_PER_DRAW):
+        lost = rng.random((units, CORPORA_PER_DRAW)) < share
+        gains = gain + gain / 2 * rng.normal(0, 1, lost.shape)
+        changes = np.where(lost, -gain * (1 - share) / share, gains)
+        bits = SwapBits(seed=seed + start)
+        swaps = bits.weights([bits.unit_hash(str(number)) for number in range(units)])[1:]
+        swapped = (changes.sum(axis=0) - 2 * (swaps @ changes)) / units
+        for corpus, (low, high, wider_low, wider_high) in enumerate(_intervals(changes, seed + start, units)):
+            plain, cautious = not low <= 0 <= high, not wider_low <= 0 <= wider_high
+            swap = swap_p(float(changes[:, corpus].mean()), swapped[:, corpus]) <= 1 - CONFIDENCE + 1e-9
+            found += [plain, cautious, swap, cautious and swap]
+    return RareLosses(*(found / (CORPORA_PER_DRAW * math.ceil(corpora / CORPORA_PER_DRAW))).tolist())
+
+
+def _intervals(changes: FloatArray, seed: int, differing: int | None) -> Iterator[tuple[float, float, float, float]]:
+    """Yields the ends of the interval of SE alone, and of the widened one, of the mean change of each corpus.
+
+    changes [units, corpora]: of a metric between 0 and 1. differing: how many units differ, where that is known.
+    """
+    units = len(changes)
+    bootstrap = Bootstrap(REPLICATES, seed)
+    weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(units)])
+    means = (weights @ changes) / weights.sum(axis=1, keepdims=True)
+    for corpus in range(changes.shape[1]):
+        difference, error = float(means[0, corpus]), float(np.std(means[1:, corpus]))
+        half = t_quantile(units, CONFIDENCE) * error
+        found = paired_interval(difference, widened_error(error, units, 1.0, differing), units, CONFIDENCE, (0, 1))
+        assert found is not None
+        yield difference - half, difference + half, *found

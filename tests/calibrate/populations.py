@@ -190,6 +190,7 @@ def _beta(quantile: FloatArray, a: float, b: float) -> FloatArray:
 
 EVEN = np.ones(CLASSES)
 NAMES = tuple(f"c{number}" for number in range(CLASSES))
+LONE = np.array([1.0] * 9 + [0.05])
 UNEVEN = np.array([30, 20, 14, 10, 8, 6, 5, 3, 2, 2], dtype=float)
 
 CASES = (
@@ -203,6 +204,7 @@ CASES = (
     Case("traffic_rules", "overall.f1", "", rules, rules_f1),
     Case("chart", "task1.macro_f1", "ten even classes", classes(EVEN), macro_f1, classes=NAMES),
     Case("chart", "task1.macro_f1", "with rare classes", classes(UNEVEN), macro_f1, rare=True, classes=NAMES),
+    Case("chart", "task1.macro_f1", "with a class of 0.6 %", classes(LONE), macro_f1, rare=True, classes=NAMES),
     Case("chart", "task1.recall[c3]", "a class of 10 %", classes(UNEVEN), class_recall(3), rare=True),
     Case("formula", "cdm", "pages in clusters of 8", pages, _share("cdm", "rendered"), clusters=8),
 )

@@ -81,10 +81,19 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
     for system in summary["systems"].values():
-        assert list(system) == ["coverage", "values", "intervals", "units", "tables", "slices", "warnings"]
+        assert list(system) == [
+            "coverage",
+            "predictions_fingerprint",
+            "values",
+            "intervals",
+            "units",
+            "tables",
+            "slices",
+            "warnings",
+        ]
         assert list(system["slices"]) == ["kind=0", "kind=1", "words=a", "words=b"]
         for part in system["slices"].values():
-            assert list(part) == ["coverage", "values", "intervals", "units"]
+            assert list(part) == ["coverage", "predictions_fingerprint", "values", "intervals", "units"]
     assert summary["intervals_method"]["bounded"] == "logit-t"
     few = "in 1 of 4 slices a main metric rests on fewer than 20 samples, which makes its interval rough; "
     assert summary["systems"]["beta"]["warnings"] == [few + "units in summary.json has the numbers"]
@@ -97,6 +106,8 @@ def test_systems_are_ranked_with_ties_by_name(run: Run) -> None:
     section = run.report.partition("## Ranking")[2].partition("\n## ")[0]
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in section.splitlines() if row.startswith("|")]
     assert [row[:2] for row in rows[2:]] == [["1", "alpha"], ["1", "beta"], ["3", "fair"], ["4", "nothing"]]
+    (printed,) = [line for line in run.stdout.splitlines() if line.startswith("│ place")]
+    assert [cell.strip() for cell in printed.strip("│").split("│")] == ["place", "1", "1", "3", "4"]
 
 
 def test_figures_finalised_again_from_the_sums_are_those_of_the_summary(run: Run) -> None:

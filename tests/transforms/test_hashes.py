@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from metrics.registry import BUILT_IN, benchmark_class, benchmark_names
 from tests.runs import Run, evaluate, write_lines
-from transforms.hashes import FINGERPRINTS, fingerprint_text, record_hash, sample_fingerprint
+from transforms.hashes import FINGERPRINTS, fingerprint_text, prediction_fingerprint, record_hash, sample_fingerprint
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -38,6 +38,7 @@ def test_hashes_and_fingerprints_are_the_same_for_ever() -> None:
     """They are compared between runs of different versions."""
     assert record_hash(Record("a", {"b": 1})) == "54d7050d7ce66463b9f64ebd5d5bfaf1"
     assert f"{sample_fingerprint('s', None):032x}" == "1cfa04eee7aecab949da768d750a7edd"
+    assert f"{prediction_fingerprint('s', 'aa', 'scored'):032x}" == "4046e29fe6f1421c850b0dd989873454"
 
 
 SAMPLES = st.lists(st.tuples(st.text(), st.sampled_from(["00", "01", None])), unique=True, max_size=8)
@@ -54,6 +55,10 @@ def test_a_fingerprint_is_a_sum(samples: list[tuple[str, str | None]]) -> None:
 def test_id_and_hash_are_told_apart() -> None:
     prints = {sample_fingerprint(*each) for each in [("a", "b"), ("ab", ""), ("a", None), ("", "ab"), ("null", None)]}
     assert len(prints) == 5
+    found = {prediction_fingerprint("a", *each) for each in [("b", "scored"), (None, None), (None, "rejected")]}
+    assert len(found) == 3
+    # What became of a prediction follows from its text and the ground truth.
+    assert prediction_fingerprint("a", "b", "scored") == prediction_fingerprint("a", "b", "rejected")
 
 
 def as_parquet(path: Path, records: list[dict[str, Any]]) -> Path:
@@ -103,6 +108,8 @@ def test_jsonl_and_parquet_of_the_same_records_have_the_same_hashes(tmp_path: Pa
     total = sum(sample_fingerprint(sample_id, truth) for sample_id, (truth, _) in lines.items())
     assert runs[0].summary["fingerprint"] == {"samples": 6, "hash": fingerprint_text(total)}
     assert runs[0].sums["fingerprint"] == runs[0].summary["fingerprint"]
+    systems = [run.summary["systems"]["predictions"] for run in runs]
+    assert systems[0]["predictions_fingerprint"] == systems[1]["predictions_fingerprint"]
 
 
 def hashes(run: Run) -> dict[str, tuple[str | None, str | None]]:

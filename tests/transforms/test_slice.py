@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import apache_beam as beam
+import msgspec
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that, equal_to
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from transforms import slice as slicing
 from transforms.combine import SliceTotals
-from transforms.hashes import sample_fingerprint
+from transforms.hashes import prediction_fingerprint, sample_fingerprint
 from transforms.records import InputProblem
 from transforms.scored_sample import ScoredSample
 from transforms.slice import CheckSliceCount, SliceKey, SliceKeyCoder, SumSlices
@@ -183,6 +184,27 @@ def test_the_fingerprint_is_that_of_the_ground_truth_once() -> None:
     found = dict(bundle(sums_of(Bootstrap(0)), samples))
     expected = sum(sample_fingerprint(each, None) for each in "abc")
     assert {key: totals.fingerprint for key, totals in found.items() if totals.fingerprint} == {SliceKey(0): expected}
+
+
+def test_the_fingerprint_of_the_predictions_is_that_of_each_system_and_slice() -> None:
+    """It does not depend on the order; a prediction that is missing is another than one that cannot be read."""
+    hashes = {"a": "01", "b": None, "c": "02"}
+    samples = [
+        msgspec.structs.replace(sample_of(name, (WEB,) if name != "c" else (), system), prediction_hash=found)
+        for name, found in hashes.items()
+        for system in (0, 1)
+    ]
+    found = dict(bundle(sums_of(Bootstrap(0)), samples))
+    status = samples[0].prediction_status
+    prints = {name: prediction_fingerprint(name, each, status) for name, each in hashes.items()}
+    for system in (0, 1):
+        assert found[SliceKey(system)].predictions == sum(prints.values())
+        assert found[SliceKey(system, WEB)].predictions == prints["a"] + prints["b"]
+    assert found == dict(bundle(sums_of(Bootstrap(0)), samples[::-1]))
+    merged = SliceTotals(BootstrapSums(Bootstrap(0)))
+    for part in (samples[:2], samples[2:]):
+        merged.merge(dict(bundle(sums_of(Bootstrap(0)), part))[SliceKey(0)])
+    assert merged.predictions == sum(prints.values())
 
 
 def test_totals_that_become_large_leave_before_the_bundle_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,17 @@ def _measured(summary: Mapping[str, Any], benchmark: type[Benchmark[Any, Any, An
     if len(ranking) == 1:
         return f"{values[0]} over {_samples(systems[ranking[0]])}."
     shown = "; ".join(values[:3]) + (f"; {len(values) - 3} more systems follow" if len(values) > 3 else "")
-    return f"{ranking[0]} ranks first of {len(ranking)} systems: {shown}."
+    first = _first_places(summary)
+    if len(first) == 1:
+        return f"{first[0]} ranks first of {len(ranking)} systems: {shown}."
+    named = ", ".join(first[:3]) + (f" and {len(first) - 3} more" if len(first) > 3 else "")
+    return f"{named} share the first place of {len(ranking)} systems: {shown}."
+
+
+def _first_places(summary: Mapping[str, Any]) -> list[str]:
+    """Returns the systems of the first place, in the order of the ranking."""
+    places = summary.get("ranking_by", {}).get("places", [])
+    return [each["system"] for each in places if each["place"] == 1] or list(summary["ranking"])
 
 
 def _first_measured(summary: Mapping[str, Any], benchmark: type[Benchmark[Any, Any, Any]]) -> str | None:

@@ -20,17 +20,18 @@ class TwoSystems:
 
 def two_systems(result: RunResult) -> TwoSystems | None:
     """Returns how the systems of a run differ; None unless there are two, both scored, with replicates."""
-    if len(result.systems) != 2 or result.places is None:
-        return None
     settings, benchmark = result.configuration.settings, result.configuration.benchmark
     drawn, clustered = settings.bootstrap, settings.cluster is not None
+    scored = all(system.overall.coverage for system in result.systems.values())
+    if len(result.systems) != 2 or not scored or not drawn.replicates:
+        return None
     before, after = (
         system.overall.measured(benchmark, drawn.replicates, clustered) for system in result.systems.values()
     )
     found = paired_differences(benchmark, before, after, drawn.confidence)
     first, second = result.systems
     lines = [f"{second} less {first}, with intervals of {drawn.replicates:,} paired bootstrap replicates."]
-    lines += [f"{warning}." for warning in result.places.warnings]
+    lines += [f"{warning}." for warning in (result.places.warnings if result.places else [])]
     return TwoSystems(
         " ".join(lines),
         {

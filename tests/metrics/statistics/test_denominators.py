@@ -10,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.benchmark import MetricSpec
-from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.denominators import counted_units, denominator_columns, units_over_classes
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from metrics.statistics.denominators import (
+    MIN_CLASS_UNITS,
+    counted_units,
+    denominator_columns,
+    size_over_classes,
+    units_over_classes,
+)
 from metrics.statistics.measured import measure
+from metrics.statistics.paired import paired_differences
 from metrics.statistics.sums import Sums
 from tests.plain_loop import make_benchmark
 
@@ -81,7 +88,12 @@ def test_clusters_count_as_clusters() -> None:
 def test_a_mean_over_classes_rests_on_no_more_units_than_there_are(classes: list[float], times: int) -> None:
     """By Cauchy and Schwarz (sum 1/n)^2 / sum 1/n^3 is at most sum n, and is sum n where all n are the same."""
     found = units_over_classes(classes)
-    assert min(classes) * (1 - 1e-9) <= found <= math.fsum(classes) * (1 + 1e-9)
+    assert min(MIN_CLASS_UNITS, math.fsum(classes)) <= found <= math.fsum(classes) * (1 + 1e-9)
+    # The effective size is K times the harmonic mean of the classes.
+    size = size_over_classes(classes)
+    assert len(classes) * min(classes) * (1 - 1e-9) <= size <= math.fsum(classes) * (1 + 1e-9)
+    assert size_over_classes([*classes, 0.0]) == size
+    assert size_over_classes([]) == 0
     assert units_over_classes([classes[0]] * times) == pytest.approx(times * classes[0])
     assert units_over_classes([*classes, 0.0]) == found
     assert units_over_classes([]) == 0
@@ -97,3 +109,32 @@ def test_a_mean_over_classes_by_hand() -> None:
     expected = (1 / 30 + 1 / 6 + 1 / 3) ** 2 / (1 / 27000 + 1 / 216 + 1 / 27)
     for metric in ("macro_f1", "macro_precision", "macro_recall"):
         assert units[f"task1.{metric}"] == pytest.approx(expected)
+
+
+def chart_sums(right: int, lone: int) -> list[Sums]:
+    """The sums and replicates of 9 classes of 20 charts, `right` of each right, and of a class of one chart."""
+    bootstrap = Bootstrap()
+    sums = BootstrapSums(bootstrap)
+    for number in range(180):
+        true, place = number % 9, number // 9
+        predicted = true if place < right else (true + 1) % 9
+        sums.add(bootstrap.unit_hash(str(number)), {f"task1.confusion[c{true}|c{predicted}]": 1})
+    sums.add(bootstrap.unit_hash("lone"), {f"task1.confusion[lone|{'lone' if lone else 'c0'}]": 1})
+    return sums.all_sums()
+
+
+def test_one_class_of_a_single_chart_does_not_hide_a_great_loss() -> None:
+    """(9/20 + 1)^2 / (9/8000 + 1) = 2.1 units: t(1.1) = 9.9 would make -0.31 an interval from -0.92 to +0.29."""
+    benchmark = make_benchmark("chart")
+    before, after = (measure(benchmark, Sums(), chart_sums(*each)) for each in ((18, 1), (12, 1)))
+    found = paired_differences(benchmark, before, after, 0.95)["task1.macro_f1"]
+    # F1 of the nine classes is 18/20 and 12/20, and 1 of the tenth: 0.91 and 0.64.
+    assert found.baseline == pytest.approx(0.91)
+    assert found.candidate == pytest.approx(0.64)
+    assert found.units == MIN_CLASS_UNITS
+    assert found.interval is not None
+    assert found.interval[1] < 0
+    # Its one chart alone shows nothing.
+    lost = paired_differences(benchmark, before, measure(benchmark, Sums(), chart_sums(18, 0)), 0.95)["task1.macro_f1"]
+    assert lost.interval is not None
+    assert lost.interval[0] < 0 < lost.interval[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.measured import Measured, measure
-from metrics.statistics.paired import paired_differences, paired_interval
+from metrics.statistics.paired import paired_differences, paired_interval, widened_error
+from tests.calibrate.differences import wrong_passes, wrong_verdicts
 from tests.toy import Options, ToyBenchmark
 
 TOY = ToyBenchmark(Options())
@@ -97,3 +99,67 @@ def test_one_unit_says_nothing() -> None:
 def test_other_numbers_of_replicates_do_not_pair() -> None:
     with pytest.raises(ValueError):
         paired_differences(TOY, measured(0.5, [0.5, 0.5]), measured(0.5, [0.5, 0.5, 0.5]), 0.95)
+
+
+@pytest.mark.parametrize(
+    ("error", "size", "differing", "expected"),
+    [
+        # Nothing differs: two units of 200 would, by 1.
+        (0.0, 200, 0, math.sqrt(2) / 200),
+        (0.0, 200, None, math.sqrt(2) / 200),
+        # 7 of 200 differ by 1, so 9 might; of 20 it is known that they are 20.
+        (math.sqrt(7) / 200, 200, None, math.sqrt(9) / 200),
+        (math.sqrt(20) / 200, 200, None, math.sqrt(20) / 200),
+        # 20 that differ by little, as long as nobody has counted them, may be few.
+        (0.001, 200, 20, 0.001),
+        (0.001, 200, 19, math.hypot(0.001, math.sqrt(2) / 200)),
+        (0.001, 200, None, math.hypot(0.001, math.sqrt(2) / 200)),
+        (0.0, 0, None, math.inf),
+    ],
+)
+def test_an_error_allows_for_losses_that_no_unit_has(
+    error: float, size: float, differing: int | None, expected: float
+) -> None:
+    assert widened_error(error, size, 1.0, differing) == pytest.approx(expected)
+    assert widened_error(3 * error, size, 3.0, differing) == pytest.approx(3 * expected)
+    assert widened_error(error, size, None, differing) == error
+
+
+PAIRS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
+
+
+@given(PAIRS)
+def test_the_cautious_interval_holds_the_other_and_is_never_a_point_by_chance(pairs: list[tuple[bool, bool]]) -> None:
+    one, other = system([each for each, _ in pairs]), system([each for _, each in pairs])
+    known = replace(one, predictions="same")
+    for found in paired_differences(TOY, one, other, 0.95).values():
+        if found.interval is None:
+            continue
+        assert found.cautious is not None
+        assert found.cautious[0] < found.cautious[1]
+        if found.error:
+            assert found.cautious[0] <= found.interval[0] <= found.interval[1] <= found.cautious[1]
+    for found in paired_differences(TOY, known, known, 0.95).values():
+        assert (found.cautious, found.same_predictions) == ((0, 0) if found.interval else None, True)
+
+
+def test_what_is_detectable_is_never_more_than_the_metric_can_change() -> None:
+    """Of 1.01 units t is 10^26 or so."""
+    found = paired_differences(TOY, measured(0.5, [0.4, 0.5, 0.6], 1.01), measured(0.6, [0.5] * 3, 1.01), 0.95)
+    assert found["exact_match"].detectable == 1
+
+
+@pytest.mark.parametrize(("units", "loss"), [(20, 0.02), (50, 0.02), (200, 0.01)])
+def test_a_candidate_that_is_worse_by_the_margin_seldom_passes(units: int, loss: float) -> None:
+    """By SE alone it passes if no unit is lost: (1 - 0.02)^20 = 67 %, (1 - 0.02)^50 = 36 %, (1 - 0.01)^200 = 13 %."""
+    found = wrong_passes(units, loss, 0.0, 500, 1)
+    assert found.plain > (1 - loss) ** units - 0.07
+    # 500 corpora: 4 % has a standard error of 0.9 %.
+    assert found.cautious <= 0.06
+
+
+def test_a_verdict_needs_more_than_the_swap_test() -> None:
+    """Where one sample of 20 loses 19 times what each other wins, 0.95^10 = 60 % of corpora of 10 have no such one."""
+    found = wrong_verdicts(10, 0.05, 0.02, 500, 1)
+    assert found.swap > 0.5
+    assert found.verdict <= 0.05

@@ -127,6 +127,15 @@ def test_p_among_many_is_never_smaller_than_p_alone(swapped_by: list[float], pla
     assert (word in ("better", "worse")) == (p <= 0.05 and difference != 0)
 
 
+@pytest.mark.parametrize(
+    ("cautious", "word"), [((0.1, 0.3), "better"), ((-0.1, 0.5), "no difference shown"), (None, "no difference shown")]
+)
+def test_a_verdict_needs_an_interval_without_zero_too(cautious: tuple[float, float] | None, word: str) -> None:
+    paired = PairedDifference(0.5, 0.7, 0.2, 0.05, (0.1, 0.3), 99, None, cautious)
+    compared = ComparedMetric(paired, SwapTest(0.001, 4.0, 50, enough_units=True))
+    assert verdict(ToyBenchmark, "exact_match", compared, np.ones(999), 0.95)[0] == word
+
+
 @given(UNITS)
 def test_p_is_the_same_from_either_side(units: Units) -> None:
     bits = SwapBits(99)

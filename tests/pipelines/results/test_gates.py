@@ -19,7 +19,7 @@ from metrics.statistics.sums import Sums
 from pipelines.config import settings
 from pipelines.config.gates import Gate
 from pipelines.config.settings import Configuration
-from pipelines.results.baseline import Baseline
+from pipelines.results.baseline import Baseline, BaselineSlice
 from pipelines.results.gates import Judge, decide
 from pipelines.results.judged import JudgedSlice
 from pipelines.results.stored import Identity
@@ -48,7 +48,7 @@ def summed(right: int, samples: int = SAMPLES, first: int = 0) -> BootstrapSums:
 
 def judged(right: int, samples: int = SAMPLES) -> JudgedSlice:
     benchmark = configuration({}).benchmark
-    measured = measure(benchmark, Sums(), summed(right, samples).all_sums())
+    measured = measure(benchmark, Sums(), summed(right, samples).all_sums(), predictions=f"{right} right")
     return JudgedSlice(measured.values, intervals(benchmark, measured, 0.95), samples, lambda: measured)
 
 
@@ -68,7 +68,7 @@ def baseline(
     sums = summed(right, samples, first)
     packed = PackedReplicates.of(sums)
     stored = SliceSums(sums.sums().units(), {}, StoredReplicates(packed.names, packed.data))
-    slices = {(name, ""): (samples, left_out, stored) for name in systems}
+    slices = {(name, ""): BaselineSlice(samples, left_out, stored, f"{right} right") for name in systems}
     benchmark = configuration({}).benchmark
     return Baseline(
         "last",
@@ -151,6 +151,37 @@ def test_a_comparison_is_judged_on_the_interval_of_the_paired_difference(ours: i
     found = verdict(gate, judged(ours), baseline(320))
     assert (found.verdict, found.reference) == (word, 0.8)
     assert found.difference == pytest.approx((ours - 320) / SAMPLES)
+
+
+def test_where_nothing_differs_only_the_same_predictions_are_equal_for_sure() -> None:
+    """If a sample is lost with a chance of 0.5 %, none is in 13 % of corpora of 400: 0 is 0 +- 1.966 sqrt(2) / 400."""
+    gate = Gate(not_worse_than="baseline")
+    assert verdict(gate, judged(320), baseline(320)).verdict == "pass"
+    for unknown in (None, "others"):
+        against = baseline(320)
+        slices = {key: replace(each, predictions=unknown) for key, each in against.slices.items()}
+        against = replace(against, slices=slices)
+        found = verdict(gate, judged(320), against)
+        assert (found.verdict, "fewer" in found.reason or "not even 20" in found.reason) == ("inconclusive", True)
+        assert verdict(Gate(not_worse_than="baseline", margin=0.006), judged(320), against).verdict == "inconclusive"
+        assert verdict(Gate(not_worse_than="baseline", margin=0.008), judged(320), against).verdict == "pass"
+
+
+def test_a_pass_of_a_metric_without_two_bounds_says_what_it_does_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = type(configuration({}).benchmark)
+    monkeypatch.setattr(kind, "metrics", tuple(replace(spec, bounds=(None, 1.0)) for spec in kind.metrics))
+    from metrics.statistics import measured
+
+    measured.spec_of.cache_clear()
+    try:
+        gate = Gate(not_worse_than="baseline", margin=0.05)
+        found = verdict(gate, judged(318), baseline(320))
+        assert (found.verdict, "without two bounds" in found.reason) == ("pass", True)
+        same = verdict(gate, judged(320), baseline(320))
+        assert (same.verdict, "without two bounds" in same.reason) == ("pass", False)
+    finally:
+        monkeypatch.undo()
+        measured.spec_of.cache_clear()
 
 
 def test_the_direction_is_that_of_the_metric(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pipelines.config.errors import UsageError
 from pipelines.results.merged import merged_configuration
-from pipelines.results.stored import StoredRun
+from pipelines.results.stored import StoredRun, incomparable
 from tests import toy
 from tests.finished_runs import row, write, write_run
+
+
+def test_the_confidence_of_intervals_is_no_part_of_what_a_run_is(tmp_path: Path) -> None:
+    """It changes neither a score nor a replicate; the intervals of all are those of the first run's."""
+    toy.register()
+    paths = []
+    for name, confidence in (("a", 0.95), ("b", 0.8)):
+        settings = {"bootstrap": {"replicates": 50, "confidence": confidence}}
+        paths.append(str(write_run(tmp_path / name, [row(name, 1.0)], settings)))
+    runs = [StoredRun(each) for each in paths]
+    assert incomparable(runs[0].identity, replace(runs[1].identity, fingerprint=runs[0].identity.fingerprint)) is None
+    assert merged_configuration(runs, "out").settings.bootstrap.confidence == 0.95
+    other = {"bootstrap": {"replicates": 50, "seed": 1}}
+    seeded = StoredRun(str(write_run(tmp_path / "c", [row("c", 1.0)], other)))
+    assert "bootstrap" in (incomparable(runs[0].identity, seeded.identity) or "")
+
+
+def test_a_run_without_a_fingerprint_of_its_predictions_is_refused(tmp_path: Path) -> None:
+    toy.register()
+    runs = [StoredRun(str(write_run(tmp_path / name, [row(name, 1.0)], predictions=found)))
+            for name, found in (("a", "aa"), ("b", None))]  # fmt: skip
+    with pytest.raises(UsageError, match="its predictions have no fingerprint"):
+        merged_configuration(runs, "out")
 
 
 @pytest.mark.parametrize("place", [0, 1])

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.sums import Sums
+from pipelines.results.page.headline import headline
 from pipelines.results.ranking import Ranking, rank_with_ties
+from pipelines.results.run import _no_samples, rank
 from tests.toy import Options, ToyBenchmark
 from transforms.combine import SliceTotals
 from transforms.finalize import SliceResult, slice_result
@@ -52,6 +59,46 @@ def test_other_samples_are_told_though_they_are_as_many() -> None:
     found = ranked(one=system(0, range(30)), same=system(1, range(29)), other=system(2, range(60), first=10))
     (warning,) = found.warnings
     assert warning.startswith("other scored other samples than one")
+
+
+def without_replicates(**values: float | None) -> Ranking | None:
+    systems = {
+        name: replace(_no_samples(0, {"exact_match": value, "similarity": value})) for name, value in values.items()
+    }
+    return rank_with_ties(TOY, rank({name: each.values for name, each in systems.items()}, TOY.ranking_metrics()),
+                          systems, 0, 0.95, clustered=False)  # fmt: skip
+
+
+def test_equal_systems_share_a_place_without_replicates_too() -> None:
+    found = without_replicates(a=0.5, b=0.75, c=0.75, d=None, e=None)
+    assert found is not None
+    assert [(each.system, each.place) for each in found.places] == [("b", 1), ("c", 1), ("a", 3), ("d", 4), ("e", 4)]
+    none = without_replicates(a=None, b=None)
+    assert none is not None
+    assert [each.place for each in none.places] == [1, 1]
+
+
+@given(st.lists(st.sampled_from([None, 0.0, 0.5, 1.0]), min_size=2, max_size=8))
+def test_a_place_is_one_more_than_the_systems_that_are_better(values: list[float | None]) -> None:
+    found = without_replicates(**{f"s{number}": value for number, value in enumerate(values)})
+    assert found is not None
+    worth = {f"s{number}": -1.0 if value is None else value for number, value in enumerate(values)}
+    for each in found.places:
+        assert each.place == 1 + sum(other > worth[each.system] for other in worth.values())
+
+
+def test_a_headline_names_all_of_the_first_place() -> None:
+    summary = {
+        "ranking": ["a", "b", "c"],
+        "systems": {name: {"coverage": {"ground_truth": {"scored": 3}}, "values": {"exact_match": 0.5}, "intervals": {}}
+                    for name in "abc"},
+    }  # fmt: skip
+    places = [{"system": name, "place": place} for name, place in (("a", 1), ("b", 1), ("c", 3))]
+    sentence = headline({**summary, "ranking_by": {"places": places}}, ToyBenchmark, []).sentence
+    assert sentence.startswith("a, b share the first place of 3 systems: ")
+    places[1]["place"] = 2
+    sentence = headline({**summary, "ranking_by": {"places": places}}, ToyBenchmark, []).sentence
+    assert sentence.startswith("a ranks first of 3 systems: ")
 
 
 def test_a_single_system_is_not_ranked() -> None:
