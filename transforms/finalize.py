@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import apache_beam as beam
 
 from metrics.benchmark import Benchmark
-from metrics.statistics.intervals import intervals
+from metrics.statistics.intervals import intervals, standard_errors
 from metrics.statistics.measured import Measured, measure
 from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import Sums
@@ -21,8 +21,9 @@ from transforms.slice import SliceKey
 class SliceResult:
     """All that the result says of one slice of one system.
 
-    replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
-    many samples, or clusters where clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
+    errors: the standard error of each metric. replicates: the sums of each bootstrap replicate, packed: there are
+    hundreds for each slice. units: by metric, how many samples, or clusters where clusters are drawn, count for it.
+    fingerprint: the sum of the fingerprints of its
     samples; of the slice of all samples of the first system alone.
     """
 
@@ -35,6 +36,7 @@ class SliceResult:
     replicates: PackedReplicates
     units: dict[str, float]
     fingerprint: int = 0
+    errors: dict[str, float | None] = field(default_factory=dict)
 
     def measured(self, benchmark: Benchmark[Any, Any, Any], replicates: int, clustered: bool) -> Measured:
         """Returns the metrics with all `replicates` of them, computed again from the sums."""
@@ -77,4 +79,5 @@ def slice_result(
         PackedReplicates.of(totals.sums),
         measured.units,
         totals.fingerprint,
+        standard_errors(benchmark, measured) if replicates else {},
     )

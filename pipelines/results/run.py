@@ -181,7 +181,15 @@ def _order_of(spec: MetricSpec, sample: tuple[float, str, str]) -> tuple[float, 
 def _no_samples(system: int, values: dict[str, float | None]) -> SliceResult:
     none = PackedReplicates.of(BootstrapSums(Bootstrap(replicates=0)))
     return SliceResult(
-        SliceKey(system), {}, values, dict.fromkeys(values), [], Sums(), none, dict.fromkeys(values, 0.0)
+        SliceKey(system),
+        {},
+        values,
+        dict.fromkeys(values),
+        [],
+        Sums(),
+        none,
+        dict.fromkeys(values, 0.0),
+        errors=dict.fromkeys(values),
     )
 
 
@@ -259,6 +267,7 @@ def _system_summary(configuration: Configuration, system: SystemResult) -> dict[
         "coverage": system.coverage,
         "values": system.overall.values,
         "intervals": system.overall.intervals,
+        "errors": system.overall.errors,
         "units": _units(system.overall),
         "tables": msgspec.to_builtins(system.overall.tables),
         "slices": {
@@ -266,6 +275,7 @@ def _system_summary(configuration: Configuration, system: SystemResult) -> dict[
                 "coverage": slice_coverage(found.coverage),
                 "values": found.values,
                 "intervals": found.intervals,
+                "errors": found.errors,
                 "units": _units(found),
             }
             for label, found in system.slices.items()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from metrics.statistics.change_points import detection_rate, false_alarms
+from metrics.statistics.change_points import detection_rate, drift_detection_rate, false_alarms
 from tests.calibrate.coverage import Coverage, coverage
 from tests.calibrate.differences import alarms, family_alarms
 from tests.calibrate.populations import CASES
@@ -26,7 +26,7 @@ SIZES, CLUSTER_SIZES = (20, 30, 100, 1000), (6, 12, 30, 100)
 LEAST, FROM = 0.935, 30
 SEED = 1
 GAIN = 0.1
-SERIES, DETECTIONS = 8, 1000
+SERIES, DETECTIONS, DRIFTS, FALL = 8, 1000, 200, 0.01
 MAX_FALSE_ALARMS = 1.0
 """In 365 nights, over SERIES metrics together."""
 
@@ -72,7 +72,8 @@ def _change_points(yearly: float, years: int) -> str:
     return (
         f"Change points of {SERIES} unchanged metrics, {years} years of 365 nights: {yearly:.2f} false alarms a year, "
         f"with a standard error of {(yearly / years) ** 0.5:.2f}. A change of 4 standard errors is found on its first "
-        f"night in {rates[0]} of {DETECTIONS:,} cases, one of 5 in {rates[1]}."
+        f"night in {rates[0]} of {DETECTIONS:,} cases, one of 5 in {rates[1]}. A drift by {FALL} standard errors a night "
+        f"is found within a year in {drift_detection_rate(FALL, DRIFTS, series=SERIES):.0%} of {DRIFTS} cases."
     )
 
 

@@ -77,7 +77,7 @@ def night(
     labels: Sequence[str] = (),
     **changes: Any,
 ) -> None:
-    """Writes a copy of a finished run as that of another night, each value moved, its interval a tenth as wide.
+    """Writes a copy of a finished run as that of another night, each value moved, its interval and error a tenth.
 
     labels: of the slices, in place of their own. changes: of summary.json.
     """
@@ -101,6 +101,8 @@ def night(
                     part["values"][name] = moved
                     if (interval := part["intervals"].get(name)) is not None:
                         part["intervals"][name] = [moved + (each - value) / 10 for each in interval]
+                    if (error := part["errors"].get(name)) is not None:
+                        part["errors"][name] = error / 10
     (root / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
 
 
