@@ -120,16 +120,20 @@ class Gap:
 
 @dataclass(frozen=True)
 class CoverageDrop:
-    """A night on which more samples of a system than usual have no score. usual: their share on the nights before."""
+    """A night on which more samples of a system than usual have no score.
+
+    usual: their share on the nights before; None of the first night, on which none should be without.
+    """
 
     night: Night
     system: str
-    usual: float
+    usual: float | None
 
     def __str__(self) -> str:
         """Says it in words, with the shares in percent."""
         unscored = self.night.coverage[self.system].unscored
-        return f"{100 * unscored:.1f} % of the samples were not scored, {100 * self.usual:.1f} % on the nights before"
+        text = f"{100 * unscored:.1f} % of the samples were not scored"
+        return text if self.usual is None else f"{text}, {100 * self.usual:.1f} % on the nights before"
 
 
 @dataclass(frozen=True)
@@ -299,8 +303,8 @@ def _drops(nights: Sequence[Night]) -> Iterator[CoverageDrop]:
     for night in nights:
         for system, coverage in night.coverage.items():
             before = shares.setdefault(system, [])
-            usual = statistics.median(before[-COVERAGE_WINDOW:]) if before else 0.0
-            if coverage.unscored > usual + MAX_UNSCORED_RISE:
+            usual = statistics.median(before[-COVERAGE_WINDOW:]) if before else None
+            if coverage.unscored > (usual or 0.0) + MAX_UNSCORED_RISE:
                 yield CoverageDrop(night, system, usual)
             before.append(coverage.unscored)
 
