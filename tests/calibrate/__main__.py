@@ -72,8 +72,8 @@ def _change_points(yearly: float, years: int) -> str:
     return (
         f"Change points of {SERIES} unchanged metrics, {years} years of 365 nights: {yearly:.2f} false alarms a year, "
         f"with a standard error of {(yearly / years) ** 0.5:.2f}. A change of 4 standard errors is found on its first "
-        f"night in {rates[0]} of {DETECTIONS:,} cases, one of 5 in {rates[1]}. A drift by {FALL} standard errors a night "
-        f"is found within a year in {drift_detection_rate(FALL, DRIFTS, series=SERIES):.0%} of {DRIFTS} cases."
+        f"night in {rates[0]} of {DETECTIONS:,} cases, one of 5 in {rates[1]}. A drift by {FALL} standard errors a "
+        f"night is found within a year in {drift_detection_rate(FALL, DRIFTS, series=SERIES):.0%} of {DRIFTS} cases."
     )
 
 

@@ -141,6 +141,38 @@ def test_a_comparison_is_judged_on_the_interval_of_the_paired_difference(ours: i
     assert found.difference == pytest.approx((ours - 320) / SAMPLES)
 
 
+@pytest.mark.parametrize(
+    ("ours", "gate", "reason"),
+    [
+        (
+            322,
+            Gate(not_worse_than="baseline", margin=0.03, **POINT),
+            "+0.005 from the baseline, within the margin of 0.03",
+        ),
+        (
+            318,
+            Gate(not_worse_than="baseline", margin=0.03, **POINT),
+            "-0.005 from the baseline, within the margin of 0.03",
+        ),
+        (322, Gate(not_worse_than="baseline", **POINT), "+0.005 from the baseline, no loss"),
+        (300, Gate(not_worse_than="baseline", **POINT), "-0.05 from the baseline, worse"),
+        (
+            300,
+            Gate(not_worse_than="baseline", margin=0.03, **POINT),
+            "-0.05 from the baseline, worse than the margin of 0.03 allows",
+        ),
+    ],
+)
+def test_the_reason_of_a_comparison(ours: int, gate: Gate, reason: str) -> None:
+    assert verdict(gate, judged(ours), baseline(320)).reason == reason
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.sampled_from([0.0, 0.1, 0.6]), st.sampled_from(["interval", "point"]))
+def test_a_pass_never_says_worse(ours: int, theirs: int, margin: float, how: Any) -> None:
+    found = verdict(Gate(not_worse_than="baseline", margin=margin, judge=how), judged(ours, 20), baseline(theirs, 20))
+    assert ("worse" in found.reason) == (found.verdict == "fail")
+
+
 def test_the_direction_is_that_of_the_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     kind = type(configuration({}).benchmark)
     lower = tuple(replace(spec, higher_is_better=False) for spec in kind.metrics)
