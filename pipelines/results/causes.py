@@ -81,7 +81,7 @@ def published_causes(output: str) -> list[QuarantineCause]:
 
 
 def most_frequent(
-    causes: Sequence[QuarantineCause], sides: Collection[str], without: Collection[Cause] = ("duplicate", "unmatched")
+    causes: Sequence[QuarantineCause], sides: Collection[str], without: Collection[str] = ("duplicate", "unmatched")
 ) -> QuarantineCause | None:
     """Returns the cause for which most records of some sides were rejected; the first of those as frequent."""
     found = [each for each in causes if each.side in sides and each.cause not in without]

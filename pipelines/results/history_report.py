@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from pipelines.config.errors import UsageError
-from pipelines.results.history import Break, History, Point
+from pipelines.results.history import Break, History, NightDifference, Point
 from pipelines.results.history_index import run_path
-from pipelines.results.night_differences import NightDifference, night_differences
+from pipelines.results.night_differences import night_differences
 from pipelines.results.numbers import signed
 from pipelines.results.report import cell, code, number, table
 from pipelines.results.stored import StoredRun, incomparable

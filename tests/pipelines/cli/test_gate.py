@@ -150,38 +150,36 @@ def test_without_a_baseline_a_comparison_is_refused_before_anything_is_scored(ni
 def test_a_night_without_most_of_its_predictions_fails_where_these_are_limited(
     nights: Path, tmp_path: Path, missing: str
 ) -> None:
-    """The 25 predictions that are left are all right: with `missing: exclude` every gate passes."""
+    """The 25 predictions that are left are all right, and no gate fails: 25 of 60 are 0.42, with the others left out 1."""
     write_lines(tmp_path / "few.jsonl", CORPUS[:25])
     few, short = (nights / "t.jsonl", tmp_path / "few.jsonl"), tmp_path / "short.md"
     config = tmp_path / "c.yaml"
-    config.write_text("benchmark: toy\ngates: {exact_match: {minimum: 0.3}, similarity: {minimum: 0.3}}\n")
+    config.write_text("benchmark: toy\ngates: {exact_match: {minimum: 0.2}, similarity: {minimum: 0.2}}\n")
     more = ("--set", f"missing={missing}", "--markdown", str(short))
     found = evaluate(tmp_path / "open", *few, *more, config=config)
-    word = {"wrong": "inconclusive", "exclude": "pass"}[missing]
-    assert found.code == {"inconclusive": 4, "pass": 0}[word]
-    assert short.read_text().startswith(f"**{word.upper()}** ")
+    assert found.code == 0
+    assert short.read_text().startswith("**PASS** ")
     assert "\n\n- predictions: 25 of 60 samples scored, 35 without a prediction\n\n" in short.read_text()
-    count = sum(each["verdict"] == "pass" for each in found.summary["gates"])
-    assert f"\n{count} of 2 gates pass\n" in found.stdout
+    assert "\n2 of 2 gates pass\n" in found.stdout
     limit = ("--set", "max_missing_fraction=0.5")
     found = evaluate(tmp_path / "closed", *few, *more, *limit, config=config)
-    told = "predictions: 35 of 60 samples have no prediction, more than max_missing_fraction 0.5 allows"
+    told = "35 of 60 samples have no prediction, more than max_missing_fraction 0.5 allows"
     assert found.code == 1
     assert f"beamscore: {told}\n" in found.stderr
     assert short.read_text().startswith("**FAIL** ")
     assert "35 of 60 samples have no prediction" in short.read_text()
     judged = command("gate", tmp_path / "open", *limit, "--quiet")
     assert (judged[0], judged[2]) == (1, found.stderr)
-    assert evaluate(tmp_path / "loose", *few, *more, "--set", "max_missing_fraction=0.6", config=config).code != 1
+    assert evaluate(tmp_path / "loose", *few, *more, "--set", "max_missing_fraction=0.6", config=config).code == 0
 
 
 def test_a_few_rejected_records_are_told_with_their_cause_where_they_are_allowed(nights: Path, tmp_path: Path) -> None:
-    bad = [{"sample_id": CORPUS[0]["sample_id"], "text": 5}, {"sample_id": 7}, *CORPUS[2:]]
+    bad = [{"sample_id": CORPUS[0]["sample_id"], "text": 5}, {"text": "x"}, *CORPUS[2:]]
     write_lines(tmp_path / "bad.jsonl", bad)
     found = evaluate(tmp_path / "out", nights / "t.jsonl", tmp_path / "bad.jsonl", "--set", "max_rejected_fraction=0.1")
     assert (found.code, found.stderr) == (0, "")
     (line,) = [line for line in found.stdout.splitlines() if "were rejected" in line]
-    assert line.startswith("predictions: 2 of 60 predictions were rejected; most often: sample_id must be a string: ")
+    assert line.startswith("2 of 60 predictions were rejected; most often: there is no sample_id; ")
     assert f"({tmp_path / 'bad.jsonl'}:2)" in line
     causes = json.loads((tmp_path / "out" / "run.json").read_bytes())["quarantine"]
     assert [(each["cause"], each["records"]) for each in causes] == [("no_sample_id", 1), ("invalid", 1)]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.results.history import History, histories
+from pipelines.results.history import Change, History, histories
 from pipelines.results.history_index import SCHEMA, encode_table, read_table
 from pipelines.results.history_report import history_report
 from pipelines.results.page.history_headline import history_headline
@@ -143,7 +143,7 @@ def test_nights_of_other_ground_truths_change_nothing_of_the_rest(truths: list[s
     ]
     found = history(rows)
     told = [(change.night.run, change.before, change.after) for change in found.changes]
-    alone = []
+    alone: list[Change] = []
     for truth in ("a", "b"):
         own = [each for each in rows if each["ground_truth"] == truth]
         alone += history(own).changes if own else []

@@ -98,10 +98,11 @@ def test_ids_that_never_meet_are_told_with_an_example(tmp_path: Path, missing: s
 def test_a_side_that_is_rejected_as_a_whole_is_told(tmp_path: Path) -> None:
     bad = [{"sample_id": record["sample_id"], "rules": 5} for record in TRUTHS]
     line = failed(run(tmp_path, TRUTHS, "--set", "max_rejected_fraction=1", ours=bad))
+    first = tmp_path / "ours.jsonl"
     assert line == (
         "the predictions of ours: nothing was scored: 4 prediction records rejected; most often: "
-        f"Expected `array | null`, got `int` - at `$.rules` ({tmp_path / 'ours.jsonl'}:1); write the fields as the page "
-        "of the benchmark says, or name them under fields; see quarantine/"
+        f"Expected `array | null`, got `int` - at `$.rules` ({first}:1); write the fields as the page of the benchmark "
+        "says, or name them under fields; see quarantine/"
     )
 
 
