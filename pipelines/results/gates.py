@@ -158,17 +158,18 @@ class Judge:
             word = "pass"
         elif best < -gate.margin - ROUNDING:
             word = "fail"
+        beyond = f" beyond the margin of {gate.margin:g}" if gate.margin else ""
         within = f"within the margin of {gate.margin:g}" if gate.margin else "no loss"
         if word == "pass" and apart is not None:
             low, high = spec.bounds
             shift = math.inf if low is None or high is None else apart.share * (high - low)
             if worst - shift < -gate.margin - ROUNDING:
-                text += f"; {apart.reason}, which may hide that it is not {within}"
+                text += f"; {apart.reason}, which may hide a loss{beyond}"
                 return _Check("inconclusive", text, *numbers)
         said = {
             "pass": f"{text}, {within}",
             "fail": f"{text}, worse than the margin of {gate.margin:g} allows" if gate.margin else f"{text}, worse",
-            "inconclusive": f"{text}, which does not tell whether it is {within}",
+            "inconclusive": f"{text}, too wide to tell whether it is a loss{beyond}",
         }
         return _Check(word, said[word], *numbers)
 

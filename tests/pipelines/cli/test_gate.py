@@ -150,7 +150,7 @@ def test_without_a_baseline_a_comparison_is_refused_before_anything_is_scored(ni
 def test_a_night_without_most_of_its_predictions_fails_where_these_are_limited(
     nights: Path, tmp_path: Path, missing: str
 ) -> None:
-    """The 25 predictions that are left are all right, and no gate fails: 25 of 60 are 0.42, with the others left out 1."""
+    """The 25 predictions that are left are all right, and no gate fails: 25 of 60 are 0.42, 25 of 25 are 1."""
     write_lines(tmp_path / "few.jsonl", CORPUS[:25])
     few, short = (nights / "t.jsonl", tmp_path / "few.jsonl"), tmp_path / "short.md"
     config = tmp_path / "c.yaml"
