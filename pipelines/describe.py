@@ -18,6 +18,7 @@ from metrics.statistics.bootstrap import Bootstrap
 from metrics.statistics.sums import Sums
 from metrics.table import Table
 from pipelines.config.inputs import Inputs
+from pipelines.results.causes import quarantine_causes
 from pipelines.results.report import cell, data_table
 from transforms.combine import SliceTotals, SumStatistics
 from transforms.io.published import Layout
@@ -136,6 +137,7 @@ def make_description(description: Description[Any], slices: list[str], parts: di
         "rejected": sum(cause.count for cause in parts["causes"] if not _is_duplicate(cause)),
         "duplicates": sum(cause.count for cause in parts["causes"] if _is_duplicate(cause)),
         **({_WITHOUT_FIELDS: bare} if bare else {}),
+        **({"quarantine": msgspec.to_builtins(causes)} if (causes := quarantine_causes(parts["causes"])) else {}),
         "sums": {name: overall[name] for name in overall},
         "tables": msgspec.to_builtins(tables),
         "slices": {label: {name: sums[name] for name in sums} for label, sums in sliced.items()},

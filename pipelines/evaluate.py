@@ -21,6 +21,7 @@ from pipelines.config.gates import check_targets
 from pipelines.config.inputs import Inputs, find_inputs
 from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline
+from pipelines.results.causes import quarantine_causes
 from pipelines.results.gates import judged
 from pipelines.results.page.cards import make_card
 from pipelines.results.page.document import Card
@@ -192,7 +193,7 @@ def make_result(
     result = RunResult.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
     result = judged(result, baseline)
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
-    run = run_document(launch, run_id, configuration.benchmark, systems, records)
+    run = run_document(launch, run_id, configuration.benchmark, systems, records, quarantine_causes(result.causes))
     document = summary(result)
     files = {
         SUMS: encode_json(sums_document(result)),

@@ -21,6 +21,7 @@ from metrics.benchmark import Benchmark
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline
+from pipelines.results.causes import quarantine_causes
 from pipelines.results.gates import judged
 from pipelines.results.merged import Worst, merged_result
 from pipelines.results.page.evaluation import PageInputs, page_or_reason
@@ -116,7 +117,8 @@ def _documents(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]
     systems = list(result.systems)
     records = {number: result.systems[name].coverage["predictions"]["read"] for number, name in enumerate(systems)}
     records[GROUND_TRUTH] = result.systems[systems[0]].coverage["ground_truth"]["read"]
-    document = run_document(plan.launch, plan.run_id, plan.configuration.benchmark, systems, records)
+    causes = quarantine_causes(result.causes)
+    document = run_document(plan.launch, plan.run_id, plan.configuration.benchmark, systems, records, causes)
     summary_of_all = summary(result)
     files = {
         SUMS: encode_json(sums_document(result)),

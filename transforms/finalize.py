@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import apache_beam as beam
 
 from metrics.benchmark import Benchmark
-from metrics.statistics.intervals import intervals
+from metrics.statistics.intervals import intervals, standard_errors
 from metrics.statistics.measured import Measured, measure
 from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import Sums
@@ -26,7 +26,8 @@ class SliceResult:
     replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
     many samples, or clusters where clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
     samples; of the slice of all samples of the first system alone. corpus: the sums of all samples of the system, as
-    far as its metrics are decided by them. predictions: the sum of the fingerprints of their predictions.
+    far as its metrics are decided by them. predictions: the sum of the fingerprints of their predictions. errors: the
+    standard error of each metric.
     """
 
     key: SliceKey
@@ -40,6 +41,7 @@ class SliceResult:
     corpus: Sums
     fingerprint: int = 0
     predictions: int = 0
+    errors: dict[str, float | None] = field(default_factory=dict)
 
     def measured(self, benchmark: Benchmark[Any, Any, Any], replicates: int, clustered: bool) -> Measured:
         """Returns the metrics with all `replicates` of them, computed again from the sums."""
@@ -101,4 +103,5 @@ def slice_result(
         corpus_sums(benchmark, corpus),
         totals.fingerprint,
         totals.predictions,
+        standard_errors(benchmark, measured) if replicates else {},
     )

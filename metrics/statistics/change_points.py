@@ -1,7 +1,8 @@
 """Nights from which on a metric is another one: change points in a series whose standard errors are known.
 
-A night departs from the nights before it by z = (x_t - mean) / sqrt(e_t^2 + var(mean)), where the mean is that of the
-nights since the last change point, at most WINDOW of them, and e the standard errors. It is a change point where it and
+A night departs from a reference by z = (x_t - mean) / sqrt(e_t^2 + var(mean)), where e are the standard errors and the
+mean is that of the first WINDOW nights since the last change point, or of as many as there are before the night. The
+reference stays where it is: the mean of the last nights would follow a slow drift. It is a change point where it and
 the night after it both depart in the same direction by more than k. Under no change the two z are normal with a known
 correlation rho, as they share the mean, and k solves P(Z1 > k, Z2 > k) = alpha / 2. So each night of each series is a
 false alarm with probability alpha at most; over N series of 365 nights each, alpha = FALSE_ALARMS_A_YEAR / (365 N).
@@ -13,6 +14,7 @@ the choice of the corpus: the bound holds for both.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -43,8 +45,7 @@ def change_points(values: Sequence[float], errors: Sequence[float], series: int 
     found: list[int] = []
     start, night = 0, 1
     while night + 1 < len(values):
-        first = max(start, night - WINDOW)
-        known = [place for place in range(first, night) if errors[place] > 0]
+        known = list(itertools.islice((place for place in range(start, night) if errors[place] > 0), WINDOW))
         count = len(known) or 1
         mean = math.fsum(values[place] for place in known) / count
         shared = math.fsum(errors[place] ** 2 for place in known) / count**2
@@ -99,4 +100,16 @@ def detection_rate(shift: float, trials: int, before: int = 30, series: int = 8,
         values = rng.standard_normal(before + 2)
         values[before:] -= shift
         found += before in change_points(values.tolist(), [1.0] * len(values), series)
+    return found / trials
+
+
+def drift_detection_rate(
+    fall: float, trials: int, nights: int = NIGHTS_A_YEAR, series: int = 8, seed: int = 0
+) -> float:
+    """Returns how often a value that falls by `fall` standard errors each night has a change point within `nights`."""
+    rng = np.random.default_rng(seed)
+    found = 0
+    for _ in range(trials):
+        values = rng.standard_normal(nights) - fall * np.arange(nights)
+        found += bool(change_points(values.tolist(), [1.0] * nights, series))
     return found / trials

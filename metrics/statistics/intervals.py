@@ -77,6 +77,41 @@ def interval(
     return expanded_percentile(found, units, confidence)
 
 
+def standard_errors(benchmark: AnyBenchmark, measured: Measured) -> dict[str, float | None]:
+    """Returns the standard error of each metric of a slice; None where nothing tells, see `standard_error`."""
+    return {
+        name: standard_error(spec_of(type(benchmark), name), value, measured.replicates[name], measured.units[name])
+        for name, value in measured.values.items()
+    }
+
+
+def standard_error(spec: MetricSpec, value: float | None, replicates: FloatArray, units: float) -> float | None:
+    """Returns the standard error of one metric, in its own unit: the standard deviation of the replicates.
+
+    At a bound, and where a metric with two bounds has no spread, the bootstrap sees none; there it is half of Wilson's
+    95 % interval divided by 1.96. None where the metric has no interval, and for one unit or less.
+    """
+    found = measured_replicates(replicates)
+    if value is None or found is None or units <= 1:
+        return None
+    error = float(np.std(found))
+    low, high = spec.bounds
+    if low is not None and high is not None:
+        share = (value - low) / (high - low)
+        if ROUNDING < share < 1 - ROUNDING and error > ROUNDING * (high - low):
+            return error
+        return (high - low) * _wilson_error(min(max(share, 0.0), 1.0), units)
+    bound = low if low is not None else high
+    if bound is not None and abs(value - bound) <= ROUNDING:
+        return _wilson_error(0.0, units)
+    return error if error > ROUNDING * abs(value - (bound or 0.0)) else None
+
+
+def _wilson_error(share: float, units: float) -> float:
+    low, high = wilson(share, units, 0.95)
+    return (high - low) / (2 * float(ndtri(0.975)))
+
+
 def _share_interval(share: float, error: float, units: float, confidence: float) -> Interval:
     if ROUNDING < share < 1 - ROUNDING and error > ROUNDING:
         return logit_t(share, error, units, confidence)

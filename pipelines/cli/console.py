@@ -19,6 +19,8 @@ from pipelines.cli.messages import say
 from pipelines.cli.watch import progress_lines
 from pipelines.results.comparison_report import difference_text
 from pipelines.results.report import number
+from pipelines.results.verdict import gates_passed
+from pipelines.results.verdict_files import coverage_text
 from transforms.counters import PROGRESS, PROGRESS_FOLDER
 from transforms.records import printable
 
@@ -100,8 +102,11 @@ def _watch(progress: Progress, systems: int, stop: threading.Event) -> None:
         progress.update(task, completed=done, rate=f"{speed:,.0f}/s" if speed else "")
 
 
-def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: str) -> None:
-    """Prints the main metrics of a summary, a column for each system, best first, and where the report is."""
+def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: str, notes: Sequence[str] = ()) -> None:
+    """Prints the main metrics of a summary, a column for each system, best first, and where the report is.
+
+    notes: what there is to say of the coverage, a line each.
+    """
     console = _Output()
     table = Table("metric", *document["ranking"])
     if "ranking_by" in document:
@@ -113,7 +118,11 @@ def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: s
             table.add_row(Text(metric), *(Text(cell) for cell in cells))
     console.print(table)
     for name in document["ranking"]:
-        console.print(Text(f"{name}: {_coverage(document['systems'][name]['coverage'])}"))
+        console.print(Text(f"{name}: {coverage_text(document['systems'][name]['coverage'])}"))
+    for note in notes:
+        console.print(Text(printable(note)), soft_wrap=True)
+    if document.get("gates"):
+        console.print(Text(gates_passed(document["gates"])))
     console.print(Text(f"report: {report}"), soft_wrap=True)
 
 
@@ -125,6 +134,7 @@ def print_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
         cells = [each["verdict"], each["system"] or "", each["gate"], number(each["value"]), each["reason"]]
         table.add_row(*(Text(printable(text)) for text in cells))
     console.print(table)
+    console.print(Text(gates_passed(verdicts)))
 
 
 def tell(line: str) -> None:
@@ -149,19 +159,3 @@ def _metric(system: Mapping[str, Any], metric: str) -> str:
     interval = system["intervals"].get(metric)
     text = number(system["values"].get(metric))
     return text if interval is None else f"{text} ({number(interval[0])} to {number(interval[1])})"
-
-
-def _coverage(coverage: Mapping[str, Any]) -> str:
-    truths, predictions = coverage["ground_truth"], coverage["predictions"]
-    parts = [f"{truths['scored']} of {truths['read']} samples scored"]
-    parts += [
-        f"{count} {what}"
-        for count, what in [
-            (truths["missing_prediction"], "without a prediction"),
-            (predictions["unmatched"], "predictions without a sample"),
-            (truths["duplicate"] + predictions["duplicate"], "duplicates"),
-            (truths["rejected"] + predictions["rejected"], "rejected"),
-        ]
-        if count
-    ]
-    return ", ".join(parts)

@@ -25,6 +25,7 @@ from pipelines.config import settings
 from pipelines.config.errors import UsageError
 from pipelines.config.inputs import find_inputs
 from pipelines.describe import DOCUMENT, LAYOUT, REPORT, build_description
+from pipelines.results.causes import most_frequent, most_often, stored_causes
 from pipelines.results.unscored import why_undescribed
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id, prepare_output
@@ -66,7 +67,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         return DONE
     say(
         "ERROR",
-        f"{rejected} of {read} records were rejected, more than max_rejected_fraction {allowed:g} allows; "
-        "see quarantine/",
+        f"{rejected} of {read} records were rejected, more than max_rejected_fraction {allowed:g} allows"
+        f"{most_often(most_frequent(stored_causes(document), ('ground_truth',)))}; see quarantine/",
     )
     return FAILED

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from pipelines.cli.common import (
     systems,
     warn,
 )
-from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
+from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, require_baseline, write_verdicts
 from pipelines.cli.messages import say
 from pipelines.cli.watch import MetricsFile
 from pipelines.config import settings
@@ -38,7 +38,8 @@ from pipelines.config.errors import UsageError, one_line
 from pipelines.config.inputs import find_inputs
 from pipelines.config.settings import Configuration
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
-from pipelines.results.gates import Decision, coverage_failures, decide
+from pipelines.results.causes import QuarantineCause, published_causes
+from pipelines.results.gates import Decision, coverage_failures, decide, rejection_notes
 from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT, PAGE, REPORT, SUMMARY
 from pipelines.results.stored import Start, StoredRun, scored_otherwise
@@ -89,6 +90,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         "slices": parsed.slice,
     }
     configuration = settings.load(parsed.config, parsed.set, given)
+    require_baseline(parsed, configuration)
     if parsed.check:
         return _check(configuration, options, parsed.processes)
     _check_verdicts(parsed, configuration, options)
@@ -147,14 +149,16 @@ def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: Evalua
         )
     document = json.loads(summary)
     watched.add_values(document, metrics)
+    configuration, causes = plan.configuration, published_causes(plan.output)
     if not parsed.quiet:
         report = posixpath.join(plan.output, REPORT if parsed.no_html else PAGE)
-        console.print_metrics(document, metrics, report)
+        notes = rejection_notes(document["systems"], configuration.settings, causes)
+        console.print_metrics(document, metrics, report, notes)
     warn(document.get("warnings", []))
-    failures, decision = _judged(document, plan)
-    configuration = plan.configuration
+    failures, decision = _judged(document, plan, causes)
     code = conclude(decision, failures)
-    write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, plan.baseline)
+    verdicts = document.get("gates", [])
+    write_verdicts(parsed, plan.output, configuration, verdicts, failures, plan.baseline, document["systems"])
     return code
 
 
@@ -220,16 +224,18 @@ def _check(configuration: Configuration, options: PipelineOptions, processes: in
     return WRONG_USAGE if found.problems else DONE
 
 
-def _judged(document: Mapping[str, Any], plan: EvaluationPlan) -> tuple[list[str], Decision]:
+def _judged(
+    document: Mapping[str, Any], plan: EvaluationPlan, causes: Sequence[QuarantineCause]
+) -> tuple[list[str], Decision]:
     """Returns why the run fails, beside its gates, and what these mean.
 
     Of a system of which nothing was scored, the reason for that is told, alone.
     """
-    unscored = why_unscored(document, plan.inputs)
+    unscored = why_unscored(document, plan.inputs, causes)
     if "" in unscored:
         return [unscored[""]], decide([])
     others = {name: system for name, system in document["systems"].items() if name not in unscored}
-    failures = coverage_failures(others, plan.configuration.settings.max_rejected_fraction)
+    failures = coverage_failures(others, plan.configuration.settings, causes)
     return [*unscored.values(), *failures], decide(document.get("gates", []), list(unscored))
 
 

@@ -19,6 +19,7 @@ from pipelines.config.errors import UsageError, one_line
 from pipelines.config.gates import BASELINE, gate_target
 from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline, load_baseline
+from pipelines.results.causes import stored_causes
 from pipelines.results.gates import Decision, Judge, decide, record_failures
 from pipelines.results.judged import judged_run
 from pipelines.results.moved import MovedSample, SlicePart, UnreadableRows, moved_most
@@ -54,6 +55,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not configuration.settings.gates:
         where = parsed.config or parsed.run
         raise UsageError(f"{where}: gates: there are none, so nothing would be judged; give --config FILE with gates")
+    require_baseline(parsed, configuration)
     baseline = read_baseline(parsed, configuration)
     own = baseline is not None and bool(baseline.run_id) and baseline.run_id == found.run_id
     if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
@@ -68,7 +70,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not parsed.quiet:
         print_verdicts(verdicts)
     code = conclude(decide(verdicts), failures)
-    write_verdicts(parsed, parsed.run, configuration, verdicts, failures, baseline)
+    write_verdicts(parsed, parsed.run, configuration, verdicts, failures, baseline, _systems(found))
     return code
 
 
@@ -108,11 +110,24 @@ def _check_intervals(found: StoredRun, configuration: Configuration) -> None:
 
 
 def _coverage_failures(found: StoredRun, configuration: Configuration) -> list[str]:
-    systems = {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
     try:
-        return record_failures(systems, configuration.settings.max_rejected_fraction)
+        return record_failures(_systems(found), configuration.settings, stored_causes(found.provenance))
     except (KeyError, TypeError) as error:
         raise UsageError(f"{found.path}: the coverage in summary.json is not that of a run") from error
+
+
+def _systems(found: StoredRun) -> dict[str, Any]:
+    return {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
+
+
+def require_baseline(parsed: argparse.Namespace, configuration: Configuration) -> None:
+    """Refuses gates that compare with a baseline where none is given: nobody should wait for verdicts without one."""
+    for key, gate in configuration.settings.gates.items():
+        if gate.not_worse_than == BASELINE and parsed.baseline is None:
+            raise UsageError(
+                f"gates.{key}.not_worse_than: found {BASELINE}, but there is none; give --baseline RUN, or a file such "
+                "as blessed.txt that names one"
+            )
 
 
 def read_baseline(parsed: argparse.Namespace, configuration: Configuration) -> Baseline | None:
@@ -145,8 +160,12 @@ def write_verdicts(
     verdicts: Verdicts,
     failures: Sequence[str],
     baseline: Baseline | None,
+    systems: Mapping[str, Any],
 ) -> None:
-    """Writes the files that were asked for; raises UsageError where that cannot be done."""
+    """Writes the files that were asked for; raises UsageError where that cannot be done.
+
+    systems: by name, each with its coverage as in summary.json.
+    """
     title = f"{configuration.benchmark.name}: {path}"
     if parsed.junit:
         with _output("junit", parsed.junit):
@@ -156,7 +175,7 @@ def write_verdicts(
         if baseline is not None:
             title += f" against {baseline.path}"
         with _output("markdown", parsed.markdown):
-            write_file(parsed.markdown, markdown(title, verdicts, failures, moved).encode())
+            write_file(parsed.markdown, markdown(title, verdicts, failures, moved, systems).encode())
 
 
 @contextlib.contextmanager

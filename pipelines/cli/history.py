@@ -16,6 +16,7 @@ from pipelines.results.baseline import age_warnings, find_baseline
 from pipelines.results.history import histories
 from pipelines.results.history_index import HISTORY, encode_table, index_runs, load_table
 from pipelines.results.history_report import history_report
+from pipelines.results.night_differences import with_differences
 from pipelines.results.numbers import fixed
 from pipelines.results.page.history import PAGE, HistorySources, page_or_reason
 from pipelines.results.stored import StoredRun
@@ -45,9 +46,10 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not len(index.table):
         raise UsageError(_nothing(parsed.folder, index.unreadable))
     warn(index.unreadable)
-    found = histories(index.table)
+    found = [with_differences(parsed.folder, each) for each in histories(index.table)]
     for each in found:
         warn(each.warnings)
+        warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in each.drops if drop.night is each.nights[-1]])
     report = history_report(parsed.folder, found, index.unreadable, _blessed(parsed.folder))
     try:
         write_file(posixpath.join(output, HISTORY), encode_table(index.table))

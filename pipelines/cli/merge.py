@@ -16,7 +16,8 @@ from pipelines.cli.common import DONE, add_command, hand_over, run_and_publish, 
 from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
 from pipelines.config.errors import UsageError
 from pipelines.merge import MergePlan, build_merge
-from pipelines.results.gates import decide, record_failures
+from pipelines.results.causes import published_causes
+from pipelines.results.gates import decide, record_failures, rejection_notes
 from pipelines.results.merged import merged_configuration
 from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT, REPORT, SUMMARY
@@ -79,10 +80,14 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             options, lambda pipeline: build_merge(pipeline, plan, runs), plan.output, plan.run_id, LAYOUT, SUMMARY
         )
     )
+    causes = published_causes(plan.output)
     if not parsed.quiet:
-        console.print_metrics(document, configuration.benchmark.main_metrics(), posixpath.join(plan.output, REPORT))
+        report = posixpath.join(plan.output, REPORT)
+        notes = rejection_notes(document["systems"], configuration.settings, causes)
+        console.print_metrics(document, configuration.benchmark.main_metrics(), report, notes)
     warn(document.get("warnings", []))
-    failures = record_failures(document["systems"], configuration.settings.max_rejected_fraction)
+    failures = record_failures(document["systems"], configuration.settings, causes)
     code = conclude(decide(document.get("gates", [])), failures)
-    write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, baseline)
+    verdicts = document.get("gates", [])
+    write_verdicts(parsed, plan.output, configuration, verdicts, failures, baseline, document["systems"])
     return code

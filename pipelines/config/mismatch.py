@@ -69,7 +69,9 @@ def other_ids(truth_id: str | None, predicted_id: str | None) -> str:
     example = ""
     if truth_id and predicted_id:
         example = f", which has {shown(truth_id)}, not {shown(predicted_id)}, for example"
-    return f"no sample_id is in the ground truth{example}"
+    return (
+        f"no sample_id is in the ground truth{example}; give both sides the same ids, or name their field under fields"
+    )
 
 
 def _hint(found: Mapping[str, int], fields: Iterable[str], name: str) -> str:

@@ -64,13 +64,14 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """What every benchmark shares.
 
     ground_truth, predictions, output: as on the command line, which wins. missing: whether a missing prediction
-    counts as wrong or is left out. slices: columns to slice by, each `column` or `first,second`. cluster: the
-    column of samples that belong together, for the bootstrap; a sample where it is null or absent is a cluster of its
-    own. gates: by metric, or `metric @ slice`. inconclusive: what a gate counts as that neither passes nor fails;
-    `pass` leaves the exit code as it is. worst_samples: how many the report lists. page: the samples that report.html
-    shows. fields: where the benchmark's fields are in the records of `ground_truth`, of `predictions` (all systems) or
-    of one system by its name, as {field: path}. sample_id_type: whether a sample_id must be a string, or may be `any`
-    of string and integer.
+    counts as wrong or is left out. max_rejected_fraction: how many of the records of a side may be rejected before the
+    run fails. max_missing_fraction: how many of the samples of a system, but for rejected ones, may lack a prediction.
+    slices: columns to slice by, each `column` or `first,second`. cluster: the column of samples that belong together,
+    for the bootstrap; a sample where it is null or absent is a cluster of its own. gates: by metric, or
+    `metric @ slice`. inconclusive: what a gate counts as that neither passes nor fails; `pass` leaves the exit code as
+    it is. worst_samples: how many the report lists. page: the samples that report.html shows. fields: where the
+    benchmark's fields are in the records of `ground_truth`, of `predictions` (all systems) or of one system by its
+    name, as {field: path}. sample_id_type: whether a sample_id must be a string, or may be `any` of string and integer.
     """
 
     benchmark: str
@@ -79,6 +80,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     output: str | None = None
     missing: Literal["wrong", "exclude"] = "wrong"
     max_rejected_fraction: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    max_missing_fraction: Annotated[float, Meta(ge=0, le=1)] = 1.0
     slices: list[str] = []
     cluster: str | None = None
     bootstrap: BootstrapSettings = BootstrapSettings()

@@ -18,9 +18,10 @@ from metrics.statistics.paired import MIN_DIFFERING_UNITS, PairedDifference, pai
 from metrics.statistics.same_samples import distance, same_samples
 from pipelines.config.explain import nearest
 from pipelines.config.gates import BASELINE, Gate, GateTarget, gate_target
-from pipelines.config.settings import Configuration
+from pipelines.config.settings import Configuration, Settings
 from pipelines.config.systems import label_of
 from pipelines.results.baseline import Baseline
+from pipelines.results.causes import QuarantineCause, most_frequent, most_often
 from pipelines.results.judged import JudgedSlice, JudgedSystems, judged_result
 from pipelines.results.run import RunResult
 from pipelines.results.stored import Identity, incomparable
@@ -143,12 +144,13 @@ class Judge:
         spec = spec_of(type(self.configuration.benchmark), target.metric)
         difference = paired.difference if paired.difference is not None else math.nan
         interval = _usable(paired.interval, difference)
-        text = f"the difference from {name}, {_signed(difference)}"
+        text = _signed(difference)
         numbers = (paired.baseline, difference, interval)
         if gate.judge == "interval":
             if interval is None:
-                return _Check("invalid", f"{text}, has no interval: {_NO_INTERVAL}", *numbers)
+                return _Check("invalid", f"{text} from {name} has no interval: {_NO_INTERVAL}", *numbers)
             text += f" ({_signed(interval[0])} to {_signed(interval[1])})"
+        text += f" from {name}"
         ends = (difference, difference) if interval is None or gate.judge == "point" else interval
         worst, best = sorted(spec.goodness(end) for end in ends)
         word: Word = "inconclusive"
@@ -156,28 +158,24 @@ class Judge:
             word = "pass"
         elif best < -gate.margin - ROUNDING:
             word = "fail"
-        allowed = f"worse by at most {gate.margin:g}" if gate.margin else "not worse"
+        beyond = f" beyond the margin of {gate.margin:g}" if gate.margin else ""
+        within = f"within the margin of {gate.margin:g}" if gate.margin else "no loss"
         if word == "pass" and apart is not None:
             low, high = spec.bounds
             shift = math.inf if low is None or high is None else apart.share * (high - low)
             if worst - shift < -gate.margin - ROUNDING:
-                text += f"; {apart.reason}, which may hide that it is not {allowed}"
+                text += f"; {apart.reason}, which may hide a loss{beyond}"
                 return _Check("inconclusive", text, *numbers)
         if word == "pass" and gate.judge == "interval" and not paired.same_predictions:
             if min(spec.goodness(end) for end in paired.cautious or ends) < -gate.margin - ROUNDING:
-                text += (
-                    f"; not even {MIN_DIFFERING_UNITS} units differ for sure, and a loss that none of these has may "
-                )
-                text += f"hide that it is not {allowed}"
+                text += f"; fewer than {MIN_DIFFERING_UNITS} units may differ, which may hide a loss{beyond}"
                 return _Check("inconclusive", text, *numbers)
             if width_of(spec) is None:
-                allowed += (
-                    " on these samples (of a metric without two bounds, a loss that none of them has is not seen)"
-                )
+                within += " on these samples (a metric without two bounds: a loss that none of them has is not seen)"
         said = {
-            "pass": f"{text}, shows it {allowed}",
-            "fail": f"{text}, shows it worse than the margin {gate.margin:g} allows",
-            "inconclusive": f"{text}, does not tell whether it is {allowed}",
+            "pass": f"{text}, {within}",
+            "fail": f"{text}, worse than the margin of {gate.margin:g} allows" if gate.margin else f"{text}, worse",
+            "inconclusive": f"{text}, too wide to tell whether it is a loss{beyond}",
         }
         return _Check(word, said[word], *numbers)
 
@@ -309,31 +307,73 @@ def decide(verdicts: Sequence[Mapping[str, Any]], skipped: Sequence[str] = ()) -
     return decision
 
 
-def record_failures(systems: Mapping[str, Any], max_rejected_fraction: float) -> list[str]:
-    """Returns why a run fails beside its gates, a line each, from the coverage of its systems."""
-    return [*unscored_failures(systems), *coverage_failures(systems, max_rejected_fraction)]
+def record_failures(
+    systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause] = ()
+) -> list[str]:
+    """Returns why a run fails in addition to its gates, a line each, from the coverage of its systems.
+
+    causes: why records were quarantined, of which a line names the most frequent.
+    """
+    return [*unscored_failures(systems, causes), *coverage_failures(systems, settings, causes)]
 
 
-def unscored_failures(systems: Mapping[str, Any]) -> list[str]:
+def unscored_failures(systems: Mapping[str, Any], causes: Sequence[QuarantineCause] = ()) -> list[str]:
     """Returns, a line each, the systems of which nothing was scored: a rate of failures among nothing is 0."""
     return [
         f"{label_of(name)}nothing was scored: no readable prediction has a readable ground truth"
+        f"{most_often(most_frequent(causes, ('ground_truth', name), without=('duplicate',)))}"
         for name, system in systems.items()
         if not system["coverage"]["ground_truth"]["scored"]
     ]
 
 
-def coverage_failures(systems: Mapping[str, Any], max_rejected_fraction: float) -> list[str]:
-    """Returns, a line each, the sides of which too much was rejected, and the counts that do not add up."""
+def coverage_failures(
+    systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause] = ()
+) -> list[str]:
+    """Returns, a line each, the sides of which too much was rejected or missing, and counts that do not add up."""
     failures = []
     for name, system in systems.items():
-        for side, label in (("ground_truth", "ground-truth records"), ("predictions", "predictions")):
-            counts = system["coverage"][side]
-            if counts["rejected"] > max_rejected_fraction * counts["read"]:
-                failures.append(
-                    f"{label_of(name)}{counts['rejected']} of {counts['read']} {label} were rejected,"
-                    f" more than max_rejected_fraction {max_rejected_fraction:g} allows; see quarantine/"
-                )
+        for rejected in _rejections(name, system, causes):
+            if rejected.share > settings.max_rejected_fraction:
+                limit = f"more than max_rejected_fraction {settings.max_rejected_fraction:g} allows"
+                failures.append(f"{rejected.text}, {limit}{rejected.often}; see quarantine/")
+        counts = system["coverage"]["ground_truth"]
+        samples = counts["scored"] + counts["missing_prediction"]
+        if samples and counts["missing_prediction"] / samples > settings.max_missing_fraction:
+            failures.append(
+                f"{label_of(name)}{counts['missing_prediction']} of {samples} samples have no prediction, more than "
+                f"max_missing_fraction {settings.max_missing_fraction:g} allows"
+            )
         if not system["coverage"]["balanced"]:
             failures.append(f"{label_of(name)}the record counts do not add up: {system['coverage']}")
     return failures
+
+
+def rejection_notes(systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause]) -> list[str]:
+    """Returns, a line each, the sides of which some records were rejected, and not too many, with the usual cause."""
+    return [
+        f"{rejected.text}{rejected.often}"
+        for name, system in systems.items()
+        for rejected in _rejections(name, system, causes)
+        if rejected.share <= settings.max_rejected_fraction
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rejections:
+    """The records of a side that were rejected: how many, in words, their share, and the most frequent cause."""
+
+    text: str
+    share: float
+    often: str
+
+
+def _rejections(name: str, system: Mapping[str, Any], causes: Sequence[QuarantineCause]) -> Iterator[_Rejections]:
+    sides = ("ground_truth", "ground_truth", "ground-truth records"), ("predictions", name, "predictions")
+    for side, quarantined_as, label in sides:
+        counts = system["coverage"][side]
+        if counts["rejected"]:
+            text = f"{label_of(name)}{counts['rejected']} of {counts['read']} {label} were rejected"
+            often = most_often(most_frequent(causes, (quarantined_as,)))
+            # Counts that do not add up may have nothing that was read.
+            yield _Rejections(text, counts["rejected"] / counts["read"] if counts["read"] else math.inf, often)

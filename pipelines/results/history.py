@@ -1,10 +1,10 @@
-"""What a series of nights tells: tonight against the nights before, drifts, change points, breaks, missing nights."""
+"""What a series of nights says: which can be compared, change points, breaks, coverage, missing nights."""
 
 from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,13 +13,17 @@ import pyarrow.compute as pc
 
 from metrics.registry import benchmark_class, benchmark_names
 from metrics.statistics.change_points import change_points
+from pipelines.results.numbers import signed
 from pipelines.results.stored import scoring_version
+from pipelines.results.verdict import Interval
 
 MAX_MAIN_METRICS = 8
 NIGHTLY_S = 12 * 3600.0
 """Runs that are further apart than this, in the median, are taken for nights that should come regularly."""
 MISSING_FROM = 1.5
-MIN_DRIFT = 3
+COVERAGE_WINDOW = 30
+MAX_UNSCORED_RISE = 0.01
+"""A night is flagged where the share of samples without a score is above the usual one by more than this."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +38,36 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Coverage:
+    """What became of the samples of a system on one night. missing: those without a prediction."""
+
+    scored: int
+    missing: int
+    rejected: int
+
+    @property
+    def samples(self) -> int:
+        """How many samples there are."""
+        return self.scored + self.missing + self.rejected
+
+    @property
+    def unscored(self) -> float:
+        """The share of samples without a score; 0 of none."""
+        return (self.missing + self.rejected) / self.samples if self.samples else 0.0
+
+    def __str__(self) -> str:
+        """Says it in words, such as `171 of 396 samples scored, 225 without a prediction`."""
+        counts = {"without a prediction": self.missing, "rejected": self.rejected}
+        parts = [f"{count:,} {what}" for what, count in counts.items() if count]
+        return ", ".join([f"{self.scored:,} of {self.samples:,} samples scored", *parts])
+
+
+@dataclass(frozen=True)
 class Night:
     """One run of a benchmark.
 
     points: by system and metric, of all samples. unmeasured: the metrics without a value, with the verdict of their
-    gates. gates: what all gates of the run come to, also those on slices; empty where it has none.
+    gates. coverage: by system. gates: what all gates of the run come to, also those on slices; empty where it has none.
     """
 
     run: str
@@ -48,12 +77,19 @@ class Night:
     ground_truth: str | None
     points: dict[tuple[str, str], Point] = field(default_factory=dict)
     unmeasured: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    coverage: dict[str, Coverage] = field(default_factory=dict)
     gates: str = ""
 
     @property
     def systems(self) -> tuple[str, ...]:
         """The systems of the run, also those of which nothing was measured."""
         return tuple(dict.fromkeys(name for name, _ in (*self.points, *self.unmeasured)))
+
+    @property
+    def comparable_by(self) -> tuple[str, ...]:
+        """What a night must have in common with another for their scores to be comparable."""
+        # Of a ground truth that is not known nothing tells that another night has it.
+        return self.ground_truth or f"only {self.run}", scoring_version(self.version), self.scoring
 
     @property
     def time(self) -> float:
@@ -63,10 +99,14 @@ class Night:
 
 @dataclass(frozen=True)
 class Break:
-    """A night from which on scores cannot be compared with those before, and why."""
+    """A night whose scores cannot be compared with those of the night before, and why.
+
+    earlier: the last night before it with which they can be compared; None where there is none.
+    """
 
     night: Night
     reason: str
+    earlier: Night | None = None
 
 
 @dataclass(frozen=True)
@@ -79,14 +119,21 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class Drift:
-    """A metric that moved in one direction for several nights in a row."""
+class CoverageDrop:
+    """A night on which more samples of a system than usual have no score.
 
+    usual: their share on the nights before; None of the first night, on which none should be without.
+    """
+
+    night: Night
     system: str
-    metric: str
-    nights: tuple[Night, ...]
-    first: float
-    last: float
+    usual: float | None
+
+    def __str__(self) -> str:
+        """Says it in words, with the shares in percent."""
+        unscored = self.night.coverage[self.system].unscored
+        text = f"{100 * unscored:.1f} % of the samples were not scored"
+        return text if self.usual is None else f"{text}, {100 * self.usual:.1f} % on the nights before"
 
 
 @dataclass(frozen=True)
@@ -101,31 +148,65 @@ class Change:
 
 
 @dataclass(frozen=True)
+class NightDifference:
+    """One metric of a night less that of an earlier one. word: whether it is better or worse, by the interval."""
+
+    difference: float
+    interval: Interval | None
+    word: str = ""
+
+    def __str__(self) -> str:
+        """Says it in words, such as `-0.0100 (-0.0200 to -0.0010), worse`."""
+        if self.interval is None:
+            return signed(self.difference)
+        low, high = self.interval
+        return f"{signed(self.difference)} ({signed(low)} to {signed(high)}), {self.word}"
+
+
+Differences = Mapping[str, NightDifference]
+
+
+@dataclass(frozen=True)
 class History:
-    """The nights of one benchmark, in the order of time, and what they tell."""
+    """The nights of one benchmark, in the order of time, and what they tell.
+
+    differences: by system of the last night, those of its metrics from the last night that it can be compared with, or
+    why they are not known; see `with_differences`.
+    """
 
     benchmark: str
     metrics: tuple[str, ...]
     nights: tuple[Night, ...]
     breaks: tuple[Break, ...]
     gaps: tuple[Gap, ...]
-    drift: Drift | None
     changes: tuple[Change, ...]
+    drops: tuple[CoverageDrop, ...]
+    differences: Mapping[str, Differences | str] = field(default_factory=dict)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before anything else, a line each."""
-        if self.benchmark in benchmark_names():
-            return ()
-        return (
-            f"no benchmark {self.benchmark} is installed here: its first {MAX_MAIN_METRICS} metrics are shown as if "
-            "higher were better in each, without paired differences; install its package",
+        warnings = []
+        if self.benchmark not in benchmark_names():
+            warnings.append(
+                f"no benchmark {self.benchmark} is installed here: its first {MAX_MAIN_METRICS} metrics are shown as "
+                "if higher were better in each, without paired differences; install its package"
+            )
+        old = sum(
+            any(point.low is not None and point.error is None for point in night.points.values())
+            for night in self.nights
         )
+        if old:
+            warnings.append(
+                f"{old} run{'s' * (old > 1)} made before standard errors were written {'have' if old > 1 else 'has'} "
+                "no part in change points; evaluate again what should have one"
+            )
+        return tuple(warnings)
 
-    def comparable(self) -> tuple[Night, ...]:
-        """Returns the last nights that can be compared with one another: those since the last break."""
-        last = self.nights.index(self.breaks[-1].night) if self.breaks else 0
-        return self.nights[last:]
+    def before(self, system: str) -> list[Night]:
+        """Returns the nights before the last one with which a system of it can be compared."""
+        *earlier, latest = self.nights
+        return [night for night in earlier if night.comparable_by == latest.comparable_by and system in night.systems]
 
 
 def histories(table: Any) -> list[History]:
@@ -157,6 +238,7 @@ def _nights(table: Any) -> dict[str, list[Night]]:
                 gates=row["gates"] or "",
             ),
         )
+        night.coverage[row["system"]] = Coverage(row["scored"] or 0, row["missing"] or 0, row["rejected"] or 0)
         if row["value"] is None:
             night.unmeasured[row["system"], row["metric"]] = row["verdict"]
         else:
@@ -173,23 +255,24 @@ def _history(benchmark: str, nights: Sequence[Night]) -> History:
     known = list(dict.fromkeys(metric for night in nights for _, metric in night.points))
     metrics = main_metrics(benchmark, known)
     breaks = tuple(_breaks(nights))
-    series = list(_series(nights, breaks, metrics))
+    series = list(_series(nights, metrics))
     tested = len({(system, metric) for system, metric, _ in series})
     changes = [change for each in series for change in _changes(*each, tested)]
-    drifts = [drift for each in series for drift in _drifts(*each)]
     return History(
         benchmark,
         metrics,
         tuple(nights),
         breaks,
         tuple(_gaps(nights)),
-        max(drifts, key=lambda drift: (len(drift.nights), abs(drift.last - drift.first)), default=None),
         tuple(sorted(changes, key=lambda change: (change.night.started, change.system, change.metric))),
+        tuple(_drops(nights)),
     )
 
 
 def _breaks(nights: Sequence[Night]) -> Iterator[Break]:
+    last: dict[tuple[str, ...], Night] = {}
     for before, night in itertools.pairwise(nights):
+        last[before.comparable_by] = before
         reasons = []
         if night.ground_truth is None or night.ground_truth != before.ground_truth:
             reasons.append("the ground truth changed" if night.ground_truth else "the ground truth is not known")
@@ -198,21 +281,32 @@ def _breaks(nights: Sequence[Night]) -> Iterator[Break]:
         if night.scoring != before.scoring:
             reasons.append("the options of scoring changed")
         if reasons:
-            yield Break(night, "; ".join(reasons))
+            yield Break(night, "; ".join(reasons), last.get(night.comparable_by))
 
 
-def _series(
-    nights: Sequence[Night], breaks: Sequence[Break], metrics: Sequence[str]
-) -> Iterator[tuple[str, str, list[Night]]]:
-    """Yields each metric of each system between two breaks, with the nights that have it."""
-    starts = [0, *(nights.index(each.night) for each in breaks), len(nights)]
-    for first, last in itertools.pairwise(starts):
-        part = nights[first:last]
+def _series(nights: Sequence[Night], metrics: Sequence[str]) -> Iterator[tuple[str, str, list[Night]]]:
+    """Yields each metric of each system on nights that can be compared, with those that have it."""
+    parts: dict[tuple[str, ...], list[Night]] = {}
+    for night in nights:
+        parts.setdefault(night.comparable_by, []).append(night)
+    for part in parts.values():
         for system in dict.fromkeys(name for night in part for name in night.systems):
             for metric in metrics:
                 having = [night for night in part if (system, metric) in night.points]
                 if having:
                     yield system, metric, having
+
+
+def _drops(nights: Sequence[Night]) -> Iterator[CoverageDrop]:
+    """Yields the nights on which more samples of a system have no score than in the median of the nights before."""
+    shares: dict[str, list[float]] = {}
+    for night in nights:
+        for system, coverage in night.coverage.items():
+            before = shares.setdefault(system, [])
+            usual = statistics.median(before[-COVERAGE_WINDOW:]) if before else None
+            if coverage.unscored > (usual or 0.0) + MAX_UNSCORED_RISE:
+                yield CoverageDrop(night, system, usual)
+            before.append(coverage.unscored)
 
 
 def _changes(system: str, metric: str, nights: Sequence[Night], tested: int) -> Iterator[Change]:
@@ -222,20 +316,6 @@ def _changes(system: str, metric: str, nights: Sequence[Night], tested: int) -> 
     for number, place in enumerate(places):
         start = places[number - 1] if number else 0
         yield Change(system, metric, nights[place], statistics.fmean(values[start:place]), values[place])
-
-
-def _drifts(system: str, metric: str, nights: Sequence[Night]) -> Iterator[Drift]:
-    """Yields the longest stretches in which a metric moved in one direction every night."""
-    values = [night.points[system, metric].value for night in nights]
-    start = 0
-    for place in range(1, len(values) + 1):
-        goes_on = place < len(values) and values[place] != values[place - 1]
-        rises = goes_on and values[place] > values[place - 1]
-        same = goes_on and (place - start < 2 or rises == (values[place - 1] > values[start]))
-        if not same:
-            if place - start > MIN_DRIFT:
-                yield Drift(system, metric, tuple(nights[start:place]), values[start], values[place - 1])
-            start = place - 1 if goes_on else place
 
 
 def _gaps(nights: Sequence[Night]) -> Iterator[Gap]:

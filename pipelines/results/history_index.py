@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from metrics.statistics.intervals import t_quantile
 from pipelines.config.errors import UsageError, one_line
 from pipelines.results.run import LAYOUT, SUMMARY
 from pipelines.results.stored import StoredRun, scoring_keys
@@ -28,7 +27,7 @@ from transforms.io.published import CURRENT
 from transforms.io.storage import STORAGE_ERRORS, has_folders, is_on_disk, list_tree, read_bytes
 
 HISTORY = "history.parquet"
-FORMAT = b"2"
+FORMAT = b"3"
 READERS = 16
 
 SCHEMA = pa.schema(
@@ -36,14 +35,17 @@ SCHEMA = pa.schema(
         *((name, pa.string()) for name in ("run", "stamp", "run_id", "started", "benchmark", "version", "scoring")),
         *(("ground_truth", pa.string()), ("system", pa.string()), ("slice", pa.string()), ("metric", pa.string())),
         *((name, pa.float64()) for name in ("value", "low", "high", "error", "units")),
-        *(("samples", pa.int64()), ("verdict", pa.string()), ("gates", pa.string())),
+        *((name, pa.int64()) for name in ("samples", "scored", "missing", "rejected")),
+        *(("verdict", pa.string()), ("gates", pa.string())),
     ],
     {"beamscore_history": FORMAT},
 )
 """A row for each run, system, slice and metric. run: its folder, below the folder of the history. scoring: a hash of
 the options by which samples are scored. ground_truth: the fingerprint. slice: empty for all samples. error: the
-standard error that the interval stands for. verdict: the worst of the gates on this metric, else null. gates: what all
-gates of the run come to, the worst of those that change its exit code, else pass; null where it has none."""
+standard error; null in a run that was made before it was written. samples: of the slice; scored, missing, rejected:
+what became of them, missing those without a prediction. verdict: the worst of the gates on this metric, else null.
+gates: what all gates of the run come to, the worst of those that change its exit code, else pass; null where it has
+none."""
 
 _WORST = ("pass", "inconclusive", "invalid", "fail")
 
@@ -165,7 +167,7 @@ def encode_table(table: Any) -> bytes:
 
 def _read(folder: str, run: str, stamp: str) -> Any:
     """Returns the rows of a run, or in a line why there are none."""
-    path = posixpath.normpath(posixpath.join(folder, run)) if is_on_disk(folder) else _join(folder, run)
+    path = run_path(folder, run)
     try:
         found = StoredRun(path)
         provenance = found.provenance
@@ -179,7 +181,10 @@ def _read(folder: str, run: str, stamp: str) -> Any:
         return f"{path}: this is no run that can be read: {one_line(error)}"
 
 
-def _join(folder: str, run: str) -> str:
+def run_path(folder: str, run: str) -> str:
+    """Returns the path of a run that is `run` below a folder; `.` is the folder itself."""
+    if is_on_disk(folder):
+        return posixpath.normpath(posixpath.join(folder, run))
     return folder.rstrip("/") if run == "." else posixpath.join(folder, run)
 
 
@@ -187,8 +192,6 @@ def _rows(found: StoredRun, run: str, stamp: str, started: str) -> Any:
     summary = found.summary
     scoring = hashlib.blake2b(msgspec.json.encode(scoring_keys(summary.config), order="sorted"), digest_size=8)
     fingerprint = summary.fingerprint
-    bootstrap = summary.config.get("bootstrap", {})
-    confidence = float(bootstrap.get("confidence", 0.95))
     common = {
         "run": run,
         "stamp": stamp,
@@ -211,19 +214,27 @@ def _rows(found: StoredRun, run: str, stamp: str, started: str) -> Any:
                         "system": name,
                         "slice": label,
                         "metric": metric,
-                        **_numbers(part, metric, value, confidence),
+                        **_numbers(part, metric, value),
                         "verdict": verdicts.get((name, label, metric)),
                     }
                 )
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
-def _numbers(part: StoredSlice, metric: str, value: float | None, confidence: float) -> dict[str, Any]:
-    interval, units = part.intervals.get(metric), part.units.get(metric, 0.0)
-    low, high = interval if interval is not None else (None, None)
-    quantile = t_quantile(units, confidence)
-    error = (high - low) / (2 * quantile) if low is not None and high is not None and quantile < 1e6 else None
-    return {"value": value, "low": low, "high": high, "error": error, "units": units, "samples": part.samples}
+def _numbers(part: StoredSlice, metric: str, value: float | None) -> dict[str, Any]:
+    low, high = part.intervals.get(metric) or (None, None)
+    counts = part.counts("ground_truth")
+    return {
+        "value": value,
+        "low": low,
+        "high": high,
+        "error": part.errors.get(metric),
+        "units": part.units.get(metric, 0.0),
+        "samples": part.samples,
+        "scored": counts.get("scored", 0),
+        "missing": counts.get("missing_prediction", 0),
+        "rejected": counts.get("rejected", 0),
+    }
 
 
 def _verdicts(gates: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, str], str]:

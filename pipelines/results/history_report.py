@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import posixpath
 import statistics
 from collections.abc import Iterator, Sequence
 
-from metrics.statistics.paired import paired_differences
-from metrics.statistics.same_samples import same_samples
-from pipelines.config.errors import UsageError, one_line
-from pipelines.results.history import History, Point
+from pipelines.config.errors import UsageError
+from pipelines.results.history import Break, History, NightDifference, Point
+from pipelines.results.history_index import run_path
+from pipelines.results.night_differences import night_differences
 from pipelines.results.numbers import signed
 from pipelines.results.report import cell, code, number, table
 from pipelines.results.stored import StoredRun, incomparable
@@ -19,7 +18,7 @@ WINDOWS = (7, 30)
 
 
 def history_report(folder: str, found: Sequence[History], unreadable: Sequence[str], blessed: str | None = None) -> str:
-    """Returns the report in Markdown. Tonight's difference from another night is that of the stored sums, paired.
+    """Returns the report in Markdown.
 
     blessed: the folder of the run that a person has blessed, if any.
     """
@@ -40,12 +39,16 @@ def _sections(folder: str, history: History, blessed: str | None) -> Iterator[st
     yield "## Tonight"
     yield f"{cell(tonight.run)}, started {cell(tonight.started)}."
     if history.breaks and history.breaks[-1].night is tonight:
-        yield f"**Break:** {cell(history.breaks[-1].reason)}. Tonight cannot be compared with the nights before."
+        yield f"**Break:** {cell(history.breaks[-1].reason)}. {_compared(history.breaks[-1])}"
     if tonight.gates:
         yield f"Gates: **{tonight.gates}**."
+    flagged = {drop.system: drop for drop in history.drops if drop.night is tonight}
     for system in tonight.systems:
         yield f"### {cell(system)}"
-        yield from _tonight(folder, history, system)
+        yield f"{tonight.coverage[system]}."
+        if system in flagged:
+            yield f"**Warning:** {flagged[system]}."
+        yield from _tonight(history, system)
     lost = [name for name in nights[-2].systems if name not in tonight.systems] if len(nights) > 1 else []
     if lost:
         yield f"**Warning:** tonight has no system {', '.join(map(cell, lost))}, which the run before has."
@@ -57,15 +60,28 @@ def _sections(folder: str, history: History, blessed: str | None) -> Iterator[st
         yield table(["nights", "after", "before"], rows)
     yield "## Change points"
     yield _changes(history)
-    yield "## The longest drift"
-    yield _drift(history)
     if history.breaks:
         yield "## Breaks"
-        yield "Scores are not compared across them."
-        rows = [[cell(each.night.started), cell(each.night.run), cell(each.reason)] for each in history.breaks]
-        yield table(["started", "run", "why"], rows)
+        yield "Scores are not compared with those of the night before, but with the last night named here, if any."
+        rows = [
+            [
+                cell(each.night.started),
+                cell(each.night.run),
+                cell(each.reason),
+                cell(each.earlier.run) if each.earlier else "–",
+            ]
+            for each in history.breaks
+        ]
+        yield table(["started", "run", "why", "compared with"], rows)
     yield "## Nights"
     yield _nights(history)
+
+
+def _compared(latest: Break) -> str:
+    """Returns with which earlier nights the last one is compared, where it differs from the one before."""
+    if latest.earlier is None:
+        return "Tonight cannot be compared with the nights before."
+    return f"Tonight is compared with {cell(latest.earlier.run)} and the nights before that are as it is."
 
 
 def _against(folder: str, history: History, blessed: str) -> Iterator[str]:
@@ -82,7 +98,7 @@ def _against(folder: str, history: History, blessed: str) -> Iterator[str]:
     yield "## Against the baseline"
     yield f"{cell(blessed)}, blessed by a person."
     try:
-        reason = incomparable(StoredRun(posixpath.join(folder, tonight.run)).identity, run.identity)
+        reason = incomparable(StoredRun(run_path(folder, tonight.run)).identity, run.identity)
     except UsageError as error:
         reason = str(error)
     if reason is not None:
@@ -92,25 +108,25 @@ def _against(folder: str, history: History, blessed: str) -> Iterator[str]:
     for system in tonight.systems:
         if system not in run.summary.systems:
             continue
-        differences = _differences(blessed, posixpath.join(folder, tonight.run), system)
+        differences = night_differences(blessed, run_path(folder, tonight.run), system)
         if isinstance(differences, str):
             yield f"**Not compared:** {cell(differences)}."
             return
-        rows += [[cell(system), code(name), differences[name]] for name in history.metrics if name in differences]
+        rows += [
+            [cell(system), code(name), _difference(differences.get(name))]
+            for name in history.metrics
+            if name in differences
+        ]
     yield table(["system", "metric", "difference"], rows) if rows else "It has no system of the same name."
 
 
-def _tonight(folder: str, history: History, system: str) -> Iterator[str]:
-    nights = history.comparable()
-    before, tonight = nights[:-1], nights[-1]
-    differences: dict[str, str] = {}
-    if before and system in before[-1].systems:
-        last = posixpath.join(folder, before[-1].run)
-        found = _differences(last, posixpath.join(folder, tonight.run), system)
-        if isinstance(found, str):
-            yield f"**Not compared with last night:** {cell(found)}."
-        else:
-            differences = found
+def _tonight(history: History, system: str) -> Iterator[str]:
+    nights, before = history.nights, history.before(system)
+    tonight = nights[-1]
+    differences = history.differences.get(system, {})
+    if isinstance(differences, str):
+        yield f"**Not compared with {cell(before[-1].run)}:** {cell(differences)}."
+        differences = {}
     rows = []
     for metric in history.metrics:
         point = tonight.points.get((system, metric))
@@ -119,43 +135,24 @@ def _tonight(folder: str, history: History, system: str) -> Iterator[str]:
                 verdict = tonight.unmeasured[system, metric] or ""
                 rows.append([code(metric), "not measured", "–", *("–" for _ in WINDOWS), verdict])
             continue
-        row = [code(metric), _shown(point), differences.get(metric, "–")]
+        row = [code(metric), _shown(point), _difference(differences.get(metric))]
         for window in WINDOWS:
             values = [each.points[system, metric].value for each in before[-window:] if (system, metric) in each.points]
             row.append(signed(point.value - statistics.median(values)) if values else "–")
         rows.append([*row, point.verdict or ""])
-    head = ["metric", "tonight", "against last night", *(f"against the median of {each}" for each in WINDOWS), "gate"]
+    last = before[-1].run if before and before[-1] is not nights[-2] else "last night"
+    head = [
+        "metric",
+        "tonight",
+        f"against {cell(last)}",
+        *(f"against the median of {each}" for each in WINDOWS),
+        "gate",
+    ]
     yield table(head, rows)
 
 
-def _differences(before: str, tonight: str, system: str) -> dict[str, str] | str:
-    """Returns the difference of each metric of two runs, with its interval and a word, from the stored sums.
-
-    Where these cannot be read, the reason.
-    """
-    try:
-        runs = [StoredRun(path) for path in (before, tonight)]
-        measured = [run.measured(system, "") for run in runs]
-        benchmark = runs[1].configuration.benchmark
-        confidence = runs[1].configuration.settings.bootstrap.confidence
-        paired = paired_differences(benchmark, measured[0], measured[1], confidence)
-    except (UsageError, ValueError, KeyError) as error:
-        return one_line(error)
-    shown = {}
-    for metric, each in paired.items():
-        if each.difference is None:
-            continue
-        if each.interval is None:
-            shown[metric] = signed(each.difference)
-            continue
-        spec = benchmark.spec_of(metric)
-        better = spec is None or spec.higher_is_better
-        low, high = each.interval
-        word = "no difference shown" if low <= 0 <= high else "better" if (low > 0) == better else "**worse**"
-        if same_samples(benchmark, metric, *measured) is False:
-            word += ", of other samples"
-        shown[metric] = f"{signed(each.difference)} ({signed(low)} to {signed(high)}), {word}"
-    return shown
+def _difference(found: NightDifference | None) -> str:
+    return "–" if found is None else str(found).replace("worse", "**worse**")
 
 
 def _shown(point: Point) -> str:
@@ -182,28 +179,21 @@ def _changes(history: History) -> str:
     return table(["from", "run", "system", "metric", "before", "after", "change"], rows)
 
 
-def _drift(history: History) -> str:
-    drift = history.drift
-    if drift is None:
-        return "None: no metric moved in one direction for three nights in a row."
-    first, last = cell(drift.nights[0].run), cell(drift.nights[-1].run)
-    return (
-        f"{code(drift.metric)} of {cell(drift.system)} moved in one direction for {len(drift.nights) - 1} nights in a "
-        f"row, from {number(drift.first)} ({first}) to {number(drift.last)} ({last})."
-    )
-
-
 def _nights(history: History) -> str:
     shown = history.nights[-NIGHTS_SHOWN:]
     broken = {id(each.night): each.reason for each in history.breaks}
+    flagged = {(id(each.night), each.system) for each in history.drops}
     rows: list[list[object]] = []
     for night in reversed(shown):
         for system in night.systems:
             values = [night.points.get((system, metric)) for metric in history.metrics]
             numbers = [number(point.value if point else None) for point in values]
-            rows.append([cell(night.started[:16]), cell(night.run), cell(system), *numbers, night.gates])
+            coverage = night.coverage[system]
+            scored = f"{coverage.scored:,} of {coverage.samples:,}"
+            scored = f"**{scored}**" if (id(night), system) in flagged else scored
+            rows.append([cell(night.started[:16]), cell(night.run), cell(system), *numbers, scored, night.gates])
         if id(night) in broken:
-            rows.append(["—— break ——", cell(broken[id(night)]), "", *("" for _ in history.metrics), ""])
-    text = table(["started", "run", "system", *map(code, history.metrics), "gates"], rows)
+            rows.append(["—— break ——", cell(broken[id(night)]), "", *("" for _ in history.metrics), "", ""])
+    text = table(["started", "run", "system", *map(code, history.metrics), "scored", "gates"], rows)
     left_out = len(history.nights) - len(shown)
     return text if left_out <= 0 else f"{text}\n\n{left_out} earlier runs are in history.parquet."

@@ -174,10 +174,12 @@ def run_document(
     benchmark: Benchmark[Any, Any, Any],
     systems: Sequence[str],
     records: Mapping[int, int],
+    causes: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """Returns the document of run.json, made where and when the result is published.
 
-    records: how many records were read of each side, by its number.
+    records: how many records were read of each side, by its number. causes: why records were quarantined, see
+    `quarantine_causes`.
     """
     ended = time.time()
     known = dict(launch.inputs)
@@ -199,6 +201,7 @@ def run_document(
             "ground_truth": sides[GROUND_TRUTH],
             "predictions": {name: sides[number] for number, name in enumerate(systems)},
         },
+        **({"quarantine": msgspec.to_builtins(causes)} if causes else {}),
         **({"merged_from": list(launch.sources)} if launch.sources else {}),
         **({"baseline": launch.baseline} if launch.baseline is not None else {}),
         **({"reused": launch.reused} if launch.reused is not None else {}),

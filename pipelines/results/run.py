@@ -179,7 +179,16 @@ def _order_of(spec: MetricSpec, sample: tuple[float, str, str]) -> tuple[float, 
 def _no_samples(system: int, values: dict[str, float | None]) -> SliceResult:
     none = PackedReplicates.of(BootstrapSums(Bootstrap(replicates=0)))
     return SliceResult(
-        SliceKey(system), {}, values, dict.fromkeys(values), [], Sums(), none, dict.fromkeys(values, 0.0), Sums()
+        SliceKey(system),
+        {},
+        values,
+        dict.fromkeys(values),
+        [],
+        Sums(),
+        none,
+        dict.fromkeys(values, 0.0),
+        Sums(),
+        errors=dict.fromkeys(values),
     )
 
 
@@ -258,6 +267,7 @@ def _system_summary(configuration: Configuration, system: SystemResult) -> dict[
         "predictions_fingerprint": fingerprint_text(system.overall.predictions),
         "values": system.overall.values,
         "intervals": system.overall.intervals,
+        "errors": system.overall.errors,
         "units": _units(system.overall),
         "tables": msgspec.to_builtins(system.overall.tables),
         "slices": {
@@ -266,6 +276,7 @@ def _system_summary(configuration: Configuration, system: SystemResult) -> dict[
                 "predictions_fingerprint": fingerprint_text(found.predictions),
                 "values": found.values,
                 "intervals": found.intervals,
+                "errors": found.errors,
                 "units": _units(found),
             }
             for label, found in system.slices.items()

@@ -26,6 +26,7 @@ class StoredSlice(msgspec.Struct, frozen=True):
     """One slice in summary.json; predictions_fingerprint: None in a run of an earlier version.
 
     Whoever decodes it learns of damage: a side without counts, or metrics that have a value and no interval beside it.
+    errors: the standard errors; empty in a run that was made before they were written.
     """
 
     coverage: Coverage
@@ -33,13 +34,14 @@ class StoredSlice(msgspec.Struct, frozen=True):
     intervals: dict[str, tuple[float, float] | None] = {}
     units: dict[str, float] = {}
     predictions_fingerprint: str | None = None
+    errors: dict[str, float | None] = {}
 
     def __post_init__(self) -> None:
         """Raises ValueError where parts do not fit together."""
         for side in SIDES:
             if not isinstance(self.coverage.get(side, {}), dict):
                 raise ValueError(f"coverage: {side} holds no counts")
-        for name, beside in (("intervals", self.intervals), ("units", self.units)):
+        for name, beside in (("intervals", self.intervals), ("errors", self.errors), ("units", self.units)):
             if beside and beside.keys() != self.values.keys():
                 raise ValueError(f"values and {name} do not name the same metrics")
 

@@ -12,14 +12,15 @@ from typing import Any
 from pipelines.config.inputs import Inputs
 from pipelines.config.mismatch import no_record, other_ids, other_records
 from pipelines.config.systems import predictions_of
+from pipelines.results.causes import QuarantineCause, most_frequent, most_often
 from transforms.records import GROUND_TRUTH
 from transforms.scored_sample import WITHOUT_FIELDS
 
 
-def why_unscored(document: Mapping[str, Any], inputs: Inputs) -> dict[str, str]:
+def why_unscored(document: Mapping[str, Any], inputs: Inputs, causes: Sequence[QuarantineCause] = ()) -> dict[str, str]:
     """Returns the reason for each system of a summary of which nothing was scored or measured, in a line each.
 
-    Where the ground truth is the reason, it is given once, under the empty name.
+    Where the ground truth is the reason, it is given once, under the empty name. causes: why records were quarantined.
     """
     systems = document["systems"]
     coverages = [system["coverage"] for system in systems.values()]
@@ -29,7 +30,7 @@ def why_unscored(document: Mapping[str, Any], inputs: Inputs) -> dict[str, str]:
     reasons = {}
     for number, name in enumerate(inputs.systems):
         reason = _wrong_side([systems[name]["coverage"]], "predictions", number, inputs)
-        reason = reason or _no_score(systems[name], number, name, inputs)
+        reason = reason or _no_score(systems[name], number, name, inputs, causes)
         if reason:
             reasons[name] = reason
     return reasons
@@ -61,7 +62,9 @@ def _other_records(inputs: Inputs, side: int) -> str | None:
     return None if reason is None else f"the {reason}"
 
 
-def _no_score(system: Mapping[str, Any], number: int, name: str, inputs: Inputs) -> str | None:
+def _no_score(
+    system: Mapping[str, Any], number: int, name: str, inputs: Inputs, causes: Sequence[QuarantineCause]
+) -> str | None:
     """Returns why no sample of a system was scored, or none gave a value."""
     truths, predictions = (system["coverage"][side] for side in ("ground_truth", "predictions"))
     if truths["scored"]:
@@ -77,4 +80,5 @@ def _no_score(system: Mapping[str, Any], number: int, name: str, inputs: Inputs)
         if counts.get(status)
     ]
     reason = ", ".join(counts) or "no sample has a prediction"
-    return f"the {predictions_of(name)}: nothing was scored: {reason}; see quarantine/"
+    cause = most_frequent(causes, ("ground_truth", name)) or most_frequent(causes, (name,), without=("duplicate",))
+    return f"the {predictions_of(name)}: nothing was scored: {reason}{most_often(cause)}; see quarantine/"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -35,3 +36,8 @@ class GateVerdict(msgspec.Struct, frozen=True, kw_only=True):
     reference: float | None = None
     difference: float | None = None
     difference_interval: Interval | None = None
+
+
+def gates_passed(verdicts: Sequence[Mapping[str, Any]]) -> str:
+    """Returns how many verdicts, as in summary.json, are a pass, such as `3 of 3 gates pass`."""
+    return f"{sum(each['verdict'] == 'pass' for each in verdicts)} of {len(verdicts)} gates pass"

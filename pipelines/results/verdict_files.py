@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines.results.moved import MovedSample
 from pipelines.results.report import cell, code, number, table
+from pipelines.results.verdict import gates_passed
 from transforms.records import printable
 
 Verdict = Mapping[str, Any]
@@ -55,19 +56,23 @@ def markdown(
     verdicts: Sequence[Verdict],
     others: Sequence[str] = (),
     moved: Mapping[int, Sequence[MovedSample] | str] | None = None,
+    systems: Mapping[str, Any] | None = None,
 ) -> str:
     """Returns the verdicts as short Markdown, the bad ones first.
 
     others: lines that fail the run beside its gates. moved: by the place of a verdict in `verdicts`, the samples that
-    moved its metric most, or why they are not known.
+    moved its metric most, or why they are not known. systems: by name, each with its coverage as in summary.json.
     """
     bad = [each for each in verdicts if each["blocks"]]
     words = [word for word in ("fail", "invalid", "inconclusive") if any(each["verdict"] == word for each in bad)]
     word = "fail" if others else words[0] if words else "pass"
-    passed = sum(each["verdict"] == "pass" for each in verdicts)
-    sections = [f"**{word.upper()}** {cell(title)}: {passed} of {len(verdicts)} gates pass"]
+    sections = [f"**{word.upper()}** {cell(title)}: {gates_passed(verdicts)}"]
     if others:
         sections.append("\n".join(f"- {cell(line)}" for line in others))
+    if systems:
+        sections.append(
+            "\n".join(f"- {cell(name)}: {coverage_text(each['coverage'])}" for name, each in systems.items())
+        )
     order = sorted(verdicts, key=lambda each: (not each["blocks"], each["verdict"] == "pass"))
     rows = [
         [each["verdict"], cell(each["system"] or ""), code(each["gate"]), number(each["value"]), cell(each["reason"])]
@@ -88,3 +93,20 @@ def markdown(
 def _moved(samples: Sequence[MovedSample]) -> str:
     rows = [[cell(each.sample_id), f"{each.effect:+.3g}", each.before, each.after] for each in samples]
     return table(["sample_id", "moved it by", "before", "now"], rows)
+
+
+def coverage_text(coverage: Mapping[str, Any]) -> str:
+    """Returns what became of the records of a system, such as `171 of 396 samples scored, 225 without a prediction`."""
+    truths, predictions = coverage["ground_truth"], coverage["predictions"]
+    parts = [f"{truths['scored']} of {truths['read']} samples scored"]
+    parts += [
+        f"{count} {what}"
+        for count, what in [
+            (truths["missing_prediction"], "without a prediction"),
+            (predictions["unmatched"], "predictions without a sample"),
+            (truths["duplicate"] + predictions["duplicate"], "duplicates"),
+            (truths["rejected"] + predictions["rejected"], "rejected"),
+        ]
+        if count
+    ]
+    return ", ".join(parts)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from metrics.statistics.change_points import detection_rate, false_alarms
+from metrics.statistics.change_points import detection_rate, drift_detection_rate, false_alarms
 from tests.calibrate.coverage import Coverage, coverage
 from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wrong_verdicts
 from tests.calibrate.populations import CASES
@@ -28,7 +28,7 @@ SEED = 1
 GAIN = 0.1
 LOSS_SIZES, LOSSES = (20, 50, 200, 1000), (0.005, 0.01, 0.02, 0.05, 0.1)
 RARE_SIZES, RARE_SHARE = (10, 20, 50, 200, 1000), 0.05
-SERIES, DETECTIONS = 8, 1000
+SERIES, DETECTIONS, DRIFTS, FALL = 8, 1000, 200, 0.01
 MAX_FALSE_ALARMS = 1.0
 """In 365 nights, over SERIES metrics together."""
 
@@ -75,7 +75,8 @@ def _change_points(yearly: float, years: int) -> str:
     return (
         f"Change points of {SERIES} unchanged metrics, {years} years of 365 nights: {yearly:.2f} false alarms a year, "
         f"with a standard error of {(yearly / years) ** 0.5:.2f}. A change of 4 standard errors is found on its first "
-        f"night in {rates[0]} of {DETECTIONS:,} cases, one of 5 in {rates[1]}."
+        f"night in {rates[0]} of {DETECTIONS:,} cases, one of 5 in {rates[1]}. A drift by {FALL} standard errors a "
+        f"night is found within a year in {drift_detection_rate(FALL, DRIFTS, series=SERIES):.0%} of {DRIFTS} cases."
     )
 
 

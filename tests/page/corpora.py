@@ -75,11 +75,13 @@ def night(
     started: str,
     move: Callable[[float], float],
     labels: Sequence[str] = (),
+    missing: int = 0,
     **changes: Any,
 ) -> None:
-    """Writes a copy of a finished run as that of another night, each value moved, its interval a tenth as wide.
+    """Writes a copy of a finished run as that of another night, each value moved, its interval and error a tenth.
 
-    labels: of the slices, in place of their own. changes: of summary.json.
+    labels: of the slices, in place of their own. missing: how many samples have no prediction that had one. changes: of
+    summary.json.
     """
     shutil.copytree(run, target, symlinks=True)
     hidden = target / ".evaluation"
@@ -92,6 +94,8 @@ def night(
     (root / "run.json").write_text(json.dumps(document), encoding="utf-8")
     summary = json.loads((root / "summary.json").read_bytes()) | changes
     for system in summary["systems"].values():
+        system["coverage"]["ground_truth"]["scored"] -= missing
+        system["coverage"]["ground_truth"]["missing_prediction"] += missing
         if labels:
             system["slices"] = dict.fromkeys(labels, next(iter(system["slices"].values())))
         for part in (system, *system["slices"].values()):
@@ -101,6 +105,8 @@ def night(
                     part["values"][name] = moved
                     if (interval := part["intervals"].get(name)) is not None:
                         part["intervals"][name] = [moved + (each - value) / 10 for each in interval]
+                    if (error := part["errors"].get(name)) is not None:
+                        part["errors"][name] = error / 10
     (root / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
 
 

@@ -20,7 +20,7 @@ from tests.runs import command
 
 pytestmark = pytest.mark.page
 
-NIGHTS, BREAK, CHANGE, MISSING = 40, 15, 26, (9, 10)
+NIGHTS, BREAK, CHANGE, MISSING, SMALL = 40, 15, 26, (9, 10), 30
 GATE: Mapping[str, Any] = {
     "gate": "overall.f1",
     "tier": "blocking",
@@ -38,7 +38,10 @@ GATE: Mapping[str, Any] = {
 
 @pytest.fixture(scope="module")
 def nights(folder: Path) -> Path:
-    """A folder of nights, with a break, a change point and missing nights."""
+    """A folder of nights: a break, a change point, missing nights, one with few predictions, and at last a gate.
+
+    Two nights before the last one has a ground truth of its own.
+    """
     run = corpus_page("traffic_rules", folder / "traffic_rules").path.parent
     output, random_numbers = folder / "nights", random.Random(15)
     for number in range(NIGHTS):
@@ -49,8 +52,12 @@ def nights(folder: Path) -> Path:
         changes: dict[str, Any] = {}
         if number >= BREAK:
             changes["fingerprint"] = {"samples": 60, "hash": "ab" * 16}
+        if number == NIGHTS - 3:
+            changes["fingerprint"] = {"samples": 60, "hash": "cd" * 16}
         if number == NIGHTS - 1:
             changes["gates"] = [GATE]
+        if number == SMALL:
+            changes["missing"] = 20
         night(run, output / day, f"{day}T02:00:07.123Z", partial(operator.add, shift), **changes)
     command("history", str(output))
     return output
@@ -58,7 +65,12 @@ def nights(folder: Path) -> Path:
 
 def test_the_page_of_a_history(chromium: Browser, nights: Path) -> None:
     (history,) = page_data(nights / "history.html")["histories"]
-    assert [mark["text"] for mark in history["breaks"]] == ["the ground truth changed"]
+    changed = "the ground truth changed"
+    earlier = f"{changed}; compared with 2026-02-06"
+    assert [mark["text"] for mark in history["breaks"]] == [changed, changed, earlier]
+    parts = [each["part"] for each in history["nights"]]
+    assert [parts[0], parts[BREAK], parts[-3], parts[-1]] == [0, 1, 2, 1]
+    assert [history["nights"][mark["night"]]["run"] for mark in history["drops"]] == ["2026-01-01", "2026-01-31"]
     assert [mark["text"] for mark in history["gaps"]] == ["2 missing nights"]
     assert [gate["text"] for gate in history["gates"]] == ["gate: at least 0.55"]
     changes = {(mark["night"], history["metrics"][mark["metric"]]["name"]) for mark in history["changes"]}
@@ -72,6 +84,7 @@ def test_the_page_of_a_history(chromium: Browser, nights: Path) -> None:
     assert chromium.run("return document.querySelectorAll('.series svg[role=img]').length") == len(measured)
     told = str(chromium.run("return document.querySelector('main').textContent"))
     assert "2 missing nights" in told
+    assert "of the samples were not scored" in told
     assert "the ground truth changed" in told
     for mark in history["changes"]:
         assert mark["text"] in told
@@ -83,6 +96,11 @@ def test_the_page_of_a_history(chromium: Browser, nights: Path) -> None:
 def test_runs_and_slices_are_filtered(chromium: Browser, nights: Path) -> None:
     open_page(chromium, nights / "history.html")
     count = NIGHTS - len(MISSING)
+    choose(chromium, "#nights-filters-0", "run", "2026-01-3")
+    flagged = (
+        "return [...document.querySelectorAll('#nights-table-0 .tabulator-cell b.fail')].map((b) => b.textContent)"
+    )
+    assert chromium.wait(flagged) == ["37 of 60"]
     choose(chromium, "#nights-filters-0", "run", "2026-02")
     assert shown_count(chromium, "#nights-filters-0") == f"9 of {count} rows"
     choose(chromium, "#nights-filters-0", "verdict", "fail")

@@ -104,7 +104,8 @@ def test_what_would_score_nothing_is_a_problem(folder: Path) -> None:
     code, _, stderr = check("t.jsonl", "others.jsonl")
     assert code == 2
     assert stderr == (
-        "beamscore: predictions: no sample_id is in the ground truth, which has s0, not other, for example\n"
+        "beamscore: predictions: no sample_id is in the ground truth, which has s0, not other, for example; "
+        "give both sides the same ids, or name their field under fields\n"
     )
 
 

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
+from pipelines.results.causes import REMEDIES
 from tests import toy
 from tests.runs import RESULT_NAMES, Record, Run, evaluate, write_lines
+from transforms.records import printable
 
 RECORD_BYTES = 6_000_000
 TRUTH, PREDICTION = "ground_truth", "ours"
@@ -168,11 +170,21 @@ def test_the_run_fails_because_of_what_was_rejected_and_has_written_everything(h
     assert hostile.code == 1
     assert {path.name for path in hostile.output.iterdir()} == RESULT_NAMES
     counts = hostile.summary["systems"]["ours"]["coverage"]
-    assert hostile.stderr.splitlines() == [
-        f"beamscore: ours: {counts[side]['rejected']} of {counts[side]['read']} {name} were rejected, "
-        "more than max_rejected_fraction 0 allows; see quarantine/"
-        for side, name in [("ground_truth", "ground-truth records"), ("predictions", "predictions")]
-    ]
+    sides = ("ground_truth", "ground_truth", "ground-truth records"), ("predictions", "ours", "predictions")
+    for line, (side, name, label) in zip(hostile.stderr.splitlines(), sides, strict=True):
+        said, often, rest = line.partition("; most often: ")
+        assert said == (
+            f"beamscore: ours: {counts[side]['rejected']} of {counts[side]['read']} {label} were rejected, "
+            "more than max_rejected_fraction 0 allows"
+        )
+        # The cause is the most frequent of a plain count of the quarantine, its example one of these.
+        entries = [each for each in hostile.quarantine if each["side"] == name and each["cause"] != "duplicate"]
+        entries = [each for each in entries if each["cause"] != "unmatched"]
+        (most, _), *_ = Counter((each["stage"], each["cause"]) for each in entries).most_common()
+        errors = [each["error"] for each in entries if (each["stage"], each["cause"]) == most]
+        assert often
+        assert any(rest.startswith(printable(error)[:200]) for error in errors)
+        assert rest.endswith(f"; {REMEDIES[most[1]]}; see quarantine/")
 
 
 def test_figures_sums_and_rows_of_the_good_ones_are_as_without_the_bad_ones(hostile: Run, clean: Run) -> None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.intervals import intervals
+from metrics.statistics.intervals import intervals, standard_errors
 from metrics.statistics.measured import measure
 from metrics.statistics.sums import Sums
 from pipelines import evaluate as evaluation
@@ -86,6 +86,7 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
             "predictions_fingerprint",
             "values",
             "intervals",
+            "errors",
             "units",
             "tables",
             "slices",
@@ -93,7 +94,7 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
         ]
         assert list(system["slices"]) == ["kind=0", "kind=1", "words=a", "words=b"]
         for part in system["slices"].values():
-            assert list(part) == ["coverage", "predictions_fingerprint", "values", "intervals", "units"]
+            assert list(part) == ["coverage", "predictions_fingerprint", "values", "intervals", "errors", "units"]
     assert summary["intervals_method"]["bounded"] == "logit-t"
     few = "in 1 of 4 slices a main metric rests on fewer than 20 samples, which makes its interval rough; "
     assert summary["systems"]["beta"]["warnings"] == [few + "units in summary.json has the numbers"]
@@ -126,6 +127,7 @@ def test_figures_finalised_again_from_the_sums_are_those_of_the_summary(run: Run
             measured = measure(benchmark, Sums(stored["sums"]), [Sums(found["sums"]), *replicates])
             assert measured.values == expected["values"]
             assert json.loads(json.dumps(intervals(benchmark, measured, 0.95))) == expected["intervals"]
+            assert standard_errors(benchmark, measured) == expected["errors"]
             assert {metric: round(units) for metric, units in measured.units.items()} == expected["units"]
 
 

@@ -66,7 +66,7 @@ def test_a_night_is_judged_against_the_baseline_of_the_store(store: Store) -> No
     assert b'failures="0"' in store.files()["ci/junit.xml"]
     code, stderr = night(store, "bad", 30, "--baseline", baseline, *files)
     assert code == 1
-    assert stderr.startswith("beamscore: tonight: gate exact_match: the difference from the baseline, -0.675 (")
+    assert stderr.startswith("beamscore: tonight: gate exact_match: -0.675 (")
     assert document(store, "runs/bad/run.json")["baseline"]["path"] == f"{store.base}/runs/first"
     before = {key: content for key, content in store.files().items() if key.startswith("ci/")}
     assert b'failures="1"' in before["ci/junit.xml"]

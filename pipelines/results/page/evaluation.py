@@ -59,7 +59,7 @@ def evaluation_page(result: RunResult, inputs: PageInputs) -> bytes:
         spread = None if rows is None else sample_table(rows, systems, kind.sample_metrics, total)
         rows = _rows_of_cards(cards, systems, configuration.benchmark.sample_metric_names())
     table = sample_table(rows, systems, kind.sample_metrics, total)
-    failures = coverage_failures(inputs.document["systems"], configuration.settings.max_rejected_fraction)
+    failures = coverage_failures(inputs.document["systems"], configuration.settings)
     against = None
     if inputs.baseline is not None:
         against = against_baseline(result, inputs.document, inputs.baseline)

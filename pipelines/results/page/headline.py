@@ -10,6 +10,7 @@ from pipelines.results.numbers import fixed
 from pipelines.results.page.against import Against
 from pipelines.results.page.document import Headline, Judgement
 from pipelines.results.page.text import one_line
+from pipelines.results.verdict import gates_passed
 
 MAX_REASON_LENGTH = 400
 MAX_SENTENCE_LENGTH = 2_000
@@ -34,8 +35,8 @@ def headline(
         return Headline("none", measured)
     words = [verdict["verdict"] for verdict in verdicts if verdict["blocks"]]
     judgement: Judgement = "fail" if failures else next((word for word in _WORST_FIRST if word in words), "pass")
-    counts = [f"{count} {word}" for word in (*_WORST_FIRST, "pass") if (count := _count(verdicts, word))]
-    said = f"Gates: {', '.join(counts)}. " if counts else ""
+    counts = [f"{count} {word}" for word in _WORST_FIRST if (count := _count(verdicts, word))]
+    said = f"{', '.join([gates_passed(verdicts), *counts])}. " if verdicts else ""
     wanting = [verdict for verdict in verdicts if verdict["verdict"] != "pass"]
     reasons = [*failures, *(f"{each['gate']} ({each['verdict']}): {each['reason']}" for each in wanting)]
     return Headline(judgement, f"{said}{measured}", tuple(one_line(reason, MAX_REASON_LENGTH) for reason in reasons))

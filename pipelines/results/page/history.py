@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from metrics.registry import benchmark_class, benchmark_names
 from pipelines.config.errors import UsageError
-from pipelines.results.history import History, Night
+from pipelines.results.history import Break, History, Night
+from pipelines.results.history_index import run_path
 from pipelines.results.numbers import fixed
 from pipelines.results.page import fallback
 from pipelines.results.page.build import MAX_CELL_LENGTH, declared_metric
@@ -88,16 +89,17 @@ def _benchmark(sources: HistorySources, history: History) -> BenchmarkHistory:
     folder = sources.folder
     nights = history.nights[-MAX_NIGHTS:]
     place = {night.run: number for number, night in enumerate(nights)}
-    systems = tuple(dict.fromkeys(system for night in nights for system, _ in night.points))
+    systems = tuple(dict.fromkeys(system for night in nights for system in night.systems))
     slices, left_out = _slices(history, place, sources.table)
     gates = _gates(folder, history)
+    parts = list(dict.fromkeys(night.comparable_by for night in nights))
     return BenchmarkHistory(
         one_line(history.benchmark, MAX_CELL_LENGTH),
         history_headline(history),
         tuple(one_line(line, MAX_CELL_LENGTH) for line in history.warnings),
         tuple(_metric(history.benchmark, name) for name in history.metrics),
         tuple(one_line(system, MAX_CELL_LENGTH) for system in systems),
-        tuple(_night(folder, sources.output, night) for night in nights),
+        tuple(_night(sources, night, parts.index(night.comparable_by), systems) for night in nights),
         len(history.nights) - len(nights),
         tuple(
             _series(nights, system, number, name) for number, name in enumerate(history.metrics) for system in systems
@@ -105,7 +107,7 @@ def _benchmark(sources: HistorySources, history: History) -> BenchmarkHistory:
         slices,
         left_out,
         tuple(
-            MarkedNight(place[each.night.run], one_line(each.reason, MAX_CELL_LENGTH))
+            MarkedNight(place[each.night.run], one_line(_reason(each), MAX_CELL_LENGTH))
             for each in history.breaks
             if each.night.run in place
         ),
@@ -116,6 +118,11 @@ def _benchmark(sources: HistorySources, history: History) -> BenchmarkHistory:
             if each.after.run in place
         ),
         tuple(gates),
+        tuple(
+            MarkedNight(place[each.night.run], str(each), one_line(each.system, MAX_CELL_LENGTH))
+            for each in history.drops
+            if each.night.run in place
+        ),
     )
 
 
@@ -125,13 +132,20 @@ def _metric(benchmark: str, name: str) -> MetricRow:
     return MetricRow(one_line(name, MAX_CELL_LENGTH), "", True, None, None, False, ())
 
 
-def _night(folder: str, output: str, night: Night) -> NightRow:
+def _reason(each: Break) -> str:
+    return each.reason if each.earlier is None else f"{each.reason}; compared with {each.earlier.run}"
+
+
+def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[str]) -> NightRow:
+    found = (night.coverage.get(system) for system in systems)
     return NightRow(
         one_line(night.run, MAX_CELL_LENGTH),
         one_line(night.started, MAX_CELL_LENGTH),
         one_line(night.version, MAX_CELL_LENGTH),
-        page_link(folder, output, night.run),
+        page_link(sources.folder, sources.output, night.run),
         night.gates,
+        part,
+        tuple("" if each is None else f"{each.scored:,} of {each.samples:,}" for each in found),
     )
 
 
@@ -211,10 +225,8 @@ def _slices(history: History, place: Mapping[str, int], table: Any) -> tuple[tup
 
 def _gates(folder: str, history: History) -> Iterator[GateLine]:
     """Yields the bounds of the metrics of all samples in the last run."""
-    tonight = history.nights[-1].run
     try:
-        path = posixpath.normpath(posixpath.join(folder, tonight)) if is_on_disk(folder) else f"{folder}/{tonight}"
-        gates = StoredRun(path).summary.gates
+        gates = StoredRun(run_path(folder, history.nights[-1].run)).summary.gates
     except (UsageError, *STORAGE_ERRORS, ValueError):
         return
     seen = set()

@@ -12,7 +12,8 @@ from pipelines.results.page.document import Headline, MetricRow
 class NightRow(msgspec.Struct, frozen=True):
     """One run. link: the address of its page, relative to this one; None where there is none.
 
-    verdict: what all of its gates come to, empty where it has none.
+    verdict: what all of its gates come to, empty where it has none. part: a number that nights share whose scores can
+    be compared. scored: for each system, how many of its samples were scored, in words; empty where it was not run.
     """
 
     run: str
@@ -20,6 +21,8 @@ class NightRow(msgspec.Struct, frozen=True):
     version: str
     link: str | None
     verdict: str
+    part: int
+    scored: tuple[str, ...]
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -68,6 +71,7 @@ class GateLine(msgspec.Struct, frozen=True):
 
 class BenchmarkHistory(msgspec.Struct, frozen=True):
     """The runs of one benchmark in the order of time. gaps: nights that are missing before the night they name.
+    drops: nights on which more samples than usual have no score.
 
     slices_left_out: how many series of slices are not in the page, as it would become too large.
     """
@@ -86,10 +90,16 @@ class BenchmarkHistory(msgspec.Struct, frozen=True):
     changes: tuple[MarkedNight, ...]
     gaps: tuple[MarkedNight, ...]
     gates: tuple[GateLine, ...]
+    drops: tuple[MarkedNight, ...]
 
     def events(self) -> list[Event]:
         """Returns all that happened, the last first."""
-        of_kind = {"break": self.breaks, "change point": self.changes, "missing before": self.gaps}
+        of_kind = {
+            "break": self.breaks,
+            "change point": self.changes,
+            "missing before": self.gaps,
+            "coverage": self.drops,
+        }
         events = [Event(what, mark) for what, marks in of_kind.items() for mark in marks]
         return sorted(events, key=lambda event: -event.mark.night)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pipelines.results.history import History, Night
 from pipelines.results.numbers import fixed
 from pipelines.results.page.document import Headline, Judgement
-from pipelines.results.page.render import signed
 from pipelines.results.page.text import one_line
 
 MAX_REASONS = 8
@@ -31,19 +30,18 @@ def history_headline(history: History) -> Headline:
 
 
 def _moved(history: History) -> str:
-    """Returns the first metric of tonight and of the night before, of each system."""
-    nights = history.comparable()
-    tonight = nights[-1]
+    """Returns the first metric of each system tonight, with its paired difference from the night it compares with."""
+    tonight = history.nights[-1]
     said = []
     for system in tonight.systems:
         metric = next((name for name in history.metrics if (system, name) in tonight.points), None)
         if metric is None:
             said.append(f"{system} has no main metric with a value")
             continue
-        value = tonight.points[system, metric].value
-        text = f"{system} has {metric} {fixed(value)}"
-        if len(nights) > 1 and (before := nights[-2].points.get((system, metric))) is not None:
-            text += f", {signed(value - before.value)} from the run before"
+        text = f"{system} has {metric} {fixed(tonight.points[system, metric].value)}"
+        differences = history.differences.get(system, "")
+        if not isinstance(differences, str) and metric in differences:
+            text += f", {differences[metric]}, from {history.before(system)[-1].run}"
         said.append(text)
     return "; ".join(said[:3]) + "." if said else ""
 
@@ -57,19 +55,18 @@ def _reasons(history: History, tonight: Night) -> list[str]:
     ]
     if tonight.gates not in ("", "pass", *verdicts.values()):
         reasons.append(f"a gate on a slice, or on what the run does not have, says {tonight.gates}")
+    reasons += [f"{drop.system}: {drop}" for drop in history.drops if drop.night is tonight]
     if history.breaks and history.breaks[-1].night is tonight:
-        reasons.append(f"tonight cannot be compared with the runs before: {history.breaks[-1].reason}")
+        latest = history.breaks[-1]
+        if latest.earlier is None:
+            reasons.append(f"tonight cannot be compared with the runs before: {latest.reason}")
+        else:
+            reasons.append(f"tonight is compared with {latest.earlier.run}, not with the run before: {latest.reason}")
     reasons += [
         f"{change.metric} of {change.system} changed from {fixed(change.before)} to {fixed(change.after)} with "
         f"{change.night.run}"
         for change in reversed(history.changes[-3:])
     ]
-    if history.drift is not None and history.drift.nights[-1] is tonight:
-        drift = history.drift
-        reasons.append(
-            f"{drift.metric} of {drift.system} moved in one direction for {len(drift.nights) - 1} runs in a row, from "
-            f"{fixed(drift.first)} to {fixed(drift.last)}"
-        )
     if history.gaps:
         missing = sum(gap.count for gap in history.gaps)
         reasons.append(f"{missing:,} night{'s' * (missing > 1)} missing")

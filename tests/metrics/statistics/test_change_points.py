@@ -11,9 +11,11 @@ from scipy.stats import multivariate_normal
 
 from metrics.statistics.change_points import (
     FALSE_ALARMS_A_YEAR,
+    WINDOW,
     both_above,
     change_points,
     detection_rate,
+    drift_detection_rate,
     false_alarms,
     threshold,
 )
@@ -89,3 +91,21 @@ def test_false_alarms_stay_below_one_a_year_for_eight_metrics() -> None:
 def test_a_change_of_five_standard_errors_is_found() -> None:
     assert detection_rate(5.0, 40) >= 0.95
     assert detection_rate(0.0, 40) == 0.0
+
+
+@pytest.mark.parametrize("fall", [0.02, 0.05])
+def test_a_slow_drift_is_found(fall: float) -> None:
+    """A mean of the last nights would follow it: it would find 12 % and 60 % of these."""
+    assert drift_detection_rate(fall, 20) == 1.0
+    assert drift_detection_rate(-fall, 20) == 1.0
+
+
+@given(st.lists(st.floats(0, 1), min_size=WINDOW + 1, max_size=WINDOW + 8), st.data())
+def test_nights_are_compared_with_the_first_since_the_last_change(values: list[float], data: st.DataObject) -> None:
+    """What follows the first WINDOW nights has no part in the reference: it may come in any order, and a night that
+    departs after it is found or not all the same."""
+    later = values[WINDOW:]
+    shuffled = data.draw(st.permutations(later))
+    errors = [1.0] * (len(values) + 2)
+    assert change_points([*values, 9.0, 9.0], errors) == change_points([*values[:WINDOW], *shuffled, 9.0, 9.0], errors)
+    assert change_points([*values, 9.0, 9.0], errors)[-1:] == [len(values)]

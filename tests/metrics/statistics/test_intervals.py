@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from metrics.benchmark import MetricSpec
+from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from metrics.statistics.intervals import (
     Interval,
     expanded_percentile,
@@ -18,10 +19,13 @@ from metrics.statistics.intervals import (
     intervals,
     log_t,
     logit_t,
+    standard_error,
+    standard_errors,
     t_quantile,
     wilson,
 )
-from metrics.statistics.measured import Measured
+from metrics.statistics.measured import Measured, measure
+from metrics.statistics.sums import Sums
 from tests.toy import Options, ToyBenchmark
 
 SHARE = MetricSpec("share", "")
@@ -165,3 +169,46 @@ def test_intervals_of_a_slice_are_those_of_each_metric() -> None:
         "exact_match": interval(SHARE, 0.5, np.array([0.4, 0.6]), 9, 0.95),
         "similarity": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "replicates", "units", "expected"),
+    [
+        (SHARE, 0.8, [0.76, 0.84], 30, 0.04),
+        # Near its bound a share has a logit-t interval of 0.755 to 0.999: half of it divided by t would be 0.060.
+        (SHARE, 0.98, [0.95, 1.0], 30, 0.025),
+        (MetricSpec("", "", bounds=(0.0, 100.0)), 80.0, [76.0, 84.0], 30, 4.0),
+        (ERRORS, 0.2, [0.16, 0.24], 30, 0.04),
+        (MetricSpec("", "", bounds=(None, 1.0)), 0.8, [0.76, 0.84], 30, 0.04),
+        (DISTANCE, -3.0, [-4.0, -2.0], 30, 1.0),
+        # No spread: half of Wilson's interval, 3.841459 / (10 + 3.841459) wide, divided by 1.959964.
+        (SHARE, 1.0, [1.0, 1.0], 10, 0.277533 / 2 / 1.959964),
+        (MetricSpec("", "", bounds=(0.0, 100.0)), 100.0, [100.0, 100.0], 10, 27.7533 / 2 / 1.959964),
+        (ERRORS, 0.0, [0.0, 0.0], 10, 0.277533 / 2 / 1.959964),
+        (ERRORS, 0.2, [0.2, 0.2], 10, None),
+        (DISTANCE, 5.0, [5.0, 5.0], 10, None),
+        (SHARE, 0.8, [0.76, 0.84], 1, None),
+        (SHARE, None, [0.76, 0.84], 30, None),
+        (SHARE, 0.8, [], 30, None),
+        (SHARE, 0.8, [0.76, math.nan, math.nan], 30, None),
+    ],
+)
+def test_standard_errors_by_hand(
+    spec: MetricSpec, value: float | None, replicates: list[float], units: float, expected: float | None
+) -> None:
+    found = standard_error(spec, value, np.array(replicates), units)
+    assert found == (None if expected is None else pytest.approx(expected, rel=1e-5))
+
+
+@pytest.mark.parametrize("right", [5, 40, 100, 160, 195])
+def test_the_standard_error_of_a_share_is_that_of_a_binomial(right: int) -> None:
+    """sqrt(p (1 - p) / n), within four standard errors of that of 2,000 replicates, 1 / sqrt(4,000) = 1.6 %."""
+    bootstrap, count = Bootstrap(2000), 200
+    sums = BootstrapSums(bootstrap)
+    for number in range(count):
+        equal = int(number < right)
+        sums.add(bootstrap.unit_hash(f"s{number}"), {"samples": 1, "equal": equal, "similarity": equal})
+    benchmark = ToyBenchmark(Options())
+    found = standard_errors(benchmark, measure(benchmark, Sums(), sums.all_sums()))["exact_match"]
+    share = right / count
+    assert found == pytest.approx(math.sqrt(share * (1 - share) / count), rel=0.065)

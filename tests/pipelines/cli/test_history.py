@@ -10,7 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.results import history_index
+from pipelines.results.history import histories
 from pipelines.results.history_index import find_runs, index_runs
+from pipelines.results.night_differences import with_differences
+from pipelines.results.page.history_headline import history_headline
 from tests import toy
 from tests.runs import command, evaluate, write_lines
 
@@ -156,8 +159,23 @@ def test_a_break_is_visible(scores: Path, tmp_path: Path) -> None:
     assert evaluate(folder / "2026-01-04", other, other, "--quiet", "--slice", "kind").code == 0
     history(folder)
     text = (folder / "history.md").read_text()
-    assert "**Break:** the ground truth changed." in text
+    assert "**Break:** the ground truth changed. Tonight cannot be compared" in text
     assert "—— break ——" in text
+    # The night after it has the ground truth of the first three, the last of which had 30 of 40 wrong, and lacks 4.
+    few = write_lines(tmp_path / "few.jsonl", CORPUS[:36])
+    assert evaluate(folder / "2026-01-05", scores.parent / "t.jsonl", few, "--quiet", "--slice", "kind").code == 0
+    code, _, stderr = history(folder)
+    flagged = "10.0 % of the samples were not scored, 0.0 % on the nights before"
+    assert (code, stderr) == (0, f"beamscore: warning: 2026-01-05: predictions: {flagged}\n")
+    text = (folder / "history.md").read_text()
+    assert "Tonight is compared with deep/2026-01-03" in text.replace("`", "")
+    assert "36 of 40 samples scored, 4 without a prediction." in text
+    assert "**36 of 40**" in text
+    found = histories(pq.read_table(folder / "history.parquet"))
+    headline = history_headline(with_differences(str(folder), found[0]))
+    # 36 of 40 are right, less 10 of 40: by the replicates that both nights share.
+    assert "predictions has exact_match 0.9000, +0.6500 (+0.4" in headline.sentence
+    assert ", better, from deep/2026-01-03" in headline.sentence
 
 
 def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.MonkeyPatch) -> None:

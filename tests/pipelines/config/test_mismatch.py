@@ -82,8 +82,10 @@ def test_names_of_unknown_origin_stay_on_one_line() -> None:
 
 
 def test_ids_that_never_meet_have_an_example_where_there_is_one() -> None:
-    assert other_ids("a", "b\n") == "no sample_id is in the ground truth, which has a, not 'b\\n', for example"
-    assert other_ids(None, "b") == "no sample_id is in the ground truth"
+    remedy = "; give both sides the same ids, or name their field under fields"
+    example = "no sample_id is in the ground truth, which has a, not 'b\\n', for example"
+    assert other_ids("a", "b\n") == example + remedy
+    assert other_ids(None, "b") == "no sample_id is in the ground truth" + remedy
 
 
 @pytest.mark.parametrize(("name", "other"), [("chart", "chemistry"), ("figure_text", "formula")])

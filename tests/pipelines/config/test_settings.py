@@ -75,6 +75,7 @@ def test_the_command_line_wins_over_set_and_set_over_the_file(tmp_path: Path) ->
     [
         ("missing=exclude", "missing", "exclude"),
         ("max_rejected_fraction=1e-3", "max_rejected_fraction", 0.001),
+        ("max_missing_fraction=0.05", "max_missing_fraction", 0.05),
         ("cluster=null", "cluster", None),
         ("cluster=", "cluster", None),
         ("cluster=a=b", "cluster", "a=b"),
@@ -298,6 +299,7 @@ def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_p
         "predictions": {},
         "missing": "wrong",
         "max_rejected_fraction": 0.0,
+        "max_missing_fraction": 1.0,
         "slices": [],
         "cluster": None,
         "bootstrap": {"replicates": 200, "confidence": 0.95, "seed": 0},

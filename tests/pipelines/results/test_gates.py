@@ -162,7 +162,7 @@ def test_where_nothing_differs_only_the_same_predictions_are_equal_for_sure() ->
         slices = {key: replace(each, predictions=unknown) for key, each in against.slices.items()}
         against = replace(against, slices=slices)
         found = verdict(gate, judged(320), against)
-        assert (found.verdict, "fewer" in found.reason or "not even 20" in found.reason) == ("inconclusive", True)
+        assert (found.verdict, "fewer than 20 units may differ" in found.reason) == ("inconclusive", True)
         assert verdict(Gate(not_worse_than="baseline", margin=0.006), judged(320), against).verdict == "inconclusive"
         assert verdict(Gate(not_worse_than="baseline", margin=0.008), judged(320), against).verdict == "pass"
 
@@ -182,6 +182,38 @@ def test_a_pass_of_a_metric_without_two_bounds_says_what_it_does_not_see(monkeyp
     finally:
         monkeypatch.undo()
         measured.spec_of.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("ours", "gate", "reason"),
+    [
+        (
+            322,
+            Gate(not_worse_than="baseline", margin=0.03, **POINT),
+            "+0.005 from the baseline, within the margin of 0.03",
+        ),
+        (
+            318,
+            Gate(not_worse_than="baseline", margin=0.03, **POINT),
+            "-0.005 from the baseline, within the margin of 0.03",
+        ),
+        (322, Gate(not_worse_than="baseline", **POINT), "+0.005 from the baseline, no loss"),
+        (300, Gate(not_worse_than="baseline", **POINT), "-0.05 from the baseline, worse"),
+        (
+            300,
+            Gate(not_worse_than="baseline", margin=0.03, **POINT),
+            "-0.05 from the baseline, worse than the margin of 0.03 allows",
+        ),
+    ],
+)
+def test_the_reason_of_a_comparison(ours: int, gate: Gate, reason: str) -> None:
+    assert verdict(gate, judged(ours), baseline(320)).reason == reason
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.sampled_from([0.0, 0.1, 0.6]), st.sampled_from(["interval", "point"]))
+def test_a_pass_never_says_worse(ours: int, theirs: int, margin: float, how: Any) -> None:
+    found = verdict(Gate(not_worse_than="baseline", margin=margin, judge=how), judged(ours, 20), baseline(theirs, 20))
+    assert ("worse" in found.reason) == (found.verdict == "fail")
 
 
 def test_the_direction_is_that_of_the_metric(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
+from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pipelines.results.history import History, histories
+from pipelines.results.history import Change, History, histories
 from pipelines.results.history_index import SCHEMA, encode_table, read_table
 from pipelines.results.history_report import history_report
 from pipelines.results.page.history_headline import history_headline
@@ -38,6 +41,9 @@ def row(day: float, value: float | None, **changes: Any) -> dict[str, Any]:
         "error": ERROR,
         "units": 9.0,
         "samples": 9,
+        "scored": 9,
+        "missing": 0,
+        "rejected": 0,
         "verdict": None,
         "gates": None,
     }
@@ -54,7 +60,7 @@ def test_a_change_that_persists_is_told_with_its_night() -> None:
     (change,) = found.changes
     assert (change.night.run, change.metric, change.after) == ("night-010.0", "exact_match", 0.8)
     assert change.before == pytest.approx(0.9)
-    assert (found.breaks, found.gaps, found.drift) == ((), (), None)
+    assert (found.breaks, found.gaps, found.drops) == ((), (), ())
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,7 @@ def test_a_break_parts_what_cannot_be_compared(changes: dict[str, Any], reason: 
         told = {each.night.run: each.reason for each in found.breaks}
         assert told["night-005.0"] == reason
         assert found.changes == ()
-        assert len(found.comparable()) <= 2
+        assert len(found.before("ours")) <= 1
 
 
 @pytest.mark.parametrize(
@@ -96,19 +102,96 @@ def test_missing_nights_are_told(days: list[float], gaps: list[tuple[str, str, i
     assert [(gap.before.run, gap.after.run, gap.count) for gap in found.gaps] == gaps
 
 
+A: dict[str, Any] = {"ground_truth": "9:ab"}
+B: dict[str, Any] = {"ground_truth": "7:cd"}
+
+
+def test_a_night_with_another_ground_truth_does_not_part_the_nights_around_it() -> None:
+    """Nights 0 to 5 and 7 have the same ground truth; the value is another one from night 4 on."""
+    days = [*((day, 0.9 if day < 4 else 0.8, A) for day in range(6)), (6, 0.3, B), (7, 0.8, A)]
+    found = history([row(day, value, **truth) for day, value, truth in days])
+    assert [night.run for night in found.before("ours")] == [f"night-{day:05.1f}" for day in range(6)]
+    assert [change.night.run for change in found.changes] == ["night-004.0"]
+    assert [(each.night.run, each.earlier and each.earlier.run) for each in found.breaks] == [
+        ("night-006.0", None),
+        ("night-007.0", "night-005.0"),
+    ]
+    text = history_report("nowhere", [found], [])
+    assert "Tonight is compared with `night-005.0`" in text or "Tonight is compared with night-005.0" in text
+    (head,) = [line for line in text.splitlines() if line.startswith("| metric") and "tonight" in line]
+    assert "against night-005.0" in head
+    # The median of six nights, four of 0.9 and two of 0.8; the night of another ground truth is none of them.
+    (line,) = [line for line in text.splitlines() if line.startswith("| `exact_match` | 0.8000")]
+    assert [cell.strip() for cell in line.strip("|").split("|")][3:5] == ["-0.1000", "-0.1000"]
+    (reason,) = [reason for reason in history_headline(found).reasons if "compared" in reason]
+    assert reason.startswith("tonight is compared with night-005.0, not with the run before: the ground truth changed")
+
+
+def test_a_system_is_compared_with_the_last_night_that_ran_it() -> None:
+    rows = [row(0, 0.9), row(0, 0.7, system="theirs"), row(1, 0.9), row(2, 0.9), row(2, 0.7, system="theirs")]
+    found = history(rows)
+    assert [night.run for night in found.before("theirs")] == ["night-000.0"]
+    assert [night.run for night in found.before("ours")] == ["night-000.0", "night-001.0"]
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=12), st.randoms(use_true_random=False))
+def test_nights_of_other_ground_truths_change_nothing_of_the_rest(truths: list[str], random: Random) -> None:
+    """Each ground truth has the change points that it has where its nights stand alone."""
+    rows = [
+        row(day, random.choice([0.5, 0.9]), ground_truth=None if truth == "c" else truth)
+        for day, truth in enumerate(truths)
+    ]
+    found = history(rows)
+    told = [(change.night.run, change.before, change.after) for change in found.changes]
+    alone: list[Change] = []
+    for truth in ("a", "b"):
+        own = [each for each in rows if each["ground_truth"] == truth]
+        alone += history(own).changes if own else []
+    assert told == sorted((change.night.run, change.before, change.after) for change in alone)
+    latest = rows[-1]["ground_truth"]
+    before = [each["run"] for each in rows[:-1] if latest is not None and each["ground_truth"] == latest]
+    assert [night.run for night in found.before("ours")] == before
+
+
 @pytest.mark.parametrize(
-    ("values", "drift"),
+    ("missing", "flagged"),
     [
-        ([0.5, 0.6, 0.7], None),
-        ([0.5, 0.6, 0.7, 0.8], (0.5, 0.8, 4)),
-        ([0.5, 0.6, 0.7, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3], (0.8, 0.3, 6)),
-        ([0.5, 0.6, 0.6, 0.7, 0.8, 0.9], (0.6, 0.9, 4)),
-        ([0.9, 0.8, 0.7, 0.6], (0.9, 0.6, 4)),
+        ([0, 0, 225], [2]),
+        ([225, 0, 225], [0, 2]),  # the median of the two nights before is half of it
+        ([225, 225, 225], [0]),
+        ([0, 3, 0, 4], [3]),  # 3 of 396 are 0.8 %, 4 are 1.01 %
+        ([396], [0]),
+        ([0] * 3, []),
     ],
 )
-def test_the_longest_drift(values: list[float], drift: tuple[float, float, int] | None) -> None:
-    found = history([row(day, value) for day, value in enumerate(values)]).drift
-    assert (found and (found.first, found.last, len(found.nights))) == drift
+def test_a_night_that_scored_fewer_samples_than_usual_is_flagged(missing: list[int], flagged: list[int]) -> None:
+    rows = [
+        row(day, 0.9, samples=396, scored=396 - count, missing=count, gates="pass", ground_truth=f"{day}")
+        for day, count in enumerate(missing)
+    ]
+    found = history(rows)
+    assert [drop.night.run for drop in found.drops] == [f"night-{day:05.1f}" for day in flagged]
+    text = history_report("nowhere", [found], [])
+    last = missing[-1]
+    nights = text.split("## Nights")[1]
+    assert (f"{396 - last} of 396 samples scored, {last} without a prediction." in text) == (last > 0)
+    assert ("**Warning:** " in text) == (len(missing) - 1 in flagged)
+    for day in range(len(missing)):
+        scored = f"{396 - missing[day]} of 396"
+        (line,) = [line for line in nights.splitlines() if f"night-{day:05.1f}" in line]
+        assert f"| {f'**{scored}**' if day in flagged else scored} " in line
+    reasons = [reason for reason in history_headline(found).reasons if "were not scored" in reason]
+    assert len(reasons) == (len(missing) - 1 in flagged)
+
+
+def test_a_run_made_before_errors_were_written_is_read_and_has_no_part_in_change_points() -> None:
+    rows = [row(day, 0.9, error=None if day < 5 else ERROR) for day in range(10)]
+    found = history([*rows, *(row(day, 0.8) for day in (10, 11))])
+    assert [change.night.run for change in found.changes] == ["night-010.0"]
+    assert found.warnings == (
+        "5 runs made before standard errors were written have no part in change points; evaluate again what should "
+        "have one",
+    )
 
 
 def test_a_metric_that_was_not_measured_one_night_is_left_out_of_that_night() -> None:

@@ -10,16 +10,18 @@ from hypothesis import strategies as st
 
 from metrics.benchmark import MetricSpec
 from metrics.statistics.sums import Sums
-from pipelines.config.settings import load
+from pipelines.config.settings import Settings, load
 from pipelines.results.gates import coverage_failures
 from pipelines.results.run import RunResult, rank, slice_coverage
 
 VALUES = st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
 
-def document(rejected: int = 0, read: int = 10, balanced: bool = True, **values: float | None) -> dict[str, Any]:
+def document(
+    rejected: int = 0, read: int = 10, balanced: bool = True, missing: int = 0, **values: float | None
+) -> dict[str, Any]:
     coverage = {
-        "ground_truth": {"read": read, "rejected": 0},
+        "ground_truth": {"read": read, "scored": read - missing, "missing_prediction": missing, "rejected": 0},
         "predictions": {"read": read, "rejected": rejected},
         "balanced": balanced,
     }
@@ -30,14 +32,37 @@ def document(rejected: int = 0, read: int = 10, balanced: bool = True, **values:
     ("rejected", "allowed", "passes"), [(0, 0, True), (1, 0, False), (1, 0.1, True), (2, 0.1, False), (10, 1, True)]
 )
 def test_the_fraction_of_rejected_records(rejected: int, allowed: float, passes: bool) -> None:
-    failures = coverage_failures(document(rejected)["systems"], allowed)
+    settings = Settings(benchmark="toy", max_rejected_fraction=allowed)
+    failures = coverage_failures(document(rejected)["systems"], settings)
     message = f"ours: {rejected} of 10 predictions were rejected, more than max_rejected_fraction {allowed:g} "
     message += "allows; see quarantine/"
     assert failures == ([] if passes else [message])
 
 
+@pytest.mark.parametrize("missing", ["wrong", "exclude"])
+@pytest.mark.parametrize(
+    ("count", "allowed", "passes"),
+    [(225, 1, True), (225, 0.5, False), (198, 0.5, True), (1, 0, False), (0, 0, True), (396, 0.99, False)],
+)
+def test_the_fraction_of_missing_predictions(missing: Any, count: int, allowed: float, passes: bool) -> None:
+    settings = Settings(benchmark="toy", missing=missing, max_missing_fraction=allowed)
+    message = f"ours: {count} of 396 samples have no prediction, more than max_missing_fraction {allowed:g} allows"
+    failures = coverage_failures(document(read=396, missing=count)["systems"], settings)
+    assert failures == ([] if passes else [message])
+
+
+@given(st.integers(1, 400), st.data())
+def test_a_limit_holds_as_long_as_the_share_is_not_above_it(read: int, data: st.DataObject) -> None:
+    """A share that is the limit passes, one more does not: 7 of 100 are 0.07, though 0.07 * 100 is above 7."""
+    allowed = data.draw(st.integers(0, read))
+    settings = Settings(benchmark="toy", max_rejected_fraction=allowed / read, max_missing_fraction=allowed / read)
+    for count in (allowed, min(allowed + 1, read)):
+        found = coverage_failures(document(rejected=count, read=read, missing=count)["systems"], settings)
+        assert len(found) == (0 if count == allowed else 2)
+
+
 def test_books_that_do_not_balance_fail() -> None:
-    (failure,) = coverage_failures(document(balanced=False)["systems"], 0)
+    (failure,) = coverage_failures(document(balanced=False)["systems"], Settings(benchmark="toy"))
     assert failure.startswith("ours: the record counts do not add up: ")
 
 

@@ -91,14 +91,19 @@ def test_ids_that_never_meet_are_told_with_an_example(tmp_path: Path, missing: s
     others = [{**record, "sample_id": f"{record['sample_id']}.png"} for record in TRUTHS]
     assert failed(run(tmp_path, TRUTHS, "--set", f"missing={missing}", ours=others)) == (
         "the predictions of ours: nothing was scored: no sample_id is in the ground truth, "
-        "which has s0, not s0.png, for example"
+        "which has s0, not s0.png, for example; give both sides the same ids, or name their field under fields"
     )
 
 
 def test_a_side_that_is_rejected_as_a_whole_is_told(tmp_path: Path) -> None:
     bad = [{"sample_id": record["sample_id"], "rules": 5} for record in TRUTHS]
     line = failed(run(tmp_path, TRUTHS, "--set", "max_rejected_fraction=1", ours=bad))
-    assert line == "the predictions of ours: nothing was scored: 4 prediction records rejected; see quarantine/"
+    first = tmp_path / "ours.jsonl"
+    assert line == (
+        "the predictions of ours: nothing was scored: 4 prediction records rejected; most often: "
+        f"Expected `array | null`, got `int` - at `$.rules` ({first}:1); write the fields as the page of the benchmark "
+        "says, or name them under fields; see quarantine/"
+    )
 
 
 def test_a_ground_truth_that_measures_nothing_is_told(tmp_path: Path) -> None:

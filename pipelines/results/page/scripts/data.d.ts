@@ -66,7 +66,7 @@ interface ComparisonData {
   sides: string[]; metrics: Compared[]; slices: ComparedSlice[]; sample_metrics: Metric[]; changed: Changed[];
 }
 
-interface Night { run: string; started: string; version: string; link: string | null; verdict: string }
+interface Night { run: string; started: string; version: string; link: string | null; verdict: string; part: number; scored: string[] }
 
 interface Series { system: string; metric: number; values: (number | null)[]; lows: (number | null)[]; highs: (number | null)[] }
 
@@ -79,7 +79,7 @@ interface GateLine { metric: number; value: number; text: string }
 interface BenchmarkHistory {
   systems: string[];
   benchmark: string; metrics: Metric[]; nights: Night[]; series: Series[]; slices: SliceSeries[];
-  breaks: MarkedNight[]; changes: MarkedNight[]; gaps: MarkedNight[]; gates: GateLine[];
+  breaks: MarkedNight[]; changes: MarkedNight[]; gaps: MarkedNight[]; gates: GateLine[]; drops: MarkedNight[];
 }
 
 interface HistoryData { histories: BenchmarkHistory[] }

@@ -11,7 +11,7 @@ function timeOf(night, place) {
 }
 
 /**
- * The points of some series, each with the number of the part between two breaks that it lies in.
+ * The points of some series, each with the number that nights share whose scores can be compared.
  * @param {BenchmarkHistory} history
  * @param {{system: string, values: (number | null)[], lows?: (number | null)[], highs?: (number | null)[]}[]} series
  * @param {string[]} systems
@@ -20,7 +20,7 @@ function timeOf(night, place) {
 function pointsOf(history, series, systems) {
   return series.flatMap((each) => each.values.flatMap((value, night) => value === null ? [] : [{
     night, value, time: timeOf(history.nights[night], night), low: each.lows?.[night] ?? null, high: each.highs?.[night] ?? null,
-    system: systems.indexOf(each.system), part: history.breaks.filter((mark) => mark.night <= night).length,
+    system: systems.indexOf(each.system), part: history.nights[night].part,
   }]));
 }
 
@@ -189,6 +189,7 @@ function fillNights(history, number, systems) {
     /** @type {Row} */
     const row = { place, run: night.run, started: night.started, version: night.version, verdict: night.verdict, link: night.link };
     used.forEach((each, index) => { row[`v${index}`] = each.values[place]; });
+    systems.forEach((_, index) => { row[`scored${index}`] = night.scored[index]; });
     return row;
   }).reverse();
   const table = makeTable(byId(`nights-table-${number}`), "Runs", {
@@ -204,6 +205,10 @@ function fillNights(history, number, systems) {
         ...heading(history.metrics[each.metric].name + (systems.length > 1 ? ` of ${each.system}` : ""), history.metrics[each.metric].meaning),
         field: `v${index}`, hozAlign: "right", minWidth: 112, sorter: "number", sorterParams: { alignEmptyValues: "bottom" }, formatter: textCell((row) => shown(row[`v${index}`])),
       })),
+      ...systems.map((system, index) => ({
+        ...heading("scored" + (systems.length > 1 ? ` of ${system}` : ""), "samples that were scored; red where fewer than usual were"),
+        field: `scored${index}`, hozAlign: "right", minWidth: 112, headerSort: false, formatter: (/** @type {any} */ cell) => scoredCell(history, system, cell),
+      })),
       { ...heading("version"), field: "version", minWidth: 90, formatter: textCell((row) => row.version || "–") },
     ],
   });
@@ -212,6 +217,12 @@ function fillNights(history, number, systems) {
     const verdict = form.elements.verdict?.value ?? "";
     return (row) => row.run.toLowerCase().includes(wanted) && (verdict === "" || row.verdict === verdict);
   });
+}
+
+/** How many samples of a system were scored, marked on a night with fewer than usual. @param {BenchmarkHistory} history @param {string} system @param {any} cell */
+function scoredCell(history, system, cell) {
+  const dropped = history.drops.some((mark) => mark.night === cell.getData().place && mark.system === system);
+  return element(dropped ? "b" : "span", { class: dropped ? "said fail" : "" }, cell.getValue() || "–");
 }
 
 /** @param {Row} row */
