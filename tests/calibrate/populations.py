@@ -90,6 +90,7 @@ def detection(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> 
         "detection.detections": found + false,
         "detection.one_to_one": found,
         "prediction.located": found + false,
+        "detection.located": found + false,
     }
 
 
