@@ -5,9 +5,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT ?= out
+SEEDS ?= 60
 FLINK_TESTS ?= tests/flink
 
-.PHONY: demo test coverage lint bench calibrate abuse install-tex test-dist test-image test-airflow test-lowest test-s3 test-stores mutants flink test-flink bench-flink test-page picture clean help
+.PHONY: demo test coverage lint bench calibrate abuse attacks install-tex test-dist test-image test-airflow test-lowest test-s3 test-stores mutants flink test-flink bench-flink test-page picture clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -17,6 +18,7 @@ help:
 	@echo "make calibrate    measure how often intervals and tests hold, and write the tables of docs/statistics.md"
 	@echo "make coverage     run all tests and tell which lines none of them runs"
 	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
+	@echo "make attacks      damage, kill, copy, reuse and merge whole runs at random (SEEDS=60)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
 	@echo "make test-image   build the image of configs/dataflow without Docker, on a stand-in for its base (as root, 10 minutes)"
 	@echo "make test-airflow run the nightly DAG by a real Airflow: a passing, a failing and an inconclusive night"
@@ -70,6 +72,9 @@ coverage: $(READY) install-tex
 
 abuse: $(READY) install-tex
 	$(BIN)/python -m tests.abuse $(CASES)
+
+attacks: $(READY) install-tex
+	BEAMSCORE_SEEDS=$(SEEDS) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/attacks
 
 test-dist: $(READY) install-tex
 	$(BIN)/python -m pytest -m dist tests/installed

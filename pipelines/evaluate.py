@@ -43,6 +43,7 @@ from transforms.blas import one_blas_thread
 from transforms.combine import MergeSums, SumStatistics
 from transforms.earlier_values import EarlierRows
 from transforms.finalize import ComputeValues
+from transforms.hashes import scoring_signature
 from transforms.io.staging import StagedFolder
 from transforms.io.storage import prepare_output
 from transforms.pair import PairBySample, samples_per_batch
@@ -140,7 +141,12 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
         "samples_files": scored.samples
         | "WriteSamples"
         >> WriteSamples(
-            _staged(plan, "samples"), plan.systems, benchmark.sample_metric_names(), slicing.columns, file_s
+            _staged(plan, "samples"),
+            plan.systems,
+            benchmark.sample_metric_names(),
+            slicing.columns,
+            scoring_signature(benchmark, settings.missing),
+            file_s,
         ),
         "quarantine_files": quarantined | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
     }

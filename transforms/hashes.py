@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+
+from metrics.benchmark import Benchmark
+from metrics.version import VERSION
 
 HASH_BYTES = 16
 FINGERPRINTS = 1 << (8 * HASH_BYTES)
@@ -25,6 +29,35 @@ def record_hash(record: Any) -> str:
     text = bytearray(_USUAL_BYTES)
     _ENCODER.encode_into(record, text)
     return hashlib.blake2b(text, digest_size=HASH_BYTES).hexdigest()
+
+
+def scoring_signature(benchmark: Benchmark[Any, Any, Any], missing: str) -> bytes:
+    """Returns 16 bytes that differ where the same two records may score differently: version, benchmark, options.
+
+    missing: what a missing prediction means.
+    """
+    text = _ENCODER.encode((VERSION, benchmark.name, benchmark.options, missing))
+    return hashlib.blake2b(text, digest_size=HASH_BYTES).digest()
+
+
+class RowHasher:
+    """Hashes the rows of samples, by which a row that was changed, or scored by other rules, is told from its own.
+
+    signature: see scoring_signature.
+    """
+
+    def __init__(self, signature: bytes) -> None:
+        self._start = hashlib.blake2b(key=signature, digest_size=HASH_BYTES)
+
+    def hash(self, texts: Sequence[bytes | None], metrics: Sequence[float | None]) -> str:
+        """Returns the 128-bit BLAKE2b, in hex, of the cells of a row that tell what the sample scored.
+
+        texts: sample_id, status, prediction_status, truth_hash, prediction_hash, statistics, coverage and details, in
+        UTF-8. metrics: the per-sample metrics.
+        """
+        row = self._start.copy()
+        row.update(msgspec.msgpack.encode((texts, metrics)))
+        return row.hexdigest()
 
 
 def sample_fingerprint(sample_id: str, truth_hash: str | None) -> int:

@@ -39,8 +39,8 @@ def no_samples(metrics: Sequence[str], slice_columns: Sequence[str]) -> bytes:
 class WriteSamples(beam.PTransform):
     """Writes lists of ScoredSample as Parquet to the staged folder; returns the names of the files.
 
-    names: of the systems. metrics: the per-sample metrics. slice_columns: the columns that the run slices by. file_s:
-    see StageBundles.
+    names: of the systems. metrics: the per-sample metrics. slice_columns: the columns that the run slices by.
+    signature: see transforms.hashes.scoring_signature. file_s: see StageBundles.
     """
 
     def __init__(
@@ -49,12 +49,13 @@ class WriteSamples(beam.PTransform):
         names: Sequence[str],
         metrics: Sequence[str],
         slice_columns: Sequence[str],
+        signature: bytes,
         file_s: float | None = None,
     ) -> None:
         super().__init__()
         self._folder = folder
         self._file_s = file_s
-        self._tables = SampleTables(tuple(names), tuple(metrics), tuple(slice_columns))
+        self._tables = SampleTables(tuple(names), tuple(metrics), tuple(slice_columns), signature)
 
     def expand(self, samples: beam.PCollection) -> beam.PCollection:
         """Gathers rows into tables, and tables into files."""
@@ -75,6 +76,7 @@ class SampleTables:
     names: tuple[str, ...]
     metrics: tuple[str, ...]
     slice_columns: tuple[str, ...]
+    signature: bytes
 
     def writer(self, stream: BinaryIO) -> Any:
         """Returns what writes tables to a Parquet file."""
@@ -85,7 +87,7 @@ class SampleTables:
 
     def table(self, rows: Sequence[ScoredSample]) -> Any:
         """Returns the table of some samples."""
-        return sample_table(rows, self.names, self.metrics, self.slice_columns)
+        return sample_table(rows, self.names, self.metrics, self.slice_columns, self.signature)
 
 
 class RowsToTables(beam.DoFn):

@@ -1,8 +1,9 @@
 """Scores that are taken from the rows of a finished run, where both records of a sample are the same by hash.
 
 A score depends on its own pair alone, so a row of the same sample, ground truth and prediction, under the same options
-and version, is what scoring would give, to the last bit. Rows of samples that were rejected, or whose prediction was,
-are not taken: what the quarantine says of them is not in the row.
+and version, is what scoring would give, to the last bit. A row that is not as it was written, or was scored by other
+rules, is not taken; nor are rows of samples that were rejected, or whose prediction was: what the quarantine says of
+them is not in the row.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from apache_beam.io.filesystems import FileSystems
 from metrics.benchmark import Pair, SampleScore
 from metrics.scoring import Outcome, Status
 from metrics.statistics.bootstrap import check_statistics
+from transforms.hashes import RowHasher
 from transforms.io.key_store import KeyStore, key_of, once_per_process
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.records import InputProblem
@@ -28,15 +30,20 @@ from transforms.scored_sample import WITHOUT_FIELDS, DecodedSample
 
 _COLUMNS = ("sample_id", "status", "prediction_status", "truth_hash", "prediction_hash")
 _CONTENT = ("statistics", "coverage", "details")
+_TEXTS = len(_COLUMNS) + len(_CONTENT)
 _TAKEN = {("scored", "scored"), ("missing_prediction", None)}
 
 
 @dataclass(frozen=True)
 class ReusedRows:
-    """The files of rows of a finished run, and the per-sample metrics that they have a column of."""
+    """The files of rows of a finished run, the per-sample metrics that they have a column of, and how it scored.
+
+    signature: see transforms.hashes.scoring_signature.
+    """
 
     files: tuple[str, ...]
     metrics: tuple[str, ...]
+    signature: bytes
 
     def open(self) -> RowStore:
         """Returns the rows for this process, which reads them once, whatever the number of its threads.
@@ -51,6 +58,7 @@ class RowStore:
 
     def __init__(self, rows: ReusedRows) -> None:
         self._metrics = rows.metrics
+        self._hasher = RowHasher(rows.signature)
         self._store = KeyStore()
         for path in rows.files:
             try:
@@ -61,7 +69,7 @@ class RowStore:
                 raise InputProblem(f"--reuse: {path}: cannot be read as rows of a run: {reason}") from error
 
     def _read(self, path: str) -> Iterator[tuple[bytes, bytes]]:
-        columns = [*_COLUMNS, *_CONTENT, *self._metrics]
+        columns = ["row_hash", *_COLUMNS, *_CONTENT, *self._metrics]
         with FileSystems.open(path, compression_type="uncompressed") as stream:
             parquet = pq.ParquetFile(stream, pre_buffer=False)
             missing = [name for name in columns if name not in parquet.schema_arrow.names]
@@ -69,13 +77,19 @@ class RowStore:
                 raise KeyError(f"there is no column {missing[0]}")
             for batch in parquet.iter_batches(columns=columns):
                 cells = zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
-                for sample_id, status, became, truth, prediction, statistics, *content in cells:
+                for row_hash, *row in cells:
+                    sample_id, status, became, truth, prediction, statistics, *content = row
                     whole = truth is not None and statistics is not None and (became is None or prediction is not None)
-                    if whole and None not in content[:2] and (status, became) in _TAKEN:
+                    whole = whole and None not in content[:2] and (status, became) in _TAKEN
+                    if whole and self._hash(row) == row_hash:
                         yield (
                             key_of(sample_id, truth, prediction),
                             msgspec.msgpack.encode([status, statistics, *content]),
                         )
+
+    def _hash(self, row: Sequence[Any]) -> str:
+        texts = [None if text is None else text.encode() for text in row[:_TEXTS]]
+        return self._hasher.hash(texts, row[_TEXTS:])
 
     def find(self, samples: Sequence[DecodedSample]) -> list[Outcome | None]:
         """Returns what became of each sample of a batch; None where no row tells."""

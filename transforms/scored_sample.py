@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from metrics.benchmark import Pair
 from metrics.scoring import Outcome, Status
-from transforms.hashes import record_hash
+from transforms.hashes import RowHasher, record_hash
 from transforms.sample_schema import sample_schema
 from transforms.slice_labels import Slice
 
@@ -153,13 +153,21 @@ def hash_of(record: msgspec.Struct | None) -> str | None:
 
 
 def sample_table(
-    rows: Sequence[ScoredSample], systems: Sequence[str], metrics: Sequence[str], slice_columns: Sequence[str]
+    rows: Sequence[ScoredSample],
+    systems: Sequence[str],
+    metrics: Sequence[str],
+    slice_columns: Sequence[str],
+    signature: bytes,
 ) -> Any:
     """Returns the Arrow table of scored samples, see sample_schema.
 
     systems: the names of the systems. metrics: the per-sample metrics. slice_columns: the columns of slice_values.
+    signature: see transforms.hashes.scoring_signature.
     """
-    coverage = _Texts(_SORTED)
+    texts = _Texts(_SORTED)
+    statistics = [None if row.statistics is None else _exact(row.statistics) for row in rows]
+    coverage = [texts.of(row.coverage) for row in rows]
+    hasher = RowHasher(signature)
     columns: list[list[Any]] = [
         [row.sample_id for row in rows],
         [systems[row.system] for row in rows],
@@ -168,16 +176,26 @@ def sample_table(
         [row.unit for row in rows],
         *([_slice_value(row, number) for row in rows] for number in range(len(slice_columns))),
         *([row.metrics.get(name) for row in rows] for name in metrics),
-        [None if row.statistics is None else _exact(row.statistics) for row in rows],
-        [coverage.of(row.coverage) for row in rows],
+        statistics,
+        coverage,
         [row.truth_hash for row in rows],
         [row.prediction_hash for row in rows],
         [row.details for row in rows],
+        [_row_hash(hasher, *cells, metrics) for cells in zip(rows, statistics, coverage, strict=True)],
     ]
     schema = sample_schema(metrics, slice_columns)
     # Arrow takes UTF-8 as it is for a string.
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.table(arrays, schema)
+
+
+def _row_hash(
+    hasher: RowHasher, row: ScoredSample, statistics: bytes | None, coverage: bytes, metrics: Sequence[str]
+) -> str:
+    names = (row.sample_id, row.status, row.prediction_status, row.truth_hash, row.prediction_hash)
+    texts = [None if name is None else name.encode() for name in names]
+    values = [row.metrics.get(name) for name in metrics]
+    return hasher.hash([*texts, statistics, coverage, row.details], [v if v is None else float(v) for v in values])
 
 
 _SORTED = msgspec.json.Encoder(order="sorted")

@@ -20,6 +20,7 @@ from metrics.statistics.measured import measure
 from pipelines.api.records import json_records
 from pipelines.api.workers import score_in_processes
 from pipelines.config.systems import DEFAULT_SYSTEM
+from transforms.hashes import scoring_signature
 from transforms.scored_sample import (
     DecodedSample,
     ScoredSample,
@@ -234,7 +235,13 @@ def result_of(plan: Plan, totals: Totals) -> Result:
         overall.intervals,
         slices,
         _coverage(totals.coverage),
-        sample_table(totals.rows, [DEFAULT_SYSTEM], plan.benchmark.sample_metric_names(), plan.slicing().columns),
+        sample_table(
+            totals.rows,
+            [DEFAULT_SYSTEM],
+            plan.benchmark.sample_metric_names(),
+            plan.slicing().columns,
+            scoring_signature(plan.benchmark, plan.missing),
+        ),
         list(totals.rejected),
         _sums(totals, "").sums().units(),
     )

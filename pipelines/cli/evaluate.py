@@ -46,6 +46,7 @@ from pipelines.results.stored import Start, StoredRun, scored_otherwise
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
 from pipelines.runtime.needs import LocalNeeds
+from transforms.hashes import scoring_signature
 from transforms.io.kept import ask_to_keep, kept_runs, remove_kept
 from transforms.io.storage import new_run_id
 from transforms.records import printable
@@ -174,7 +175,13 @@ def reused_rows(
         warn([f"nothing is reused of {path}: {reason}"])
         return None, None
     files = tuple(launch.path_for_workers(options, each) for each in found.published.folder("samples"))
-    return ReusedRows(files, configuration.benchmark.sample_metric_names()), found
+    return reused_of(files, configuration), found
+
+
+def reused_of(files: Sequence[str], configuration: Configuration) -> ReusedRows:
+    """Returns the rows of these files, of which those that were scored as under this configuration are taken."""
+    benchmark, missing = configuration.benchmark, configuration.settings.missing
+    return ReusedRows(tuple(files), benchmark.sample_metric_names(), scoring_signature(benchmark, missing))
 
 
 def resumed(plan: EvaluationPlan) -> EvaluationPlan:
@@ -196,7 +203,7 @@ def resumed(plan: EvaluationPlan) -> EvaluationPlan:
     ask_to_keep(plan.output, plan.run_id, msgspec.json.encode(Start.of(configuration)))
     if not files:
         return plan
-    return replace(plan, reuse=ReusedRows(tuple(files), configuration.benchmark.sample_metric_names()))
+    return replace(plan, reuse=reused_of(files, configuration))
 
 
 def _check_verdicts(parsed: argparse.Namespace, configuration: Configuration, options: PipelineOptions) -> None:

@@ -20,6 +20,7 @@ from pipelines.cli.messages import say, say_defect, use_format
 from pipelines.config.errors import as_usage_error
 from pipelines.config.reachable import check_reachable
 from pipelines.runtime import launch
+from pipelines.runtime.temporary_space import own_temporary_folder
 from transforms.io.storage import new_run_id
 from transforms.records import printable
 
@@ -42,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     with signals():
         try:
-            return _run(arguments)
+            with own_temporary_folder():
+                return _run(arguments)
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - each is told, and told apart by the exit code
             return _failed(error)
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
 
 from pipelines.runtime.worker_processes import end_with, temporary_folder
 from transforms.beam_internals import run_worker
 
 
-def main() -> None:
-    """Works until the command has no more to do; the one argument is the folder that it lives as long as."""
+def main(parent: int) -> None:
+    """Works until the command, the process `parent`, has no more to do; the argument is the folder that it lives by."""
     # It ends at once: Python would look for garbage among all objects of the libraries once more.
     atexit.register(gc.freeze)
-    with temporary_folder() as temporary:
-        end_with(sys.argv[1], temporary)
+    with temporary_folder(os.path.dirname(sys.argv[1])) as temporary:
+        end_with(sys.argv[1], temporary, parent)
         run_worker(sys.argv)

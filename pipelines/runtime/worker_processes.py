@@ -22,7 +22,7 @@ REMOVALS = 10
 
 # A worker imports from where its command does. `python -m` would look into the current folder first, where somebody
 # else's package may have the name of one of ours.
-_WORKER = "import sys; sys.path[:] = {path}; from pipelines.runtime.worker import main; main()"
+_WORKER = "import sys; sys.path[:] = {path}; from pipelines.runtime.worker import main; main({parent})"
 
 _folders: set[str] = set()
 
@@ -35,7 +35,7 @@ def lifeline() -> Iterator[str]:
     try:
         # Ctrl-C reaches every process of a terminal; the command alone answers it, and ends its workers.
         # exec: the worker takes the place of the shell that starts it, and is a child of this process.
-        worker = [sys.executable, "-c", _WORKER.format(path=ascii(sys.path)), folder]
+        worker = [sys.executable, "-c", _WORKER.format(path=ascii(sys.path), parent=os.getpid()), folder]
         yield f"trap '' INT; exec {shlex.join(worker)}"
     finally:
         _folders.discard(folder)
@@ -49,9 +49,9 @@ def terminate_workers() -> None:
 
 
 @contextlib.contextmanager
-def temporary_folder() -> Iterator[str]:
-    """Gives the folder for all temporary files of this process, which a worker that is ended has no time to remove."""
-    with tempfile.TemporaryDirectory(prefix="beamscore-worker-", ignore_cleanup_errors=True) as folder:
+def temporary_folder(parent: str) -> Iterator[str]:
+    """Makes a folder in `parent` for all temporary files of a worker, which has no time to remove them when it ends."""
+    with tempfile.TemporaryDirectory(prefix="beamscore-worker-", dir=parent, ignore_cleanup_errors=True) as folder:
         before, tempfile.tempdir = tempfile.tempdir, folder
         try:
             yield folder
@@ -59,9 +59,12 @@ def temporary_folder() -> Iterator[str]:
             tempfile.tempdir = before
 
 
-def end_with(folder: str, temporary: str) -> None:
-    """Ends this process, and removes its temporary files, as soon as `folder` is gone or whoever started it."""
-    threading.Thread(target=_watch, args=(folder, temporary, os.getppid()), daemon=True).start()
+def end_with(folder: str, temporary: str, parent: int) -> None:
+    """Ends this process, and removes its temporary files, as soon as `folder` is gone or the process `parent`.
+
+    The parent may have been killed already, while this process imported what it needs.
+    """
+    threading.Thread(target=_watch, args=(folder, temporary, parent), daemon=True).start()
 
 
 def _watch(folder: str, temporary: str, parent: int) -> None:

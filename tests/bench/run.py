@@ -140,7 +140,7 @@ def steps(benchmark: str, truth: str, predictions: str) -> Cost:
     batches = clock.timed("pair: sort, pair, make batches", paired(clock, made, inputs))
     plan = ScoringPlan(made, "wrong", ("ours",))
     decoder, sums = BatchDecoder(plan), SumSlices((), Bootstrap(), 1)
-    tables = RowsToTables(SampleTables(("ours",), made.sample_metric_names(), ()))
+    tables = RowsToTables(SampleTables(("ours",), made.sample_metric_names(), (), b"rules"))
     sums.setup()
     sums.start_bundle()
     tables.start_bundle()

@@ -89,7 +89,7 @@ def rows(count: int) -> list[ScoredSample]:
     ]
 
 
-TABLES = SampleTables(("ours", "theirs"), ("score", "other", "absent"), ("source", "dict", "none"))
+TABLES = SampleTables(("ours", "theirs"), ("score", "other", "absent"), ("source", "dict", "none"), b"rules")
 
 
 def tables_of(samples: list[ScoredSample], batch: int = 1) -> list[Any]:
@@ -109,10 +109,15 @@ def test_rows_of_samples_become_columns() -> None:
             *((name, text) for name in ("sample_id", "system", "status", "prediction_status", "unit")),
             *((name, text) for name in ("slice.source", "slice.dict", "slice.none")),
             *((name, number) for name in ("score", "other", "absent")),
-            *((name, text) for name in ("statistics", "coverage", "truth_hash", "prediction_hash", "details")),
+            *(
+                (name, text)
+                for name in ("statistics", "coverage", "truth_hash", "prediction_hash", "details", "row_hash")
+            ),
         ]
     )
-    assert table.to_pylist()[1] == {
+    row = table.to_pylist()[1]
+    assert len(row.pop("row_hash")) == 32
+    assert row == {
         "sample_id": "s1",
         "system": "theirs",
         "status": "scored",

@@ -83,7 +83,9 @@ def find_published(output: str, layout: Layout) -> Published | None:
         if root is None:
             found, is_last = _by_manifest(output, layout)
         else:
-            found = _plain(root, layout, posixpath.basename(root).partition("-")[0])
+            # A copy that has followed the link has a folder of this name, which tells no run.
+            name = posixpath.basename(root)
+            found = _plain(root, layout, "" if name == CURRENT else name.partition("-")[0])
             is_last = _current(output, layout) == root
         # A run that published meanwhile may have removed some of what was looked at.
         if is_last:

@@ -8,7 +8,8 @@ elsewhere, or left it:
   argument that is not closed is such an error rather than a way into the next formula.
 - At its end every group and conditional is closed, else the run stops there.
 - Its page holds one display, and every mark on it is one of its own, opened and closed there.
-- What LaTeX changes globally while it typesets is set back before each formula.
+- What LaTeX changes globally while it typesets is set back before each formula. What the Chinese environment changes is
+  not, so formulas with and without it are in runs of their own.
 
 Every other formula is typeset alone, as a whole document, and that result counts. So is a formula whose counted work is
 large (metrics.formula.latex.work): where TeX has to be ended, that is paid for once.
@@ -28,6 +29,7 @@ import time
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -183,6 +185,7 @@ class Typesetter:
                 waiting.append(formula)
             elif allowance.wanted(formula):
                 results[formula] = self._charged(formula, allowance)
+        waiting.sort(key=attrgetter("chinese"))
         while waiting := [formula for formula in waiting if allowance.wanted(formula)]:
             run = _first_run(waiting)
             done, doubtful, broken_by = self._batch(run)
@@ -323,10 +326,10 @@ def _own_page(page: Page, formula: Marked) -> Page | None:
 
 
 def _first_run(waiting: Sequence[Marked]) -> Sequence[Marked]:
-    """The first of the formulas that one run is to typeset."""
+    """The first of the formulas that one run is to typeset: all in the Chinese environment, or none."""
     steps = 0
     for count, formula in enumerate(waiting[:MAX_FORMULAS_PER_RUN]):
         steps += formula.steps
-        if steps > MAX_STEPS_PER_RUN:
+        if steps > MAX_STEPS_PER_RUN or formula.chinese != waiting[0].chinese:
             return waiting[: max(count, 1)]
     return waiting[:MAX_FORMULAS_PER_RUN]

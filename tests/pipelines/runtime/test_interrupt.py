@@ -63,7 +63,7 @@ def test_an_interrupted_run_leaves_nothing_behind(
     )
     try:
         deadline = time.monotonic() + 60
-        while not list(temporary.glob("*/*.blocks")) or (flags and not list(temporary.glob("beamscore-workers-*"))):
+        while not list(temporary.glob("*/*/*.blocks")) or (flags and not list(temporary.glob("*/beamscore-workers-*"))):
             assert process.poll() is None
             assert time.monotonic() < deadline
             time.sleep(0.05)

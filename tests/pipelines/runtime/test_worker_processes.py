@@ -13,8 +13,8 @@ WORKER = """
 import pathlib, sys, tempfile, time
 from pipelines.runtime.worker_processes import end_with, temporary_folder
 
-with temporary_folder() as temporary:
-    end_with(sys.argv[1], temporary)
+with temporary_folder(sys.argv[2]) as temporary:
+    end_with(sys.argv[1], temporary, int(sys.argv[3]))
     pathlib.Path(tempfile.mkdtemp(), "scratch").write_text("")
     print("ready", flush=True)
     time.sleep(60)
@@ -26,9 +26,8 @@ def test_a_worker_that_is_ended_leaves_no_temporary_files(tmp_path: Path) -> Non
     lifeline.mkdir()
     temporary.mkdir()
     worker = subprocess.Popen(
-        [sys.executable, "-c", WORKER, str(lifeline)],
+        [sys.executable, "-c", WORKER, str(lifeline), str(temporary), str(os.getpid())],
         cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
         text=True,
     )

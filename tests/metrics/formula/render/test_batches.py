@@ -90,8 +90,22 @@ def test_errors_that_tex_repairs_where_they_are_take_no_process_of_their_own(typ
     for order in (1, -1):
         runs = typesetter.runs
         results = typesetter.typeset(formulas[::order])[::order]
-        assert typesetter.runs == runs + 1
+        # Formulas with Chinese text have a run of their own.
+        assert typesetter.runs == runs + 2
         assert list(map(shown, results)) == [shown(typesetter._alone(formula)) for formula in formulas]
+
+
+ODD_CHARACTERS = (
+    "\u202e\u200b\u00e9\u0410\u05d0\u0627\u20ac\u2260\u3042\u3000\uff21\ufffd\U0001d400\U0001f600\U00020000"
+)
+
+
+def test_a_character_gets_beside_chinese_text_what_it_gets_alone(typesetter: Typesetter) -> None:
+    """What the Chinese environment leaves behind gave a direction mark ink."""
+    chinese = marked(normal_form(r"\text{速度} = 6"))
+    odd = [marked(normal_form(text)) for char in ODD_CHARACTERS for text in (char, rf"\text{{速{char}}}")]
+    results = typesetter.typeset([chinese, *odd, chinese])
+    assert list(map(shown, results[1:-1])) == [shown(typesetter._alone(formula)) for formula in odd]
 
 
 TORN = (
@@ -217,7 +231,7 @@ def test_a_good_formula_is_in_a_batch_to_the_bit_what_it_is_alone(typesetter: Ty
             continue
     runs = typesetter.runs
     results = typesetter.typeset(formulas)
-    assert typesetter.runs == runs + 1
+    assert typesetter.runs == runs + 2
     for formula, result in zip(formulas, results, strict=True):
         assert shown(result) == shown(typesetter._alone(formula))
 

@@ -1,0 +1,16 @@
+"""Laws of whole runs under attack, over all benchmarks, drawn by seeds.
+
+The ordinary suite tries a few seeds; `BEAMSCORE_SEEDS=60` tries as many (`make attacks`).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+SEEDS = range(int(os.environ.get("BEAMSCORE_SEEDS", "2")))
+
+
+def rng_of(*parts: object) -> random.Random:
+    """Returns a generator of random numbers that depends on `parts` alone."""
+    return random.Random(repr(parts))

@@ -1,0 +1,102 @@
+"""Runs that are killed at random moments: nothing outlives them, and the next run gives the bytes of one of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.attacks import SEEDS, rng_of
+from tests.attacks.corpora import BENCHMARKS, corpus, to_line
+from tests.runs import Run, evaluate
+
+ROOT = Path(__file__).parents[2]
+FLAGS = ("--no-html", "--slice", "source", "--set", "max_rejected_fraction=1", "--set", "bootstrap.replicates=5")
+
+
+def written(folder: Path, name: str, count: int, seed: int) -> tuple[Path, Path]:
+    folder.mkdir(parents=True)
+    paths = folder / "truths.jsonl", folder / "predictions.jsonl"
+    for path, records in zip(paths, corpus(name, count, seed), strict=True):
+        path.write_bytes(b"".join(to_line(record) + b"\n" for record in records))
+    return paths
+
+
+def killed_after(moment_s: float, temporary: Path, arguments: list[str]) -> None:
+    """Starts a command and kills it, alone, some time after it began to shuffle; its workers see to themselves."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipelines.cli", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_until(lambda: process.poll() is not None or any(temporary.glob("*/*")))
+    time.sleep(moment_s)
+    process.kill()
+    process.wait()
+    wait_until(lambda: not living(process.pid))
+
+
+def wait_until(done: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def living(group: int) -> list[str]:
+    listed = subprocess.run(["ps", "-A", "-o", "pgid=,stat="], capture_output=True, text=True, check=True).stdout
+    rows = [row.split() for row in listed.splitlines()]
+    return [stat for pgid, stat in rows if int(pgid) == group and not stat.startswith("Z")]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_killed_run_leaves_nothing_that_the_next_one_would_not_remove(
+    tmp_path: Path, processes: int, seed: int
+) -> None:
+    rng = rng_of("killed", processes, seed)
+    name = BENCHMARKS[seed % len(BENCHMARKS)]
+    inputs = written(tmp_path / "in", name, 60, seed)
+    changed = written(tmp_path / "changed", name, 60, seed + 1) if rng.random() < 0.5 else inputs
+    temporary, out = tmp_path / "tmp", tmp_path / "out"
+    temporary.mkdir()
+    given = ["evaluate", name, f"--ground-truth={inputs[0]}", f"--predictions={inputs[1]}", f"--output={out}"]
+    for _ in range(2):
+        moment_s = rng.choice([0.0, 0.1, 0.5, 1.5]) + rng.random()
+        killed_after(moment_s, temporary, [*given, *FLAGS, "--quiet", "--resume", f"--processes={processes}"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(temporary))
+        patch.setattr("tempfile.tempdir", None)
+        found = evaluate(out, *changed, "--resume", "--quiet", *FLAGS, config=name)
+    assert list(temporary.iterdir()) == []
+    whole = evaluate(tmp_path / "whole", *changed, "--quiet", *FLAGS, config=name)
+    same(found, whole)
+    assert not (out / ".staging").exists()
+
+
+def same(found: Run, whole: Run) -> None:
+    assert (found.code, found.stderr) == (whole.code, whole.stderr) == (0, "")
+    assert found.bytes() == whole.bytes()
+    assert found.samples == whole.samples
+    assert found.quarantine == whole.quarantine
+
+
+def test_a_finished_run_survives_a_killed_one(tmp_path: Path) -> None:
+    inputs, others = written(tmp_path / "in", "chart", 20, 0), written(tmp_path / "others", "chart", 200, 1)
+    out = tmp_path / "out"
+    before = evaluate(out, *inputs, "--quiet", *FLAGS, config="chart").bytes()
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    given = [f"--ground-truth={others[0]}", f"--predictions={others[1]}", f"--output={out}", "--quiet", *FLAGS]
+    killed_after(0.2, temporary, ["evaluate", "chart", *given])
+    finished = Run(0, "", "", out).bytes()
+    if finished != before:
+        assert finished == evaluate(tmp_path / "whole", *others, "--quiet", *FLAGS, config="chart").bytes()
