@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from rapidfuzz.distance import Levenshtein
 
 
@@ -26,3 +28,8 @@ def character_error_rate(truth: str, predicted: str) -> float:
         return 1.0 if predicted else 0.0
     edits = Levenshtein.distance(truth, predicted, score_cutoff=len(truth))
     return min(1.0, edits / len(truth))
+
+
+def normalized(text: str) -> str:
+    """Returns the text in Unicode normalization form C, in which texts are compared."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
