@@ -22,6 +22,7 @@ from metrics.chemistry.metric_specs import METRICS, SAMPLE_METRICS
 from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
 from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
 from metrics.common.budget import Budget
+from metrics.common.text import normalized
 from metrics.converter import Converter
 from metrics.statistics.ratios import ratio
 from metrics.statistics.sums import Sums
@@ -36,7 +37,7 @@ class ChemistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
     protocol: ProtocolName = "published"
     normalize_text: bool = False
-    max_angle_deviation: Annotated[float, msgspec.Meta(ge=0, le=180)] | None = None
+    max_angle_deviation: Annotated[float, msgspec.Meta(ge=0, le=180)] | None = 45.0
     max_steps: Annotated[int, msgspec.Meta(ge=1)] = 3_000_000
     tokens: Literal["blanks", "latex"] = "blanks"
     max_characters: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 100_000
@@ -79,13 +80,19 @@ class Comparison(msgspec.Struct, frozen=True):
         """Whether the molecules are equal."""
         return self.prediction is not None and all(pair.match.equal for pair in self.pairs)
 
+    @property
+    def has_molecules(self) -> bool:
+        """Whether the ground truth has a molecule; a straight chain is text."""
+        return bool(self.truth.regions)
+
 
 class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, ChemistryOptions]):
     """Exact match (EM) and structure EM as the competition's Graph Matching Tool decides them.
 
     A sample is right for structure EM where the molecules of both lines are equal in order, and for EM where the
-    text around them is equal, too, blanks removed. Source: the CROCS task page, "Evaluation Metrics" and "Graph
-    Matching Tool". Differences from the tool are listed in docs/benchmarks/chemistry.md.
+    text around them is equal, too, blanks removed. Structure EM is also taken over the samples alone whose ground truth
+    has a molecule. Source: the CROCS task page, "Evaluation Metrics" and "Graph Matching Tool". Differences from the
+    tool are listed in docs/benchmarks/chemistry.md.
     """
 
     name: ClassVar[str] = "chemistry"
@@ -109,8 +116,8 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
     def _scored(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, memo: Memo) -> SampleScore:
         budget = Budget(self.options.max_steps)
         comparison, problems = self.compared(truth, prediction, budget, memo)
-        structure = comparison.structure_equal
-        text_difference = _text_difference(comparison.truth, comparison.prediction)
+        structure, has_molecules = comparison.structure_equal, comparison.has_molecules
+        text_difference = self.text_difference(comparison.truth, comparison.prediction)
         exact = structure and text_difference is None
         label = self.label_tokens(truth.text)
         errors = len(label)
@@ -123,12 +130,15 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
                 "samples": 1,
                 "exact": int(exact),
                 "structure": int(structure),
+                "samples_with_molecules": int(has_molecules),
+                "structure_with_molecules": int(has_molecules and structure),
                 "token_errors": errors,
                 "tokens": len(label),
             },
             metrics={
                 "exact_match": int(exact),
                 "structure_exact_match": int(structure),
+                "structure_exact_match_molecules": int(structure) if has_molecules else None,
                 "token_accuracy": _accuracy(errors, len(label)),
             },
             details=ChemistryDetails(
@@ -148,6 +158,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         return {
             "exact_match": ratio(sums["exact"], samples),
             "structure_exact_match": ratio(sums["structure"], samples),
+            "structure_exact_match_molecules": ratio(sums["structure_with_molecules"], sums["samples_with_molecules"]),
             "token_accuracy": _accuracy(sums["token_errors"], sums["tokens"]),
         }
 
@@ -172,6 +183,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
     def label_tokens(self, text: str) -> list[str]:
         """The tokens that `token_accuracy` counts."""
+        text = self.comparable_text(text)
         return _BETWEEN_BLANKS.findall(text) if self.options.tokens == "blanks" else tokenize(text)
 
     def compared(
@@ -207,6 +219,26 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         pairs = self.pairs(truth_line, predicted_line, budget)
         return Comparison(truth_line, predicted_line, pairs), list(predicted.problems) if predicted is not None else []
 
+    def comparable_text(self, text: str) -> str:
+        """The text in the form in which the protocol compares texts."""
+        return normalized(text) if PROTOCOLS[self.options.protocol].normalizes_unicode else text
+
+    def text_difference(self, truth: Line, prediction: Line | None) -> str | None:
+        """The first place where the texts around the molecules differ, in words; None where they are equal."""
+        if prediction is None:
+            return "there is no prediction"
+        if truth.tokens == prediction.tokens:
+            return None
+        # A character and its combining accent are two tokens: they are one once the tokens are joined.
+        if self.comparable_text("".join(truth.tokens)) == self.comparable_text("".join(prediction.tokens)):
+            return None
+        place = next(
+            (n for n, (a, b) in enumerate(zip(truth.tokens, prediction.tokens, strict=False)) if a != b),
+            min(len(truth.tokens), len(prediction.tokens)),
+        )
+        true, predicted = _excerpt(truth.tokens, place), _excerpt(prediction.tokens, place)
+        return f"{true} in the ground truth, {predicted} in the prediction"
+
     def check_length(self, side: Side, text: str) -> None:
         """Raises RejectedRecord where a line is too long."""
         if len(text) > self.options.max_characters:
@@ -232,10 +264,12 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
             return Match({}, "the prediction has no such molecule")
         if truth.molecule is not None and prediction.molecule is not None:
             protocol = PROTOCOLS[self.options.protocol]
-            return match_molecules(
-                truth.molecule, prediction.molecule, protocol, budget, self.options.max_angle_deviation
-            )
-        if truth.content == prediction.content and truth.content is not None:
+            limit = self.options.max_angle_deviation if protocol.limits_angles else None
+            return match_molecules(truth.molecule, prediction.molecule, protocol, budget, limit)
+        true, predicted = (
+            None if side.content is None else self.comparable_text(side.content) for side in (truth, prediction)
+        )
+        if true is not None and true == predicted:
             return Match({})
         if prediction.problem is not None:
             return Match({}, f"the prediction cannot be read: {prediction.problem}")
@@ -244,21 +278,6 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
 def _accuracy(errors: float, tokens: float) -> float | None:
     return 1 - errors / tokens if tokens else None
-
-
-def _text_difference(truth: Line, prediction: Line | None) -> str | None:
-    """The first place where the texts around the molecules differ, in words; None where they are equal."""
-    if prediction is None:
-        return "there is no prediction"
-    if truth.tokens == prediction.tokens or "".join(truth.tokens) == "".join(prediction.tokens):
-        return None
-    place = next(
-        (n for n, (a, b) in enumerate(zip(truth.tokens, prediction.tokens, strict=False)) if a != b),
-        min(len(truth.tokens), len(prediction.tokens)),
-    )
-    return (
-        f"{_excerpt(truth.tokens, place)} in the ground truth, {_excerpt(prediction.tokens, place)} in the prediction"
-    )
 
 
 def _excerpt(tokens: tuple[str, ...], place: int) -> str:

@@ -13,11 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from metrics.chemistry.surroundings import Neighbour, turn
+from metrics.chemistry.surroundings import SAME_DIRECTION, Neighbour, turn
 from metrics.chemistry.walk import Drawings
 
-SAME_DIRECTION = 1e-6
-"""Neighbours closer than this, in degrees, lie in one direction."""
 MAX_ROUNDS = 30
 """Rounds in which classes of atoms are told apart; each takes in the neighbours one bond farther away."""
 

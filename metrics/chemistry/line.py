@@ -19,6 +19,7 @@ from metrics.chemistry.regions import CHEMFIG, RegionReader, SourceRegion, cut_a
 from metrics.chemistry.sketch import tied
 from metrics.chemistry.ssml import plain
 from metrics.common.budget import Budget
+from metrics.common.text import normalized
 
 LITERAL = re.compile(r"\\[A-Za-z]+|\\[^ \t\r\n\f\v]|[^ \t\r\n\f\v]")
 """The tokens of text that counts as it is written; an ideographic blank is a character."""
@@ -152,6 +153,8 @@ def _seen(
 
     def finish() -> Molecule | str:
         molecule = sketch.finish(order, beside_chemfig, budget)
+        if protocol.normalizes_unicode and not all(map(str.isascii, molecule.texts)):
+            molecule = msgspec.structs.replace(molecule, texts=tuple(map(normalized, molecule.texts)))
         text = flat_text(molecule)
         return tied(molecule, protocol, budget) if text is None else text
 

@@ -61,13 +61,13 @@ def match_molecules(
         count = len(truth.texts)
         budget.spend(count)
         return Match(dict(zip(range(count), range(count), strict=True)))
-    if protocol.searches_exactly and max_angle_deviation is None:
+    if protocol.searches_exactly:
         # What the exact search accepts in the end is accepted at once where it is found at once.
-        found = quick_isomorphism(truth, prediction)
+        found = quick_isomorphism(truth, prediction, max_angle_deviation)
         if found is not None:
             budget.spend(4 * (len(truth.types) + len(prediction.types)))
             return Match(found)
-    drawings = Drawings(truth, prediction, budget, max_angle_deviation)
+    drawings = Drawings(truth, prediction, budget, max_angle_deviation, protocol.compares_narrow_ends)
     match = _guided(drawings, protocol)
     if not match.equal and protocol.searches_exactly and len(truth.texts) == len(prediction.texts):
         pairs = isomorphism(drawings)

@@ -22,10 +22,17 @@ METRICS = (
         per_sample=1,
     ),
     MetricSpec(
+        "structure_exact_match_molecules",
+        "share of the samples with molecules in the ground truth whose molecules are right",
+        main=3,
+        denominator="samples_with_molecules",
+        per_sample=1,
+    ),
+    MetricSpec(
         "token_accuracy",
         "1 - (deletions + substitutions + insertions) / label tokens, over the corpus",
         bounds=(None, 1.0),
-        main=3,
+        main=4,
         denominator="tokens",
     ),
 )
@@ -33,6 +40,7 @@ METRICS = (
 SAMPLE_METRICS = (
     MetricSpec("exact_match", "1 where the molecules and the text are right, else 0"),
     MetricSpec("structure_exact_match", "1 where the molecules are right, else 0"),
+    MetricSpec("structure_exact_match_molecules", "the same; null where the ground truth has no molecule"),
     MetricSpec(
         "token_accuracy", "1 - (deletions + substitutions + insertions) / label tokens", bounds=(None, 1.0), main=1
     ),

@@ -12,7 +12,8 @@ CIRCLE = "\\circle"
 CIRCLE_BOND = "-:"
 """The bond between a circle and the atoms of its ring; also what joins two texts at one place."""
 
-MIRRORED_WEDGE = {">": "<", ">:": "<:", ">|": "<|"}
+MIRRORED_WEDGE = {"<": ">", ">": "<", "<:": ">:", ">:": "<:", "<|": ">|", ">|": "<|"}
+"""The type of a wedge as it is written from its other end: `<` is narrow where it begins, `>` where it ends."""
 
 
 class Atom(NamedTuple):
@@ -42,11 +43,6 @@ class Bond(NamedTuple):
     type: str
     angle: float
     length: float
-
-    @property
-    def kind(self) -> str:
-        """The type up to mirroring: a wedge and its mirror image are one kind."""
-        return MIRRORED_WEDGE.get(self.type, self.type)
 
 
 class Molecule(msgspec.Struct, frozen=True):

@@ -29,6 +29,9 @@ class Protocol:
     asks_for_counterparts: a bond that closes a ring must lead to the counterpart of its atom; else to any atom that
         was met before.
     searches_exactly: where no guided walk succeeds, all isomorphisms are looked for; else the molecules differ.
+    compares_narrow_ends: wedges are equal if they are narrow at the same atom; else a wedge equals its mirror image.
+    normalizes_unicode: texts are compared in Unicode normalization form C; else by their code points.
+    limits_angles: bonds may be turned by the option `max_angle_deviation` at most; else by any angle.
     """
 
     cuts_as_tool: bool
@@ -39,6 +42,9 @@ class Protocol:
     orders_by_name: bool
     asks_for_counterparts: bool
     searches_exactly: bool
+    compares_narrow_ends: bool
+    normalizes_unicode: bool
+    limits_angles: bool
 
 
 PROTOCOLS: dict[ProtocolName, Protocol] = {
@@ -51,6 +57,9 @@ PROTOCOLS: dict[ProtocolName, Protocol] = {
         orders_by_name=False,
         asks_for_counterparts=True,
         searches_exactly=True,
+        compares_narrow_ends=True,
+        normalizes_unicode=True,
+        limits_angles=True,
     ),
     "released": Protocol(
         cuts_as_tool=True,
@@ -61,5 +70,8 @@ PROTOCOLS: dict[ProtocolName, Protocol] = {
         orders_by_name=True,
         asks_for_counterparts=False,
         searches_exactly=False,
+        compares_narrow_ends=False,
+        normalizes_unicode=False,
+        limits_angles=False,
     ),
 }

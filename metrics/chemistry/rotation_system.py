@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from math import atan2
+from math import atan2, pi
 from operator import add, eq
 
 from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
+from metrics.chemistry.surroundings import SAME_DIRECTION
 
 VISITS_OF_AN_ATOM = 8
 """After so many visits for each atom the search gives up."""
 
 
-def quick_isomorphism(truth: Molecule, prediction: Molecule) -> dict[int, int] | None:
+def quick_isomorphism(
+    truth: Molecule, prediction: Molecule, max_angle_deviation: float | None = None
+) -> dict[int, int] | None:
     """Returns an isomorphism as `isomorphism.isomorphism` defines it, or None where this finds none in linear time.
 
+    Wedges are compared by their narrow ends. `max_angle_deviation` (degrees) is how far bonds may be turned; None: any.
     None decides nothing: neighbours in one direction are taken in one order here, and the search is not exhaustive.
     """
     if len(truth.texts) != len(prediction.texts) or len(truth.types) != len(prediction.types):
@@ -29,7 +33,7 @@ def quick_isomorphism(truth: Molecule, prediction: Molecule) -> dict[int, int] |
     ours, theirs = _RotationSystem(truth), _RotationSystem(prediction)
     if ours.has_loops or theirs.has_loops:
         return None
-    return _Search(ours, theirs).images()
+    return _Search(ours, theirs, max_angle_deviation).images()
 
 
 class _RotationSystem:
@@ -37,7 +41,8 @@ class _RotationSystem:
 
     looks: the text and the number of bonds of each atom, which no isomorphism changes.
     rounds: what `round` returned, or would return, for each atom; None: not put in order yet.
-    kinds, sums: the kind of each bond and the sum of the atoms at its ends, by which one end leads to the other.
+    kinds, kinds_back: the type of each bond as it would be written from where it begins, and from where it ends.
+    begins, sums: where each bond begins, and the sum of the atoms at its ends, by which one end leads to the other.
     """
 
     def __init__(self, molecule: Molecule) -> None:
@@ -50,9 +55,20 @@ class _RotationSystem:
         self._bonds = around
         self.rounds: list[list[int] | None] = [bonds if len(bonds) < 3 else None for bonds in around]
         self.has_loops = any(map(eq, begins, ends))
-        self.kinds = list(map(MIRRORED_WEDGE.get, molecule.types, molecule.types))
+        self.kinds = molecule.types
+        self.kinds_back = list(map(MIRRORED_WEDGE.get, molecule.types, molecule.types))
+        self.begins = begins
         self.sums = list(map(add, begins, ends))
         self.looks = list(zip(molecule.texts, map(len, around), strict=True))
+
+    def directions(self) -> list[float]:
+        """The direction of each bond in degrees, from where it begins."""
+        molecule, degrees = self._molecule, 180.0 / pi
+        xs, ys = molecule.xs, molecule.ys
+        return [
+            atan2(ys[begin] - ys[end], xs[end] - xs[begin]) * degrees
+            for begin, end in zip(molecule.begins, molecule.ends, strict=True)
+        ]
 
     def round(self, atom: int) -> list[int]:
         """The bonds of an atom counter-clockwise."""
@@ -77,11 +93,14 @@ _Visit = tuple[int, int, list[int], list[int]]
 class _Search:
     """Maps part after part, each from an atom with a rare look on."""
 
-    def __init__(self, truth: _RotationSystem, prediction: _RotationSystem) -> None:
+    def __init__(self, truth: _RotationSystem, prediction: _RotationSystem, max_angle_deviation: float | None) -> None:
         self._truth = truth
         self._prediction = prediction
         self._images: dict[int, int] = {}
         self._taken: set[int] = set()
+        self._most_turned = 360.0 if max_angle_deviation is None else max_angle_deviation + SAME_DIRECTION
+        self._directions = [0.0] * len(truth.kinds) if max_angle_deviation is None else truth.directions()
+        self._other_directions = self._directions if max_angle_deviation is None else prediction.directions()
         self._visits_left = VISITS_OF_AN_ATOM * len(truth.looks)
 
     def images(self) -> dict[int, int] | None:
@@ -124,7 +143,9 @@ class _Search:
         taken = {start_image}
         to_visit: list[_Visit | None] = [(start, start_image, truth.round(start), start_facing)]
         sums, other_sums = truth.sums, prediction.sums
-        kinds, other_kinds = truth.kinds, prediction.kinds
+        begins, other_begins = truth.begins, prediction.begins
+        kinds, other_kinds, other_kinds_back = truth.kinds, prediction.kinds, prediction.kinds_back
+        directions, other_directions, most_turned = self._directions, self._other_directions, self._most_turned
         looks, other_looks = truth.looks, prediction.looks
         rounds, other_rounds = truth.rounds, prediction.rounds
         taken_before = self._taken
@@ -136,7 +157,13 @@ class _Search:
             atom, image, bonds, facing = visit
             for bond, other_bond in zip(bonds, facing, strict=True):
                 following, other = sums[bond] - atom, other_sums[other_bond] - image
-                if kinds[bond] != other_kinds[other_bond]:
+                # A bond and its image are written from the same end or from opposite ends.
+                turned = directions[bond] - other_directions[other_bond]
+                if (begins[bond] == atom) is (other_begins[other_bond] == image):
+                    kind, turned = other_kinds[other_bond], turned + 180
+                else:
+                    kind = other_kinds_back[other_bond]
+                if kinds[bond] != kind or not -most_turned <= turned % 360 - 180 <= most_turned:
                     return None
                 if following in part:
                     if part[following] != other:

@@ -6,13 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from math import atan2, pi
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
 
 
 class Neighbour(NamedTuple):
-    """What an atom sees in one direction: the angle in degrees, the bond and the atom by index, its degree."""
+    """What an atom sees in one direction: the angle in degrees, the bond and the atom by index, its degree.
+
+    kind: the type of the bond as it would be written from this atom on.
+    """
 
     angle: float
     bond: int
@@ -25,10 +28,18 @@ _angle = itemgetter(0)
 _neighbour: Callable[[tuple[float, int, str, int, int]], Neighbour] = partial(tuple.__new__, Neighbour)
 
 
-def surroundings(molecule: Molecule) -> list[tuple[Neighbour, ...]]:
+SAME_DIRECTION: Final = 1e-6
+"""Directions that differ by less, in degrees, are one: places are sums of many bonds, each rounded."""
+
+_AS_WRITTEN: dict[str, str] = {}
+_ONE_WEDGE = {">": "<", ">:": "<:", ">|": "<|"}
+
+
+def surroundings(molecule: Molecule, compares_narrow_ends: bool = True) -> list[tuple[Neighbour, ...]]:
     """Returns for each atom its neighbours by growing angle; an atom bonded to itself sees itself twice.
 
-    Neighbours at one angle come in order of writing, those whose bonds end at the atom first.
+    Neighbours at one angle come in order of writing, those whose bonds end at the atom first. Unless
+    `compares_narrow_ends` is set, a wedge and its mirror image are one kind, that of the wedge narrow where it begins.
     """
     begins, ends, xs, ys = molecule.begins, molecule.ends, molecule.xs, molecule.ys
     degrees = [0] * len(xs)
@@ -37,14 +48,15 @@ def surroundings(molecule: Molecule) -> list[tuple[Neighbour, ...]]:
         degrees[end] += 1
     seen: list[list[Neighbour]] = [[] for _ in degrees]
     begun: list[Neighbour] = []
-    kind_of = MIRRORED_WEDGE.get
+    kind_of, kind_back = (
+        (_AS_WRITTEN.get, MIRRORED_WEDGE.get) if compares_narrow_ends else (_ONE_WEDGE.get, _ONE_WEDGE.get)
+    )
     for number, (begin, end, bond_type) in enumerate(zip(begins, ends, molecule.types, strict=True)):
-        kind = kind_of(bond_type, bond_type)
         up, across = ys[begin] - ys[end], xs[end] - xs[begin]
         forwards = atan2(up, across) * 180.0 / pi % 360
         backwards = atan2(0.0 - up, 0.0 - across) * 180.0 / pi % 360
-        begun.append(_neighbour((forwards, number, kind, end, degrees[end])))
-        seen[end].append(_neighbour((backwards, number, kind, begin, degrees[begin])))
+        begun.append(_neighbour((forwards, number, kind_of(bond_type, bond_type), end, degrees[end])))
+        seen[end].append(_neighbour((backwards, number, kind_back(bond_type, bond_type), begin, degrees[begin])))
     for begin, neighbour in zip(begins, begun, strict=True):
         seen[begin].append(neighbour)
     for neighbours in seen:

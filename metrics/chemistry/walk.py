@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from metrics.chemistry.alignment import aligned
-from metrics.chemistry.molecule import Molecule
-from metrics.chemistry.surroundings import Neighbour, surroundings, turn
+from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
+from metrics.chemistry.surroundings import SAME_DIRECTION, Neighbour, surroundings, turn
 from metrics.common.budget import Budget
 from metrics.common.text import truncated
 
@@ -31,12 +31,14 @@ class Drawings:
     """The two molecules of a comparison with their surroundings.
 
     `max_angle_deviation` (degrees) is how far the directions of bonds that face each other may differ; None: any.
+    `compares_narrow_ends` is the protocol's.
     """
 
     truth: Molecule
     prediction: Molecule
     budget: Budget
     max_angle_deviation: float | None = None
+    compares_narrow_ends: bool = True
     truth_sees: Sequence[tuple[Neighbour, ...]] = field(init=False)
     prediction_sees: Sequence[tuple[Neighbour, ...]] = field(init=False)
     _facing: dict[tuple[int, int], _Facing] = field(init=False, default_factory=dict)
@@ -45,8 +47,8 @@ class Drawings:
     def __post_init__(self) -> None:
         """Looks at the surroundings."""
         self.budget.spend(4 * (len(self.truth.types) + len(self.prediction.types)))
-        self.truth_sees = surroundings(self.truth)
-        self.prediction_sees = surroundings(self.prediction)
+        self.truth_sees = surroundings(self.truth, self.compares_narrow_ends)
+        self.prediction_sees = surroundings(self.prediction, self.compares_narrow_ends)
 
     def walk(self, truth_start: int, prediction_start: int, asks_for_counterparts: bool) -> Walk:
         """Walks both drawings from a pair of atoms until something differs or both are done.
@@ -98,9 +100,7 @@ class Drawings:
         visits = []
         sees = self.truth_sees[atom]
         for neighbour, other in zip(sees, aligned(sees, self.prediction_sees[image]), strict=True):
-            if neighbour[2] != other[2] or (
-                self.max_angle_deviation is not None and self.turned_too_far(neighbour, other)
-            ):
+            if neighbour[2] != other[2] or self.turned_too_far(neighbour, other):
                 return (), (neighbour, other)
             visits.append((neighbour[3], other[3], atom))
         return visits, None
@@ -118,12 +118,13 @@ class Drawings:
         where = self.bond_name(atom, neighbour.atom)
         if neighbour.kind == other.kind:
             return f"{where}: turned by {turn(neighbour.angle, other.angle):.0f} degrees in the prediction"
-        truth_type, prediction_type = self.truth.types[neighbour.bond], self.prediction.types[other.bond]
+        truth_type, prediction_type = _seen_type(self.truth, neighbour), _seen_type(self.prediction, other)
         return f"{where}: {truth_type!r} in the ground truth, {prediction_type!r} in the prediction"
 
     def turned_too_far(self, neighbour: Neighbour, other: Neighbour) -> bool:
-        """Whether a bond is turned by more than `max_angle_deviation`."""
-        return self.max_angle_deviation is not None and turn(neighbour.angle, other.angle) > self.max_angle_deviation
+        """Whether a bond is turned by more than `max_angle_deviation`; what rounding adds does not count."""
+        limit = self.max_angle_deviation
+        return limit is not None and turn(neighbour.angle, other.angle) > limit + SAME_DIRECTION
 
     def closing_words(self, atom: int, came_from: int, closes_in_truth: bool) -> str:
         """What differs where only one of the drawings closes a ring, or they close different ones."""
@@ -144,6 +145,12 @@ class Drawings:
         beside = [self.truth.texts[n.atom] for n in self.truth_sees[atom] if self.truth.texts[n.atom]]
         at = f" beside {_quoted(beside[0])}" if beside else ""
         return f"atom {atom + 1} (a corner{at})"
+
+
+def _seen_type(molecule: Molecule, neighbour: Neighbour) -> str:
+    """The type of the bond to a neighbour, as it would be written from the atom that sees it."""
+    bond_type = molecule.types[neighbour.bond]
+    return MIRRORED_WEDGE.get(bond_type, bond_type) if molecule.begins[neighbour.bond] == neighbour.atom else bond_type
 
 
 def _quoted(text: str) -> str:

@@ -144,7 +144,8 @@ def _tree(drawing: Drawing, start: int, rng: random.Random | None) -> _Tree:
             elif other != parents[atom] and order.index(other) < order.index(atom):
                 name = next(names)
                 tree.opened.setdefault(other, []).append(name)
-                tree.closed.setdefault(atom, []).append((name, kind))
+                # The bond is drawn from the mark to this atom, and `kind` is seen from this atom.
+                tree.closed.setdefault(atom, []).append((name, MIRRORED.get(kind, kind)))
 
     visit(start)
     return tree

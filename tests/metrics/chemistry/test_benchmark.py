@@ -60,6 +60,29 @@ def test_exact_match_and_structure_exact_match(truth: str, prediction: str | Non
     assert (columns["exact_match"], columns["structure_exact_match"]) == (exact, structure)
 
 
+def test_structure_exact_match_of_molecules_counts_samples_whose_truth_has_one() -> None:
+    pairs = [
+        (f"2 {ETHANOL}", f"2 {ETHANOL}", 1),
+        (f"2 {ETHANOL}", f"3 {ETHANOL}", 1),
+        (f"2 {ETHANOL}", "2 \\chemfig{CH_3-[1]CH_2-[7]Cl}", 0),
+        (f"2 {ETHANOL}", None, 0),
+        # Without a molecule, or with a straight chain, which is text; whatever the prediction has.
+        ("H_2O", "H_2O", None),
+        ("H_2O", None, None),
+        ("H_2O", ETHANOL, None),
+        ("\\chemfig{H-Cl}", "H-Cl", None),
+    ]
+    scores = [score(truth, prediction) for truth, prediction, _ in pairs]
+    assert [each.metrics["structure_exact_match_molecules"] for each in scores] == [found for *_, found in pairs]
+    sums = total(scores)
+    values = make_benchmark("chemistry").values(sums)
+    # 4 of the 8 samples have a molecule, and 2 of them are right; of all 8, those two and two without any are.
+    assert sums["samples_with_molecules"] == 4
+    assert values["structure_exact_match_molecules"] == 2 / 4
+    assert values["structure_exact_match"] == 4 / 8
+    assert make_benchmark("chemistry").values(total(scores[4:]))["structure_exact_match_molecules"] is None
+
+
 def test_token_accuracy_is_over_the_corpus() -> None:
     # a b c d against a x c: one substitution, one deletion of 4 tokens; nothing predicted: 1 deletion of 1; both: 5.
     first, second = score("a b c d", "a x c"), score("e", None)

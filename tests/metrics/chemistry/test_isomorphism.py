@@ -22,7 +22,7 @@ from tests.metrics.chemistry.helpers import STEPS, line, molecule
 
 seeds = st.integers(min_value=0, max_value=10**9)
 Sight = tuple[float, str, int]
-"""Angle, kind of bond, and the atom that is seen."""
+"""Angle, type of the bond as written from here, and the atom that is seen."""
 
 
 def sights(graph: Molecule, atom: int) -> list[Sight]:
@@ -34,7 +34,8 @@ def sights(graph: Molecule, atom: int) -> list[Sight]:
                 across = graph.atoms[there].x - graph.atoms[here].x
                 up = graph.atoms[here].y - graph.atoms[there].y
                 angle = round(math.degrees(math.atan2(up, across)), 6) % 360
-                seen.append((angle, MIRRORED_WEDGE.get(bond.type, bond.type), there))
+                kind = bond.type if here == bond.begin else MIRRORED_WEDGE.get(bond.type, bond.type)
+                seen.append((angle, kind, there))
     return sorted(seen)
 
 
@@ -52,8 +53,15 @@ def same_cyclic_order(first: Sequence[Sight], second: Sequence[Sight], images: S
     return any(order[shift:] + order[:shift] in wanted for order in orders(second) for shift in range(len(order) or 1))
 
 
-def brute_force(first: Molecule, second: Molecule) -> bool:
-    """Whether some permutation of the atoms preserves texts, bonds and the cyclic order of neighbours."""
+def few_turned(first: Sequence[Sight], second: Sequence[Sight], images: Sequence[int], limit: float) -> bool:
+    """Whether no bond is turned by more than `limit` degrees."""
+    angles = {other: angle for angle, _, other in second}
+    turns = [abs(angle - angles.get(images[other], math.inf)) for angle, _, other in first]
+    return all(min(turn, 360 - turn) <= limit + 1e-6 for turn in turns)
+
+
+def brute_force(first: Molecule, second: Molecule, limit: float = 180) -> bool:
+    """Whether some permutation of the atoms preserves texts, bonds, directions and the cyclic order of neighbours."""
     count = len(first.atoms)
     if count != len(second.atoms) or len(first.bonds) != len(second.bonds):
         return False
@@ -62,7 +70,9 @@ def brute_force(first: Molecule, second: Molecule) -> bool:
     for images in itertools.permutations(range(count)):
         texts_agree = all(first.atoms[a].text == second.atoms[images[a]].text for a in range(count))
         if texts_agree and all(
-            same_cyclic_order(first_sights[a], second_sights[images[a]], images) for a in range(count)
+            same_cyclic_order(first_sights[a], second_sights[images[a]], images)
+            and few_turned(first_sights[a], second_sights[images[a]], images, limit)
+            for a in range(count)
         ):
             return True
     return False
@@ -90,7 +100,7 @@ def changed(drawing: Drawing, rng: random.Random) -> Drawing:
     """The drawing with one text, bond or place changed, or with two places or texts exchanged."""
     texts, places, bonds = [*drawing.texts], [*drawing.places], [*drawing.bonds]
     first, second = rng.sample(range(len(texts)), 2)
-    kind = rng.choice(("text", "bond", "texts", "places", "end", "mirror"))
+    kind = rng.choice(("text", "bond", "texts", "places", "end", "mirror", "turn", "wedge"))
     if kind == "text":
         texts[first] = "O" if not texts[first] else ""
     elif kind == "texts":
@@ -99,6 +109,11 @@ def changed(drawing: Drawing, rng: random.Random) -> Drawing:
         places[first], places[second] = places[second], places[first]
     elif kind == "mirror":
         places = [(-x, y) for x, y in places]
+    elif kind == "turn":
+        cosine, sine = (math.cos(math.pi / 6), math.sin(math.pi / 6))
+        places = [(cosine * x - sine * y, sine * x + cosine * y) for x, y in places]
+    elif kind == "wedge":
+        bonds = [(begin, end, MIRRORED_WEDGE.get(bond_type, bond_type)) for begin, end, bond_type in bonds]
     else:
         number = rng.randrange(len(bonds))
         begin, end, bond_type = bonds[number]
@@ -123,13 +138,17 @@ def drawn(text: str) -> Molecule | None:
     return regions[0].molecule if regions else None
 
 
-def equal(first: Molecule, second: Molecule) -> bool:
-    return match_molecules(first, second, PROTOCOLS["published"], Budget(STEPS)).equal
+def equal(first: Molecule, second: Molecule, limit: float | None = None) -> bool:
+    return match_molecules(first, second, PROTOCOLS["published"], Budget(STEPS), limit).equal
+
+
+LIMITS = (0, 15, 30, 45, 60, 119, 120, 180)
+"""Small drawings turn by multiples of 30 degrees, and some of these limits are such."""
 
 
 @settings(max_examples=300, deadline=None)
-@given(seeds, st.integers(min_value=0, max_value=3))
-def test_equal_means_isomorphic_with_the_same_cyclic_order(seed: int, changes: int) -> None:
+@given(seeds, st.integers(min_value=0, max_value=3), st.sampled_from(LIMITS))
+def test_equal_means_isomorphic_with_the_same_cyclic_order(seed: int, changes: int, limit: float) -> None:
     rng = random.Random(seed)
     drawing = small_drawing(rng)
     other = drawing
@@ -137,8 +156,8 @@ def test_equal_means_isomorphic_with_the_same_cyclic_order(seed: int, changes: i
         other = changed(other, rng)
     if not can_be_written(drawing) or not can_be_written(other):
         return
-    truth = drawn(write_ssml(drawing))
-    prediction = drawn(write_ssml(other, rng.randrange(len(other.texts)), rng))
+    truth = drawn(write_ssml(drawing, decimals=9))
+    prediction = drawn(write_ssml(other, rng.randrange(len(other.texts)), rng, decimals=9))
     if truth is None or prediction is None:
         return
     expected = brute_force(truth, prediction)
@@ -147,6 +166,11 @@ def test_equal_means_isomorphic_with_the_same_cyclic_order(seed: int, changes: i
     assert equal(prediction, truth) is expected
     found = isomorphism(Drawings(truth, prediction, Budget(STEPS)))
     assert (found is not None) is expected
+    within = expected and brute_force(truth, prediction, limit)
+    assert within or changes
+    assert equal(truth, prediction, limit) is within
+    assert equal(prediction, truth, limit) is within
+    assert (isomorphism(Drawings(truth, prediction, Budget(STEPS), limit)) is not None) is within
 
 
 def test_the_search_goes_on_where_a_choice_leads_nowhere() -> None:

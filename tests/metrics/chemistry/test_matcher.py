@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -14,10 +16,11 @@ from rapidfuzz.distance import Levenshtein
 
 from metrics.chemistry import starts
 from metrics.chemistry.alignment import aligned, is_perfect, unlikeness
+from metrics.chemistry.benchmark import ChemistryOptions
 from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.line import comparable, read_line
 from metrics.chemistry.matcher import match_molecules
-from metrics.chemistry.molecule import Molecule
+from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
 from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
 from metrics.chemistry.starts import Starts
 from metrics.chemistry.surroundings import Neighbour, surroundings, turn
@@ -38,17 +41,21 @@ def drawn(text: str) -> Molecule | None:
     return regions[0].molecule if regions else None
 
 
+LIMIT = ChemistryOptions().max_angle_deviation
+
+
 def equal(first: Molecule | None, second: Molecule | None) -> bool:
+    """Whether molecules are equal as `published` compares them by default."""
     if first is None or second is None:
         return first is second
-    return match_molecules(first, second, PROTOCOLS["published"], Budget(STEPS)).equal
+    return match_molecules(first, second, PROTOCOLS["published"], Budget(STEPS), LIMIT).equal
 
 
 def isomorphic(first: Molecule, second: Molecule) -> bool:
     """Whether some renumbering makes texts and bonds the same: every permutation is tried."""
 
     def edges(graph: Molecule, order: tuple[int, ...]) -> Counter[tuple[frozenset[int], str]]:
-        return Counter((frozenset((order[bond.begin], order[bond.end])), bond.kind) for bond in graph.bonds)
+        return Counter((frozenset((order[bond.begin], order[bond.end])), bond.type) for bond in graph.bonds)
 
     if len(first.atoms) != len(second.atoms):
         return False
@@ -133,11 +140,75 @@ def test_the_first_difference_is_told_in_words(truth: str, prediction: str, diff
     assert difference in str(match.difference)
 
 
-def test_a_wedge_and_its_mirror_image_are_one() -> None:
-    assert compare("A <[:90] B", "A >[:90] B").equal
-    assert compare("A <:[:90] B", "A >:[:90] B").equal
-    assert not compare("A <[:90] B", "A <:[:90] B").equal
-    assert not compare("A <[:90] B", "A -[:90] B").equal
+@pytest.mark.parametrize(("wedge", "mirrored"), MIRRORED_WEDGE.items())
+def test_a_wedge_is_known_by_its_narrow_end(wedge: str, mirrored: str) -> None:
+    moved = compare(f"A {wedge}[:90] B", f"A {mirrored}[:90] B")
+    assert moved.difference == (
+        f"the bond from atom 1 'A' to atom 2 'B': {wedge!r} in the ground truth, {mirrored!r} in the prediction"
+    )
+    # Written from its other end, or as the bond that closes a ring, it is the same wedge.
+    assert compare(f"A {wedge}[:90] B", f"B {mirrored}[:270] A", LIMIT).equal
+    ring = f"A ?[a] {wedge}[:90] B -[:0] C -[:270] D ?[a,{{-}}]"
+    assert compare(ring, f"B ?[a] -[:0] C -[:270] D -[:180] A ?[a,{{{mirrored}}}]", LIMIT).equal
+    assert not compare(ring, f"B ?[a] -[:0] C -[:270] D -[:180] A ?[a,{{{wedge}}}]", LIMIT).equal
+    # Chemfig draws the bond of a hook from the first atom with its name to the later one.
+    assert compare(ring, f"A?[a]-[:0]D-[:90]C-[:180]B?[a,{wedge}]", LIMIT).equal
+    assert not compare(ring, f"A?[a]-[:0]D-[:90]C-[:180]B?[a,{mirrored}]", LIMIT).equal
+    assert not compare(f"A {wedge}[:90] B", "A -[:90] B").equal
+    # To the tool a wedge and its mirror image are one type.
+    assert compare(f"A {wedge}[:90] B", f"A {mirrored}[:90] B", protocol="released").equal
+    assert not compare(f"A {wedge}[:90] B", "A -[:90] B", protocol="released").equal
+
+
+def test_solid_dashed_and_hollow_wedges_differ() -> None:
+    for first, second in itertools.permutations(("<", "<:", "<|"), 2):
+        for protocol in PROTOCOLS:
+            assert not compare(f"A {first}[:90] B", f"A {second}[:90] B", protocol=protocol).equal
+
+
+CANDIDATES = (15, 30, 45, 60)
+
+
+def butene(first: int, second: int, third: int) -> str:
+    return f"C H _ 3 -[:{first % 360}] =[:{second % 360}] -[:{third % 360}] C H _ 3"
+
+
+def test_the_limit_of_angles_is_the_widest_that_tells_e_from_z_and_a_bond_turned_by_90_degrees() -> None:
+    def tells(limit: float) -> bool:
+        # Both butenes with angles of 120 degrees, each turned as a whole by any multiple of 15 degrees.
+        e_from_z = all(
+            not compare(butene(60, 0, 60), butene(60 * side + turn, turn, turn - 60 * side), limit).equal
+            for turn in range(0, 360, 15)
+            for side in (1, -1)
+        )
+        turned = all(
+            not compare(f"A -[:{angle}] B -[:300] C", f"A -[:{angle + by}] B -[:300] C", limit).equal
+            for angle in range(30, 180, 15)
+            for by in (90, 119)
+        )
+        return e_from_z and turned
+
+    assert max(limit for limit in CANDIDATES if tells(limit)) == LIMIT == 45
+
+
+@laws
+@given(seeds, st.sampled_from(CANDIDATES), st.booleans())
+def test_bonds_may_be_turned_by_the_limit_wherever_the_drawing_begins(seed: int, limit: int, raw: bool) -> None:
+    """Directions are sums of rounded places: the last bit of one decides nothing."""
+    rng = random.Random(seed)
+    graph = drawing(rng)
+    radians = math.radians(limit)
+    places = [
+        (x * math.cos(radians) + y * math.sin(radians), y * math.cos(radians) - x * math.sin(radians))
+        for x, y in graph.places
+    ]
+    turned = replace(graph, places=places)
+    truth = drawn(write_ssml(graph, decimals=9))
+    prediction = drawn(write_ssml(turned, rng.randrange(len(graph.texts)), rng, decimals=9))
+    if truth is None or prediction is None:
+        return
+    for first, second in ((truth, prediction), (prediction, truth)):
+        assert match_molecules(first, second, PROTOCOLS["published"], Budget(STEPS), limit).equal
 
 
 def test_angles_only_order_neighbours_unless_there_is_a_limit() -> None:

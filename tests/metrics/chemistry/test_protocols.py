@@ -77,7 +77,9 @@ def test_a_ring_that_is_met_elsewhere_is_isomorphic() -> None:
     # Benzene with a circle and CHO on one corner, or on the next: turned by 60 degrees. The tool has no start for it.
     one = CORNERS.format("branch( -:[:30] \\circle branch)", "", "branch( -[:90] C H O branch)", "", "", "")
     other = CORNERS.format("branch( -:[:30] \\circle branch)", "", "", "branch( -[:30] C H O branch)", "", "")
-    assert verdicts(region(one), region(other))["published"] == (1, 1)
+    assert verdicts(region(one), region(other), max_angle_deviation=None)["published"] == (1, 1)
+    assert verdicts(region(one), region(other), max_angle_deviation=60)["published"] == (1, 1)
+    assert verdicts(region(one), region(other))["published"] == (0, 0)
 
 
 def test_a_circle_is_tied_to_the_ring_that_it_stands_in() -> None:
@@ -159,13 +161,49 @@ def test_atoms_are_ordered_by_their_numbers_as_strings_for_the_tool() -> None:
 
 def test_a_negative_angle() -> None:
     minus, three_quarters, quarter = (region(f"A -[:0] B -[:{angle}] C -[:0] D") for angle in (-90, 270, 90))
-    # The tool reads 90 degrees, so neighbours stand otherwise, but the verdict on a chain is the same.
     assert verdicts(minus, three_quarters) == both(1, 1)
     star = "A branch( -[:0] B branch) branch( -[:120] C branch) -[:{}] D"
     assert compare(star.format(-90), star.format(270)).equal
     assert not compare(star.format(-90), star.format(270), protocol="released").equal
     assert compare(star.format(-90), star.format(90), protocol="released").equal
-    assert verdicts(minus, quarter) == both(1, 1)
+    assert verdicts(minus, quarter) == {"published": (0, 0), "released": (1, 1)}
+
+
+def test_which_end_of_a_wedge_is_narrow() -> None:
+    assert verdicts(region("<[:90] O H"), region(">[:90] O H")) == {"published": (0, 0), "released": (1, 1)}
+    assert verdicts(region("A <[:90] O H"), region("O H >[:270] A")) == both(1, 1)
+
+
+def test_bonds_may_be_turned_by_45_degrees_and_any_angle_for_the_tool() -> None:
+    for turned in (0, 45, 46, 90, 119, 180):
+        found = verdicts(region("A -[:90] B -[:30] C"), region(f"A -[:90] B -[:{30 + turned}] C"))
+        assert found == {"published": (int(turned <= 45),) * 2, "released": (1, 1)}, turned
+    # The option is one of `published` alone.
+    narrow, wide = region("A -[:80] B"), region("A -[:79] B")
+    assert verdicts(region("A -[:90] B"), narrow, max_angle_deviation=10) == both(1, 1)
+    assert verdicts(region("A -[:90] B"), wide, max_angle_deviation=10) == {"published": (0, 0), "released": (1, 1)}
+    assert verdicts(region("A -[:90] B"), region("A -[:270] B"), max_angle_deviation=None) == both(1, 1)
+
+
+UNICODE_FORMS = (("\u00e9", "e\u0301"), ("\u00c5", "\u212b"), ("\ud55c", "\u1112\u1161\u11ab"))
+"""Texts in form C, and the same otherwise: é, the sign of the ångström, a Korean syllable."""
+
+
+@pytest.mark.parametrize(("composed", "other"), UNICODE_FORMS)
+def test_texts_are_compared_in_one_unicode_form(composed: str, other: str) -> None:
+    unreadable = "A ?[ a ] -[:90] {} -[:30] ?[a,{{-}}]"
+    around = {"published": (1, 1), "released": (0, 1)}
+    within = {"published": (1, 1), "released": (0, 0)}
+    for one, another in ((composed, other), (other, composed), (composed, " ".join(other))):
+        assert verdicts(f"a {one} b {DRAWN}", f"a {another} b {DRAWN}") == around
+        assert verdicts(region(f"A -[:90] {one}"), region(f"A -[:90] {another}")) == within
+        assert verdicts(region(f"A -[:90] {one}"), f"\\chemfig{{A-[2]{another}}}")["published"] == (1, 1)
+        truth = region(unreadable.format(one).replace("?[ a ]", "?[a]"))
+        assert verdicts(truth, region(unreadable.format(another))) == within
+    assert verdicts(f"a {composed} b", f"a {other} c") == both(0, 1)
+    benchmark = make_benchmark("chemistry")
+    score = benchmark.score_sample(ChemistryTruth(f"a {composed}"), ChemistryPrediction(f"a {other}"))
+    assert score.metrics["token_accuracy"] == 1
 
 
 def test_a_region_that_is_not_closed_is_wrong() -> None:

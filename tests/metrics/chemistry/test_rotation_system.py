@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metrics.chemistry.benchmark import ChemistryOptions
 from metrics.chemistry.isomorphism import isomorphism
 from metrics.chemistry.line import Line
 from metrics.chemistry.molecule import MIRRORED_WEDGE, Atom, Bond, Molecule
@@ -27,31 +28,34 @@ def drawn(text: str) -> Molecule | None:
     return read.regions[0].molecule if read.regions else None
 
 
-def bonds_of(drawn_molecule: Molecule, images: dict[int, int]) -> list[tuple[list[int], str]]:
-    """The ends of the bonds by their images, and their kinds, in one order."""
-    return sorted(
-        (sorted((images[bond.begin], images[bond.end])), MIRRORED_WEDGE.get(bond.type, bond.type))
-        for bond in drawn_molecule.bonds
-    )
+LIMIT = ChemistryOptions().max_angle_deviation
+
+
+def bonds_of(drawn_molecule: Molecule, images: dict[int, int]) -> list[tuple[int, int, str]]:
+    """The ends of the bonds by their images, and their types, in one order, each as written from both ends."""
+    seen = [(images[bond.begin], images[bond.end], bond.type) for bond in drawn_molecule.bonds]
+    return sorted([*seen, *((end, begin, MIRRORED_WEDGE.get(kind, kind)) for begin, end, kind in seen)])
 
 
 @laws
-@given(seeds, st.sampled_from(("none", "atom", "bond", "connection")))
-def test_what_is_found_keeps_texts_and_bonds_and_so_does_the_exact_search(seed: int, error: str) -> None:
+@given(seeds, st.sampled_from(("none", "atom", "bond", "connection")), st.sampled_from((None, 0, LIMIT)))
+def test_what_is_found_keeps_texts_and_bonds_and_so_does_the_exact_search(
+    seed: int, error: str, limit: float | None
+) -> None:
     rng = random.Random(seed)
     graph = drawing(rng)
     truth = drawn(write_ssml(graph))
     prediction = drawn(write_ssml(damaged(graph, error, rng), rng.randrange(len(graph.texts)), rng))
     if truth is None or prediction is None:
         return
-    images = quick_isomorphism(truth, prediction)
+    images = quick_isomorphism(truth, prediction, limit)
     if images is None:
         return
     assert sorted(images) == sorted(images.values()) == list(range(len(truth.atoms)))
     assert all(truth.atoms[atom].text == prediction.atoms[image].text for atom, image in images.items())
     same = {atom: atom for atom in images}
     assert bonds_of(truth, images) == bonds_of(prediction, same)
-    assert isomorphism(Drawings(truth, prediction, Budget(STEPS))) is not None
+    assert isomorphism(Drawings(truth, prediction, Budget(STEPS), limit)) is not None
 
 
 @laws
@@ -63,6 +67,7 @@ def test_a_drawing_written_from_another_atom_is_found(seed: int) -> None:
     prediction = drawn(write_ssml(graph, rng.randrange(len(graph.texts)), rng, decimals=6))
     if truth is not None and prediction is not None:
         assert quick_isomorphism(truth, prediction) is not None
+        assert quick_isomorphism(truth, prediction, 1) is not None
 
 
 @pytest.mark.parametrize(
