@@ -188,9 +188,15 @@ def prepare_output(output: str) -> None:
 def write_probe(folder: str) -> None:
     """Writes and removes a small file, to find out early that a folder cannot be written to."""
     path = posixpath.join(folder, f".{new_run_id()}.probe")
-    with FileSystems.create(path, compression_type="uncompressed") as stream:
-        # An object store of Amazon's kind accepts no upload without any part.
-        stream.write(b"\n")
+    try:
+        with FileSystems.create(path, compression_type="uncompressed") as stream:
+            # An object store of Amazon's kind accepts no upload without any part.
+            stream.write(b"\n")
+    except BaseException:
+        # A full disk has room for the file, but not for what is in it.
+        with contextlib.suppress(*STORAGE_ERRORS):
+            delete_files([path])
+        raise
     FileSystems.delete([path])
 
 
