@@ -22,10 +22,9 @@ from pipelines.config.inputs import Inputs, find_inputs
 from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline
 from pipelines.results.gates import judged
-from pipelines.results.page.cards import make_card
-from pipelines.results.page.document import Card
+from pipelines.results.page.cards import PickedCard, make_card
 from pipelines.results.page.evaluation import PageInputs, page_or_reason
-from pipelines.results.provenance import UNKNOWN_LAUNCH, Launch, run_document
+from pipelines.results.provenance import UNKNOWN_LAUNCH, Launch, problems_of_page, run_document
 from pipelines.results.report import report
 from pipelines.results.run import (
     LAYOUT,
@@ -155,7 +154,7 @@ def _staged(plan: EvaluationPlan, folder: str) -> StagedFolder:
 
 
 class DrawCard(beam.DoFn):
-    """Draws samples that were picked: from PickedSample to (its place in order, Card)."""
+    """Draws samples that were picked: from PickedSample to (its place in order, PickedCard)."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any]) -> None:
         self._benchmark = benchmark
@@ -169,7 +168,7 @@ class DrawCard(beam.DoFn):
         """Removes what `setup` made."""
         self._benchmark.teardown()
 
-    def process(self, sample: PickedSample) -> Iterator[tuple[Any, Card]]:
+    def process(self, sample: PickedSample) -> Iterator[tuple[Any, PickedCard]]:
         """Yields the card of a sample."""
         yield order_of_picked(sample), make_card(self._benchmark, sample)
 
@@ -197,13 +196,15 @@ def make_result(
     files = {
         SUMS: encode_json(sums_document(result)),
         REPORT: report(result).encode(),
-        RUN: encode_json(run),
         SUMMARY: encode_json(document),
     }
     if samples_folder is not None:
         cards = [card for _, card in sorted(parts["cards"], key=itemgetter(0))]
         samples = [posixpath.join(samples_folder, name) for name in sorted(parts["samples_files"])]
-        files[PAGE] = page_or_reason(result, PageInputs(document, run, samples, cards, baseline))
+        page = page_or_reason(result, PageInputs(document, run, samples, cards, baseline))
+        files[PAGE] = page.content
+        run |= problems_of_page(page.problem)
+    files[RUN] = encode_json(run)
     if not parts["samples_files"]:
         files[f"samples/samples-{run_id}.parquet"] = no_samples(
             configuration.benchmark.sample_metric_names(), configuration.columns()

@@ -55,7 +55,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     output = launch.path_for_workers(options, output)
     run_id = new_run_id()
     build = partial(build_description, inputs=inputs, description=description, output=output, run_id=run_id)
-    document = json.loads(run_and_publish(options, build, output, run_id, LAYOUT, DOCUMENT))
+    document = json.loads(run_and_publish(options, build, output, run_id, LAYOUT).read(DOCUMENT))
     if (reason := why_undescribed(document, inputs)) is not None:
         say("ERROR", printable(reason))
         return FAILED

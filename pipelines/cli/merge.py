@@ -12,14 +12,14 @@ from typing import Any
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.cli import console
-from pipelines.cli.common import DONE, add_command, hand_over, run_and_publish, warn
+from pipelines.cli.common import DONE, add_command, hand_over, run_and_publish, warn, without_page
 from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
 from pipelines.config.errors import UsageError
 from pipelines.merge import MergePlan, build_merge
 from pipelines.results.gates import decide, record_failures
 from pipelines.results.merged import merged_configuration
-from pipelines.results.provenance import Launch
-from pipelines.results.run import LAYOUT, REPORT, SUMMARY
+from pipelines.results.provenance import PAGE_PROBLEM, Launch
+from pipelines.results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
 from pipelines.results.stored import StoredRun
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id, prepare_output
@@ -74,15 +74,15 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         hand_over(options, lambda pipeline: build_merge(pipeline, plan, runs), plan.output, plan.run_id, LAYOUT)
         print(f"the job goes on without this command; its result will be in {plan.output}")
         return DONE
-    document = json.loads(
-        run_and_publish(
-            options, lambda pipeline: build_merge(pipeline, plan, runs), plan.output, plan.run_id, LAYOUT, SUMMARY
-        )
+    published = run_and_publish(
+        options, lambda pipeline: build_merge(pipeline, plan, runs), plan.output, plan.run_id, LAYOUT
     )
+    document = json.loads(published.read(SUMMARY))
+    problem = json.loads(published.read(RUN)).get(PAGE_PROBLEM)
     if not parsed.quiet:
         console.print_metrics(document, configuration.benchmark.main_metrics(), posixpath.join(plan.output, REPORT))
     warn(document.get("warnings", []))
     failures = record_failures(document["systems"], configuration.settings.max_rejected_fraction)
     code = conclude(decide(document.get("gates", [])), failures)
     write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, baseline)
-    return code
+    return without_page(code, PAGE, problem, REPORT)
