@@ -41,6 +41,7 @@ from transforms.blas import one_blas_thread
 from transforms.combine import MergeSums, SumStatistics
 from transforms.earlier_values import EarlierRows
 from transforms.finalize import ComputeValues
+from transforms.io.published import check_not_replaced
 from transforms.io.staging import StagedFolder
 from transforms.io.storage import prepare_output
 from transforms.pair import PairBySample, samples_per_batch
@@ -95,13 +96,15 @@ class EvaluationPlan:
 def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan:
     """Finds the inputs of a run, and makes sure that there is a place for its result.
 
-    Raises UsageError where an input is missing or wrong, InputProblem where the output cannot be written.
+    Raises UsageError where an input is missing or wrong, InputProblem where the output cannot be written or would
+    replace an input.
     """
     settings = configuration.settings
     inputs = find_inputs(configuration, configuration.truth_columns())
     check_targets(settings.gates, type(configuration.benchmark), inputs.systems, configuration.slice_columns())
     if not settings.output:
         raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
+    check_not_replaced(settings.output, LAYOUT, (file.path for file in inputs.files))
     prepare_output(settings.output)
     return EvaluationPlan(configuration, inputs, settings.output, run_id)
 

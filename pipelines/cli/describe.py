@@ -27,6 +27,7 @@ from pipelines.config.inputs import find_inputs
 from pipelines.describe import DOCUMENT, LAYOUT, REPORT, build_description
 from pipelines.results.unscored import why_undescribed
 from pipelines.runtime import launch
+from transforms.io.published import check_not_replaced
 from transforms.io.storage import new_run_id, prepare_output
 from transforms.records import printable
 
@@ -51,6 +52,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
     inputs = find_inputs(configuration, configuration.columns(), predictions=False)
     warn(inputs.warnings)
+    check_not_replaced(output, LAYOUT, (file.path for file in inputs.files))
     prepare_output(output)
     output = launch.path_for_workers(options, output)
     run_id = new_run_id()

@@ -22,6 +22,7 @@ from pipelines.results.provenance import PAGE_PROBLEM, Launch
 from pipelines.results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
 from pipelines.results.stored import StoredRun
 from pipelines.runtime import launch
+from transforms.io.published import check_not_replaced
 from transforms.io.storage import new_run_id, prepare_output
 
 
@@ -56,6 +57,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             raise UsageError(f"{found.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
     configuration = merged_configuration(runs, parsed.output)
     baseline = read_baseline(parsed, configuration)
+    check_not_replaced(parsed.output, LAYOUT, (path for found in runs for path in found.published.files.values()))
     prepare_output(parsed.output)
     sources = tuple(
         {"path": found.path, "run_id": found.run_id, "inputs": found.provenance.get("inputs")} for found in runs

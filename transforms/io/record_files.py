@@ -29,6 +29,7 @@ from transforms.io.storage import (
     delete_files,
     new_run_id,
     output_problem,
+    place_of,
     prepare_output,
 )
 from transforms.records import InputProblem
@@ -65,7 +66,7 @@ class WriteRecords(beam.PTransform):
             raise InputProblem(f"--shards {shards}: must be from 1 to {MAX_SHARDS}")
         prefix, ending = found.groups()
         self._pattern = f"{prefix}-?????-of-?????{ending}"
-        self._numbered = re.compile(rf"{re.escape(_place(prefix))}-\d{{5}}-of-\d{{5}}{re.escape(ending)}")
+        self._numbered = re.compile(rf"{re.escape(place_of(prefix))}-\d{{5}}-of-\d{{5}}{re.escape(ending)}")
         self._columns = dict(columns)
         self._run_id = new_run_id()
         self._only_if_any = only_if_any
@@ -123,9 +124,9 @@ class WriteRecords(beam.PTransform):
 
     def prepare(self, inputs: Iterable[str] = ()) -> None:
         """Makes the folder of the output; raises InputProblem where it cannot be written, or would replace an input."""
-        own = {_place(path) for path in self.paths}
+        own = {place_of(path) for path in self.paths}
         for path in inputs:
-            if _place(path) in own or (len(self.paths) > 1 and self._is_numbered(path)):
+            if place_of(path) in own or (len(self.paths) > 1 and self._is_numbered(path)):
                 raise InputProblem(f"--output {self.path}: it would replace the input {path}; give another --output")
         if os.path.isdir(self.path):
             raise InputProblem(f"--output {self.path}: this is a folder; give the name of a file")
@@ -142,7 +143,7 @@ class WriteRecords(beam.PTransform):
             delete_files([path for path in found if path not in self.paths and self._is_numbered(path)])
 
     def _is_numbered(self, path: str) -> bool:
-        return self._numbered.fullmatch(_place(path)) is not None
+        return self._numbered.fullmatch(place_of(path)) is not None
 
 
 def columns_of(*kinds: type[msgspec.Struct]) -> Columns:
@@ -174,11 +175,6 @@ def _compressed(path: str, stream: BinaryIO) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, opened)
     else:
         yield stream
-
-
-def _place(path: str) -> str:
-    """Returns one name for all names of a file."""
-    return path if "://" in path else os.path.realpath(path)
 
 
 def _write_parquet(lines: Iterator[bytes], columns: Columns, stream: BinaryIO) -> None:

@@ -63,6 +63,14 @@ def is_on_disk(path: str) -> bool:
     return isinstance(FileSystems.get_filesystem(path), LocalFileSystem)
 
 
+def place_of(path: str) -> str:
+    """Returns one name for all names of a file or folder."""
+    if "://" not in path:
+        return os.path.realpath(path)
+    scheme, _, rest = path.partition("://")
+    return f"{scheme}://{posixpath.normpath(rest)}"
+
+
 def has_folders(path: str) -> bool:
     """Returns whether the filesystem of a path knows folders; an object store knows none."""
     return bool(FileSystems.get_filesystem(path).has_dirs())
