@@ -194,7 +194,7 @@ def make_result(
     result = RunResult.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
     result = judged(result, baseline)
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
-    run = run_document(launch, run_id, configuration.benchmark, systems, records)
+    run = run_document(launch, run_id, configuration.benchmark, systems, records, result.causes)
     document = summary(result)
     files = {
         SUMS: encode_json(sums_document(result)),

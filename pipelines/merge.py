@@ -116,7 +116,7 @@ def _documents(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]
     systems = list(result.systems)
     records = {number: result.systems[name].coverage["predictions"]["read"] for number, name in enumerate(systems)}
     records[GROUND_TRUTH] = result.systems[systems[0]].coverage["ground_truth"]["read"]
-    document = run_document(plan.launch, plan.run_id, plan.configuration.benchmark, systems, records)
+    document = run_document(plan.launch, plan.run_id, plan.configuration.benchmark, systems, records, result.causes)
     summary_of_all = summary(result)
     files = {
         SUMS: encode_json(sums_document(result)),

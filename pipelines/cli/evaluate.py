@@ -39,6 +39,7 @@ from pipelines.config.errors import UsageError, one_line
 from pipelines.config.inputs import find_inputs
 from pipelines.config.settings import Configuration
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
+from pipelines.results.causes import duplicate_warnings
 from pipelines.results.gates import Decision, coverage_failures, decide
 from pipelines.results.provenance import PAGE_PROBLEM, Launch
 from pipelines.results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
@@ -146,12 +147,13 @@ def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: Evalua
             on_result,
         )
     document = json.loads(published.read(SUMMARY))
-    problem = json.loads(published.read(RUN)).get(PAGE_PROBLEM)
+    made = json.loads(published.read(RUN))
+    problem = made.get(PAGE_PROBLEM)
     watched.add_values(document, metrics)
     if not parsed.quiet:
         report = posixpath.join(plan.output, REPORT if parsed.no_html or problem else PAGE)
         console.print_metrics(document, metrics, report)
-    warn(document.get("warnings", []))
+    warn([*document.get("warnings", []), *duplicate_warnings(made)])
     failures, decision = _judged(document, plan)
     configuration = plan.configuration
     code = conclude(decision, failures)

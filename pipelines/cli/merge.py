@@ -16,6 +16,7 @@ from pipelines.cli.common import DONE, add_command, hand_over, run_and_publish, 
 from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
 from pipelines.config.errors import UsageError
 from pipelines.merge import MergePlan, build_merge
+from pipelines.results.causes import duplicate_warnings
 from pipelines.results.gates import decide, record_failures
 from pipelines.results.merged import merged_configuration
 from pipelines.results.provenance import PAGE_PROBLEM, Launch
@@ -80,10 +81,11 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         options, lambda pipeline: build_merge(pipeline, plan, runs), plan.output, plan.run_id, LAYOUT
     )
     document = json.loads(published.read(SUMMARY))
-    problem = json.loads(published.read(RUN)).get(PAGE_PROBLEM)
+    made = json.loads(published.read(RUN))
+    problem = made.get(PAGE_PROBLEM)
     if not parsed.quiet:
         console.print_metrics(document, configuration.benchmark.main_metrics(), posixpath.join(plan.output, REPORT))
-    warn(document.get("warnings", []))
+    warn([*document.get("warnings", []), *duplicate_warnings(made)])
     failures = record_failures(document["systems"], configuration.settings.max_rejected_fraction)
     code = conclude(decide(document.get("gates", [])), failures)
     write_verdicts(parsed, plan.output, configuration, document.get("gates", []), failures, baseline)

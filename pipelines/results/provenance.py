@@ -19,8 +19,10 @@ from apache_beam.io.filesystems import FileSystems
 
 from metrics.benchmark import Benchmark
 from metrics.version import VERSION
+from pipelines.results.causes import causes_document
 from transforms.io.files import SourceFile
 from transforms.io.storage import STORAGE_ERRORS, is_on_disk
+from transforms.quarantine import CauseCount
 from transforms.records import GROUND_TRUTH
 
 RUN_FORMAT = 1
@@ -174,10 +176,11 @@ def run_document(
     benchmark: Benchmark[Any, Any, Any],
     systems: Sequence[str],
     records: Mapping[int, int],
+    causes: Sequence[CauseCount] = (),
 ) -> dict[str, Any]:
     """Returns the document of run.json, made where and when the result is published.
 
-    records: how many records were read of each side, by its number.
+    records: how many records were read of each side, by its number. causes: the quarantine by cause.
     """
     ended = time.time()
     known = dict(launch.inputs)
@@ -199,6 +202,7 @@ def run_document(
             "ground_truth": sides[GROUND_TRUTH],
             "predictions": {name: sides[number] for number, name in enumerate(systems)},
         },
+        **({"quarantined": causes_document(causes)} if causes else {}),
         **({"merged_from": list(launch.sources)} if launch.sources else {}),
         **({"baseline": launch.baseline} if launch.baseline is not None else {}),
         **({"reused": launch.reused} if launch.reused is not None else {}),

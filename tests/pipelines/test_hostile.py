@@ -168,7 +168,9 @@ def test_the_run_fails_because_of_what_was_rejected_and_has_written_everything(h
     assert hostile.code == 1
     assert {path.name for path in hostile.output.iterdir()} == RESULT_NAMES
     counts = hostile.summary["systems"]["ours"]["coverage"]
-    assert hostile.stderr.splitlines() == [
+    warnings, errors = hostile.stderr.splitlines()[:2], hostile.stderr.splitlines()[2:]
+    assert all("with a sample_id that is duplicated: " in line for line in warnings)
+    assert errors == [
         f"beamscore: ours: {counts[side]['rejected']} of {counts[side]['read']} {name} were rejected, "
         "more than max_rejected_fraction 0 allows; see quarantine/"
         for side, name in [("ground_truth", "ground-truth records"), ("predictions", "predictions")]
