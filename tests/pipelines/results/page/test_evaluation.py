@@ -12,6 +12,7 @@ from pipelines.cli.common import CRASHED
 from pipelines.results.page import evaluation
 from pipelines.results.page.document import Page
 from pipelines.results.page.render import render
+from pipelines.results.page.rows import MAX_ROWS
 from tests.runs import Run, command, evaluate, write_lines
 
 PROBLEM = "ValueError: <b>no page</b>"
@@ -49,15 +50,16 @@ def test_a_page_that_cannot_be_made_says_why_and_loses_no_result(tmp_path: Path)
 def test_the_other_pages_say_so_too(tmp_path: Path) -> None:
     parts = [write_lines(tmp_path / f"{name}.jsonl", [{"sample_id": name, "text": "x"}]) for name in "ab"]
     runs = [evaluate(tmp_path / f"run-{part.stem}", part, part, "--no-html").output for part in parts]
-    for name, report, *arguments in (
-        ("report.html", "report.md", "merge", *runs, "--output", tmp_path / "merged"),
-        ("comparison.html", "comparison.md", "compare", runs[0], runs[0], "--output", tmp_path / "compared"),
-        ("history.html", "history.md", "history", tmp_path),
-    ):
-        code, stdout, stderr = command(*map(str, arguments))
+    commands: list[tuple[str, list[str | Path]]] = [
+        ("report", ["merge", *runs, "--output", tmp_path / "merged"]),
+        ("comparison", ["compare", runs[0], runs[0], "--output", tmp_path / "compared"]),
+        ("history", ["history", tmp_path]),
+    ]
+    for name, arguments in commands:
+        code, stdout, stderr = command(*arguments)
         assert code == CRASHED
-        assert f"beamscore: {name} could not be made: {PROBLEM}; {report} has the result\n" in stderr
-        assert stdout.rstrip().endswith(report)
+        assert f"beamscore: {name}.html could not be made: {PROBLEM}; {name}.md has the result\n" in stderr
+        assert stdout.rstrip().endswith(f"{name}.md")
     assert json.loads((tmp_path / "merged" / "run.json").read_bytes())["page_problem"] == PROBLEM
     assert json.loads((tmp_path / "compared" / "comparison.json").read_bytes())["page_problem"] == PROBLEM
 
@@ -94,7 +96,7 @@ def rows_with_cards(page: Page) -> set[tuple[str, str, float]]:
     return found
 
 
-@pytest.mark.parametrize("limit", [evaluation.MAX_ROWS, 1])
+@pytest.mark.parametrize("limit", [MAX_ROWS, 1])
 def test_each_row_has_the_records_of_its_own_sample(
     tmp_path: Path, pages: list[Page], monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
@@ -117,8 +119,8 @@ def test_each_row_has_the_records_of_its_own_sample(
 def run_of(tmp_path: Path, name: str) -> Run:
     truths = [{"sample_id": f"s{number}", "text": "x" * (number % 7), "part": number % 3} for number in range(400)]
     predictions = [{"sample_id": each["sample_id"], "text": "xx"} for each in truths]
-    files = [write_lines(tmp_path / f"{name}-t.jsonl", truths), write_lines(tmp_path / f"{name}-p.jsonl", predictions)]
-    return evaluate(tmp_path / name, *files, "--quiet")
+    files = write_lines(tmp_path / f"{name}-t.jsonl", truths), write_lines(tmp_path / f"{name}-p.jsonl", predictions)
+    return evaluate(tmp_path / name, files[0], files[1], "--quiet")
 
 
 def test_the_page_of_equal_large_runs_has_equal_data(
