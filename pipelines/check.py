@@ -17,7 +17,7 @@ from pipelines.config.mismatch import listed, other_ids, other_records, record_t
 from pipelines.config.systems import of_system, predictions_of
 from pipelines.runtime.needs import LocalNeeds
 from transforms.io.files import SourceFile, open_parquet
-from transforms.io.published import Layout, find_published
+from transforms.io.published import Layout, check_not_replaced, find_published
 from transforms.io.storage import STORAGE_ERRORS, list_folder, output_problem, write_probe
 from transforms.records import GROUND_TRUTH, ColumnsReader, EncodedRecord, InputProblem
 from transforms.slice_labels import value_text
@@ -59,7 +59,7 @@ def check_inputs(inputs: Inputs, layout: Layout, processes: int) -> Findings:
         found.lines.append(f"slices by {shown(label)}: {line}")
     _cost(inputs, looks, counts, processes, found)
     if settings.output:
-        _output(settings.output, layout, found)
+        _output(settings.output, layout, inputs, found)
     return found
 
 
@@ -211,13 +211,17 @@ def _score_some(benchmark: Any, pairs: Sequence[Pair[Any, Any]]) -> tuple[float,
     return time.monotonic() - started, scored
 
 
-def _output(output: str, layout: Layout, found: Findings) -> None:
+def _output(output: str, layout: Layout, inputs: Inputs, found: Findings) -> None:
     """Says what is in the output folder, where there is one, and whether it can be written."""
     try:
+        check_not_replaced(output, layout, (file.path for file in inputs.files))
         published = find_published(output, layout)
         there = list_folder(output)
         if there:
             write_probe(output)
+    except InputProblem as problem:
+        found.problems.append(problem.message)
+        return
     except (*STORAGE_ERRORS, ValueError) as error:
         found.problems.append(output_problem(output, error).message)
         return

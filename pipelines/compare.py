@@ -22,6 +22,7 @@ from pipelines.config.errors import UsageError
 from pipelines.results.comparison import COMPARISON, REPORT, ComparisonSetting, document
 from pipelines.results.comparison_report import report
 from pipelines.results.page.comparison import PAGE, page_or_reason
+from pipelines.results.provenance import problems_of_page
 from pipelines.runtime import launch
 from transforms.compare import BASELINE, CANDIDATE, REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
 from transforms.io.published import Layout
@@ -271,7 +272,9 @@ def make_result(
     largest = parts["largest"][0] if parts["largest"] else None
     found = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
     first = [row for rows in parts["first"] for row in rows]
-    files = {REPORT: report(found, setting.benchmark, first).encode(), COMPARISON: encode_json(found)}
+    files = {REPORT: report(found, setting.benchmark, first).encode()}
     if page is not None:
-        files[PAGE] = page_or_reason(found, setting.benchmark, page.runs, in_order(parts["changed"]))
-    return files
+        made = page_or_reason(found, setting.benchmark, page.runs, in_order(parts["changed"]))
+        files[PAGE] = made.content
+        found |= problems_of_page(made.problem)
+    return {**files, COMPARISON: encode_json(found)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 import apache_beam as beam
@@ -14,7 +15,7 @@ from metrics.common.errors import explain
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.inputs import Inputs, find_inputs
 from pipelines.config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
-from pipelines.results.page.changed import make_changed, worst_first
+from pipelines.results.page.changed import ChangeOrder, make_changed, worst_first
 from pipelines.results.page.comparison import ComparedRuns
 from pipelines.results.page.comparison_document import Changed
 from pipelines.results.provenance import input_sides
@@ -113,7 +114,7 @@ def _check_unchanged(inputs: Inputs, stored: Sequence[StoredRun], sources: Seque
 
 
 class ChangedSamples(beam.PTransform):
-    """Makes what the page shows of the samples that changed most: from ChangedSample to Changed.
+    """Makes what the page shows of the samples that changed most: from ChangedSample to (its place in order, Changed).
 
     benchmark: under the options of the baseline. tables: the rows of both runs.
     """
@@ -141,7 +142,7 @@ class ChangedSamples(beam.PTransform):
 
 
 class DrawChanged(beam.DoFn):
-    """Draws samples that changed: from ChangedRecords to Changed."""
+    """Draws samples that changed: from ChangedRecords to (its place in order, Changed)."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any], no_records: str) -> None:
         self._benchmark = benchmark
@@ -161,13 +162,13 @@ class DrawChanged(beam.DoFn):
         if not self._problem:
             self._benchmark.teardown()
 
-    def process(self, found: ChangedRecords) -> Iterator[Changed]:
+    def process(self, found: ChangedRecords) -> Iterator[tuple[ChangeOrder, Changed]]:
         """Yields what the page shows of a sample."""
         if self._problem:
             found = msgspec.structs.replace(found, truth=None)
-        yield make_changed(self._benchmark, found, self._problem or self._no_records)
+        yield worst_first(found.row), make_changed(self._benchmark, found, self._problem or self._no_records)
 
 
-def in_order(changed: Sequence[Changed]) -> list[Changed]:
+def in_order(changed: Sequence[tuple[ChangeOrder, Changed]]) -> list[Changed]:
     """Returns samples in the order of the page, whatever the order in which they came."""
-    return sorted(changed, key=worst_first)
+    return [each for _, each in sorted(changed, key=itemgetter(0))]

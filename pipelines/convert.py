@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 import apache_beam as beam
 import msgspec
+from apache_beam import typehints
 from apache_beam.pvalue import TaggedOutput
 
 from metrics.common.errors import explain
 from metrics.converter import Converter, Part, UnreadableSource
 from pipelines.config.errors import UsageError
+from pipelines.runtime import launch
+from transforms.blocks import KeyedRecord, ToBlocks, buckets_for, unpack
+from transforms.io.external_sort import sorted_on_disk
 from transforms.io.files import match_glob
 from transforms.io.jsonl import open_uncompressed
 from transforms.io.record_files import WriteRecords, encoded
 from transforms.records import InputProblem, writable
+from transforms.stored_blocks import Block
 
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class RoleFile:
-    """One file and the role that it plays."""
+    """One file, the role that it plays, and its bytes."""
 
     role: str
     path: str
+    size: int
 
 
 def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFile]:
@@ -46,10 +54,10 @@ def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFil
         if not glob.endswith("/") and os.path.isdir(glob):
             raise UsageError(f"--input {each}: this is a folder; give a pattern of files, such as '{glob}/*'")
         try:
-            paths = [path for path, _ in match_glob(glob, f"--input {role}=")]
+            found = match_glob(glob, f"--input {role}=")
         except InputProblem as error:
             raise UsageError(error.message) from error
-        files.update(dict.fromkeys(RoleFile(role, path) for path in sorted(paths)))
+        files.update(dict.fromkeys(RoleFile(role, path, size) for path, size in sorted(found)))
     if files and all(file.role in converter.additions for file in files):
         wanted = ", ".join(role for role in converter.roles if role not in converter.additions)
         raise UsageError(
@@ -62,31 +70,37 @@ def build_conversion(
     pipeline: beam.Pipeline, converter: Converter, files: list[RoleFile], write: WriteRecords, rejected: WriteRecords
 ) -> None:
     """Wires the pipeline: converted records go to `write`, sources that cannot be read to `rejected`."""
+    folder, buckets = launch.block_folder(pipeline), buckets_for(sum(file.size for file in files))
     parts = (
         pipeline
         | "Files" >> beam.Create(files, reshuffle=True)
-        | "Parts" >> beam.ParDo(ReadParts(converter)).with_outputs("rejected", main="parts")
+        | "Parts"
+        >> beam.ParDo(ReadParts(converter))
+        .with_output_types(tuple[bytes, bytes])
+        .with_outputs("rejected", main="parts")
     )
+    needed = frozenset(file.role for file in files) & converter.additions
     records = (
         parts.parts
-        | "ByKey" >> beam.GroupByKey()
-        | "Build"
-        >> beam.ParDo(
-            BuildRecords(converter, frozenset(file.role for file in files) & converter.additions)
-        ).with_outputs("rejected", main="records")
+        | "Blocks" >> beam.ParDo(ToBlocks(buckets, folder)).with_output_types(typehints.Tuple[int, folder.block_type])
+        | "ByBucket" >> beam.GroupByKey()
+        | "Build" >> beam.ParDo(BuildRecords(converter, needed)).with_outputs("rejected", main="records")
     )
-    _ = records.records | "Write" >> write
-    _ = (parts.rejected, records.rejected) | "Rejected" >> beam.Flatten() | "WriteRejected" >> rejected
+    _ = records.records | "Write" >> write.through(folder)
+    _ = (parts.rejected, records.rejected) | "Rejected" >> beam.Flatten() | "WriteRejected" >> rejected.through(folder)
+
+
+_PARTS = msgspec.msgpack.Decoder(Part)
 
 
 class ReadParts(beam.DoFn):
-    """Takes the keyed parts out of a file."""
+    """Takes the parts out of a file: pairs (key, Part), both as bytes."""
 
     def __init__(self, converter: Converter) -> None:
         self._converter = converter
 
-    def process(self, file: RoleFile) -> Iterator[tuple[str, Part] | TaggedOutput]:
-        """Yields (key, Part) for each part, or what is wrong with the file or with one part of it."""
+    def process(self, file: RoleFile) -> Iterator[KeyedRecord | TaggedOutput]:
+        """Yields each part by its key, or what is wrong with the file or with one part of it."""
         try:
             with open_uncompressed(file.path) as stream:
                 # All or nothing: of a file that breaks off no part counts.
@@ -100,19 +114,24 @@ class ReadParts(beam.DoFn):
             elif writable(part[0]) != part[0]:
                 yield _rejected(file.path, UnreadableSource("the name of the sample is not UTF-8"))
             else:
-                yield part[0], Part(file.role, file.path, part[1])
+                yield part[0].encode(), msgspec.msgpack.encode(Part(file.role, file.path, part[1]))
 
 
 class BuildRecords(beam.DoFn):
-    """Builds the records of one key; each needs a part of every role in `needed`."""
+    """Builds the records of the keys of a bucket; each needs a part of every role in `needed`."""
 
     def __init__(self, converter: Converter, needed: frozenset[str] = frozenset()) -> None:
         self._converter = converter
         self._needed = needed
 
-    def process(self, group: tuple[str, Iterable[Part]]) -> Iterator[tuple[str, bytes] | TaggedOutput]:
+    def process(self, bucket: tuple[int, Iterable[Block]]) -> Iterator[tuple[str, bytes] | TaggedOutput]:
         """Yields the records as JSON by sample_id, or what is wrong with the parts."""
-        key, parts = group
+        parts = itertools.chain.from_iterable(map(unpack, bucket[1]))
+        with sorted_on_disk(parts) as ordered:
+            for key, same in itertools.groupby(ordered, key=itemgetter(0)):
+                yield from self._build(key.decode(), [_PARTS.decode(part) for _, part in same])
+
+    def _build(self, key: str, parts: Iterable[Part]) -> Iterator[tuple[str, bytes] | TaggedOutput]:
         ordered = sorted(parts, key=lambda part: (part.role, part.path, part.content))
         roles = {part.role for part in ordered}
         try:

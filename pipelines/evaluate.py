@@ -23,10 +23,9 @@ from pipelines.config.settings import Configuration
 from pipelines.results.baseline import Baseline
 from pipelines.results.causes import quarantine_causes
 from pipelines.results.gates import judged
-from pipelines.results.page.cards import make_card
-from pipelines.results.page.document import Card
+from pipelines.results.page.cards import PickedCard, make_card
 from pipelines.results.page.evaluation import PageInputs, page_or_reason
-from pipelines.results.provenance import UNKNOWN_LAUNCH, Launch, run_document
+from pipelines.results.provenance import UNKNOWN_LAUNCH, Launch, problems_of_page, run_document
 from pipelines.results.report import report
 from pipelines.results.run import (
     LAYOUT,
@@ -44,6 +43,7 @@ from transforms.combine import MergeSums, SumStatistics
 from transforms.earlier_values import EarlierRows
 from transforms.finalize import ComputeValues
 from transforms.hashes import scoring_signature
+from transforms.io.published import check_not_replaced
 from transforms.io.staging import StagedFolder
 from transforms.io.storage import prepare_output
 from transforms.pair import PairBySample, samples_per_batch
@@ -98,13 +98,15 @@ class EvaluationPlan:
 def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan:
     """Finds the inputs of a run, and makes sure that there is a place for its result.
 
-    Raises UsageError where an input is missing or wrong, InputProblem where the output cannot be written.
+    Raises UsageError where an input is missing or wrong, InputProblem where the output cannot be written or would
+    replace an input.
     """
     settings = configuration.settings
     inputs = find_inputs(configuration, configuration.truth_columns())
     check_targets(settings.gates, type(configuration.benchmark), inputs.systems, configuration.slice_columns())
     if not settings.output:
         raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
+    check_not_replaced(settings.output, LAYOUT, (file.path for file in inputs.files))
     prepare_output(settings.output)
     return EvaluationPlan(configuration, inputs, settings.output, run_id)
 
@@ -162,7 +164,7 @@ def _staged(plan: EvaluationPlan, folder: str) -> StagedFolder:
 
 
 class DrawCard(beam.DoFn):
-    """Draws samples that were picked: from PickedSample to (its place in order, Card)."""
+    """Draws samples that were picked: from PickedSample to (its place in order, PickedCard)."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any]) -> None:
         self._benchmark = benchmark
@@ -176,7 +178,7 @@ class DrawCard(beam.DoFn):
         """Removes what `setup` made."""
         self._benchmark.teardown()
 
-    def process(self, sample: PickedSample) -> Iterator[tuple[Any, Card]]:
+    def process(self, sample: PickedSample) -> Iterator[tuple[Any, PickedCard]]:
         """Yields the card of a sample."""
         yield order_of_picked(sample), make_card(self._benchmark, sample)
 
@@ -204,13 +206,15 @@ def make_result(
     files = {
         SUMS: encode_json(sums_document(result)),
         REPORT: report(result).encode(),
-        RUN: encode_json(run),
         SUMMARY: encode_json(document),
     }
     if samples_folder is not None:
         cards = [card for _, card in sorted(parts["cards"], key=itemgetter(0))]
         samples = [posixpath.join(samples_folder, name) for name in sorted(parts["samples_files"])]
-        files[PAGE] = page_or_reason(result, PageInputs(document, run, samples, cards, baseline))
+        page = page_or_reason(result, PageInputs(document, run, samples, cards, baseline))
+        files[PAGE] = page.content
+        run |= problems_of_page(page.problem)
+    files[RUN] = encode_json(run)
     if not parts["samples_files"]:
         files[f"samples/samples-{run_id}.parquet"] = no_samples(
             configuration.benchmark.sample_metric_names(), configuration.columns()

@@ -25,7 +25,7 @@ from pipelines.results.causes import quarantine_causes
 from pipelines.results.gates import judged
 from pipelines.results.merged import Worst, merged_result
 from pipelines.results.page.evaluation import PageInputs, page_or_reason
-from pipelines.results.provenance import Launch, run_document
+from pipelines.results.provenance import Launch, problems_of_page, run_document
 from pipelines.results.report import report
 from pipelines.results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY, SUMS, summary, sums_document, worst_first
 from pipelines.results.stored import StoredRun
@@ -123,13 +123,15 @@ def _documents(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]
     files = {
         SUMS: encode_json(sums_document(result)),
         REPORT: report(result).encode(),
-        RUN: encode_json(document),
         SUMMARY: encode_json(summary_of_all),
     }
     if plan.page:
         folder = StagedFolder(plan.output, plan.run_id, "samples").path
         samples = [posixpath.join(folder, name) for name in sorted(parts["samples_files"])]
-        files[PAGE] = page_or_reason(result, PageInputs(summary_of_all, document, samples, baseline=plan.baseline))
+        page = page_or_reason(result, PageInputs(summary_of_all, document, samples, baseline=plan.baseline))
+        files[PAGE] = page.content
+        document |= problems_of_page(page.problem)
+    files[RUN] = encode_json(document)
     return files
 
 

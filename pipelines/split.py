@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import apache_beam as beam
 import msgspec
+from apache_beam import typehints
 from apache_beam.pvalue import TaggedOutput
 
 from metrics.common.errors import explain
 from metrics.common.split import published_split
 from pipelines.config.inputs import Inputs
+from pipelines.runtime import launch
+from transforms.blocks import KeyedRecord, ToBlocks, unpack
 from transforms.io.record_files import WriteRecords, encoded
 from transforms.pair import PairBySample, PairedSample
 from transforms.records import InputProblem, Quarantined, quarantined
 from transforms.slice_labels import value_text
+from transforms.stored_blocks import Block
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,11 @@ class SplitPlan:
     rule: Callable[[str], str] | PublishedSplit
     hint: str = ""
 
+    @property
+    def needs_all_records(self) -> bool:
+        """Whether the split of a record waits for others: for one that has the group, or for the published recipe."""
+        return self.group is not None or isinstance(self.rule, PublishedSplit)
+
 
 def build_split(
     pipeline: beam.Pipeline, inputs: Inputs, plan: SplitPlan, write: WriteRecords, rejected: WriteRecords
@@ -48,27 +57,22 @@ def build_split(
     """Wires the pipeline: read, take each sample once, draw, write; what cannot be split goes to `rejected`."""
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
+    folder = launch.block_folder(pipeline)
     decoded = paired.batches | "Decode" >> beam.ParDo(DecodeRecords(plan)).with_outputs("quarantine", main="records")
-    if isinstance(plan.rule, PublishedSplit):
-        chosen = (
+    if plan.needs_all_records:
+        known = _known_of_all(decoded.records, plan)
+        # What waits for that waits in blocks.
+        split = (
             decoded.records
-            | "Groups" >> beam.Map(lambda record: (0, (record["sample_id"], _group(record, plan.group))))
-            | "Together" >> beam.GroupByKey()
-            | "Recipe" >> beam.FlatMap(_recipe, plan.rule)
+            | "Keep" >> beam.Map(_keyed)
+            | "Blocks" >> beam.ParDo(ToBlocks(1, folder)).with_output_types(typehints.Tuple[int, folder.block_type])
+            | "Draw" >> beam.FlatMap(_drawn_of_block, plan, **known)
         )
-        split = decoded.records | "Look up" >> beam.Map(_looked_up, plan.column, beam.pvalue.AsDict(chosen))
     else:
-        split = decoded.records | "Draw" >> beam.Map(_drawn, plan.group, plan.column, plan.rule)
-    if plan.group is not None:
-        known = (
-            decoded.records
-            | "HasGroup" >> beam.Map(lambda record: _group(record, plan.group) is not None)
-            | "CountGroups" >> beam.combiners.Count.PerElement()
-        )
-        split = split | "CheckGroups" >> beam.Map(_check_groups, plan, beam.pvalue.AsDict(known))
-    _ = split | "Encode" >> beam.Map(encoded) | "Write" >> write
+        split = decoded.records | "Draw" >> beam.Map(_drawn, plan)
+    _ = split | "Encode" >> beam.Map(encoded) | "Write" >> write.through(folder)
     entries = (read.quarantine, paired.quarantine, decoded.quarantine) | "AllQuarantined" >> beam.Flatten()
-    _ = entries | "Lines" >> beam.Map(_rejected_line) | "WriteRejected" >> rejected
+    _ = entries | "Lines" >> beam.Map(_rejected_line) | "WriteRejected" >> rejected.through(folder)
 
 
 class DecodeRecords(beam.DoFn):
@@ -100,10 +104,24 @@ def _rejected_line(entry: Quarantined) -> tuple[str, bytes]:
     return f"{entry.source}:{entry.position:020}", entry.to_bytes()
 
 
-def _check_groups(record: dict[str, Any], plan: SplitPlan, known: dict[bool, int]) -> dict[str, Any]:
-    if not known.get(True):
-        raise InputProblem(f"--group {plan.group}: no record has such a column{plan.hint}")
-    return record
+def _known_of_all(records: beam.PCollection, plan: SplitPlan) -> dict[str, Any]:
+    """Returns the side inputs of _drawn_of_block."""
+    groups = records | "Groups" >> beam.Map(_group_of_sample, plan.group)
+    has_group = groups | "HasGroup" >> beam.Map(lambda sample: sample[1] is not None) | beam.CombineGlobally(any)
+    known: dict[str, Any] = {"has_group": beam.pvalue.AsSingleton(has_group)}
+    if isinstance(plan.rule, PublishedSplit):
+        chosen = (
+            groups
+            | "Key" >> beam.Map(lambda sample: (0, sample))
+            | "Together" >> beam.GroupByKey()
+            | "Recipe" >> beam.FlatMap(_recipe, plan.rule)
+        )
+        known["chosen"] = beam.pvalue.AsDict(chosen)
+    return known
+
+
+def _group_of_sample(record: dict[str, Any], group: str | None) -> tuple[str, str | None]:
+    return record["sample_id"], _group(record, group)
 
 
 def _group(record: dict[str, Any], group: str | None) -> str | None:
@@ -111,15 +129,29 @@ def _group(record: dict[str, Any], group: str | None) -> str | None:
     return None if value is None else value_text(value)
 
 
-def _drawn(record: dict[str, Any], group: str | None, column: str, rule: Callable[[str], str]) -> dict[str, Any]:
-    key = _group(record, group)
-    return {**record, column: rule(f"sample:{record['sample_id']}" if key is None else f"group:{key}")}
-
-
 def _recipe(gathered: tuple[int, Any], rule: PublishedSplit) -> Iterator[tuple[str, str]]:
     split = published_split(gathered[1], rule.training, rule.validation, rule.seed)
     yield from split.items()
 
 
-def _looked_up(record: dict[str, Any], column: str, chosen: dict[str, str]) -> dict[str, Any]:
-    return {**record, column: chosen[record["sample_id"]]}
+def _keyed(record: dict[str, Any]) -> KeyedRecord:
+    return record["sample_id"].encode(), msgspec.json.encode(record)
+
+
+def _drawn_of_block(
+    keyed: tuple[int, Block], plan: SplitPlan, has_group: bool, chosen: Mapping[str, str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yields the records of a block with their splits; has_group, chosen: see SplitPlan and _recipe."""
+    if plan.group is not None and not has_group:
+        raise InputProblem(f"--group {plan.group}: no record has such a column{plan.hint}")
+    for _, encoded_record in unpack(keyed[1]):
+        yield _drawn(msgspec.json.decode(encoded_record), plan, chosen)
+
+
+def _drawn(record: dict[str, Any], plan: SplitPlan, chosen: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Returns a record with its split; chosen: by sample_id, under the published recipe."""
+    if isinstance(plan.rule, PublishedSplit):
+        assert chosen is not None
+        return {**record, plan.column: chosen[record["sample_id"]]}
+    group = _group(record, plan.group)
+    return {**record, plan.column: plan.rule(f"sample:{record['sample_id']}" if group is None else f"group:{group}")}

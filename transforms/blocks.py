@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+import apache_beam as beam
 import msgspec
+from apache_beam.transforms.window import GlobalWindows
+from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms.io.files import SourceFile
-from transforms.stored_blocks import Block, BlockWriter, read_block
+from transforms.stored_blocks import Block, BlockFolder, BlockWriter, read_block
 
 BYTES_PER_BUCKET = 16 << 20
 BYTES_PER_SMALL_BUCKET = 64 << 10
@@ -37,7 +40,11 @@ _ENCODER = msgspec.msgpack.Encoder()
 
 def bucket_count(files: Iterable[SourceFile]) -> int:
     """Returns the number of buckets for an input of these files; the result does not depend on it."""
-    size = sum(file.size * (1 if file.is_plain else _EXPANSION) for file in files)
+    return buckets_for(sum(file.size * (1 if file.is_plain else _EXPANSION) for file in files))
+
+
+def buckets_for(size: int) -> int:
+    """Returns the number of buckets for so many bytes of records."""
     wanted = max(size // BYTES_PER_BUCKET, min(BUCKETS_WANTED, size // BYTES_PER_SMALL_BUCKET), 1)
     return min(MAX_BUCKETS, wanted)
 
@@ -48,11 +55,18 @@ def bucket_of(sample_id: bytes, buckets: int) -> int:
     return (zlib.crc32(sample_id) * 0x9E3779B97F4A7C15 >> 32 & 0xFFFFFFFF) % buckets
 
 
-class HeldRecords:
-    """The records that a reader holds until their blocks are large enough; at most BYTES_HELD, and one record."""
+BucketOf = Callable[[bytes, int], int]
 
-    def __init__(self, buckets: int, writer: BlockWriter) -> None:
+
+class HeldRecords:
+    """The records that a reader holds until their blocks are large enough; at most BYTES_HELD, and one record.
+
+    bucket_of: from a key and the number of buckets to the bucket.
+    """
+
+    def __init__(self, buckets: int, writer: BlockWriter, bucket_of: BucketOf = bucket_of) -> None:
         self._buckets = buckets
+        self._bucket_of = bucket_of
         self._writer = writer
         self._records: defaultdict[int, list[KeyedRecord]] = defaultdict(list)
         self._sizes: defaultdict[int, int] = defaultdict(int)
@@ -60,7 +74,7 @@ class HeldRecords:
 
     def add(self, records: Iterable[KeyedRecord]) -> Iterator[tuple[int, Block]]:
         """Adds records; yields the pairs (bucket, block) that became large enough."""
-        held, sizes, buckets = self._records, self._sizes, self._buckets
+        held, sizes, buckets, bucket_of = self._records, self._sizes, self._buckets, self._bucket_of
         for record in records:
             key, encoded = record
             bucket = bucket_of(key, buckets)
@@ -91,6 +105,28 @@ def pack(records: list[KeyedRecord], writer: BlockWriter) -> Block:
 def unpack(block: Block) -> list[KeyedRecord]:
     """Returns the records of a block, in the order in which they were packed."""
     return _DECODER.decode(read_block(block))
+
+
+class ToBlocks(beam.DoFn):
+    """Gathers the records of a bundle: from KeyedRecord to pairs (bucket, block); see HeldRecords."""
+
+    def __init__(self, buckets: int, folder: BlockFolder, bucket_of: BucketOf = bucket_of) -> None:
+        self._buckets = buckets
+        self._folder = folder
+        self._bucket_of = bucket_of
+
+    def start_bundle(self) -> None:
+        """Starts with no records."""
+        self._held = HeldRecords(self._buckets, self._folder.writer(), self._bucket_of)
+
+    def process(self, record: KeyedRecord) -> Iterator[tuple[int, Block]]:
+        """Yields the blocks that became large enough."""
+        yield from self._held.add([record])
+
+    def finish_bundle(self) -> Iterator[WindowedValue]:
+        """Yields the blocks that are left."""
+        for block in self._held.flush():
+            yield GlobalWindows.windowed_value(block)
 
 
 def only_samples(keyed: tuple[int, Block], wanted: Iterable[str]) -> Iterator[tuple[int, Block]]:

@@ -118,9 +118,7 @@ class DeduplicateAndPair(beam.DoFn):
             if side not in first:
                 first[side] = record
                 continue
-            message = (
-                f"the sample_id stands at {first[side].origin.place} already; that record counts, this one does not"
-            )
+            message = f"the sample_id is first at {first[side].origin.place}; only that record counts"
             yield self._quarantined(record, key.decode(), "duplicate", message)
         if current is not None:
             yield from self._sample(current.decode(), first)

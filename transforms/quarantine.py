@@ -1,4 +1,4 @@
-"""Counts the quarantine by cause, each cause with one example."""
+"""Counts the quarantine by cause, each cause with some examples."""
 
 from __future__ import annotations
 
@@ -9,18 +9,25 @@ import apache_beam as beam
 
 from transforms.records import Quarantined
 
+EXAMPLES = 3
+
 
 @dataclass(frozen=True, slots=True)
 class CauseCount:
-    """How many entries of the quarantine share side, stage and cause, and the first of them by place."""
+    """How many entries of the quarantine share side, stage and cause, and the first EXAMPLES of them by place."""
 
     count: int = 0
-    example: Quarantined | None = None
+    examples: tuple[Quarantined, ...] = ()
+
+    @property
+    def example(self) -> Quarantined | None:
+        """The first of them; None where there is none."""
+        return next(iter(self.examples), None)
 
     def merge(self, other: CauseCount) -> CauseCount:
         """Adds up two counts."""
-        examples = [each.example for each in (self, other) if each.example is not None]
-        return CauseCount(self.count + other.count, min(examples, key=_place, default=None))
+        examples = sorted((*self.examples, *other.examples), key=_place)[:EXAMPLES]
+        return CauseCount(self.count + other.count, tuple(examples))
 
 
 def _place(entry: Quarantined) -> tuple[str, int, str]:
@@ -41,7 +48,7 @@ class CountCauses(beam.PTransform):
 
 
 def _keyed(entry: Quarantined) -> tuple[tuple[str, str, str], CauseCount]:
-    return (entry.side, entry.stage, entry.cause), CauseCount(1, entry)
+    return (entry.side, entry.stage, entry.cause), CauseCount(1, (entry,))
 
 
 def _merge_all(counts: Iterable[CauseCount]) -> CauseCount:

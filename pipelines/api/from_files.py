@@ -19,7 +19,7 @@ from pipelines.config import settings
 from pipelines.config.systems import DEFAULT_SYSTEM
 from pipelines.evaluate import build_evaluation, plan_evaluation
 from pipelines.results.provenance import Launch
-from pipelines.results.run import LAYOUT, SUMMARY
+from pipelines.results.run import LAYOUT
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id
 
@@ -37,7 +37,7 @@ def evaluate_files(configuration: Mapping[str, Any], processes: int) -> Result:
         launch.use_processes(options, processes, sum(file.size for file in plan.inputs.files))
         plan = replace(plan, launch=Launch.now(["beamscore.evaluate"], launch.runner_name(options), plan.inputs.files))
         build = partial(build_evaluation, plan=plan)
-        run_and_publish(options, build, folder, plan.run_id, LAYOUT, SUMMARY)
+        run_and_publish(options, build, folder, plan.run_id, LAYOUT)
         return _read(Path(folder), checked.benchmark.name)
 
 

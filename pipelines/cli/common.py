@@ -26,7 +26,7 @@ from pipelines.config.systems import DEFAULT_SYSTEM
 from pipelines.runtime import launch
 from transforms.io.claim import DETACHED_LEASE_S, Claim, Process, heartbeat
 from transforms.io.publication import own_output, owned_output
-from transforms.io.published import Layout, TakenOver, find_published
+from transforms.io.published import Layout, Published, TakenOver, find_published
 from transforms.io.record_files import WriteRecords
 from transforms.io.staging import mark_abandoned
 from transforms.io.storage import STORAGE_ERRORS, file_version
@@ -150,10 +150,9 @@ def run_and_publish(
     output: str,
     run_id: str,
     layout: Layout,
-    document: str,
     on_result: Callable[[Any], None] = lambda _: None,
-) -> bytes:
-    """Runs a pipeline that publishes to the folder `output`, and returns one of the documents of its result.
+) -> Published:
+    """Runs a pipeline that publishes to the folder `output`, and returns its result.
 
     The run owns the output for that time. Of a run that fails, nothing stays there. A job that goes on after an
     interrupt, until its runner has cancelled it, publishes nothing. on_result: takes the result of the pipeline.
@@ -171,7 +170,15 @@ def run_and_publish(
         found = find_published(output, layout)
         if found is None or found.run_id != run_id:
             raise TakenOver(output)
-        return found.read(document)
+        return found
+
+
+def without_page(code: int, page: str, problem: str | None, instead: str) -> int:
+    """Returns the exit code of a command whose page could not be made, if there is a problem, and says so."""
+    if problem is None:
+        return code
+    say("ERROR", printable(f"{page} could not be made: {problem}; {instead} has the result"))
+    return code or CRASHED
 
 
 def _held(output: str, run_id: str, layout: Layout) -> str:

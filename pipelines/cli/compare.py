@@ -17,7 +17,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.cli import console
-from pipelines.cli.common import DONE, add_command, hand_over, positive, run_and_publish, warn
+from pipelines.cli.common import DONE, add_command, hand_over, positive, run_and_publish, warn, without_page
 from pipelines.compare import LAYOUT, ComparisonPlan, build_comparison, plan_comparison
 from pipelines.compare_inputs import Side, differences, open_side, surroundings
 from pipelines.compare_page import plan_page
@@ -25,6 +25,7 @@ from pipelines.config.errors import UsageError
 from pipelines.results.comparison import COMPARISON, REPORT
 from pipelines.results.comparison_report import samples_line, verdict_line
 from pipelines.results.page.comparison import PAGE
+from pipelines.results.provenance import PAGE_PROBLEM
 from pipelines.runtime import launch
 from transforms.io.storage import new_run_id, prepare_output
 
@@ -64,7 +65,7 @@ def add(commands: Any) -> None:
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Compares; whatever comes out of it, the exit code is 0."""
+    """Compares; whatever comes out of it, the exit code is 0, but 3 where the page could not be made."""
     if not math.isfinite(parsed.threshold) or parsed.threshold < 0:
         raise UsageError(f"--threshold {parsed.threshold}: must be a number of at least 0")
     if not 0 <= parsed.samples <= MAX_SAMPLES:
@@ -101,13 +102,14 @@ def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, opti
         hand_over(options, build, folder, run_id, LAYOUT)
         print(f"the job goes on without this command; its result will be in {folder}")
         return DONE
-    document = json.loads(run_and_publish(options, build, folder, run_id, LAYOUT, COMPARISON))
+    document = json.loads(run_and_publish(options, build, folder, run_id, LAYOUT).read(COMPARISON))
+    problem = document.get(PAGE_PROBLEM)
     warn(document["differences"][len(plan.setting.differences) :])
     if not parsed.quiet:
         _print(document, plan)
         if parsed.output:
-            print(f"report: {posixpath.join(folder, REPORT if parsed.no_html else PAGE)}")
-    return DONE
+            print(f"report: {posixpath.join(folder, REPORT if parsed.no_html or problem else PAGE)}")
+    return without_page(DONE, PAGE, problem, REPORT)
 
 
 def _print(document: Mapping[str, Any], plan: ComparisonPlan) -> None:

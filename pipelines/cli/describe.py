@@ -28,6 +28,7 @@ from pipelines.describe import DOCUMENT, LAYOUT, REPORT, build_description
 from pipelines.results.causes import most_frequent, most_often, stored_causes
 from pipelines.results.unscored import why_undescribed
 from pipelines.runtime import launch
+from transforms.io.published import check_not_replaced
 from transforms.io.storage import new_run_id, prepare_output
 from transforms.records import printable
 
@@ -52,11 +53,12 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
     inputs = find_inputs(configuration, configuration.columns(), predictions=False)
     warn(inputs.warnings)
+    check_not_replaced(output, LAYOUT, (file.path for file in inputs.files))
     prepare_output(output)
     output = launch.path_for_workers(options, output)
     run_id = new_run_id()
     build = partial(build_description, inputs=inputs, description=description, output=output, run_id=run_id)
-    document = json.loads(run_and_publish(options, build, output, run_id, LAYOUT, DOCUMENT))
+    document = json.loads(run_and_publish(options, build, output, run_id, LAYOUT).read(DOCUMENT))
     if (reason := why_undescribed(document, inputs)) is not None:
         say("ERROR", printable(reason))
         return FAILED

@@ -29,6 +29,7 @@ from pipelines.cli.common import (
     run_and_publish,
     systems,
     warn,
+    without_page,
 )
 from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, require_baseline, write_verdicts
 from pipelines.cli.messages import say
@@ -38,10 +39,10 @@ from pipelines.config.errors import UsageError, one_line
 from pipelines.config.inputs import find_inputs
 from pipelines.config.settings import Configuration
 from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
-from pipelines.results.causes import QuarantineCause, published_causes
+from pipelines.results.causes import QuarantineCause, duplicate_warnings, stored_causes
 from pipelines.results.gates import Decision, coverage_failures, decide, rejection_notes
-from pipelines.results.provenance import Launch
-from pipelines.results.run import LAYOUT, PAGE, REPORT, SUMMARY
+from pipelines.results.provenance import PAGE_PROBLEM, Launch
+from pipelines.results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
 from pipelines.results.stored import Start, StoredRun, scored_otherwise
 from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
@@ -139,28 +140,29 @@ def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: Evalua
             remove_kept(plan.output)
 
     with console.progress_line(len(plan.systems), parsed.quiet, launch.is_local(options)):
-        summary = run_and_publish(
+        published = run_and_publish(
             options,
             lambda pipeline: build_evaluation(pipeline, resumed(plan) if plan.resume else plan),
             plan.output,
             plan.run_id,
             LAYOUT,
-            SUMMARY,
             on_result,
         )
-    document = json.loads(summary)
+    document = json.loads(published.read(SUMMARY))
+    made = json.loads(published.read(RUN))
+    problem = made.get(PAGE_PROBLEM)
     watched.add_values(document, metrics)
-    configuration, causes = plan.configuration, published_causes(plan.output)
+    configuration, causes = plan.configuration, stored_causes(made)
     if not parsed.quiet:
-        report = posixpath.join(plan.output, REPORT if parsed.no_html else PAGE)
+        report = posixpath.join(plan.output, REPORT if parsed.no_html or problem else PAGE)
         notes = rejection_notes(document["systems"], configuration.settings, causes)
         console.print_metrics(document, metrics, report, notes)
-    warn(document.get("warnings", []))
+    warn([*document.get("warnings", []), *duplicate_warnings(causes)])
     failures, decision = _judged(document, plan, causes)
     code = conclude(decision, failures)
     verdicts = document.get("gates", [])
     write_verdicts(parsed, plan.output, configuration, verdicts, failures, plan.baseline, document["systems"])
-    return code
+    return without_page(code, PAGE, problem, REPORT)
 
 
 def reused_rows(

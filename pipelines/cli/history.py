@@ -10,7 +10,7 @@ from typing import Any
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.cli.common import DONE, add_command, warn
+from pipelines.cli.common import DONE, add_command, warn, without_page
 from pipelines.config.errors import UsageError, one_line
 from pipelines.results.baseline import age_warnings, find_baseline
 from pipelines.results.history import histories
@@ -51,6 +51,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         warn(each.warnings)
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in each.drops if drop.night is each.nights[-1]])
     report = history_report(parsed.folder, found, index.unreadable, _blessed(parsed.folder))
+    problem = None
     try:
         write_file(posixpath.join(output, HISTORY), encode_table(index.table))
         write_file(posixpath.join(output, REPORT), report.encode())
@@ -58,7 +59,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             delete_files([posixpath.join(output, PAGE)])
         else:
             sources = HistorySources(parsed.folder, output, found, index.table, index.unreadable, parsed.command_line)
-            write_file(posixpath.join(output, PAGE), page_or_reason(sources))
+            page, problem = page_or_reason(sources)
+            write_file(posixpath.join(output, PAGE), page)
     except (*STORAGE_ERRORS, ValueError) as error:
         raise UsageError(f"--output {output}: cannot be written: {one_line(error)}; give another --output") from error
     nights = sum(len(each.nights) for each in found)
@@ -67,8 +69,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         for change in each.changes[-5:]:
             text = f"{change.metric} of {change.system} changed from {fixed(change.before)} to {fixed(change.after)}"
             print(printable(f"{each.benchmark}: {text} with {change.night.run}"))
-    print(f"report: {posixpath.join(output, REPORT if parsed.no_html else PAGE)}")
-    return DONE
+    print(f"report: {posixpath.join(output, REPORT if parsed.no_html or problem else PAGE)}")
+    return without_page(DONE, PAGE, problem, REPORT)
 
 
 def _nothing(folder: str, unreadable: Sequence[str]) -> str:

@@ -60,7 +60,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     check_reachable(_texts(parsed))
     parsed.command_line = ["beamscore", *(sys.argv[1:] if arguments is None else arguments)]
     command: Callable[[argparse.Namespace, PipelineOptions], int] = parsed.command
-    launch.name_job(options, f"beamscore-{command.__module__.rpartition('.')[2]}-{new_run_id()}")
+    launch.name_job(options, command.__module__.rpartition(".")[2], new_run_id())
     return command(parsed, options)
 
 

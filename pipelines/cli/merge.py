@@ -12,17 +12,18 @@ from typing import Any
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.cli import console
-from pipelines.cli.common import DONE, add_command, hand_over, run_and_publish, warn
+from pipelines.cli.common import DONE, add_command, hand_over, run_and_publish, warn, without_page
 from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
 from pipelines.config.errors import UsageError
 from pipelines.merge import MergePlan, build_merge
-from pipelines.results.causes import published_causes
+from pipelines.results.causes import duplicate_warnings, stored_causes
 from pipelines.results.gates import decide, record_failures, rejection_notes
 from pipelines.results.merged import merged_configuration
-from pipelines.results.provenance import Launch
-from pipelines.results.run import LAYOUT, REPORT, SUMMARY
+from pipelines.results.provenance import PAGE_PROBLEM, Launch
+from pipelines.results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
 from pipelines.results.stored import StoredRun
 from pipelines.runtime import launch
+from transforms.io.published import check_not_replaced
 from transforms.io.storage import new_run_id, prepare_output
 
 
@@ -57,6 +58,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             raise UsageError(f"{found.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
     configuration = merged_configuration(runs, parsed.output)
     baseline = read_baseline(parsed, configuration)
+    check_not_replaced(parsed.output, LAYOUT, (path for found in runs for path in found.published.files.values()))
     prepare_output(parsed.output)
     sources = tuple(
         {"path": found.path, "run_id": found.run_id, "inputs": found.provenance.get("inputs")} for found in runs
@@ -75,19 +77,19 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         hand_over(options, lambda pipeline: build_merge(pipeline, plan, runs), plan.output, plan.run_id, LAYOUT)
         print(f"the job goes on without this command; its result will be in {plan.output}")
         return DONE
-    document = json.loads(
-        run_and_publish(
-            options, lambda pipeline: build_merge(pipeline, plan, runs), plan.output, plan.run_id, LAYOUT, SUMMARY
-        )
+    published = run_and_publish(
+        options, lambda pipeline: build_merge(pipeline, plan, runs), plan.output, plan.run_id, LAYOUT
     )
-    causes = published_causes(plan.output)
+    document = json.loads(published.read(SUMMARY))
+    made = json.loads(published.read(RUN))
+    problem, causes = made.get(PAGE_PROBLEM), stored_causes(made)
     if not parsed.quiet:
         report = posixpath.join(plan.output, REPORT)
         notes = rejection_notes(document["systems"], configuration.settings, causes)
         console.print_metrics(document, configuration.benchmark.main_metrics(), report, notes)
-    warn(document.get("warnings", []))
+    warn([*document.get("warnings", []), *duplicate_warnings(causes)])
     failures = record_failures(document["systems"], configuration.settings, causes)
     code = conclude(decide(document.get("gates", [])), failures)
     verdicts = document.get("gates", [])
     write_verdicts(parsed, plan.output, configuration, verdicts, failures, baseline, document["systems"])
-    return code
+    return without_page(code, PAGE, problem, REPORT)

@@ -117,8 +117,7 @@ class Configuration:
         if system is None:
             fields = sides.get(GROUND_TRUTH_FIELDS, {})
         else:
-            own = {} if system == GROUND_TRUTH_FIELDS else sides.get(system, {})
-            fields = {**sides.get(PREDICTION_FIELDS, {}), **own}
+            fields = {**sides.get(PREDICTION_FIELDS, {}), **sides.get(system, {})}
         return FieldMap.of(fields, self.settings.sample_id_type == "any")
 
     def slice_columns(self) -> list[tuple[str, ...]]:
@@ -190,6 +189,10 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     settings = _convert({key: raw[key] for key in raw if key in shared}, Settings, source)
     options = _convert({key: raw[key] for key in raw if key in own}, kind.options_type, source)
     _check_options(options, source)
+    if GROUND_TRUTH_FIELDS in settings.predictions:
+        raise UsageError(
+            f"{source}: predictions.{GROUND_TRUTH_FIELDS}: the other side has this name; give the system another name"
+        )
     _check_slices(settings, source)
     _check_fields(settings.fields, source)
     check_gates(settings.gates, kind, settings.bootstrap.replicates, source)

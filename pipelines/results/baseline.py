@@ -17,7 +17,7 @@ from metrics.statistics.sums import Sums
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
 from pipelines.results.judged import JudgedSlice, left_out_samples, measured_samples
-from pipelines.results.stored import Identity, StoredRun, incomparable, split_system
+from pipelines.results.stored import Identity, StoredRun, incomparable, is_run, split_system
 from pipelines.results.stored_documents import SliceSums
 from transforms.earlier_values import EarlierRows
 from transforms.finalize import corpus_sums
@@ -109,9 +109,10 @@ def find_baseline(given: str) -> tuple[str, str | None]:
     `given` is a run folder, RUN:SYSTEM, or a text file, such as blessed.txt, whose last line that is neither empty nor
     a comment (after `#`) is one of these, relative to the folder of the file. Raises UsageError where it names none.
     """
-    if given.endswith(".txt"):
-        given = _blessed(given)
-    return split_system(given)
+    run, system = split_system(given)
+    if system is None and given.endswith(".txt") and not is_run(given):
+        return split_system(_blessed(given))
+    return run, system
 
 
 def _blessed(path: str) -> str:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from metrics.common.text import truncated
-from pipelines.config.errors import UsageError
-from pipelines.results.run import RUN, open_result
-from transforms.io.storage import STORAGE_ERRORS
+from pipelines.config.systems import predictions_of
 from transforms.quarantine import CauseCount
 from transforms.records import Cause, Quarantined, printable
 
 MAX_ERROR_LENGTH = 300
 MAX_PLACE_LENGTH = 200
+MAX_ID_LENGTH = 80
 
 REMEDIES: dict[Cause, str] = {
     "unreadable": "mend the record, or leave it out",
@@ -29,38 +28,49 @@ REMEDIES: dict[Cause, str] = {
 }
 
 
+class QuarantinedRecord(msgspec.Struct, frozen=True):
+    """Where a record is that was quarantined, and why."""
+
+    place: str
+    error: str
+
+    def __str__(self) -> str:
+        return f"{self.error} ({self.place})"
+
+
 class QuarantineCause(msgspec.Struct, frozen=True):
-    """How many records of a side were quarantined for the same cause, with the place and the error of the first."""
+    """How many records of a side were quarantined for the same cause, and the first of them."""
 
     side: str
     stage: str
     cause: Cause
     records: int
-    first: str
-    error: str
+    examples: Annotated[list[QuarantinedRecord], msgspec.Meta(min_length=1)]
 
     def __str__(self) -> str:
         """Says the cause and what mends it, such as `this is not JSON (p.jsonl:3); mend the record, or ...`."""
-        return f"{self.error} ({self.first}); {REMEDIES[self.cause]}"
+        return f"{self.examples[0]}; {REMEDIES[self.cause]}"
+
+
+def place_of_entry(entry: Quarantined) -> str:
+    """Returns where a quarantined record is, after its sample_id, if it has one."""
+    place = f"{entry.source}:{entry.line}" if entry.line else f"{entry.source} at byte {entry.position}"
+    return place if entry.sample_id is None else f"{truncated(entry.sample_id, MAX_ID_LENGTH)} at {place}"
 
 
 def quarantine_causes(causes: Iterable[CauseCount]) -> list[QuarantineCause]:
     """Returns the causes as run.json holds them, the most frequent first."""
-    found = [_cause(each.count, each.example) for each in causes if each.example is not None]
+    found = [
+        QuarantineCause(first.side, first.stage, first.cause, each.count, [_record(entry) for entry in each.examples])
+        for each in causes
+        if (first := each.example) is not None
+    ]
     return sorted(found, key=lambda each: (-each.records, each.side, each.stage, each.cause))
 
 
-def _cause(records: int, first: Quarantined) -> QuarantineCause:
-    place = f"{first.source}:{first.line}" if first.line else f"{first.source} at byte {first.position}"
-    place, error = printable(place), printable(first.error)
-    return QuarantineCause(
-        first.side,
-        first.stage,
-        first.cause,
-        records,
-        truncated(place, MAX_PLACE_LENGTH),
-        truncated(error, MAX_ERROR_LENGTH),
-    )
+def _record(entry: Quarantined) -> QuarantinedRecord:
+    place, error = printable(place_of_entry(entry)), printable(entry.error)
+    return QuarantinedRecord(truncated(place, MAX_PLACE_LENGTH), truncated(error, MAX_ERROR_LENGTH))
 
 
 def stored_causes(run: Mapping[str, Any]) -> list[QuarantineCause]:
@@ -69,15 +79,6 @@ def stored_causes(run: Mapping[str, Any]) -> list[QuarantineCause]:
         return msgspec.convert(run.get("quarantine", []), list[QuarantineCause])
     except msgspec.ValidationError:
         return []
-
-
-def published_causes(output: str) -> list[QuarantineCause]:
-    """Returns the causes of the result in a folder; none where its run.json cannot be read."""
-    try:
-        run = msgspec.json.decode(open_result(output).read(RUN))
-    except (UsageError, *STORAGE_ERRORS, ValueError):
-        return []
-    return stored_causes(run) if isinstance(run, dict) else []
 
 
 def most_frequent(
@@ -91,3 +92,17 @@ def most_frequent(
 def most_often(cause: QuarantineCause | None) -> str:
     """Returns the end of a line that names the most frequent cause; empty where it is not known."""
     return "" if cause is None else f"; most often: {cause}"
+
+
+def duplicate_warnings(causes: Iterable[QuarantineCause]) -> list[str]:
+    """Returns a warning for each side of a run in which sample_ids are duplicated."""
+    duplicates = (each for each in causes if each.cause == "duplicate")
+    return [
+        f"the {_side(each.side)}: {each.records:,} record{'s' * (each.records > 1)} with a sample_id that is "
+        f"duplicated: {', '.join(f'{one.place} ({one.error})' for one in each.examples)}; quarantine/ lists all"
+        for each in duplicates
+    ]
+
+
+def _side(side: str) -> str:
+    return "ground truth" if side == "ground_truth" else predictions_of(side)

@@ -208,5 +208,13 @@ def run_document(
     }
 
 
+def problems_of_page(problem: str | None) -> dict[str, str]:
+    """Returns what run.json says of a page that could not be made: why; of one that was made, nothing."""
+    return {} if problem is None else {PAGE_PROBLEM: problem}
+
+
+PAGE_PROBLEM = "page_problem"
+
+
 def _side(side: InputSide | None, records: int) -> dict[str, Any]:
     return {"records": records, **(msgspec.to_builtins(side) if side is not None else {})}

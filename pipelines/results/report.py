@@ -12,11 +12,13 @@ from metrics.benchmark import Benchmark
 from metrics.common.text import truncated
 from metrics.statistics.intervals import METHODS
 from metrics.table import Table
+from pipelines.results.causes import place_of_entry
 from pipelines.results.numbers import fixed, percent
 from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult, few_units
 from pipelines.results.verdict import GateVerdict
 from transforms.finalize import SliceResult
 from transforms.quarantine import CauseCount
+from transforms.records import Quarantined
 
 AnyBenchmark = Benchmark[Any, Any, Any]
 MAX_CELL_LENGTH = 160
@@ -143,15 +145,16 @@ def _slices(system: SystemResult, headline: Sequence[str]) -> str:
 def _causes(causes: Sequence[CauseCount]) -> str:
     if not causes:
         return "Empty: every record was read, paired and scored."
-    rows = []
-    for cause in causes:
-        example = cause.example
-        if example is not None:
-            place = f"{example.source}:{example.line}" if example.line else f"{example.source} at {example.position}"
-            rows.append(
-                [cause.count, cell(example.side), example.stage, example.cause, f"{cell(place)}: {cell(example.error)}"]
-            )
+    rows = [
+        [cause.count, cell(first.side), first.stage, first.cause, "; ".join(map(_example, cause.examples))]
+        for cause in causes
+        if (first := cause.example) is not None
+    ]
     return table(["records", "side", "stage", "cause", "the first"], rows)
+
+
+def _example(entry: Quarantined) -> str:
+    return f"{cell(place_of_entry(entry))}: {cell(entry.error)}"
 
 
 def _gates(verdicts: Sequence[GateVerdict]) -> str:

@@ -143,10 +143,24 @@ def scored_otherwise(made: Start, configuration: Configuration) -> str | None:
 
 
 def split_system(text: str) -> tuple[str, str | None]:
-    """Returns the folder and the system of `RUN:SYSTEM`; of anything else, and of a path that exists, the whole."""
-    if not os.path.exists(text) and (found := _SYSTEM.fullmatch(text)) is not None:
-        return found["run"], found["system"]
-    return text, None
+    """Returns the folder of a run and the system that RUN or RUN:SYSTEM names; None where it names none.
+
+    What follows the last colon is a system where `text`, which may have colons of its own as addresses and times have,
+    is neither a run nor a path that exists.
+    """
+    found = _SYSTEM.fullmatch(text)
+    if found is None or os.path.exists(text) or is_run(text):
+        return text, None
+    return found["run"], found["system"]
+
+
+def is_run(path: str) -> bool:
+    """Returns whether a finished run is in a folder, on any filesystem."""
+    try:
+        open_result(path)
+    except UsageError:
+        return False
+    return True
 
 
 def _value(value: Any) -> str:

@@ -65,8 +65,9 @@ def check_job_server(options: PipelineOptions) -> None:
 def cancel_job(options: PipelineOptions) -> None:
     """Cancels the job of these options where they name both the cluster, by --flink_master, and the job.
 
-    Cancelling a job at Beam's job server ends its wait for the Flink job, which goes on. A cluster that cannot be
-    asked is left alone.
+    Cancelling a job at Beam's job server ends its wait for the Flink job, which goes on, and whose id Beam does not
+    tell: it is the one of the job's name, which is a name of its own. Where several jobs have it, none is cancelled, as
+    it may be somebody else's; nor where the cluster cannot be asked.
     """
     master = options.view_as(FlinkRunnerOptions).flink_master
     name = options.view_as(GoogleCloudOptions).job_name
@@ -74,9 +75,9 @@ def cancel_job(options: PipelineOptions) -> None:
         return
     url = master if "://" in master else f"http://{master}"
     with contextlib.suppress(OSError, ValueError):
-        for job in _request("GET", f"{url}/jobs/overview")["jobs"]:
-            if job["name"] == name:
-                _request("PATCH", f"{url}/jobs/{job['jid']}?mode=cancel")
+        ids = [job["jid"] for job in _request("GET", f"{url}/jobs/overview")["jobs"] if job["name"] == name]
+        if len(ids) == 1:
+            _request("PATCH", f"{url}/jobs/{ids[0]}?mode=cancel")
 
 
 def _request(method: str, url: str) -> Any:

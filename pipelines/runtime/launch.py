@@ -127,11 +127,16 @@ def block_folder(pipeline: beam.Pipeline) -> BlockFolder:
     return BlockFolder(pipeline.local_tempdir) if is_local(pipeline.options) else IN_PIPELINE
 
 
-def name_job(options: PipelineOptions, name: str) -> None:
-    """Names the job of a cluster, unless the options do: by the name people find it, and `run` cancels it."""
+def name_job(options: PipelineOptions, command: str, run_id: str) -> None:
+    """Names the job of a cluster: by the name people find it, and `run` cancels it.
+
+    A name that the options give stays as it is on Dataflow, which runs no two jobs of one name. Elsewhere the run_id
+    follows it, so that no other job has the name.
+    """
     cloud = options.view_as(GoogleCloudOptions)
-    if not is_local(options) and not cloud.job_name:
-        cloud.job_name = name
+    if is_local(options) or (cloud.job_name and runner_name(options) == "DataflowRunner"):
+        return
+    cloud.job_name = f"{cloud.job_name or f'beamscore-{command}'}-{run_id}"
 
 
 def is_detached(options: PipelineOptions) -> bool:

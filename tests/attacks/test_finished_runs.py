@@ -51,7 +51,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def said(folder: Path, monday: Path, tuesday: Path, output: Path) -> list[tuple[int, str]]:
     """Returns what gate, compare and history say of two runs, without the paths."""
-    runs = [["gate", tuesday, "--config", folder / "gates.yaml", "--baseline", monday]]
+    runs: list[list[str | Path]] = [["gate", tuesday, "--config", folder / "gates.yaml", "--baseline", monday]]
     runs += [["compare", monday, tuesday, "--output", output / "compare", "--no-html"]]
     done = [command(*run) for run in runs]
     found = [(code, stdout + stderr) for code, stdout, stderr in done]
@@ -107,7 +107,7 @@ def test_a_read_only_run_can_be_read(nights: Path, tmp_path: Path) -> None:
                 each.chmod(0o555 if each.is_dir() else 0o444)
     before = {path: path.stat().st_mtime_ns for copy in copies for path in copy.rglob("*")}
     whole = said(nights, nights / "monday", nights / "tuesday", tmp_path / "of runs")
-    assert said(nights, *copies, tmp_path / "of copies") == whole
+    assert said(nights, copies[0], copies[1], tmp_path / "of copies") == whole
     assert {path: path.stat().st_mtime_ns for copy in copies for path in copy.rglob("*")} == before
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,17 +151,19 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     def run(name: str) -> Path:
         if name not in made:
             made[name] = tmp_path_factory.mktemp(name)
-            found = evaluate(made[name] / "out", *inputs(made[name], name, jsonl), *FLAGS, config=name)
+            truths, predictions = inputs(made[name], name, jsonl)
+            found = evaluate(made[name] / "out", truths, predictions, *FLAGS, config=name)
             assert found.code == 0, found.stderr
         return made[name] / "out"
 
     return run
 
 
-def inputs(folder: Path, name: str, write: Write) -> Iterator[Path]:
-    for side, records in zip(("truths", "predictions"), corpus(name, COUNT, 3), strict=True):
+def inputs(folder: Path, name: str, write: Write) -> tuple[Path, Path]:
+    truths, predictions = corpus(name, COUNT, 3)
+    for side in ("truths", "predictions"):
         (folder / side).mkdir(parents=True, exist_ok=True)
-        yield write(folder / side, records)
+    return write(folder / "truths", truths), write(folder / "predictions", predictions)
 
 
 @pytest.mark.parametrize("way", ["reuse", "resume"])
@@ -170,14 +172,14 @@ def test_the_bytes_are_those_of_a_run_of_its_own(
     tmp_path: Path, earlier: Callable[[str], Path], name: str, what: str, way: str
 ) -> None:
     change = changes(name)[what]
-    given = tuple(inputs(tmp_path, name, change.write))
+    given = inputs(tmp_path, name, change.write)
     flags = (*FLAGS, *change.flags)
-    whole = evaluate(tmp_path / "whole", *given, *flags, config=name)
+    whole = evaluate(tmp_path / "whole", given[0], given[1], *flags, config=name)
     if way == "reuse":
-        found = evaluate(tmp_path / "out", *given, *flags, "--reuse", str(earlier(name)), config=name)
+        found = evaluate(tmp_path / "out", given[0], given[1], *flags, "--reuse", str(earlier(name)), config=name)
     else:
         keep(earlier(name), name, tmp_path / "out")
-        found = evaluate(tmp_path / "out", *given, *flags, "--resume", config=name)
+        found = evaluate(tmp_path / "out", given[0], given[1], *flags, "--resume", config=name)
     assert found.code == whole.code
     assert whole.code in (0, 1), whole.stderr
     assert found.bytes() == whole.bytes()
@@ -205,15 +207,16 @@ def test_rows_that_are_not_as_they_were_written_are_not_taken(
     shutil.copytree(earlier(name), run, symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
     if damage == "other rows":
         option = OPTIONS[name][-1]
-        other = evaluate(tmp_path / "other", *inputs(tmp_path, name, jsonl), *FLAGS, "--set", option, config=name)
+        truths, predictions = inputs(tmp_path, name, jsonl)
+        other = evaluate(tmp_path / "other", truths, predictions, *FLAGS, "--set", option, config=name)
         assert other.code == 0
         shutil.rmtree(run / "samples")
         shutil.copytree(tmp_path / "other" / "samples", run / "samples")
     else:
         for path in (run / "samples").glob("*.parquet"):
             pq.write_table(edited(pq.ParquetFile(path).read(), damage), path)
-    given = tuple(inputs(tmp_path, name, jsonl))
-    found = evaluate(tmp_path / "out", *given, *FLAGS, "--reuse", str(run), config=name)
+    given = inputs(tmp_path, name, jsonl)
+    found = evaluate(tmp_path / "out", given[0], given[1], *FLAGS, "--reuse", str(run), config=name)
     assert found.code == 0
     whole = Run(0, "", "", earlier(name))
     assert found.samples == whole.samples
@@ -240,9 +243,9 @@ def edited(table: Any, damage: str) -> Any:
 def test_without_tex_both_say_so(
     tmp_path: Path, earlier: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, given = earlier("formula"), tuple(inputs(tmp_path, "formula", jsonl))
+    run, given = earlier("formula"), inputs(tmp_path, "formula", jsonl)
     monkeypatch.setenv("PATH", str(tmp_path))
-    whole = evaluate(tmp_path / "whole", *given, *FLAGS, config="formula")
-    found = evaluate(tmp_path / "out", *given, *FLAGS, "--reuse", str(run), config="formula")
+    whole = evaluate(tmp_path / "whole", given[0], given[1], *FLAGS, config="formula")
+    found = evaluate(tmp_path / "out", given[0], given[1], *FLAGS, "--reuse", str(run), config="formula")
     assert found.code == whole.code == 2
     assert found.stderr.splitlines()[-1] == whole.stderr.splitlines()[-1]

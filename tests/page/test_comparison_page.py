@@ -114,13 +114,14 @@ def test_an_evaluation_shows_its_differences_from_the_baseline(chromium: Browser
     sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
     assert "Against the baseline it is worse in " in sentence
     assert chromium.run("return document.querySelectorAll('#differences-plot svg').length") == 1
-    lost = [card for card in page_data(path)["cards"] if card["why"] == "lost"]
+    data = page_data(path)
+    lost = [card for card in data["cards"] if card["why"] == "lost"]
     assert lost
     assert all(card["before"] > card["metrics"]["score"] for card in lost)
     # Where they are chosen, they are sorted by how much they lost.
     choose(chromium, "#samples-filters", "why", "lost")
     moved = sorted(lost, key=lambda card: card["metrics"]["score"] - card["before"])
-    assert table_ids(chromium)[0] == moved[0]["sample_id"]
+    assert table_ids(chromium)[0] == data["samples"]["ids"][moved[0]["row"]]
     chromium.picture(PICTURES / "baseline-lost.png")
 
 

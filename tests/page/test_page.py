@@ -14,7 +14,7 @@ from metrics.registry import benchmark_class, benchmark_names
 from pipelines.results.page.build import PageSources, build_page
 from pipelines.results.page.document import Card, RecordText
 from pipelines.results.page.render import render
-from pipelines.results.page.rows import MAX_ROWS, sample_table
+from pipelines.results.page.rows import MAX_ROWS, sample_table, sort_worst_first
 from tests.page.browser import Browser
 from tests.page.corpora import CORPORA, ROOT, WrittenPage, corpus_page, evaluated, worse
 from tests.page.hostile import HOSTILE
@@ -248,10 +248,11 @@ def write_large_page(page: WrittenPage, count: int, path: Path) -> None:
         "slice.kind": [json.dumps(f"kind {rng.randrange(500)}") for _ in range(count)],
     }
     columns |= {name: [rng.random() for _ in range(count)] for name in kind.sample_metric_names()}
-    table = sample_table(pa.table(columns), ["predictions"], kind.sample_metrics)
+    rows = sort_worst_first(pa.table(columns), kind.sample_metrics)
+    table = sample_table(rows, ["predictions"], kind.sample_metrics)
     cards = [
         Card(
-            *(table.ids[number], 0, "scored", "worst"),
+            *(number, 0, "scored", "worst"),
             {name: table.metrics[name][number] for name in table.metrics},
             *(RecordText(rng.randbytes(4000).hex()), RecordText(rng.randbytes(4000).hex())),
         )

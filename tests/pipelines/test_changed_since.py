@@ -42,7 +42,8 @@ def tonight(nights: Path, output: Path, *more: str) -> Run:
 
 
 def cards(run: Run) -> list[Any]:
-    found: list[Any] = page_data(run.output / "report.html")["cards"]
+    data = page_data(run.output / "report.html")
+    found: list[Any] = [{**card, "sample_id": data["samples"]["ids"][card["row"]]} for card in data["cards"]]
     return found
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import toy
-from tests.runs import evaluate, write_lines
+from tests.runs import command, evaluate, write_lines
 
 SAMPLES = [toy.sample(index, 0) for index in range(40)]
 
@@ -97,3 +97,27 @@ def test_a_temporary_folder_without_room_leaves_the_result(
         )
         assert list(disk.iterdir()) == []
     assert {path: path.read_bytes() for path in sorted(output.rglob("*")) if path.is_file()} == before
+
+
+@pytest.mark.parametrize("pages", [0, 1])
+def test_of_a_command_that_does_not_fit_no_file_is_left(tmp_path: Path, pages: int) -> None:
+    """At no size: a disk may have room for a file, but not for what is in it."""
+    truths = write_lines(tmp_path / "t.jsonl", [truth for truth, _ in SAMPLES])
+    assert evaluate(tmp_path / "run", truths, truths, "--quiet", "--no-html").code == 0
+    commands: list[tuple[str | Path, ...]] = [
+        ("evaluate", "toy", "--ground-truth", truths, "--predictions", truths, "--quiet", "--output", "out"),
+        ("split", "toy", "--ground-truth", truths, "--output", "o.jsonl"),
+        ("select", tmp_path / "run", "--below", "2", "--output", "x/o.parquet"),
+        ("compare", tmp_path / "run", tmp_path / "run", "--quiet", "--output", "compared"),
+    ]
+    failed = 0
+    for *arguments, output in commands:
+        with small_disk(tmp_path / "disk", 4 * (pages + 1)) as disk:
+            (disk / "filler").write_bytes(b"x" * 4096)
+            code, _, stderr = command(*arguments, disk / output)
+            left = [path.name for path in disk.rglob("*") if path.is_file()]
+            assert code in (0, 2), stderr
+            failed += code == 2
+            if code == 2:
+                assert left == ["filler"], (arguments[0], left)
+    assert failed >= (len(commands) if pages == 0 else 1)

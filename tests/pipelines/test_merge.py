@@ -54,7 +54,9 @@ def merge(*arguments: str | Path) -> tuple[int, str, str]:
 def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "merged"
     code, stdout, stderr = merge(runs / "first", runs / "second", "--output", out)
-    assert (code, stderr) == (0, "")
+    assert code == 0
+    # The duplicates of the runs are told again.
+    assert stderr.count("\n") == stderr.count(" with a sample_id that is duplicated: twice at ") == 1
     assert "report: " in stdout
     found, whole = Run(code, stdout, stderr, out), Run(0, "", "", runs / "whole")
     for name in ("sums.json", "summary.json"):

@@ -301,3 +301,33 @@ def test_a_gate_decides_the_exit_code_after_everything_was_written(corpus: Path,
         ["**fail**", "predictions", "`exact_match`", "blocking", "1.0000"],
         ["pass", "predictions", "`similarity`", "blocking", "1.0000"],
     ]
+
+
+def test_duplicates_are_told_with_their_places(tmp_path: Path) -> None:
+    records = [{"sample_id": name, "text": "x"} for name in ("a", "b", "a", "b", "b", "a", "\x1b[2J|")]
+    truths = write_lines(tmp_path / "t.jsonl", records[:2] + records[6:])
+    predictions = write_lines(tmp_path / "p.jsonl", [*records, records[6]])
+    run = evaluate(tmp_path / "out", truths, predictions, "--quiet")
+    assert run.code == 0
+    found = [(name, line, first) for name, line, first in (("a", 3, 1), ("b", 4, 2), ("b", 5, 2))]
+    places = [f"{name} at {predictions}:{line}" for name, line, _ in found]
+    errors = [f"the sample_id is first at {predictions}:{first}; only that record counts" for _, _, first in found]
+    told = ", ".join(f"{place} ({error})" for place, error in zip(places, errors, strict=True))
+    assert run.stderr == (
+        f"beamscore: warning: the predictions: 5 records with a sample_id that is duplicated: {told}; "
+        "quarantine/ lists all\n"
+    )
+    assert json.loads((run.output / "run.json").read_bytes())["quarantined"] == [
+        {
+            "side": "predictions",
+            "stage": "pair",
+            "cause": "duplicate",
+            "records": 5,
+            "examples": [{"place": place, "error": error} for place, error in zip(places, errors, strict=True)],
+        }
+    ]
+    assert all(f"a at {predictions}:3" in text for text in (run.report, run.stderr))
+    # Hostile text of an id steers no terminal.
+    evil = evaluate(tmp_path / "evil", truths, write_lines(tmp_path / "e.jsonl", [records[6]] * 2), "--quiet")
+    assert "<U+001B>[2J| at " in evil.stderr
+    assert "\x1b" not in evil.stderr

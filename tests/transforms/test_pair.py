@@ -112,7 +112,7 @@ def test_the_order_of_arrival_does_not_matter() -> None:
 
 def test_messages_say_where_the_other_record_stands() -> None:
     _, (entry,), _ = pick([(-1, 0, 0), (0, 0, 4), (0, 0, 2)])
-    assert entry.error == "the sample_id stands at 0/0.jsonl:3 already; that record counts, this one does not"
+    assert entry.error == "the sample_id is first at 0/0.jsonl:3; only that record counts"
     assert (entry.source, entry.line) == ("0/0.jsonl", 5)
     _, (entry,), _ = pick([(0, 0, 4)])
     assert entry.error == "no readable ground-truth record has this sample_id; check the ids of both sides"

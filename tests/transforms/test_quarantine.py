@@ -1,4 +1,4 @@
-"""Counts of the quarantine by cause, with one example that does not depend on the order."""
+"""Counts of the quarantine by cause, with examples that does not depend on the order."""
 
 from __future__ import annotations
 
@@ -26,16 +26,20 @@ def test_counts_merge_in_any_order_to_the_first_by_place(entries: Sequence[Quara
     halves = [CauseCount(), CauseCount()]
     for index, each in enumerate(entries):
         half = int(index >= cut)
-        halves[half] = halves[half].merge(CauseCount(1, each))
-    assert halves[0].merge(halves[1]) == halves[1].merge(halves[0]) == CauseCount(5, entry(9, source="a"))
+        halves[half] = halves[half].merge(CauseCount(1, (each,)))
+    assert (
+        halves[0].merge(halves[1])
+        == halves[1].merge(halves[0])
+        == CauseCount(5, (entry(9, source="a"), entry(1), entry(2)))
+    )
 
 
 def test_causes_are_counted_by_side_and_cause() -> None:
     entries = [entry(4), entry(2), entry(7, side="theirs"), entry(8, cause="unmatched"), entry(1, side="theirs")]
     expected = [
-        CauseCount(2, entry(2)),
-        CauseCount(2, entry(1, side="theirs")),
-        CauseCount(1, entry(8, cause="unmatched")),
+        CauseCount(2, (entry(2), entry(4))),
+        CauseCount(2, (entry(1, side="theirs"), entry(7, side="theirs"))),
+        CauseCount(1, (entry(8, cause="unmatched"),)),
     ]
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         assert_that(pipeline | beam.Create(entries) | CountCauses(), equal_to(expected))

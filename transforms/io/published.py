@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
-from transforms.io.storage import STORAGE_ERRORS, is_on_disk, list_folder, read_bytes
+from transforms.io.storage import STORAGE_ERRORS, is_on_disk, list_folder, place_of, read_bytes
 from transforms.records import InputProblem
 
 CURRENT = "current"
@@ -42,6 +42,16 @@ class Layout:
     def owns(self, folder: str, name: str) -> bool:
         """Returns whether a file in one of the folders is named as a run names it."""
         return name.startswith(f"{folder}-") and name.endswith(ENDINGS)
+
+
+def check_not_replaced(output: str, layout: Layout, paths: Iterable[str]) -> None:
+    """Raises InputProblem where a file that a run reads is one of those that its result would replace or remove."""
+    root = place_of(output)
+    own = {*layout.files, *layout.folders, layout.hidden}
+    for path in paths:
+        place = place_of(path)
+        if place.startswith(f"{root}/") and place.removeprefix(f"{root}/").partition("/")[0] in own:
+            raise InputProblem(f"--output {output}: its result would replace the input {path}; give another --output")
 
 
 class Manifest(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import hashlib
 import itertools
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
 
 from metrics.record_fields import record_fields
+from transforms.blocks import KeyedRecord, ToBlocks, unpack
 from transforms.io import zstd
 from transforms.io.external_sort import sorted_on_disk
 from transforms.io.parquet_schema import Columns, FindColumns, Kind, schema_of, table_of
@@ -27,9 +29,11 @@ from transforms.io.storage import (
     delete_files,
     new_run_id,
     output_problem,
+    place_of,
     prepare_output,
 )
 from transforms.records import InputProblem
+from transforms.stored_blocks import IN_PIPELINE, Block, BlockFolder
 
 MAX_SHARDS = 10_000
 ROWS_PER_GROUP = 4096
@@ -49,7 +53,8 @@ class WriteRecords(beam.PTransform):
 
     Input: pairs (key, JSON object as bytes); the key of a record is its sample_id.
 
-    only_if_any: writes no file where there is no record, and removes one of that name.
+    only_if_any: writes no file where there is no record, and removes one of that name. Records are shuffled in blocks;
+    see `through`.
     """
 
     def __init__(self, path: str, columns: Mapping[str, Kind], shards: int = 1, only_if_any: bool = False) -> None:
@@ -61,34 +66,45 @@ class WriteRecords(beam.PTransform):
             raise InputProblem(f"--shards {shards}: must be from 1 to {MAX_SHARDS}")
         prefix, ending = found.groups()
         self._pattern = f"{prefix}-?????-of-?????{ending}"
-        self._numbered = re.compile(rf"{re.escape(_place(prefix))}-\d{{5}}-of-\d{{5}}{re.escape(ending)}")
+        self._numbered = re.compile(rf"{re.escape(place_of(prefix))}-\d{{5}}-of-\d{{5}}{re.escape(ending)}")
         self._columns = dict(columns)
         self._run_id = new_run_id()
         self._only_if_any = only_if_any
+        self._folder = IN_PIPELINE
         numbered = [f"{prefix}-{number:05}-of-{shards:05}{ending}" for number in range(shards)]
         self.path = path
         self.paths = [path] if shards == 1 else numbered
 
+    def through(self, folder: BlockFolder) -> WriteRecords:
+        """Returns the transform whose blocks go to a folder."""
+        written = copy.copy(self)
+        written._folder = folder
+        return written
+
     def expand(self, records: beam.PCollection) -> beam.PCollection:
         """Writes each file whole, or not at all; gives the paths, also of those that `only_if_any` leaves out."""
         empty = records.pipeline | "Start" >> beam.Create([(number, None) for number in range(len(self.paths))])
-        sharded = records | "Shard" >> beam.Map(_with_shard, len(self.paths))
+        sharded = (
+            records
+            | "Key" >> beam.MapTuple(lambda key, line: (key.encode("utf-8", "surrogatepass"), line))
+            | "Shard" >> beam.ParDo(ToBlocks(len(self.paths), self._folder, _shard_of))
+        )
         files = (empty, sharded) | "Together" >> beam.Flatten() | "ByShard" >> beam.GroupByKey()
         if not self.path.endswith(".parquet"):
             return files | "Write" >> beam.Map(self._write, None)
         columns = records | "Lines" >> beam.Values() | "Columns" >> beam.CombineGlobally(FindColumns(self._columns))
         return files | "Write" >> beam.Map(self._write, beam.pvalue.AsSingleton(columns))
 
-    def _write(self, shard: tuple[int, Iterable[tuple[bytes, bytes] | None]], columns: Columns | None) -> str:
+    def _write(self, shard: tuple[int, Iterable[Block | None]], columns: Columns | None) -> str:
         try:
             return self._write_shard(shard, columns)
         except STORAGE_ERRORS as error:
             raise output_problem(self.paths[shard[0]], error) from error
 
-    def _write_shard(self, shard: tuple[int, Iterable[tuple[bytes, bytes] | None]], columns: Columns | None) -> str:
-        number, items = shard
+    def _write_shard(self, shard: tuple[int, Iterable[Block | None]], columns: Columns | None) -> str:
+        number, blocks = shard
         path = self.paths[number]
-        found: Iterator[tuple[bytes, bytes]] = (item for item in items if item is not None)
+        found: Iterator[KeyedRecord] = (record for block in blocks if block is not None for record in unpack(block))
         if self._only_if_any:
             first = next(found, None)
             if first is None:
@@ -108,9 +124,9 @@ class WriteRecords(beam.PTransform):
 
     def prepare(self, inputs: Iterable[str] = ()) -> None:
         """Makes the folder of the output; raises InputProblem where it cannot be written, or would replace an input."""
-        own = {_place(path) for path in self.paths}
+        own = {place_of(path) for path in self.paths}
         for path in inputs:
-            if _place(path) in own or (len(self.paths) > 1 and self._is_numbered(path)):
+            if place_of(path) in own or (len(self.paths) > 1 and self._is_numbered(path)):
                 raise InputProblem(f"--output {self.path}: it would replace the input {path}; give another --output")
         if os.path.isdir(self.path):
             raise InputProblem(f"--output {self.path}: this is a folder; give the name of a file")
@@ -127,7 +143,7 @@ class WriteRecords(beam.PTransform):
             delete_files([path for path in found if path not in self.paths and self._is_numbered(path)])
 
     def _is_numbered(self, path: str) -> bool:
-        return self._numbered.fullmatch(_place(path)) is not None
+        return self._numbered.fullmatch(place_of(path)) is not None
 
 
 def columns_of(*kinds: type[msgspec.Struct]) -> Columns:
@@ -136,10 +152,9 @@ def columns_of(*kinds: type[msgspec.Struct]) -> Columns:
     return {"sample_id": Kind.TEXT, **{name: Kind.JSON for name, is_text in fields.items() if not is_text}}
 
 
-def _with_shard(record: tuple[str, bytes], shards: int) -> tuple[int, tuple[bytes, bytes]]:
-    key = record[0].encode("utf-8", "surrogatepass")
+def _shard_of(key: bytes, shards: int) -> int:
     digest = hashlib.blake2b(key, digest_size=8).digest()
-    return int.from_bytes(digest, "big") % shards, (key, record[1])
+    return int.from_bytes(digest, "big") % shards
 
 
 def _write_lines(lines: Iterator[bytes], path: str, stream: BinaryIO) -> None:
@@ -160,11 +175,6 @@ def _compressed(path: str, stream: BinaryIO) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, opened)
     else:
         yield stream
-
-
-def _place(path: str) -> str:
-    """Returns one name for all names of a file."""
-    return path if "://" in path else os.path.realpath(path)
 
 
 def _write_parquet(lines: Iterator[bytes], columns: Columns, stream: BinaryIO) -> None:

@@ -63,6 +63,14 @@ def is_on_disk(path: str) -> bool:
     return isinstance(FileSystems.get_filesystem(path), LocalFileSystem)
 
 
+def place_of(path: str) -> str:
+    """Returns one name for all names of a file or folder."""
+    if "://" not in path:
+        return os.path.realpath(path)
+    scheme, _, rest = path.partition("://")
+    return f"{scheme}://{posixpath.normpath(rest)}"
+
+
 def has_folders(path: str) -> bool:
     """Returns whether the filesystem of a path knows folders; an object store knows none."""
     return bool(FileSystems.get_filesystem(path).has_dirs())
@@ -188,9 +196,15 @@ def prepare_output(output: str) -> None:
 def write_probe(folder: str) -> None:
     """Writes and removes a small file, to find out early that a folder cannot be written to."""
     path = posixpath.join(folder, f".{new_run_id()}.probe")
-    with FileSystems.create(path, compression_type="uncompressed") as stream:
-        # An object store of Amazon's kind accepts no upload without any part.
-        stream.write(b"\n")
+    try:
+        with FileSystems.create(path, compression_type="uncompressed") as stream:
+            # An object store of Amazon's kind accepts no upload without any part.
+            stream.write(b"\n")
+    except BaseException:
+        # A full disk has room for the file, but not for what is in it.
+        with contextlib.suppress(*STORAGE_ERRORS):
+            delete_files([path])
+        raise
     FileSystems.delete([path])
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from metrics.benchmark import Benchmark, MetricSpec
+from pipelines.results.causes import place_of_entry
 from pipelines.results.numbers import percent
 from pipelines.results.page.against import Against, AgainstMetric
 from pipelines.results.page.distributions import distributions
@@ -247,12 +248,11 @@ def _coverage(system: str, side: str, counts: Mapping[str, int]) -> CoverageRow:
 def _cause(cause: CauseCount) -> Cause:
     example = cause.example
     assert example is not None
-    place = f"{example.source}:{example.line}" if example.line else f"{example.source} at {example.position}"
     return Cause(
         cause.count,
         one_line(example.side, MAX_CELL_LENGTH),
         example.stage,
         example.cause.replace("_", " "),
-        one_line(place, MAX_CELL_LENGTH),
+        one_line(place_of_entry(example), MAX_CELL_LENGTH),
         one_line(example.error, MAX_CELL_LENGTH),
     )

@@ -10,7 +10,7 @@ import msgspec
 from metrics.benchmark import Benchmark, RejectedRecord
 from metrics.common.errors import explain
 from pipelines.results.page.document import Card, RecordText
-from pipelines.results.page.rows import DECIMALS, MAX_ID_LENGTH
+from pipelines.results.page.rows import DECIMALS
 from pipelines.results.page.text import clipped, one_line, visible
 from transforms.pick import MAX_RECORD_BYTES, PickedSample, Why
 
@@ -34,7 +34,14 @@ class Beginning(NamedTuple):
         return self.size <= MAX_RECORD_BYTES
 
 
-def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
+class PickedCard(NamedTuple):
+    """The card of a sample that was picked, which has no row yet, with the sample_id as it is."""
+
+    sample_id: str
+    card: Card
+
+
+def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> PickedCard:
     """Returns the card of a sample; where it cannot be drawn, the card says why."""
     details = msgspec.json.decode(picked.details)
     truth, prediction = Beginning(picked.truth, picked.truth_size), None
@@ -42,8 +49,8 @@ def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
         prediction = Beginning(picked.prediction, picked.prediction_size)
     drawing, problem = drawing_of(benchmark, truth, prediction)
     shown = details if picked.details_size <= len(picked.details) else _left_out(picked.details_size)
-    return Card(
-        one_line(picked.sample_id, MAX_ID_LENGTH),
+    card = Card(
+        -1,
         picked.system,
         picked.status,
         cast(Why, picked.why),
@@ -56,6 +63,7 @@ def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
         problem,
         None if picked.before is None else round(picked.before, DECIMALS) + 0.0,
     )
+    return PickedCard(picked.sample_id, card)
 
 
 def words_of(benchmark: AnyBenchmark, details: Any) -> tuple[str, ...]:

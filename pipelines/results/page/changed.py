@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -78,6 +78,10 @@ def _only(lines: Sequence[str], others: Sequence[str]) -> list[str]:
     return list((Counter(lines) - Counter(others)).elements())
 
 
-def worst_first(sample: Changed) -> tuple[float, str]:
+ChangeOrder = tuple[float, str]
+"""The change of the main per-sample metric, and the sample_id as it is: what is shown of two may be the same."""
+
+
+def worst_first(row: Mapping[str, Any]) -> ChangeOrder:
     """Returns the key that sorts samples: those that lost most first, those that won most last."""
-    return (0.0 if sample.change is None else sample.change, sample.sample_id)
+    return (0.0 if row["change"] is None else row["change"], row["sample_id"])

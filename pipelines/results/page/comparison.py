@@ -53,7 +53,7 @@ class ComparedRuns:
 
 def page_or_reason(
     document: Mapping[str, Any], benchmark: Benchmark[Any, Any, Any], runs: ComparedRuns, changed: Sequence[Changed]
-) -> bytes:
+) -> fallback.MadePage:
     """Returns the page of a comparison; where it cannot be made, a page that says why."""
     make = partial(comparison_page, document, benchmark, runs, changed)
     return fallback.page_or_reason(make, PAGE, "comparison.md and comparison.json")

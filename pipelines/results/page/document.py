@@ -187,11 +187,12 @@ class RecordText(msgspec.Struct, frozen=True):
 class Card(msgspec.Struct, frozen=True):
     """A sample to look at: both records, what matched what, and the drawing.
 
-    why: see transforms.pick. words: what matched what, a line each. drawing: an SVG document. problem: why there is
-    none. before: the main per-sample metric in the baseline, where that is known.
+    row: its place among the rows of the page; -1 where that is not known yet. why: see transforms.pick. words: what
+    matched what, a line each. drawing: an SVG document. problem: why there is none. before: the main per-sample metric
+    in the baseline, where that is known.
     """
 
-    sample_id: str
+    row: int
     system: int
     status: str
     why: Why

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
@@ -14,9 +15,10 @@ from pipelines.results.gates import coverage_failures
 from pipelines.results.page import fallback
 from pipelines.results.page.against import against_baseline
 from pipelines.results.page.build import PageSources, build_page
+from pipelines.results.page.cards import PickedCard
 from pipelines.results.page.document import Card
 from pipelines.results.page.render import render
-from pipelines.results.page.rows import MAX_ROWS, sample_table
+from pipelines.results.page.rows import MAX_ROWS, hashed_share, sample_table, sort_worst_first
 from pipelines.results.page.two_systems import two_systems
 from pipelines.results.run import RunResult
 from transforms.io.storage import STORAGE_ERRORS
@@ -30,17 +32,17 @@ class PageInputs(NamedTuple):
     """What the page of a result is made of, beside the result.
 
     document, run: of summary.json and run.json. samples: the paths of the Parquet files of the samples. cards: samples
-    to look at. baseline: the run that this one is compared with.
+    to look at, not yet with their rows. baseline: the run that this one is compared with.
     """
 
     document: Mapping[str, Any]
     run: Mapping[str, Any]
     samples: Sequence[str]
-    cards: Sequence[Card] = ()
+    cards: Sequence[PickedCard] = ()
     baseline: Baseline | None = None
 
 
-def page_or_reason(result: RunResult, inputs: PageInputs) -> bytes:
+def page_or_reason(result: RunResult, inputs: PageInputs) -> fallback.MadePage:
     """Returns the page of a result; where it cannot be made, a page that says why: no result is lost for its page."""
     return fallback.page_or_reason(lambda: evaluation_page(result, inputs), "report.html", "report.md and summary.json")
 
@@ -48,16 +50,18 @@ def page_or_reason(result: RunResult, inputs: PageInputs) -> bytes:
 def evaluation_page(result: RunResult, inputs: PageInputs) -> bytes:
     """Returns the page of a result.
 
-    A run of more than MAX_ROWS rows shows those of the cards alone, and the distributions of MAX_ROWS others.
+    A run of more than MAX_ROWS rows shows those of the cards alone, and the distributions of about MAX_ROWS others.
     """
     configuration, systems = result.configuration, list(result.systems)
-    kind, cards = type(configuration.benchmark), _within_limit(inputs.cards)
-    rows = _rows(inputs.samples, result)
+    kind = type(configuration.benchmark)
     total = _total(result)
+    rows = _rows(inputs.samples, result, min(1.0, MAX_ROWS / max(1, total)))
     spread = None
     if rows is None or total > MAX_ROWS:
         spread = None if rows is None else sample_table(rows, systems, kind.sample_metrics, total)
-        rows = _rows_of_cards(cards, systems, configuration.benchmark.sample_metric_names())
+        rows = _rows_of_cards(inputs.cards, systems, configuration.benchmark.sample_metric_names())
+    rows = sort_worst_first(rows, kind.sample_metrics)
+    cards = _within_limit(_with_rows(inputs.cards, rows, systems))
     table = sample_table(rows, systems, kind.sample_metrics, total)
     failures = coverage_failures(inputs.document["systems"], configuration.settings)
     against = None
@@ -77,34 +81,40 @@ def _total(result: RunResult) -> int:
     )
 
 
-def _rows(samples: Sequence[str], result: RunResult) -> Any | None:
-    """Returns the rows of a run, MAX_ROWS at most; None where they cannot be read.
+def _rows(samples: Sequence[str], result: RunResult, share: float) -> Any | None:
+    """Returns the rows of a run, or `share` of them by a hash of their sample_id; None where they cannot be read.
 
-    Which rows are in which file depends on a hash of their sample_id, so the first files of many are a fair sample.
+    The names of the files, and which rows are in which, differ between equal runs: nothing may follow from them.
     """
     benchmark, columns = result.configuration.benchmark, result.configuration.columns()
     metrics = benchmark.sample_metric_names()
     wanted = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics]
     schema = sample_schema(metrics, columns)
     tables = [pa.schema([schema.field(name) for name in wanted]).empty_table()]
-    left = MAX_ROWS
     try:
         for path in samples:
             with FileSystems.open(path, compression_type="uncompressed") as stream:
                 file = pq.ParquetFile(pa.PythonFile(stream, mode="r"))
                 for group in range(file.num_row_groups):
-                    if left > 0:
-                        tables.append(file.read_row_group(group, columns=wanted).select(wanted).slice(0, left))
-                        left -= len(tables[-1])
+                    found = file.read_row_group(group, columns=wanted).select(wanted)
+                    tables.append(found if share >= 1 else hashed_share(found, share))
     except STORAGE_ERRORS:
         # An earlier attempt to publish has moved the files on, and broke off.
         return None
     return pa.concat_tables(tables)
 
 
-def _rows_of_cards(cards: Sequence[Card], systems: Sequence[str], metrics: Sequence[str]) -> Any:
+def _with_rows(cards: Sequence[PickedCard], rows: Any, systems: Sequence[str]) -> list[Card]:
+    """Returns the cards with their places among the rows of the page, which hold each of them."""
+    keys = zip(rows["system"].to_pylist(), rows["sample_id"].to_pylist(), strict=True)
+    places = {key: place for place, key in enumerate(keys)}
+    return [msgspec.structs.replace(card, row=places[systems[card.system], sample_id]) for sample_id, card in cards]
+
+
+def _rows_of_cards(picked: Sequence[PickedCard], systems: Sequence[str], metrics: Sequence[str]) -> Any:
+    cards = [each.card for each in picked]
     columns: dict[str, list[Any]] = {
-        "sample_id": [card.sample_id for card in cards],
+        "sample_id": [each.sample_id for each in picked],
         "system": [systems[card.system] for card in cards],
         "status": [card.status for card in cards],
     }

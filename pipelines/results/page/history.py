@@ -62,7 +62,7 @@ class HistorySources:
     command: Sequence[str] = ()
 
 
-def page_or_reason(sources: HistorySources) -> bytes:
+def page_or_reason(sources: HistorySources) -> fallback.MadePage:
     """Returns the page of all runs below a folder; where it cannot be made, a page that says why."""
     return fallback.page_or_reason(partial(history_page, sources), PAGE, "history.md and history.parquet")
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from metrics.benchmark import MetricSpec
 from pipelines.results.page.document import Coded, SampleTable
 from pipelines.results.page.text import one_line
+from transforms.blocks import bucket_of
 from transforms.sample_schema import SLICE_PREFIX
 
 MAX_ROWS = 100_000
@@ -21,6 +22,7 @@ MAX_ID_LENGTH = 200
 MAX_LABEL_LENGTH = 120
 MAX_LABELS = 10_000
 DECIMALS = 4
+_HASHES = 1 << 32
 MAX_ROUNDED = 1e15
 """From here on a number has no decimals worth rounding, and those beyond all would overflow."""
 
@@ -28,13 +30,11 @@ MAX_ROUNDED = 1e15
 def sample_table(
     rows: Any, systems: Sequence[str], specs: Sequence[MetricSpec], total: int | None = None
 ) -> SampleTable:
-    """Returns the rows of an Arrow table for the page, the worst by the main per-sample metric first.
+    """Returns the rows of an Arrow table for the page, in the order of the table; see `sort_worst_first`.
 
-    total: the number of rows of the run, by default those given. Samples without a value of the main metric come last.
-    A column with more than 10,000 different labels cannot be filtered by, and is left out.
+    total: the number of rows of the run, by default those given. A column with more than 10,000 different labels cannot
+    be filtered by, and is left out.
     """
-    main = next(spec for spec in specs if spec.main is not None)
-    rows = rows.take(pa.array(_worst_first(rows, main), pa.int64()))
     slices = {
         name.removeprefix(SLICE_PREFIX): coded
         for name in rows.schema.names
@@ -51,13 +51,28 @@ def sample_table(
     )
 
 
-def _worst_first(rows: Any, main: MetricSpec) -> list[int]:
+def sort_worst_first(rows: Any, specs: Sequence[MetricSpec]) -> Any:
+    """Returns an Arrow table of rows, the worst by the main per-sample metric first, those without a value of it last.
+
+    Rows of equal value are in order of sample_id and system.
+    """
+    main = next(spec for spec in specs if spec.main is not None)
     columns = (rows[name].to_pylist() for name in (main.name, "sample_id", "system"))
     keys = [
         (value is None, 0.0 if value is None else main.goodness(value), sample_id, system)
         for value, sample_id, system in zip(*columns, strict=True)
     ]
-    return sorted(range(len(keys)), key=keys.__getitem__)
+    return rows.take(pa.array(sorted(range(len(keys)), key=keys.__getitem__), pa.int64()))
+
+
+def hashed_share(rows: Any, share: float) -> Any:
+    """Returns those rows of an Arrow table whose sample_id has one of the lowest hashes: about `share` of all.
+
+    Which these are depends on nothing but the sample_ids.
+    """
+    bound = share * _HASHES
+    chosen = [bucket_of(each.encode(), _HASHES) < bound for each in rows["sample_id"].to_pylist()]
+    return rows.filter(pa.array(chosen, pa.bool_()))
 
 
 def _rounded(column: Any) -> list[float | None]:

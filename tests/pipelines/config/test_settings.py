@@ -330,3 +330,9 @@ def test_a_shipped_configuration_spells_out_the_defaults(path: Path) -> None:
 
 def test_configurations_are_shipped() -> None:
     assert CONFIGS
+
+
+def test_no_system_has_the_name_of_the_other_side(tmp_path: Path) -> None:
+    message = "predictions.ground_truth: the other side has this name; give the system another name"
+    assert refusal(tmp_path, "benchmark: toy\npredictions: {ground_truth: [p.jsonl]}") == f"c.yaml: {message}"
+    assert refusal(tmp_path, "benchmark: toy", "predictions.ground_truth=[q]").endswith(message)

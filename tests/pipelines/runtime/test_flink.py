@@ -13,7 +13,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from pipelines.config.errors import UsageError
 from pipelines.runtime.flink import cancel_job, check_addresses
 
-JOBS = {"a0": "mine", "b1": "another", "c2": "mine"}
+JOBS = {"a0": "mine", "b1": "another", "c2": "shared", "d3": "shared"}
 
 
 class Cluster(ThreadingHTTPServer):
@@ -56,9 +56,15 @@ def options(master: str, *more: str) -> PipelineOptions:
 
 
 @pytest.mark.parametrize("scheme", ["", "http://"])
-def test_all_jobs_of_the_name_are_cancelled(cluster: Cluster, scheme: str) -> None:
+def test_the_job_of_the_name_is_cancelled(cluster: Cluster, scheme: str) -> None:
     cancel_job(options(scheme + cluster.address, "--job_name=mine"))
-    assert cluster.asked == ["GET /jobs/overview", "PATCH /jobs/a0?mode=cancel", "PATCH /jobs/c2?mode=cancel"]
+    assert cluster.asked == ["GET /jobs/overview", "PATCH /jobs/a0?mode=cancel"]
+
+
+@pytest.mark.parametrize("name", ["shared", "gone"])
+def test_a_job_that_may_be_somebody_elses_is_left_alone(cluster: Cluster, name: str) -> None:
+    cancel_job(options(cluster.address, f"--job_name={name}"))
+    assert cluster.asked == ["GET /jobs/overview"]
 
 
 def test_a_job_without_a_name_is_left_alone(cluster: Cluster) -> None:

@@ -149,12 +149,16 @@ def test_a_job_is_cancelled_even_where_it_cannot_be_given_up(monkeypatch: pytest
     [
         ([], None),
         (["--runner=FlinkRunner"], "beamscore-evaluate-1"),
+        (["--runner=DataflowRunner"], "beamscore-evaluate-1"),
+        # Dataflow runs no two jobs of one name. On Flink another job may have it, and must not be cancelled.
         (["--runner=DataflowRunner", "--job_name=nightly"], "nightly"),
+        (["--runner=FlinkRunner", "--job_name=nightly"], "nightly-1"),
+        (["--runner=PortableRunner", "--job_name=nightly"], "nightly-1"),
     ],
 )
 def test_a_job_elsewhere_has_a_name(flags: list[str], name: str | None) -> None:
     options = launch.beam_options(flags)
-    launch.name_job(options, "beamscore-evaluate-1")
+    launch.name_job(options, "evaluate", "1")
     assert options.view_as(GoogleCloudOptions).job_name == name
 
 

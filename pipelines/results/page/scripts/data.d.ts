@@ -29,7 +29,7 @@ interface Samples {
 interface RecordText { text: string; left_out: number }
 
 interface Card {
-  sample_id: string; system: number; status: string; why: string; metrics: Record<string, number | null>;
+  row: number; system: number; status: string; why: string; metrics: Record<string, number | null>;
   truth: RecordText; prediction: RecordText | null; details: any; words: string[]; drawing: string | null;
   problem: string; before: number | null;
 }

@@ -15,8 +15,6 @@ const moved = (card, value) => (card && card.before !== null && value !== null ?
  * @param {EvaluationData} data @param {Samples} samples @returns {Row[]}
  */
 function sampleRows(data, samples) {
-  const cards = new Map(data.cards.map((card) => [`${card.system} ${card.sample_id}`, card]));
-  const looked = new Set(data.cards.map((card) => card.sample_id));
   class SampleRow {
     /** @param {number} position */
     constructor(position) {
@@ -35,11 +33,9 @@ function sampleRows(data, samples) {
   }
   const main = data.sample_metrics.findIndex((metric) => metric.main);
   Object.defineProperty(SampleRow.prototype, "change", { get() { return moved(this.card, columns[`m${main}`][this.position]); }, set() {} });
-  return samples.ids.map((id, position) => {
-    const row = new SampleRow(position);
-    if (looked.has(id)) row.card = cards.get(`${samples.systems[position]} ${id}`) ?? null;
-    return row;
-  });
+  const rows = samples.ids.map((_, position) => new SampleRow(position));
+  for (const card of data.cards) rows[card.row].card = card;
+  return rows;
 }
 
 /** Whether any sample has a value. @param {Samples} samples @param {Metric} metric */

@@ -18,7 +18,7 @@ def picked(prediction: bytes | None, size: int = 0) -> PickedSample:
 
 
 def test_a_card_has_both_records_and_the_drawing() -> None:
-    card = make_card(TrafficRulesBenchmark(Options()), picked(b'{"sample_id": "s", "rules": []}', 30))
+    card = make_card(TrafficRulesBenchmark(Options()), picked(b'{"sample_id": "s", "rules": []}', 30)).card
     assert card.truth.text.splitlines()[0] == "source: web"
     assert card.prediction is not None
     assert card.prediction.text == "rules: []"
@@ -29,11 +29,11 @@ def test_a_card_has_both_records_and_the_drawing() -> None:
 
 def test_a_card_of_what_cannot_be_drawn_says_why() -> None:
     benchmark = TrafficRulesBenchmark(Options())
-    card = make_card(benchmark, picked(b"{", MAX_RECORD_BYTES + 1))
+    card = make_card(benchmark, picked(b"{", MAX_RECORD_BYTES + 1)).card
     assert card.drawing is None
     assert "too large" in card.problem
     # A prediction that cannot be decoded was scored as missing, and is drawn so.
-    assert make_card(benchmark, picked(b'{"rules": 3}', 12)).drawing is not None
+    assert make_card(benchmark, picked(b'{"rules": 3}', 12)).card.drawing is not None
 
 
 def test_a_record_is_text_that_says_what_is_left_out() -> None:

@@ -67,5 +67,5 @@ def test_without_records_it_says_why() -> None:
 
 
 def test_those_that_lost_most_come_first() -> None:
-    found = [make_changed(BENCHMARK, records(change, None, None, None)) for change in (0.5, None, -1.0)]
-    assert [each.change for each in sorted(found, key=worst_first)] == [-1.0, None, 0.5]
+    found = [records(change, None, None, None).row for change in (0.5, None, -1.0)]
+    assert [each["change"] for each in sorted(found, key=worst_first)] == [-1.0, None, 0.5]

@@ -10,7 +10,7 @@ import pytest
 
 from metrics.benchmark import MetricSpec
 from pipelines.results.page.distributions import bin_edges, distributions
-from pipelines.results.page.rows import sample_table
+from pipelines.results.page.rows import sample_table, sort_worst_first
 
 SPECS = (MetricSpec("score", "", main=1), MetricSpec("errors", "", higher_is_better=False, bounds=(0.0, None)))
 
@@ -30,7 +30,8 @@ def rows(scores: list[float | None], errors: list[float | None]) -> Any:
 
 
 def test_the_worst_come_first_and_those_without_a_value_last() -> None:
-    table = sample_table(rows([0.5, None, -0.00001, 0.123456], [1.0, 2.0, 0.0, None]), ["a"], SPECS)
+    found = sort_worst_first(rows([0.5, None, -0.00001, 0.123456], [1.0, 2.0, 0.0, None]), SPECS)
+    table = sample_table(found, ["a"], SPECS)
     assert table.ids == ["s2", "s3", "s0", "s1"]
     assert table.metrics["score"] == [0, 0.1235, 0.5, None]
     assert str(table.metrics["score"][0]) == "0"

@@ -1,0 +1,74 @@
+"""No run replaces or removes a file that it reads, wherever below its output that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.results.run import LAYOUT
+from tests.runs import command, evaluate, write_lines
+from transforms.io.published import check_not_replaced
+from transforms.records import InputProblem
+
+RECORDS = [{"sample_id": name, "text": "x"} for name in "ab"]
+KEPT = ["t.jsonl", "sub/summary.json", "samples-1.jsonl", ".evaluation.jsonl"]
+REPLACED = ["summary.json", "run.json", "samples/t.jsonl", "quarantine/quarantine-1.jsonl", ".evaluation/x/t.jsonl"]
+
+
+@pytest.mark.parametrize("name", [*KEPT, *REPLACED])
+@pytest.mark.parametrize("side", ["truth", "predictions"])
+def test_an_input_that_the_result_would_replace_is_refused(tmp_path: Path, name: str, side: str) -> None:
+    output = tmp_path / "out"
+    (output / name).parent.mkdir(parents=True)
+    inside, outside = write_lines(output / name, RECORDS), write_lines(tmp_path / "r.jsonl", RECORDS)
+    # By another name of the same folder.
+    (tmp_path / "link").symlink_to(output)
+    truth, prediction = (inside, outside) if side == "truth" else (outside, tmp_path / "link" / name)
+    before = sorted(output.rglob("*"))
+    run = evaluate(output, truth, prediction, "--quiet", "--no-html")
+    assert len(inside.read_bytes().splitlines()) == len(RECORDS)
+    assert run.code == (0 if name in KEPT else 2)
+    if name in REPLACED:
+        path = truth if side == "truth" else prediction
+        message = f"--output {output}: its result would replace the input {path}; give another --output\n"
+        assert run.stderr == f"beamscore: {message}"
+        assert sorted(output.rglob("*")) == before
+        flags = ("--ground-truth", truth, "--predictions", prediction, "--output", output, "--check")
+        code, _, stderr = command("evaluate", "toy", *flags)
+        assert (code, stderr.endswith(message)) == (2, True)
+
+
+def test_a_result_that_is_read_again_is_not_replaced(tmp_path: Path) -> None:
+    records = write_lines(tmp_path / "r.jsonl", RECORDS)
+    output = evaluate(tmp_path / "out", records, records, "--quiet", "--no-html").output
+    (rows,) = output.glob("samples/*.parquet")
+    assert evaluate(output, rows, rows, "--quiet").code == 2
+    (tmp_path / "link").symlink_to(output)
+    code, _, stderr = command("merge", output, output, "--output", tmp_path / "link")
+    assert code == 2
+    assert "merge each run once" in stderr or "would replace" in stderr
+    assert rows.exists()
+
+
+NAMES = st.sampled_from([*LAYOUT.files, *LAYOUT.folders, LAYOUT.hidden, "t.jsonl", "sub", "..", "."])
+
+
+@given(st.lists(NAMES, max_size=4), st.sampled_from(["/data/out", "/data/out/", "s3://b/out", "s3://b/out/"]))
+def test_what_is_replaced_is_told_on_disks_and_stores_alike(names: list[str], output: str) -> None:
+    path = "/".join([output.rstrip("/"), *names])
+    parts: list[str] = []
+    for name in names:
+        if name == "..":
+            parts = [*parts, ".."] if parts[-1:] in ([], [".."]) else parts[:-1]
+        elif name != ".":
+            parts.append(name)
+    below = parts[0] if parts and parts[0] != ".." else ""
+    try:
+        check_not_replaced(output, LAYOUT, [path])
+    except InputProblem:
+        assert below in {*LAYOUT.files, *LAYOUT.folders, LAYOUT.hidden}
+    else:
+        assert below not in {*LAYOUT.files, *LAYOUT.folders, LAYOUT.hidden}
