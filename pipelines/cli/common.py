@@ -15,7 +15,7 @@ import shtab
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import Ability, MissingTool
+from metrics.benchmark import Ability
 from metrics.registry import benchmark_class, benchmark_names
 from pipelines.cli.interrupt import explained
 from pipelines.cli.messages import say
@@ -24,6 +24,7 @@ from pipelines.config.explain import nearest
 from pipelines.config.settings import Configuration
 from pipelines.config.systems import DEFAULT_SYSTEM
 from pipelines.runtime import launch
+from transforms.faults import faults_end_the_bundle
 from transforms.io.claim import DETACHED_LEASE_S, Claim, Process, heartbeat
 from transforms.io.publication import own_output, owned_output
 from transforms.io.published import Layout, TakenOver, find_published
@@ -321,9 +322,8 @@ def unsupported(ability: Ability, name: str) -> UsageError:
 
 def check_tools(configuration: Configuration) -> None:
     """Raises UsageError where a program that the benchmark needs is missing on this machine."""
-    try:
-        configuration.benchmark.setup()
-    except MissingTool as error:
-        raise UsageError(str(error)) from error
-    finally:
-        configuration.benchmark.teardown()
+    with _in_words(), faults_end_the_bundle("the start of scoring"):
+        try:
+            configuration.benchmark.setup()
+        finally:
+            configuration.benchmark.teardown()
