@@ -21,6 +21,7 @@ from pipelines.evaluate import build_evaluation, plan_evaluation
 from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT, SUMMARY
 from pipelines.runtime import launch
+from pipelines.runtime.process import run_in_this_process
 from transforms.io.storage import new_run_id
 
 
@@ -29,7 +30,7 @@ def evaluate_files(configuration: Mapping[str, Any], processes: int) -> Result:
 
     Raises pipelines.config.errors.UsageError where the configuration or an input is wrong.
     """
-    with tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
+    with run_in_this_process(), tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
         checked = settings.check({**configuration, "output": folder}, "evaluate")
         check_tools(checked)
         plan = plan_evaluation(checked, new_run_id())
