@@ -14,7 +14,7 @@ from pipelines.config.errors import UsageError
 from pipelines.config.explain import nearest
 from pipelines.config.first_records import FirstRecords, look, look_into
 from pipelines.config.reachable import check_reachable
-from pipelines.config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
+from pipelines.config.settings import Configuration, check_field_sides
 from pipelines.config.systems import DEFAULT_SYSTEM
 from pipelines.runtime import launch
 from transforms.io.files import SourceFile, match_files
@@ -106,18 +106,10 @@ def find_inputs(
             named = "" if name == DEFAULT_SYSTEM else f"{name}="
             files += match_files(system, globs, f"--predictions {named}")
         inputs = Inputs(configuration, tuple(files), tuple(systems), tuple(more_columns), whole)
-        _check_fields(inputs)
+        check_field_sides(settings)
         return replace(inputs, warnings=_check_files(inputs))
     except InputProblem as error:
         raise UsageError(error.message) from error
-
-
-def _check_fields(inputs: Inputs) -> None:
-    """Raises UsageError where the fields of a system are told of that has no predictions."""
-    sides = list(dict.fromkeys([GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, *inputs.configuration.settings.predictions]))
-    for side in inputs.configuration.settings.fields:
-        if side not in sides:
-            raise UsageError(f"fields.{side}: there is no such side{nearest(side, sides)}; there are {listed(sides)}")
 
 
 def _check_files(inputs: Inputs) -> tuple[str, ...]:

@@ -117,8 +117,8 @@ class RowsOfBatch:
         return [self._id({name: value}) for value in _cells(column)]
 
     def _id(self, columns: dict[str, Any]) -> Any:
-        if not self._fields.changes_records:
-            return columns.get(SAMPLE_ID)
+        if not self._fields.changes_records and isinstance(columns.get(SAMPLE_ID), str):
+            return columns[SAMPLE_ID]
         return self._fields.sample_id(self._fields.find(SAMPLE_ID, columns))
 
     def _undecodable(self, batch: Any, number: int) -> Row:
