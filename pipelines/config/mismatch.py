@@ -5,16 +5,33 @@ from __future__ import annotations
 import difflib
 import itertools
 from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
 
 import msgspec
 
 from metrics.common.text import truncated
 from metrics.record_fields import record_fields
 from metrics.registry import benchmark_class, benchmark_names
-from pipelines.config.first_records import RECORDS_LOOKED_AT, FirstRecords
-from pipelines.config.inputs import Inputs
+from pipelines.config.seen import RECORDS_LOOKED_AT, FirstRecords
+from pipelines.config.settings import Configuration
 from pipelines.config.systems import predictions_of
 from transforms.records import GROUND_TRUTH
+
+
+class Inputs(Protocol):
+    """The two sides of a run: files (pipelines.config.inputs), or records in memory (pipelines.api.scorer)."""
+
+    @property
+    def configuration(self) -> Configuration:
+        """The checked configuration."""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems, in the order of their numbers."""
+
+    def first_records(self, side: int) -> FirstRecords:
+        """Returns what the first records of a side hold."""
+
 
 NAMES_SHOWN = 8
 MAX_NAME_LENGTH = 40
@@ -48,10 +65,10 @@ def other_records(inputs: Inputs, side: int, found: FirstRecords, certain: bool 
 
 
 def no_record(inputs: Inputs, side: int) -> str:
-    """Returns in one line that the files of a side hold nothing."""
+    """Returns in one line that a side holds nothing."""
     settings = inputs.configuration.settings
     globs = settings.ground_truth if side == GROUND_TRUTH else settings.predictions[inputs.systems[side]]
-    return f"{side_label(inputs, side)}: there is no record in {', '.join(globs)}"
+    return f"{side_label(inputs, side)}: there is no record{' in ' if globs else ''}{', '.join(globs)}"
 
 
 def doubtful_sides(inputs: Inputs) -> list[str]:

@@ -19,6 +19,7 @@ from metrics.statistics.sums import FRACTION_BITS, Sums
 from metrics.version import VERSION
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
+from pipelines.results.coverage import STATUSES, Coverage, coverage_document, extra_counts
 from pipelines.results.ranking import Ranking, rank_with_ties
 from pipelines.results.verdict import GateVerdict
 from transforms.finalize import SliceResult
@@ -39,11 +40,6 @@ LAYOUT = Layout("evaluation", (REPORT, PAGE, RUN, SUMS, SUMMARY), ("samples", "q
 SUMS_FORMAT = 1
 MIN_SAMPLES, MIN_CLUSTERS = 20, 6
 """Fewer units than these, behind a metric, make its interval rough."""
-
-TRUTH_STATUSES = ("scored", "missing_prediction", "rejected", "duplicate")
-PREDICTION_STATUSES = ("scored", "unmatched", "duplicate", "rejected")
-
-Coverage = dict[str, Any]
 
 
 def open_result(output: str) -> Published:
@@ -191,20 +187,13 @@ def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
 
 
 def _coverage(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> Coverage:
-    """Returns the coverage of a system: what was read of each side, and what became of it."""
-    sides: Coverage = {}
-    for side, outcomes, statuses in [
-        ("ground_truth", truths, TRUTH_STATUSES),
-        ("predictions", predictions, PREDICTION_STATUSES),
-    ]:
-        side_counts = {status: counted.get(f"{side}.{status}", 0) + round(outcomes[status]) for status in statuses}
-        sides[side] = {"read": round(outcomes["read"]), **side_counts}
-    balanced = all(side["read"] == sum(side.values()) - side["read"] for side in sides.values())
-    return {**sides, **_extra(counted), "balanced": balanced}
-
-
-def _extra(counted: Mapping[str, int]) -> dict[str, int]:
-    return {name: counted[name] for name in sorted(counted) if "." not in name}
+    """Returns the coverage of a system. truths, predictions: what was counted of each side before scoring."""
+    counts = dict(counted)
+    for side, outcomes in (("ground_truth", truths), ("predictions", predictions)):
+        for status in ("read", *STATUSES[side]):
+            name = f"{side}.{status}"
+            counts[name] = counts.get(name, 0) + round(outcomes[status])
+    return coverage_document(counts)
 
 
 def slice_coverage(counted: Mapping[str, int]) -> Coverage:
@@ -214,7 +203,7 @@ def slice_coverage(counted: Mapping[str, int]) -> Coverage:
         side, dot, status = name.partition(".")
         if dot:
             sides[side][status] = counted[name]
-    return {**sides, **_extra(counted)}
+    return {**sides, **extra_counts(counted)}
 
 
 def rank(values: Mapping[str, Mapping[str, float | None]], ranking: Sequence[MetricSpec]) -> list[str]:

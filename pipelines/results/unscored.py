@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.config.inputs import Inputs
-from pipelines.config.mismatch import no_record, other_ids, other_records
+from pipelines.config.mismatch import Inputs, no_record, other_ids, other_records
 from pipelines.config.systems import predictions_of
 from transforms.records import GROUND_TRUTH
 from transforms.scored_sample import WITHOUT_FIELDS
 
 
-def why_unscored(document: Mapping[str, Any], inputs: Inputs) -> dict[str, str]:
+def why_unscored(document: Mapping[str, Any], inputs: Inputs, rejected: str = "quarantine/") -> dict[str, str]:
     """Returns the reason for each system of a summary of which nothing was scored or measured, in a line each.
 
-    Where the ground truth is the reason, it is given once, under the empty name.
+    Where the ground truth is the reason, it is given once, under the empty name. rejected: where what was rejected is
+    listed.
     """
     systems = document["systems"]
     coverages = [system["coverage"] for system in systems.values()]
@@ -29,7 +29,7 @@ def why_unscored(document: Mapping[str, Any], inputs: Inputs) -> dict[str, str]:
     reasons = {}
     for number, name in enumerate(inputs.systems):
         reason = _wrong_side([systems[name]["coverage"]], "predictions", number, inputs)
-        reason = reason or _no_score(systems[name], number, name, inputs)
+        reason = reason or _no_score(systems[name], number, name, inputs, rejected)
         if reason:
             reasons[name] = reason
     return reasons
@@ -61,7 +61,7 @@ def _other_records(inputs: Inputs, side: int) -> str | None:
     return None if reason is None else f"the {reason}"
 
 
-def _no_score(system: Mapping[str, Any], number: int, name: str, inputs: Inputs) -> str | None:
+def _no_score(system: Mapping[str, Any], number: int, name: str, inputs: Inputs, rejected: str) -> str | None:
     """Returns why no sample of a system was scored, or none gave a value."""
     truths, predictions = (system["coverage"][side] for side in ("ground_truth", "predictions"))
     if truths["scored"]:
@@ -77,4 +77,4 @@ def _no_score(system: Mapping[str, Any], number: int, name: str, inputs: Inputs)
         if counts.get(status)
     ]
     reason = ", ".join(counts) or "no sample has a prediction"
-    return f"the {predictions_of(name)}: nothing was scored: {reason}; see quarantine/"
+    return f"the {predictions_of(name)}: nothing was scored: {reason}; see {rejected}"
