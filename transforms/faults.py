@@ -9,6 +9,8 @@ from metrics.benchmark import MissingTool
 from metrics.common.errors import ENVIRONMENT_FAULTS
 from transforms.records import InputProblem
 
+OF_THE_MACHINE = "failed because of this machine, not of a record"
+
 
 @contextmanager
 def faults_end_the_bundle(what: str, excuse: Callable[[BaseException], bool] = lambda _: False) -> Iterator[None]:
@@ -26,6 +28,5 @@ def faults_end_the_bundle(what: str, excuse: Callable[[BaseException], bool] = l
             raise
         message = f": {error}" if str(error) else ""
         raise InputProblem(
-            f"{what} failed because of this machine, not of a record: {type(error).__name__}{message}; "
-            "mend that and run again"
+            f"{what} {OF_THE_MACHINE}: {type(error).__name__}{message}; mend that and run again"
         ) from error

@@ -20,7 +20,7 @@ from metrics.registry import benchmark_class, benchmark_names
 from pipelines.cli.interrupt import explained
 from pipelines.cli.messages import say
 from pipelines.config.errors import UsageError
-from pipelines.config.explain import nearest
+from pipelines.config.explain import not_positive
 from pipelines.config.settings import Configuration
 from pipelines.config.systems import DEFAULT_SYSTEM
 from pipelines.runtime import launch
@@ -303,15 +303,8 @@ def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
 def positive(text: str) -> int:
     """Returns a whole number of at least 1; raises ArgumentTypeError for anything else."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text}")
+        raise argparse.ArgumentTypeError(not_positive(text))
     return int(text)
-
-
-def check_benchmark(name: str) -> None:
-    """Raises UsageError where there is no benchmark of this name."""
-    if name not in benchmark_names():
-        near = nearest(name, benchmark_names())
-        raise UsageError(f"there is no benchmark {name}{near}; there are {', '.join(benchmark_names())}")
 
 
 def unsupported(ability: Ability, name: str) -> UsageError:

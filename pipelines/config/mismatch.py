@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -12,10 +12,11 @@ import msgspec
 from metrics.common.text import truncated
 from metrics.record_fields import record_fields
 from metrics.registry import benchmark_class, benchmark_names
+from pipelines.config.explain import nearest
 from pipelines.config.seen import RECORDS_LOOKED_AT, FirstRecords
 from pipelines.config.settings import Configuration
 from pipelines.config.systems import predictions_of
-from transforms.records import GROUND_TRUTH
+from transforms.records import GROUND_TRUTH, printable
 
 
 class Inputs(Protocol):
@@ -87,6 +88,17 @@ def other_ids(truth_id: str | None, predicted_id: str | None) -> str:
     if truth_id and predicted_id:
         example = f", which has {shown(truth_id)}, not {shown(predicted_id)}, for example"
     return f"no sample_id is in the ground truth{example}"
+
+
+def no_column(where: str, column: str, known: Sequence[str]) -> str:
+    """Returns that no ground truth has a column by which the run slices or draws clusters. known: those that it has."""
+    return f"{where}: there is no column {column}, only {listed(known)}{nearest(column, known)}"
+
+
+def without_values(configuration: Configuration, column: str) -> str:
+    """Returns that a column that the run needs is null or absent in all ground-truth records."""
+    use = "slices" if column in configuration.columns() else "draws clusters"
+    return f"no ground-truth record has a value in the column {printable(column)}, by which the run {use}"
 
 
 def _hint(found: Mapping[str, int], fields: Iterable[str], name: str) -> str:

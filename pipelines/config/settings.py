@@ -191,6 +191,13 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     return Configuration(settings, kind(options))
 
 
+def check_benchmark(name: str) -> None:
+    """Raises UsageError where there is no benchmark of this name."""
+    if name not in benchmark_names():
+        near = nearest(name, benchmark_names())
+        raise UsageError(f"there is no benchmark {name}{near}; there are {', '.join(benchmark_names())}")
+
+
 def _check_options(options: msgspec.Struct, source: str) -> None:
     """Refuses an option that is NaN or infinite: no comparison with a bound tells it from a number."""
     for key, value in msgspec.structs.asdict(options).items():

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-TRUTH_STATUSES = ("scored", "missing_prediction", "rejected", "duplicate")
-PREDICTION_STATUSES = ("scored", "unmatched", "duplicate", "rejected")
-STATUSES = {"ground_truth": TRUTH_STATUSES, "predictions": PREDICTION_STATUSES}
+STATUSES = {
+    "ground_truth": ("scored", "missing_prediction", "rejected", "duplicate"),
+    "predictions": ("scored", "unmatched", "duplicate", "rejected"),
+}
+"""What may become of a record, by side."""
 
 Coverage = dict[str, Any]
 

@@ -18,6 +18,7 @@ from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import FRACTION_BITS, Sums
 from metrics.version import VERSION
 from pipelines.config.errors import UsageError, one_line
+from pipelines.config.mismatch import without_values
 from pipelines.config.settings import Configuration
 from pipelines.results.coverage import STATUSES, Coverage, coverage_document, extra_counts
 from pipelines.results.ranking import Ranking, rank_with_ties
@@ -28,7 +29,7 @@ from transforms.io.published import Layout, Published, find_published
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.quarantine import CauseCount
 from transforms.read import presence
-from transforms.records import GROUND_TRUTH, printable
+from transforms.records import GROUND_TRUTH
 from transforms.slice import SliceKey
 
 SUMMARY = "summary.json"
@@ -132,12 +133,8 @@ def _warnings(configuration: Configuration, truths: Sums) -> list[str]:
     """Returns what a reader of the result should know: the columns that the run needs and no ground truth has."""
     if truths["read"] == truths["rejected"]:
         return []
-    return [
-        f"no ground-truth record has a value in the column {printable(column)}, by which the run "
-        + ("slices" if column in configuration.columns() else "draws clusters")
-        for column in configuration.truth_columns()
-        if not truths[presence(column)]
-    ]
+    columns = configuration.truth_columns()
+    return [without_values(configuration, column) for column in columns if not truths[presence(column)]]
 
 
 def few_units(configuration: Configuration, system: SystemResult) -> list[str]:
