@@ -157,7 +157,7 @@ class Scorer:
             fields=fields or {},
             sample_id_type=sample_id_type,
         )
-        self._prepare(Plan(configuration, processes))
+        self._prepare(Plan(configuration, int(processes)))
 
     def _prepare(self, plan: Plan) -> None:
         self._plan = plan
@@ -293,12 +293,12 @@ def evaluate(
         with quiet_root_logger:
             from pipelines.api.from_files import evaluate_files
 
-            result = evaluate_files(configuration, processes)
+            result = evaluate_files(configuration, int(processes))
         _warn(result)
         return result
     if any(files):
         raise TypeError("ground_truth and predictions must both be files, or both records in memory")
-    with Scorer._of(configuration, processes) as scorer:
+    with Scorer._of(configuration, int(processes)) as scorer:
         scorer._update(ground_truth, predictions, all_columns=True)
         result = result_of(scorer._plan, scorer._totals)
     _warn(result)

@@ -194,7 +194,7 @@ def test_fields_have_other_names_in_memory_and_in_files(as_table: bool, tmp_path
     expected = beamscore.evaluate("toy", TRUTHS, PREDICTIONS, slices=["kind"])
     assert (found.sums, found.coverage, found.slices) == (expected.sums, expected.coverage, expected.slices)
     paths = [tmp_path / "t.jsonl", tmp_path / "p.jsonl"]
-    for path, records in zip(paths, (truths, predictions), strict=True):
-        write_lines(path, records)
+    write_lines(paths[0], truths)
+    write_lines(paths[1], predictions)
     of_files = beamscore.evaluate("toy", *map(str, paths), fields=fields, slices=["kind"])
     assert (of_files.sums, of_files.coverage) == (expected.sums, expected.coverage)
