@@ -14,10 +14,10 @@ import importlib.util
 import json
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,8 @@ import msgspec  # noqa: E402
 from metrics.benchmark import Benchmark, MissingTool, Pair, RejectedRecord  # noqa: E402
 from metrics.registry import benchmark_class, benchmark_names  # noqa: E402
 from metrics.scoring import Missing, score_pairs  # noqa: E402
-from metrics.statistics.bootstrap import Bootstrap  # noqa: E402
 from metrics.version import VERSION  # noqa: E402
+from pipelines.api.arguments import SampleIdType, check_arguments  # noqa: E402
 from pipelines.api.records import json_records  # noqa: E402
 from pipelines.api.scorer import (  # noqa: E402
     Plan,
@@ -46,10 +46,13 @@ from pipelines.api.scorer import (  # noqa: E402
     Result,
     SliceResult,
     Totals,
+    count_of,
     result_of,
     score_records,
 )
-from pipelines.config.systems import DEFAULT_SYSTEM  # noqa: E402
+from pipelines.config.settings import Configuration  # noqa: E402
+from transforms.io.field_map import SAMPLE_ID  # noqa: E402
+from transforms.process import quiet_root_logger  # noqa: E402
 
 __all__ = [
     "MissingTool",
@@ -92,8 +95,9 @@ def score(
 
     truth, prediction: records of the benchmark, without `sample_id`. options: those of its configuration.
 
-    Raises RejectedRecord where a record cannot be scored, ValueError where there is no such benchmark or option, and
-    MissingTool where a program that the benchmark needs is not installed.
+    Raises RejectedRecord where a record cannot be scored, ValueError where there is no such benchmark or option,
+    TypeError where a record is no mapping, and MissingTool where a program that the benchmark needs is not installed. A
+    fault of the machine, such as a full disk, is raised as it is.
     """
     kind = _ready(benchmark, json.dumps(dict(options or {}), sort_keys=True))
     pair: Pair[Any, Any] = Pair("", _decode(truth, kind.truth_type, "ground_truth"), None)
@@ -118,9 +122,11 @@ def _decode(record: Mapping[str, Any], kind: type[msgspec.Struct], side: Any) ->
 class Scorer:
     """Scores what a loop gives it bit by bit, such as the validation of a training run.
 
-    options: those of the benchmark's configuration. missing, slices, cluster: as the settings of those names.
-    replicates, confidence, seed: of the intervals; no replicates, no intervals. processes: worker processes that score;
-    each is started anew for every `update`, so more than one pays off for large ones.
+    options: those of the benchmark's configuration. missing, slices, cluster, fields, sample_id_type: as the settings
+    of those names. replicates, confidence, seed: of the intervals; no replicates, no intervals. processes: worker
+    processes that score; each is started anew for every `update`, so more than one pays off for large ones.
+
+    Raises ValueError where an argument is wrong, in the words of the command.
     """
 
     def __init__(
@@ -135,60 +141,102 @@ class Scorer:
         confidence: float = 0.95,
         seed: int = 0,
         processes: int = 1,
+        fields: Mapping[str, Mapping[str, str]] | None = None,
+        sample_id_type: SampleIdType = "any",
     ) -> None:
-        columns = tuple(tuple(part.strip() for part in each.split(",")) for each in slices)
-        made = _make(benchmark, options or {})
-        self._plan = Plan(made, missing, columns, cluster, Bootstrap(replicates, seed), confidence, processes)
-        self._totals = Totals(self._plan.bootstrap)
-        self._numbers = count()
+        configuration = check_arguments(
+            benchmark,
+            options,
+            missing=missing,
+            slices=slices,
+            cluster=cluster,
+            replicates=replicates,
+            confidence=confidence,
+            seed=seed,
+            processes=processes,
+            fields=fields or {},
+            sample_id_type=sample_id_type,
+        )
+        self._prepare(Plan(configuration, int(processes)))
+
+    def _prepare(self, plan: Plan) -> None:
+        self._plan = plan
+        self._totals = Totals(plan.bootstrap)
         self._open = False
 
+    @classmethod
+    def _of(cls, configuration: Configuration, processes: int) -> Scorer:
+        """Returns a scorer of a checked configuration."""
+        scorer = cls.__new__(cls)
+        scorer._prepare(Plan(configuration, processes))
+        return scorer
+
     def update(self, truths: Any, predictions: Any) -> None:
-        """Scores more samples.
+        """Scores more samples: all of them, or none where it raises or is interrupted.
 
         truths, predictions: tables or iterables of records, paired by `sample_id`. Two sequences of equal length whose
         records have none are paired by position; a prediction may then be None.
 
-        Raises ValueError where sequences without `sample_id` differ in length.
+        Raises ValueError where sequences without `sample_id` differ in length, TypeError where a side holds no records,
+        and OSError, MemoryError or BrokenProcessPool where the machine fails.
         """
+        self._update(truths, predictions)
+
+    def _update(self, truths: Any, predictions: Any, all_columns: bool = False) -> None:
         if not self._open:
             self._plan.benchmark.setup()
             self._open = True
-        score_records(self._plan, self._totals, *self._numbered(truths, predictions))
+        numbered, truths, predictions = self._numbered(truths, predictions)
+        added = score_records(self._plan, self._totals.rows, truths, predictions, all_columns)
+        added.numbered = numbered
+        self._totals.merge(added)
 
-    def _numbered(self, truths: Any, predictions: Any) -> tuple[Any, Any]:
-        if not (_unnamed(truths) and _unnamed(predictions)):
-            return truths, predictions
+    def _numbered(self, truths: Any, predictions: Any) -> tuple[int, Any, Any]:
+        """Returns how many samples are paired by position, and both sides; those get ids."""
+        has_own_ids = any(SAMPLE_ID in fields for fields in self._plan.configuration.settings.fields.values())
+        if has_own_ids or not (_unnamed(truths) and _unnamed(predictions)):
+            return 0, truths, predictions
         if len(truths) != len(predictions):
             raise ValueError(f"{len(truths)} ground-truth records and {len(predictions)} predictions without sample_id")
-        ids = [str(next(self._numbers)) for _ in truths]
+        if None in truths:
+            raise TypeError("a ground-truth record must be a mapping, not None")
+        first = self._totals.numbered
+        ids = list(map(str, range(first, first + len(truths))))
         given = zip(ids, predictions, strict=True)
         return (
-            [{**record, "sample_id": each} for each, record in zip(ids, truths, strict=True)],
-            [{**record, "sample_id": each} for each, record in given if record is not None],
+            len(ids),
+            [{**record, SAMPLE_ID: each} for each, record in zip(ids, truths, strict=True)],
+            [{**record, SAMPLE_ID: each} for each, record in given if record is not None],
         )
 
     def compute(self) -> Result:
-        """Returns the result of all samples so far."""
-        return result_of(self._plan, self._totals)
+        """Returns the result of all samples so far; warns where nothing was scored, and says why."""
+        result = result_of(self._plan, self._totals)
+        _warn(result)
+        return result
 
     def merge(self, other: Scorer) -> None:
-        """Adds what `other` has scored, of other samples.
+        """Adds what `other` has scored, of other samples: all of it, or nothing where it raises or is interrupted.
 
         Raises ValueError where both scored a sample of the same id, or under other options.
         """
-        mine, theirs = self._plan, other._plan
-        same = (mine.benchmark.name, mine.benchmark.options, mine.missing, mine.slices, mine.cluster, mine.bootstrap)
-        if same != (theirs.benchmark.name, theirs.benchmark.options, theirs.missing, theirs.slices, theirs.cluster,
-                    theirs.bootstrap):  # fmt: skip
+        if self._plan.scores_as() != other._plan.scores_as():
             raise ValueError("the scorers have other benchmarks, options or settings")
         self._totals.merge(other._totals)
+
+    def reset(self) -> None:
+        """Forgets all samples so far."""
+        self._totals = Totals(self._plan.bootstrap)
 
     def close(self) -> None:
         """Removes what scoring needed, such as a scratch folder; the next `update` makes it anew."""
         if self._open:
             self._plan.benchmark.teardown()
             self._open = False
+
+    def __repr__(self) -> str:
+        """Returns the benchmark and the number of samples so far."""
+        return f"Scorer({self._plan.benchmark.name}: {count_of(len(self._totals.rows), 'sample')})"
 
     def __enter__(self) -> Scorer:
         return self
@@ -210,34 +258,24 @@ def evaluate(
     confidence: float = 0.95,
     seed: int = 0,
     processes: int = 1,
+    fields: Mapping[str, Mapping[str, str]] | None = None,
+    sample_id_type: SampleIdType = "any",
 ) -> Result:
     """Returns the result of scoring `predictions` against `ground_truth`.
 
     Each side is a path or glob, a list of them, or records in memory: any iterable of mappings, an Arrow table, a
     pandas or Polars frame. Records in memory are scored without Beam and without files, in this process or in
     `processes` workers; two sides of files by the pipeline of the command. The other arguments are those of `Scorer`.
+    Where nothing was scored, it warns and says why.
 
-    Raises ValueError where an option or an input is wrong, TypeError where a side is neither files nor records, and
-    MissingTool where a program that the benchmark needs is not installed.
+    Raises ValueError where an argument or an input is wrong, also where no ground truth has a column to slice or draw
+    by, TypeError where a side is neither files nor records, MissingTool where a program that the benchmark needs is not
+    installed, and OSError, MemoryError or BrokenProcessPool where the machine fails.
     """
     files = [_paths(side) for side in (ground_truth, predictions)]
-    if all(files):
-        configuration = {
-            **(options or {}),
-            "benchmark": benchmark,
-            "ground_truth": files[0],
-            "predictions": {DEFAULT_SYSTEM: files[1]},
-            "missing": missing,
-            "slices": list(slices),
-            "cluster": cluster,
-            "bootstrap": {"replicates": replicates, "confidence": confidence, "seed": seed},
-        }
-        return _evaluate_files(configuration, processes)
-    if any(files):
-        raise TypeError("ground_truth and predictions must both be files, or both records in memory")
-    with Scorer(
+    configuration = check_arguments(
         benchmark,
-        options=options,
+        options,
         missing=missing,
         slices=slices,
         cluster=cluster,
@@ -245,15 +283,38 @@ def evaluate(
         confidence=confidence,
         seed=seed,
         processes=processes,
-    ) as scorer:
-        scorer.update(ground_truth, predictions)
-        return scorer.compute()
+        fields=fields or {},
+        sample_id_type=sample_id_type,
+        ground_truth=files[0] or [],
+        predictions=files[1] or [],
+    )
+    if all(files):
+        # Beam is imported in there.
+        with quiet_root_logger:
+            from pipelines.api.from_files import evaluate_files
+
+            result = evaluate_files(configuration, int(processes))
+        _warn(result)
+        return result
+    if any(files):
+        raise TypeError("ground_truth and predictions must both be files, or both records in memory")
+    with Scorer._of(configuration, int(processes)) as scorer:
+        scorer._update(ground_truth, predictions, all_columns=True)
+        result = result_of(scorer._plan, scorer._totals)
+    _warn(result)
+    return result
+
+
+def _warn(result: Result) -> None:
+    """Warns whoever called the caller of this."""
+    for line in result.warnings:
+        warnings.warn(line, stacklevel=3)
 
 
 def _unnamed(side: Any) -> bool:
     """Tells whether a side is a sequence of records, or None, none of which has a `sample_id`."""
     return isinstance(side, (list, tuple)) and all(
-        record is None or (isinstance(record, Mapping) and "sample_id" not in record) for record in side
+        record is None or (isinstance(record, Mapping) and SAMPLE_ID not in record) for record in side
     )
 
 
@@ -266,30 +327,10 @@ def _paths(side: Any) -> list[str] | None:
     return None
 
 
-def _evaluate_files(configuration: Mapping[str, Any], processes: int) -> Result:
-    from pipelines.api.from_files import evaluate_files
-    from pipelines.config.errors import UsageError
-
-    try:
-        return evaluate_files(configuration, processes)
-    except UsageError as error:
-        raise ValueError(str(error)) from None
-
-
-def _make(benchmark: str, options: Mapping[str, Any]) -> Benchmark[Any, Any, Any]:
-    if benchmark not in benchmark_names():
-        raise ValueError(f"there is no benchmark {benchmark!r}; there are {', '.join(benchmark_names())}")
-    kind = benchmark_class(benchmark)
-    try:
-        return kind(msgspec.convert(dict(options), kind.options_type))
-    except msgspec.ValidationError as error:
-        raise ValueError(f"options of {benchmark}: {error}") from None
-
-
 @cache
 def _ready(benchmark: str, options: str) -> Benchmark[Any, Any, Any]:
     """Returns a benchmark that is set up, and stays so until the end of the program: `score` may be called often."""
-    made = _make(benchmark, json.loads(options))
+    made = check_arguments(benchmark, json.loads(options)).benchmark
     made.setup()
     atexit.register(made.teardown)
     return made

@@ -43,6 +43,10 @@ class RejectedRecord(Exception):
         self.side: Side = side
         self.message = message
 
+    def __str__(self) -> str:
+        """Returns the side and the reason."""
+        return f"{self.side.replace('_', ' ')}: {self.message}"
+
 
 class Pair(msgspec.Struct, Generic[TruthT, PredictionT], frozen=True):
     """One sample: its ground truth and what a system predicted for it, if anything."""

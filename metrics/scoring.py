@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.common.errors import explain
+from metrics.common.errors import ENVIRONMENT_FAULTS, explain
 from metrics.statistics.bootstrap import check_statistics
 
 Missing = Literal["wrong", "exclude"]
@@ -60,6 +60,8 @@ def score_pairs(
 
     A pair whose prediction is rejected is scored again without it. `score` scores one batch, by default
     `benchmark.score`; where it fails as a whole, each pair is scored alone, and the one that fails is rejected.
+
+    Raises one of ENVIRONMENT_FAULTS where the machine fails: that is of no record, and no pair has an outcome.
     """
     score = score or benchmark.score
     outcomes = [Outcome("missing_prediction")] * len(pairs)
@@ -96,6 +98,8 @@ def _in_batches(
 def _isolated(pairs: Sequence[Pair[Any, Any]], score: ScoreBatch) -> list[Result]:
     try:
         return score(pairs)
+    except ENVIRONMENT_FAULTS:
+        raise
     except Exception as error:  # noqa: BLE001 - whatever a sample does to a metric must not end the run
         if len(pairs) == 1:
             return [RejectedRecord("sample", f"scoring failed: {type(error).__name__}: {explain(error)}")]

@@ -11,9 +11,9 @@ import msgspec
 
 from metrics.benchmark import Pair
 from metrics.record_fields import record_fields
-from pipelines.config.first_records import FirstRecords
 from pipelines.config.inputs import Inputs
 from pipelines.config.mismatch import listed, other_ids, other_records, record_type, shown, side_label
+from pipelines.config.seen import FirstRecords
 from pipelines.config.systems import of_system, predictions_of
 from pipelines.runtime.needs import LocalNeeds
 from transforms.io.files import SourceFile, open_parquet

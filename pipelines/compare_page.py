@@ -22,6 +22,7 @@ from pipelines.results.provenance import input_sides
 from pipelines.results.stored import StoredRun
 from transforms.blas import one_blas_thread
 from transforms.changed_records import ChangedRecords, GatherChanged, PickChanged
+from transforms.faults import faults_end_the_bundle
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.records import GROUND_TRUTH, InputProblem
 from transforms.sample_rows import SampleTable
@@ -166,7 +167,9 @@ class DrawChanged(beam.DoFn):
         """Yields what the page shows of a sample."""
         if self._problem:
             found = msgspec.structs.replace(found, truth=None)
-        yield worst_first(found.row), make_changed(self._benchmark, found, self._problem or self._no_records)
+        with faults_end_the_bundle("drawing"):
+            changed = make_changed(self._benchmark, found, self._problem or self._no_records)
+        yield worst_first(found.row), changed
 
 
 def in_order(changed: Sequence[tuple[ChangeOrder, Changed]]) -> list[Changed]:

@@ -19,6 +19,7 @@ from metrics.converter import Converter, Part, UnreadableSource
 from pipelines.config.errors import UsageError
 from pipelines.runtime import launch
 from transforms.blocks import KeyedRecord, ToBlocks, buckets_for, unpack
+from transforms.faults import faults_end_the_bundle
 from transforms.io.external_sort import sorted_on_disk
 from transforms.io.files import match_glob
 from transforms.io.jsonl import open_uncompressed
@@ -102,9 +103,11 @@ class ReadParts(beam.DoFn):
     def process(self, file: RoleFile) -> Iterator[KeyedRecord | TaggedOutput]:
         """Yields each part by its key, or what is wrong with the file or with one part of it."""
         try:
-            with open_uncompressed(file.path) as stream:
+            with faults_end_the_bundle("converting", _is_of_the_file), open_uncompressed(file.path) as stream:
                 # All or nothing: of a file that breaks off no part counts.
                 found = list(self._converter.parts(file.role, _COMPRESSED.sub("", file.path), stream))
+        except InputProblem:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
             yield _rejected(file.path, error)
             return
@@ -135,13 +138,25 @@ class BuildRecords(beam.DoFn):
         ordered = sorted(parts, key=lambda part: (part.role, part.path, part.content))
         roles = {part.role for part in ordered}
         try:
-            records = [encoded(record) for record in self._converter.records(key, ordered)]
+            with faults_end_the_bundle("converting", _is_of_the_file):
+                records = [encoded(record) for record in self._converter.records(key, ordered)]
             missing = sorted(self._needed - roles)
             if records and missing:
                 raise UnreadableSource(f"{ordered[0].path}: none of the files given as {missing[0]} is of {key!r}")
             yield from records
+        except InputProblem:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
             yield _rejected(ordered[0].path, error)
+
+
+def _is_of_the_file(error: BaseException) -> bool:
+    """Tells whether an error is of one file: it cannot be opened, or a library cannot read what is in it.
+
+    What the system says of a disk or of memory has a number; what a library says of a broken image has none.
+    """
+    cannot_open = isinstance(error, (FileNotFoundError, PermissionError, IsADirectoryError))
+    return cannot_open or (isinstance(error, OSError) and error.errno is None)
 
 
 def _rejected(path: str, error: Exception) -> TaggedOutput:

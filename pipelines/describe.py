@@ -12,7 +12,7 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from metrics.common.errors import explain
+from metrics.common.errors import ENVIRONMENT_FAULTS, explain
 from metrics.description import Description
 from metrics.statistics.bootstrap import Bootstrap
 from metrics.statistics.sums import Sums
@@ -21,6 +21,7 @@ from pipelines.config.inputs import Inputs
 from pipelines.results.causes import quarantine_causes
 from pipelines.results.report import cell, data_table
 from transforms.combine import SliceTotals, SumStatistics
+from transforms.faults import faults_end_the_bundle
 from transforms.io.published import Layout
 from transforms.io.staging import StagedFolder
 from transforms.pair import PairBySample, PairedSample
@@ -95,7 +96,8 @@ class DescribeSamples(beam.DoFn):
     def process(self, samples: list[PairedSample]) -> Iterator[tuple[SliceKey, SliceTotals] | TaggedOutput]:
         """Adds a batch; yields the keys of its distinct counts, and the sums where they have become large."""
         for sample in samples:
-            yield from self._describe(sample)
+            with faults_end_the_bundle("the description"):
+                yield from self._describe(sample)
         yield from self._sums.take(BYTES_HELD)
 
     def finish_bundle(self) -> Iterator[WindowedValue]:
@@ -111,6 +113,8 @@ class DescribeSamples(beam.DoFn):
             if has_no_field(truth):
                 statistics[_WITHOUT_FIELDS] = 1
             keys = self._description.distinct_keys(truth)
+        except ENVIRONMENT_FAULTS:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a record does to a description must not end the run
             entry = quarantined(sample.truth, "ground_truth", sample.sample_id, "score", "invalid", explain(error))
             yield TaggedOutput("quarantine", entry)

@@ -41,6 +41,7 @@ from pipelines.results.run import (
 from transforms.blas import one_blas_thread
 from transforms.combine import MergeSums, SumStatistics
 from transforms.earlier_values import EarlierRows
+from transforms.faults import faults_end_the_bundle
 from transforms.finalize import ComputeValues
 from transforms.hashes import scoring_signature
 from transforms.io.published import check_not_replaced
@@ -172,7 +173,8 @@ class DrawCard(beam.DoFn):
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker."""
         one_blas_thread()
-        self._benchmark.setup()
+        with faults_end_the_bundle("the start of drawing"):
+            self._benchmark.setup()
 
     def teardown(self) -> None:
         """Removes what `setup` made."""
@@ -180,7 +182,9 @@ class DrawCard(beam.DoFn):
 
     def process(self, sample: PickedSample) -> Iterator[tuple[Any, PickedCard]]:
         """Yields the card of a sample."""
-        yield order_of_picked(sample), make_card(self._benchmark, sample)
+        with faults_end_the_bundle("drawing"):
+            card = make_card(self._benchmark, sample)
+        yield order_of_picked(sample), card
 
 
 def make_result(

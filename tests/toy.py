@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -32,7 +34,8 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
     """Exact match of two strings, and the similarity 1 / (1 + difference in length).
 
-    The texts `truth is bad`, `prediction is bad`, `score fails` and `score is infinite` go wrong in their ways.
+    The texts `truth is bad`, `prediction is bad`, `score fails`, `score is infinite`, `disk is full` and `process ends`
+    go wrong in their ways.
     """
 
     name = "toy"
@@ -55,6 +58,10 @@ class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
         text = prediction.text if prediction else None
         if truth.text == "truth is bad":
             raise RejectedRecord("ground_truth", "the truth is bad")
+        if truth.text == "disk is full":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if truth.text == "process ends":
+            os._exit(7)
         if text == "prediction is bad":
             raise RejectedRecord("prediction", "the prediction is bad")
         if text == "score fails":

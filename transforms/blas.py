@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from threadpoolctl import threadpool_limits
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+from transforms.process import Shared
+
+_limits: list[Any] = []
 
 
 def one_blas_thread() -> None:
-    """Makes linear algebra in this process use one thread.
+    """Makes linear algebra in this process use one thread, until the last `blas_threads_restored` is left.
 
     The matrices here are small, and a runner starts a worker for each core: further threads only spin while they
     wait, which was measured to double the processor time of an evaluation.
     """
-    threadpool_limits(limits=1, user_api="blas")
+    blas = ThreadpoolController().select(user_api="blas")
+    if any(library.num_threads != 1 for library in blas.lib_controllers):
+        _limits.append(blas.limit(limits=1))
+
+
+@contextmanager
+def _restored() -> Iterator[None]:
+    try:
+        yield
+    finally:
+        # The last limit first: a library that was loaded meanwhile has its own number in the limit that met it first.
+        while _limits:
+            _limits.pop().restore_original_limits()
+
+
+blas_threads_restored = Shared(_restored)
+"""Sets the threads of linear algebra back that `one_blas_thread` has changed within."""

@@ -22,8 +22,8 @@ from transforms.blas import one_blas_thread
 from transforms.records import InputProblem
 from transforms.sample_changes import SAMPLES_PER_BLOCK, ChangeCounter, ChangePlan
 from transforms.sample_rows import SampleRow, decode_block
-from transforms.slice import MAX_SLICES, too_many_slices
-from transforms.slice_labels import slice_labels
+from transforms.slice import too_many_slices
+from transforms.slice_labels import MAX_SLICES, slice_labels
 from transforms.stored_blocks import Block, BlockFolder
 
 BASELINE, CANDIDATE = 0, 1

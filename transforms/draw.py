@@ -11,8 +11,9 @@ from urllib.parse import quote
 import apache_beam as beam
 
 from metrics.benchmark import Benchmark, RejectedRecord
-from metrics.common.errors import explain
+from metrics.common.errors import ENVIRONMENT_FAULTS, explain
 from metrics.record_fields import record_fields
+from transforms.faults import faults_end_the_bundle
 from transforms.io.storage import write_file
 from transforms.pair import PairedSample
 from transforms.scored_sample import has_no_field
@@ -33,7 +34,8 @@ class DrawSamples(beam.DoFn):
 
     def setup(self) -> None:
         """Makes what the benchmark needs."""
-        self._benchmark.setup()
+        with faults_end_the_bundle("the start of drawing"):
+            self._benchmark.setup()
 
     def teardown(self) -> None:
         """Removes what `setup` made."""
@@ -42,7 +44,8 @@ class DrawSamples(beam.DoFn):
     def process(self, samples: Sequence[PairedSample]) -> None:
         """Writes a file for each sample."""
         for sample in samples:
-            ending, text = self._draw(sample)
+            with faults_end_the_bundle("drawing"):
+                ending, text = self._draw(sample)
             write_file(staged_name(self._prefix, sample.sample_id, ending), _NOT_XML.sub("\ufffd", text).encode())
 
     def _draw(self, sample: PairedSample) -> tuple[str, str]:
@@ -56,6 +59,8 @@ class DrawSamples(beam.DoFn):
             return PICTURE, self._benchmark.draw(truth, prediction)
         except RejectedRecord as error:
             return PROBLEM, error.message
+        except ENVIRONMENT_FAULTS:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a sample does to its drawing, others are drawn
             return PROBLEM, explain(error)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import uuid
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -39,9 +38,15 @@ from transforms.records import (
     RecordEncoder,
     quarantined,
 )
+from transforms.sample_ids import (
+    KEY_ONLY,
+    MAX_SAMPLE_ID_LENGTH,
+    about_sample_id,
+    not_a_sample_id,
+    wrong_length,
+)
 from transforms.stored_blocks import IN_PIPELINE, Block, BlockFolder
 
-MAX_SAMPLE_ID_LENGTH = 1024
 UNREAD = beam.DoFn.RestrictionParam(restriction.UnreadOfPart())
 
 
@@ -56,13 +61,6 @@ class Limits:
 def presence(column: str) -> str:
     """Returns the name among the outcomes of one bundle in which a record has a value in `column`."""
     return f"column {column}"
-
-
-class _KeyOnly(msgspec.Struct):
-    sample_id: str
-
-
-_KEY_ONLY = msgspec.json.Decoder(_KeyOnly)
 
 
 class ReadRecords(beam.PTransform):
@@ -227,7 +225,7 @@ class ReadPart(beam.DoFn):
                 records.append(self._line(part.file, encoder, found))
                 size += len(found.text)
             elif found is not None:
-                records.append(self._row(encoder, found))
+                records.append(self._row(encoder, found, columns.fields.integer_ids))
                 size += len(found.payload)
             if found is None or len(records) >= restriction.RECORDS_PER_BLOCK or size >= restriction.BYTES_PER_BLOCK:
                 yield restriction.Block(records, reader.place)
@@ -246,7 +244,7 @@ class ReadPart(beam.DoFn):
 
     def _keys_of(self, file: SourceFile, texts: Sequence[bytes]) -> list[bytes] | None:
         """Returns the sample_ids of records in UTF-8; None where one needs a closer look."""
-        limits, decode = self._limits, _KEY_ONLY.decode
+        limits, decode = self._limits, KEY_ONLY.decode
         longest = max(map(len, texts))
         if longest > limits.record_bytes or longest > containers_allowed(limits.record_bytes):
             return None
@@ -264,7 +262,7 @@ class ReadPart(beam.DoFn):
         return [sample_id.encode() for sample_id in ids]
 
     def _line(self, file: SourceFile, encoder: RecordEncoder, line: Line) -> KeyedRecord | Quarantined:
-        text = line.text
+        text, fields = line.text, self._columns[file.side].fields
 
         def encoded() -> EncodedRecord:
             return EncodedRecord(encoder.encode(line.position, line.line, JSON, text))
@@ -277,30 +275,30 @@ class ReadPart(beam.DoFn):
         if depth.more_containers_than(text, containers):
             return self._rejected(encoded(), "too_large", f"the record has more than {containers} arrays and objects")
         try:
-            text = self._columns[file.side].fields.of_json(text)
-            sample_id = _KEY_ONLY.decode(text).sample_id
+            text = fields.of_json(text)
+            sample_id = KEY_ONLY.decode(text).sample_id
         except msgspec.ValidationError as error:
-            return self._rejected(encoded(), "no_sample_id", _about_sample_id(str(error)))
+            return self._rejected(encoded(), "no_sample_id", about_sample_id(str(error), fields.integer_ids))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             return self._rejected(encoded(), "unreadable", _about_json(line.text, error))
         return self._keyed(encoded(), sample_id)
 
-    def _row(self, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
+    def _row(self, encoder: RecordEncoder, row: Row, integers: bool) -> KeyedRecord | Quarantined:
         encoded = EncodedRecord(encoder.encode(row.number, row.line or row.number + 1, MSGPACK, row.payload))
         if row.error is not None:
             sample_id = row.sample_id if isinstance(row.sample_id, str) else None
             return self._rejected(encoded, row.cause, row.error, sample_id)
         if not isinstance(row.sample_id, str):
             found = "null" if row.sample_id is None else type(row.sample_id).__name__
-            return self._rejected(encoded, "no_sample_id", f"sample_id must be a string, not {found}{_hint(found)}")
+            return self._rejected(encoded, "no_sample_id", not_a_sample_id(found, integers))
         if len(row.payload) > self._limits.record_bytes:
             return self._too_large(encoded, len(row.payload))
         return self._keyed(encoded, row.sample_id)
 
     def _keyed(self, encoded: EncodedRecord, sample_id: str) -> KeyedRecord | Quarantined:
-        if not 0 < len(sample_id) <= MAX_SAMPLE_ID_LENGTH:
-            message = f"sample_id must have 1 to {MAX_SAMPLE_ID_LENGTH} characters, not {len(sample_id)}"
-            return self._rejected(encoded, "no_sample_id", message)
+        problem = wrong_length(sample_id)
+        if problem is not None:
+            return self._rejected(encoded, "no_sample_id", problem)
         return sample_id.encode(), encoded.encoded
 
     def _too_large(self, encoded: EncodedRecord, size: int) -> Quarantined:
@@ -316,18 +314,6 @@ class ReadPart(beam.DoFn):
     def _rejected(self, encoded: EncodedRecord, cause: Cause, error: str, sample_id: str | None = None) -> Quarantined:
         side = side_name(encoded.side, self._names)
         return quarantined(encoded, side, sample_id, "read", cause, error)
-
-
-def _about_sample_id(error: str) -> str:
-    if "missing required field `sample_id`" in error:
-        return "there is no sample_id; every record needs one, a string"
-    if "$" not in error:
-        return f"a record must be an object with a sample_id: {error}"
-    return f"sample_id must be a string: {error}{_hint(error)}"
-
-
-def _hint(error: str) -> str:
-    return "; set sample_id_type: any to accept integers" if re.search(r"\bint\b", error) else ""
 
 
 def _about_json(text: bytes, error: BaseException) -> str:

@@ -15,16 +15,17 @@ import msgspec
 from apache_beam.coders import registry
 from apache_beam.pvalue import TaggedOutput
 
-from metrics.benchmark import Benchmark, MissingTool, Pair
+from metrics.benchmark import Benchmark, Pair
 from metrics.common.errors import explain
 from metrics.scoring import Missing, Outcome, Result, prediction_status, score_pairs
 from transforms import collector
 from transforms.blas import one_blas_thread
 from transforms.counters import Observed, count_samples, timing
+from transforms.faults import faults_end_the_bundle
 from transforms.pair import PairedSample
 from transforms.pick import Picker, Picks
 from transforms.read import side_name
-from transforms.records import Cause, ColumnsReader, EncodedRecord, InputProblem, Quarantined, quarantined
+from transforms.records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined
 from transforms.reuse import ReusedRows, split_known
 from transforms.scored_sample import DecodedSample, ScoredSample, hash_of, unreadable_truth
 from transforms.sized_coder import SizedCoder
@@ -101,10 +102,8 @@ class ScoreBatch(beam.DoFn):
         one_blas_thread()
         self._decoder = BatchDecoder(self._plan)
         self._known = None if self._plan.reuse is None else self._plan.reuse.open()
-        try:
+        with faults_end_the_bundle("the start of scoring"):
             self._plan.benchmark.setup()
-        except MissingTool as error:
-            raise InputProblem(str(error)) from error
         collector.freeze()
 
     def teardown(self) -> None:
@@ -123,7 +122,8 @@ class ScoreBatch(beam.DoFn):
         with collector.no_collection():
             jobs = self._decoder.jobs(samples, self._decoder.decode(samples), batch)
         known, due = split_known(self._known, [job.sample for job in jobs])
-        scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
+        with faults_end_the_bundle("scoring"):
+            scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
         for job, outcome in zip(jobs, known, strict=True):
             settle(job, next(scored) if outcome is None else outcome, self._plan.names, batch)
         count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))

@@ -17,9 +17,8 @@ from transforms.combine import SliceTotals
 from transforms.hashes import prediction_fingerprint, sample_fingerprint
 from transforms.records import InputProblem
 from transforms.scored_sample import ScoredSample
-from transforms.slice_labels import ALL_SAMPLES, Slice
+from transforms.slice_labels import ALL_SAMPLES, MAX_SLICES, Slice
 
-MAX_SLICES = 10_000
 BYTES_HELD = 64 << 20
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 MAX_LABEL_LENGTH = 200
+MAX_SLICES = 10_000
 MAX_SLICES_PER_SAMPLE = 1_000
 
 

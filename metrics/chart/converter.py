@@ -80,6 +80,9 @@ def _image_size(path: str, stream: BinaryIO) -> dict[str, int]:
     except UnidentifiedImageError as error:
         raise UnreadableSource(f"{path}: not an image of the kinds {', '.join(IMAGE_FORMATS)}") from error
     except UNREADABLE as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            # Of the disk; what Pillow raises for an image that it cannot read has no number.
+            raise
         raise UnreadableSource(f"{path}: the size of the image cannot be read: {error}") from error
     if width * height > MAX_PIXELS:
         raise UnreadableSource(f"{path}: {width} x {height} pixels are more than a chart has ({MAX_PIXELS} at most)")

@@ -48,7 +48,7 @@ def _arithmetic(text: str) -> float | None:
         pass
     try:
         return _value(ast.parse(re.sub(r"\b0+(?=\d)", "", text.strip()), mode="eval").body)
-    except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError):
         return None
 
 

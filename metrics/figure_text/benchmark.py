@@ -69,6 +69,8 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         except TooManyOverlaps as error:
             raise RejectedRecord("prediction", f"the predicted regions overlap too often: {error}") from error
         except shapely.errors.GEOSException as error:
+            if "bad_alloc" in str(error):
+                raise MemoryError(str(error)) from error
             raise RejectedRecord("prediction", f"the polygons cannot be intersected: {error}") from error
         return self._scored(job, outcome)
 

@@ -10,53 +10,80 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow.parquet as pq
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.api.scorer import Rejected, Result, Side, SliceResult
-from pipelines.cli.common import check_tools, run_and_publish
-from pipelines.config import settings
+from pipelines.cli.common import run_and_publish
+from pipelines.config.errors import UsageError
+from pipelines.config.settings import Configuration
 from pipelines.config.systems import DEFAULT_SYSTEM
-from pipelines.evaluate import build_evaluation, plan_evaluation
+from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from pipelines.results.provenance import Launch
 from pipelines.results.run import LAYOUT
+from pipelines.results.unscored import why_unscored
 from pipelines.runtime import launch
+from pipelines.runtime.process import run_in_this_process
+from transforms.faults import OF_THE_MACHINE
 from transforms.io.storage import new_run_id
+from transforms.records import InputProblem
 
 
-def evaluate_files(configuration: Mapping[str, Any], processes: int) -> Result:
-    """Returns the result of an evaluation of files; `configuration` holds what a configuration file would.
+def evaluate_files(configuration: Configuration, processes: int) -> Result:
+    """Returns the result of an evaluation of the files that a configuration names.
 
-    Raises pipelines.config.errors.UsageError where the configuration or an input is wrong.
+    Raises ValueError where an input is wrong, MissingTool where a program is not installed, OSError where this machine
+    failed.
     """
-    with tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
-        checked = settings.check({**configuration, "output": folder}, "evaluate")
-        check_tools(checked)
-        plan = plan_evaluation(checked, new_run_id())
-        options = PipelineOptions([])
-        launch.use_processes(options, processes, sum(file.size for file in plan.inputs.files))
-        plan = replace(plan, launch=Launch.now(["beamscore.evaluate"], launch.runner_name(options), plan.inputs.files))
-        build = partial(build_evaluation, plan=plan)
-        run_and_publish(options, build, folder, plan.run_id, LAYOUT)
-        return _read(Path(folder), checked.benchmark.name)
+    try:
+        with run_in_this_process(), tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
+            plan = _run(configuration, processes, folder)
+            return _read(Path(folder), plan)
+    except (UsageError, InputProblem) as error:
+        message = error.message if isinstance(error, InputProblem) else str(error)
+        raise (OSError if OF_THE_MACHINE in message else ValueError)(message) from None
 
 
-def _read(folder: Path, benchmark: str) -> Result:
-    summary = json.loads((folder / "summary.json").read_bytes())["systems"][DEFAULT_SYSTEM]
+def _run(configuration: Configuration, processes: int, folder: str) -> EvaluationPlan:
+    shared = msgspec.structs.replace(configuration.settings, output=folder)
+    try:
+        configuration.benchmark.setup()
+    finally:
+        configuration.benchmark.teardown()
+    plan = plan_evaluation(replace(configuration, settings=shared), new_run_id())
+    options = PipelineOptions([])
+    launch.use_processes(options, processes, sum(file.size for file in plan.inputs.files))
+    plan = replace(plan, launch=Launch.now(["beamscore.evaluate"], launch.runner_name(options), plan.inputs.files))
+    build = partial(build_evaluation, plan=plan)
+    run_and_publish(options, build, folder, plan.run_id, LAYOUT)
+    return plan
+
+
+def _read(folder: Path, plan: EvaluationPlan) -> Result:
+    whole = json.loads((folder / "summary.json").read_bytes())
+    summary = whole["systems"][DEFAULT_SYSTEM]
     sums = json.loads((folder / "sums.json").read_bytes())["systems"][DEFAULT_SYSTEM]
     slices = {
         label: SliceResult(each["values"], _intervals(each), sum(each["coverage"]["ground_truth"].values()))
         for label, each in summary["slices"].items()
     }
+    unscored = why_unscored(whole, plan.inputs, rejected="the attribute `rejected`")
     return Result(
-        benchmark,
+        plan.configuration.benchmark.name,
         summary["values"],
         _intervals(summary),
         slices,
         summary["coverage"],
         pq.read_table(str(folder / "samples")),
-        [_rejected(line) for path in sorted((folder / "quarantine").glob("*")) for line in path.open("rb")],
+        [
+            _rejected(line)
+            for path in sorted((folder / "quarantine").glob("*"))
+            for line in path.read_bytes().splitlines()
+        ],
         sums["sums"],
+        [*unscored.values(), *whole.get("warnings", [])],
+        tuple(plan.configuration.benchmark.main_metrics()),
     )
 
 

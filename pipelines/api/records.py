@@ -21,17 +21,25 @@ def json_records(data: Any, structured: Collection[str]) -> Iterator[bytes]:
 
     Raises TypeError where a record is not a mapping or cannot be written as JSON.
     """
-    if isinstance(data, pa.RecordBatch):
-        data = pa.Table.from_batches([data])
-    if isinstance(data, pa.Table) or hasattr(data, "__arrow_c_stream__"):
-        yield from _table_records(pa.table(data), structured)
-    elif hasattr(data, "to_dict") and hasattr(data, "columns"):
-        yield from _table_records(pa.Table.from_pandas(data, preserve_index=False), structured)
+    table = as_table(data)
+    if table is not None:
+        yield from _table_records(table, structured)
     elif isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
         for record in data:
             yield _json(record)
     else:
         raise TypeError(f"records must be a table or an iterable of mappings, not {type(data).__name__}")
+
+
+def as_table(data: Any) -> pa.Table | None:
+    """Returns a table as one of Arrow; None for data that are no table."""
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if isinstance(data, pa.Table) or hasattr(data, "__arrow_c_stream__"):
+        return pa.table(data)
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):
+        return pa.Table.from_pandas(data, preserve_index=False)
+    return None
 
 
 def _table_records(table: pa.Table, structured: Collection[str]) -> Iterator[bytes]:

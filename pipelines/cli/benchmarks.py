@@ -10,7 +10,8 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from metrics.benchmark import MetricSpec
 from metrics.registry import benchmark_class, benchmark_names
-from pipelines.cli.common import DONE, add_command, check_benchmark
+from pipelines.cli.common import DONE, add_command
+from pipelines.config.settings import check_benchmark
 
 WIDTH = 100
 

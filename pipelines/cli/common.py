@@ -15,15 +15,16 @@ import shtab
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import Ability, MissingTool
+from metrics.benchmark import Ability
 from metrics.registry import benchmark_class, benchmark_names
 from pipelines.cli.interrupt import explained
 from pipelines.cli.messages import say
 from pipelines.config.errors import UsageError
-from pipelines.config.explain import nearest
+from pipelines.config.explain import not_positive
 from pipelines.config.settings import Configuration
 from pipelines.config.systems import DEFAULT_SYSTEM
 from pipelines.runtime import launch
+from transforms.faults import faults_end_the_bundle
 from transforms.io.claim import DETACHED_LEASE_S, Claim, Process, heartbeat
 from transforms.io.publication import own_output, owned_output
 from transforms.io.published import Layout, Published, TakenOver, find_published
@@ -309,15 +310,8 @@ def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
 def positive(text: str) -> int:
     """Returns a whole number of at least 1; raises ArgumentTypeError for anything else."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text}")
+        raise argparse.ArgumentTypeError(not_positive(text))
     return int(text)
-
-
-def check_benchmark(name: str) -> None:
-    """Raises UsageError where there is no benchmark of this name."""
-    if name not in benchmark_names():
-        near = nearest(name, benchmark_names())
-        raise UsageError(f"there is no benchmark {name}{near}; there are {', '.join(benchmark_names())}")
 
 
 def unsupported(ability: Ability, name: str) -> UsageError:
@@ -328,9 +322,8 @@ def unsupported(ability: Ability, name: str) -> UsageError:
 
 def check_tools(configuration: Configuration) -> None:
     """Raises UsageError where a program that the benchmark needs is missing on this machine."""
-    try:
-        configuration.benchmark.setup()
-    except MissingTool as error:
-        raise UsageError(str(error)) from error
-    finally:
-        configuration.benchmark.teardown()
+    with _in_words(), faults_end_the_bundle("the start of scoring"):
+        try:
+            configuration.benchmark.setup()
+        finally:
+            configuration.benchmark.teardown()

@@ -13,12 +13,12 @@ from pipelines.cli.common import (
     NamedGlobs,
     add_command,
     add_record_output,
-    check_benchmark,
     rejected_beside,
     unsupported,
     write_records,
 )
 from pipelines.config.errors import UsageError
+from pipelines.config.settings import check_benchmark
 from pipelines.convert import build_conversion, find_role_files
 from pipelines.runtime import launch
 from transforms.io.record_files import WriteRecords, columns_of

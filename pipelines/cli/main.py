@@ -20,6 +20,7 @@ from pipelines.cli.messages import say, say_defect, use_format
 from pipelines.config.errors import as_usage_error
 from pipelines.config.reachable import check_reachable
 from pipelines.runtime import launch
+from pipelines.runtime.process import run_in_this_process
 from pipelines.runtime.temporary_space import own_temporary_folder
 from transforms.io.storage import new_run_id
 from transforms.records import printable
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 done; 1 a gate failed; 2 wrong usage or input; 3 a defect; 4 a gate is inconclusive; 130 interrupted, by Ctrl-C
     or SIGTERM.
     """
-    with signals():
+    with signals(), run_in_this_process():
         try:
             with own_temporary_folder():
                 return _run(arguments)

@@ -7,6 +7,8 @@ import gc
 import os
 import sys
 
+from transforms.process import quiet_root_logger
+
 INTERRUPTED = 130
 
 
@@ -18,7 +20,8 @@ def main() -> int:
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
-        from pipelines.cli.main import main as run
+        with quiet_root_logger:
+            from pipelines.cli.main import main as run
     except KeyboardInterrupt:
         print("beamscore: interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -93,6 +93,11 @@ def nearest(name: str, names: Sequence[str]) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
+def not_positive(found: Any) -> str:
+    """Returns that a count of processes, or of anything that there is at least one of, is wrong."""
+    return f"must be a whole number of at least 1, not {shown(found)}"
+
+
 def shown(value: Any) -> str:
     """Returns a value as an error shows it, written as YAML writes it and truncated where it is long."""
     if value is None or isinstance(value, bool):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from pipelines.config.seen import RECORDS_LOOKED_AT, FirstRecords
 from transforms.io.files import Part, SourceFile, open_parquet
 from transforms.io.jsonl import Line
 from transforms.io.parquet import RowLimits
@@ -16,33 +16,8 @@ from transforms.io.readers import known_fields, reader_of
 from transforms.io.side_columns import SideColumns
 from transforms.records import JSON, MSGPACK, EncodedRecord, InputProblem, Origin
 
-RECORDS_LOOKED_AT = 1000
 BYTES_LOOKED_AT = 64 << 20
 FILES_LOOKED_AT = 100
-
-
-@dataclass
-class FirstRecords:
-    """What the first records of a side hold.
-
-    fields: how many of the records have a value in each field, in order of appearance. Of a file that says itself what
-    fields it has, those without a value are there too. records: how many of them are objects. rejected: how many the
-    reader would reject; problem: why the first of these. by_id: the records with a sample_id. stored_bytes: what the
-    records take in their files. whole: whether no record of the side was left out.
-    """
-
-    fields: dict[str, int] = field(default_factory=dict)
-    records: int = 0
-    rejected: int = 0
-    problem: str = ""
-    by_id: dict[str, EncodedRecord] = field(default_factory=dict)
-    stored_bytes: int = 0
-    whole: bool = True
-
-    @property
-    def sample_id(self) -> str | None:
-        """The first sample_id."""
-        return next(iter(self.by_id), None)
 
 
 def look(files: Iterable[SourceFile], columns: SideColumns, limits: RowLimits) -> FirstRecords:

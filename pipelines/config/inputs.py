@@ -12,9 +12,11 @@ import msgspec
 from metrics.record_fields import record_fields, text_fields
 from pipelines.config.errors import UsageError
 from pipelines.config.explain import nearest
-from pipelines.config.first_records import FirstRecords, look, look_into
+from pipelines.config.first_records import look, look_into
+from pipelines.config.mismatch import no_column
 from pipelines.config.reachable import check_reachable
-from pipelines.config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
+from pipelines.config.seen import FirstRecords
+from pipelines.config.settings import Configuration, check_field_sides
 from pipelines.config.systems import DEFAULT_SYSTEM
 from pipelines.runtime import launch
 from transforms.io.files import SourceFile, match_files
@@ -106,18 +108,10 @@ def find_inputs(
             named = "" if name == DEFAULT_SYSTEM else f"{name}="
             files += match_files(system, globs, f"--predictions {named}")
         inputs = Inputs(configuration, tuple(files), tuple(systems), tuple(more_columns), whole)
-        _check_fields(inputs)
+        check_field_sides(settings)
         return replace(inputs, warnings=_check_files(inputs))
     except InputProblem as error:
         raise UsageError(error.message) from error
-
-
-def _check_fields(inputs: Inputs) -> None:
-    """Raises UsageError where the fields of a system are told of that has no predictions."""
-    sides = list(dict.fromkeys([GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, *inputs.configuration.settings.predictions]))
-    for side in inputs.configuration.settings.fields:
-        if side not in sides:
-            raise UsageError(f"fields.{side}: there is no such side{nearest(side, sides)}; there are {listed(sides)}")
 
 
 def _check_files(inputs: Inputs) -> tuple[str, ...]:
@@ -143,10 +137,7 @@ def _check_files(inputs: Inputs) -> tuple[str, ...]:
     missing = [column for column in inputs.more_columns if known and column not in known]
     if missing and all_told:
         others = f" and the {len(truths) - 1} other ground-truth files" if len(truths) > 1 else ""
-        raise InputProblem(
-            f"{truths[0].path}{others}: there is no column {missing[0]}, only {listed(known)}"
-            f"{nearest(missing[0], list(known))}"
-        )
+        raise InputProblem(no_column(f"{truths[0].path}{others}", missing[0], list(known)))
     return tuple(
         f"the first ground-truth records have no column {column}{nearest(column, list(known))}, only {listed(known)}"
         for column in missing

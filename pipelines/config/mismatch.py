@@ -4,17 +4,35 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
 from metrics.common.text import truncated
 from metrics.record_fields import record_fields
 from metrics.registry import benchmark_class, benchmark_names
-from pipelines.config.first_records import RECORDS_LOOKED_AT, FirstRecords
-from pipelines.config.inputs import Inputs
+from pipelines.config.explain import nearest
+from pipelines.config.seen import RECORDS_LOOKED_AT, FirstRecords
+from pipelines.config.settings import Configuration
 from pipelines.config.systems import predictions_of
-from transforms.records import GROUND_TRUTH
+from transforms.records import GROUND_TRUTH, printable
+
+
+class Inputs(Protocol):
+    """The two sides of a run: files (pipelines.config.inputs), or records in memory (pipelines.api.scorer)."""
+
+    @property
+    def configuration(self) -> Configuration:
+        """The checked configuration."""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems, in the order of their numbers."""
+
+    def first_records(self, side: int) -> FirstRecords:
+        """Returns what the first records of a side hold."""
+
 
 NAMES_SHOWN = 8
 MAX_NAME_LENGTH = 40
@@ -48,10 +66,10 @@ def other_records(inputs: Inputs, side: int, found: FirstRecords, certain: bool 
 
 
 def no_record(inputs: Inputs, side: int) -> str:
-    """Returns in one line that the files of a side hold nothing."""
+    """Returns in one line that a side holds nothing."""
     settings = inputs.configuration.settings
     globs = settings.ground_truth if side == GROUND_TRUTH else settings.predictions[inputs.systems[side]]
-    return f"{side_label(inputs, side)}: there is no record in {', '.join(globs)}"
+    return f"{side_label(inputs, side)}: there is no record{' in ' if globs else ''}{', '.join(globs)}"
 
 
 def doubtful_sides(inputs: Inputs) -> list[str]:
@@ -72,6 +90,17 @@ def other_ids(truth_id: str | None, predicted_id: str | None) -> str:
     return (
         f"no sample_id is in the ground truth{example}; give both sides the same ids, or name their field under fields"
     )
+
+
+def no_column(where: str, column: str, known: Sequence[str]) -> str:
+    """Returns that no ground truth has a column by which the run slices or draws clusters. known: those that it has."""
+    return f"{where}: there is no column {column}, only {listed(known)}{nearest(column, known)}"
+
+
+def without_values(configuration: Configuration, column: str) -> str:
+    """Returns that a column that the run needs is null or absent in all ground-truth records."""
+    use = "slices" if column in configuration.columns() else "draws clusters"
+    return f"no ground-truth record has a value in the column {printable(column)}, by which the run {use}"
 
 
 def _hint(found: Mapping[str, int], fields: Iterable[str], name: str) -> str:

@@ -9,8 +9,6 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 import yaml
-from apache_beam.io.filesystem import BeamIOError
-from apache_beam.io.filesystems import FileSystems
 from msgspec import Meta
 
 from metrics.benchmark import Benchmark
@@ -21,8 +19,7 @@ from pipelines.config.explain import explain, nearest, shown
 from pipelines.config.gates import Gate, Inconclusive, SystemName, check_gates, split_override
 from pipelines.config.strict_yaml import MAX_BYTES, MAX_DEPTH, load_yaml, yaml_problem
 from transforms.io.field_map import FieldMap
-from transforms.slice import MAX_SLICES
-from transforms.slice_labels import MAX_SLICES_PER_SAMPLE
+from transforms.slice_labels import MAX_SLICES, MAX_SLICES_PER_SAMPLE
 
 GROUND_TRUTH_FIELDS, PREDICTION_FIELDS = "ground_truth", "predictions"
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
@@ -71,7 +68,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     `metric @ slice`. inconclusive: what a gate counts as that neither passes nor fails; `pass` leaves the exit code as
     it is. worst_samples: how many the report lists. page: the samples that report.html shows. fields: where the
     benchmark's fields are in the records of `ground_truth`, of `predictions` (all systems) or of one system by its
-    name, as {field: path}. sample_id_type: whether a sample_id must be a string, or may be `any` of string and integer.
+    name, as {field: path}. sample_id_type: whether a sample_id may be an integer, which is compared by its decimal text
+    (`any`), or must be a `string`.
     """
 
     benchmark: str
@@ -90,7 +88,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     worst_samples: Annotated[int, Meta(ge=0, le=1000)] = 10
     page: PageSettings = PageSettings()
     fields: dict[str, dict[str, str]] = {}
-    sample_id_type: Literal["string", "any"] = "string"
+    sample_id_type: Literal["string", "any"] = "any"
 
 
 @dataclass(frozen=True)
@@ -199,6 +197,13 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     return Configuration(settings, kind(options))
 
 
+def check_benchmark(name: str) -> None:
+    """Raises UsageError where there is no benchmark of this name."""
+    if name not in benchmark_names():
+        near = nearest(name, benchmark_names())
+        raise UsageError(f"there is no benchmark {name}{near}; there are {', '.join(benchmark_names())}")
+
+
 def _check_options(options: msgspec.Struct, source: str) -> None:
     """Refuses an option that is NaN or infinite: no comparison with a bound tells it from a number."""
     for key, value in msgspec.structs.asdict(options).items():
@@ -224,7 +229,21 @@ def _check_fields(sides: Mapping[str, Mapping[str, str]], source: str) -> None:
                 raise UsageError(f"{source}: fields.{side}.{name}: {error}") from error
 
 
+def check_field_sides(settings: Settings) -> None:
+    """Raises UsageError where the fields of a system are given that has no predictions."""
+    sides = list(dict.fromkeys([GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, *settings.predictions]))
+    for side in settings.fields:
+        if side not in sides:
+            raise UsageError(
+                f"fields.{side}: there is no such side{nearest(side, sides)}; there are {', '.join(sides)}"
+            )
+
+
 def _read_yaml(path: str) -> dict[str, Any]:
+    # Not at the top: the settings of records in memory are checked without Beam.
+    from apache_beam.io.filesystem import BeamIOError
+    from apache_beam.io.filesystems import FileSystems
+
     try:
         with FileSystems.open(path) as stream:
             raw = load_yaml(stream.read(MAX_BYTES + 1))

@@ -13,7 +13,8 @@ from metrics.statistics.sums import FRACTION_BITS, Sums
 from pipelines.config import settings
 from pipelines.config.errors import UsageError, one_line
 from pipelines.config.settings import Configuration
-from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult, worst_first
+from pipelines.results.coverage import STATUSES
+from pipelines.results.run import RunResult, SystemResult, worst_first
 from pipelines.results.stored import StoredRun, incomparable
 from pipelines.results.stored_documents import SliceSums
 from transforms.combine import SliceTotals
@@ -22,7 +23,6 @@ from transforms.quarantine import CauseCount
 from transforms.slice import SliceKey
 
 Worst = tuple[float, str, str]
-SIDES = {"ground_truth": TRUTH_STATUSES, "predictions": PREDICTION_STATUSES}
 
 
 def merged_configuration(runs: Sequence[StoredRun], output: str) -> Configuration:
@@ -139,9 +139,9 @@ def _bootstrap_sums(bootstrap: Bootstrap, stored: SliceSums) -> BootstrapSums:
 def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Returns the coverage of all records of the runs: each count is a sum."""
     merged: dict[str, Any] = {}
-    for side, statuses in SIDES.items():
+    for side, statuses in STATUSES.items():
         merged[side] = {name: sum(part[side][name] for part in parts) for name in ("read", *statuses)}
-    extra = sorted({name for part in parts for name in part} - {*SIDES, "balanced"})
+    extra = sorted({name for part in parts for name in part} - {*STATUSES, "balanced"})
     merged |= {name: sum(part.get(name, 0) for part in parts) for name in extra}
     return {**merged, "balanced": all(part["balanced"] for part in parts)}
 

@@ -13,8 +13,9 @@ from metrics.common.text import truncated
 from metrics.statistics.intervals import METHODS
 from metrics.table import Table
 from pipelines.results.causes import place_of_entry
+from pipelines.results.coverage import STATUSES
 from pipelines.results.numbers import fixed, percent
-from pipelines.results.run import PREDICTION_STATUSES, TRUTH_STATUSES, RunResult, SystemResult, few_units
+from pipelines.results.run import RunResult, SystemResult, few_units
 from pipelines.results.verdict import GateVerdict
 from transforms.finalize import SliceResult
 from transforms.quarantine import CauseCount
@@ -112,7 +113,7 @@ def _details(system: SystemResult, benchmark: AnyBenchmark) -> list[str]:
 
 def _coverage(system: SystemResult) -> str:
     rows = []
-    for side, statuses in [("ground_truth", TRUTH_STATUSES), ("predictions", PREDICTION_STATUSES)]:
+    for side, statuses in STATUSES.items():
         counts = system.coverage[side]
         parts = ", ".join(f"{counts[status]} {status.replace('_', ' ')}" for status in statuses if counts[status])
         rows.append([side.replace("_", " "), counts["read"], parts or "none"])

@@ -18,7 +18,9 @@ from metrics.statistics.replicates import PackedReplicates
 from metrics.statistics.sums import FRACTION_BITS, Sums
 from metrics.version import VERSION
 from pipelines.config.errors import UsageError, one_line
+from pipelines.config.mismatch import without_values
 from pipelines.config.settings import Configuration
+from pipelines.results.coverage import STATUSES, Coverage, coverage_document, extra_counts
 from pipelines.results.ranking import Ranking, rank_with_ties
 from pipelines.results.verdict import GateVerdict
 from transforms.finalize import SliceResult
@@ -27,7 +29,7 @@ from transforms.io.published import Layout, Published, find_published
 from transforms.io.storage import STORAGE_ERRORS
 from transforms.quarantine import CauseCount
 from transforms.read import presence
-from transforms.records import GROUND_TRUTH, printable
+from transforms.records import GROUND_TRUTH
 from transforms.slice import SliceKey
 
 SUMMARY = "summary.json"
@@ -39,11 +41,6 @@ LAYOUT = Layout("evaluation", (REPORT, PAGE, RUN, SUMS, SUMMARY), ("samples", "q
 SUMS_FORMAT = 1
 MIN_SAMPLES, MIN_CLUSTERS = 20, 6
 """Fewer units than these, behind a metric, make its interval rough."""
-
-TRUTH_STATUSES = ("scored", "missing_prediction", "rejected", "duplicate")
-PREDICTION_STATUSES = ("scored", "unmatched", "duplicate", "rejected")
-
-Coverage = dict[str, Any]
 
 
 def open_result(output: str) -> Published:
@@ -134,12 +131,8 @@ def _warnings(configuration: Configuration, truths: Sums) -> list[str]:
     """Returns what a reader of the result should know: the columns that the run needs and no ground truth has."""
     if truths["read"] == truths["rejected"]:
         return []
-    return [
-        f"no ground-truth record has a value in the column {printable(column)}, by which the run "
-        + ("slices" if column in configuration.columns() else "draws clusters")
-        for column in configuration.truth_columns()
-        if not truths[presence(column)]
-    ]
+    columns = configuration.truth_columns()
+    return [without_values(configuration, column) for column in columns if not truths[presence(column)]]
 
 
 def few_units(configuration: Configuration, system: SystemResult) -> list[str]:
@@ -198,20 +191,13 @@ def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
 
 
 def _coverage(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> Coverage:
-    """Returns the coverage of a system: what was read of each side, and what became of it."""
-    sides: Coverage = {}
-    for side, outcomes, statuses in [
-        ("ground_truth", truths, TRUTH_STATUSES),
-        ("predictions", predictions, PREDICTION_STATUSES),
-    ]:
-        side_counts = {status: counted.get(f"{side}.{status}", 0) + round(outcomes[status]) for status in statuses}
-        sides[side] = {"read": round(outcomes["read"]), **side_counts}
-    balanced = all(side["read"] == sum(side.values()) - side["read"] for side in sides.values())
-    return {**sides, **_extra(counted), "balanced": balanced}
-
-
-def _extra(counted: Mapping[str, int]) -> dict[str, int]:
-    return {name: counted[name] for name in sorted(counted) if "." not in name}
+    """Returns the coverage of a system. truths, predictions: what was counted of each side before scoring."""
+    counts = dict(counted)
+    for side, outcomes in (("ground_truth", truths), ("predictions", predictions)):
+        for status in ("read", *STATUSES[side]):
+            name = f"{side}.{status}"
+            counts[name] = counts.get(name, 0) + round(outcomes[status])
+    return coverage_document(counts)
 
 
 def slice_coverage(counted: Mapping[str, int]) -> Coverage:
@@ -221,7 +207,7 @@ def slice_coverage(counted: Mapping[str, int]) -> Coverage:
         side, dot, status = name.partition(".")
         if dot:
             sides[side][status] = counted[name]
-    return {**sides, **_extra(counted)}
+    return {**sides, **extra_counts(counted)}
 
 
 def rank(values: Mapping[str, Mapping[str, float | None]], ranking: Sequence[MetricSpec]) -> list[str]:

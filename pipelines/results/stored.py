@@ -37,7 +37,7 @@ _SYSTEM = re.compile(r"(?P<run>.+):(?P<system>[A-Za-z0-9_.-]{1,100})", re.DOTALL
 
 NOT_SCORING = (
     *("ground_truth", "predictions", "output", "slices", "limits", "worst_samples"),
-    *("gates", "inconclusive", "max_rejected_fraction", "max_missing_fraction"),
+    *("gates", "inconclusive", "max_rejected_fraction", "max_missing_fraction", "sample_id_type"),
 )
 """The keys of a configuration that do not change what a sample scores, nor what the bootstrap draws; of `bootstrap`
 its confidence does not either."""

@@ -9,18 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.config.inputs import Inputs
-from pipelines.config.mismatch import no_record, other_ids, other_records
+from pipelines.config.mismatch import Inputs, no_record, other_ids, other_records
 from pipelines.config.systems import predictions_of
 from pipelines.results.causes import QuarantineCause, most_frequent, most_often
 from transforms.records import GROUND_TRUTH
 from transforms.scored_sample import WITHOUT_FIELDS
 
 
-def why_unscored(document: Mapping[str, Any], inputs: Inputs, causes: Sequence[QuarantineCause] = ()) -> dict[str, str]:
+def why_unscored(
+    document: Mapping[str, Any],
+    inputs: Inputs,
+    causes: Sequence[QuarantineCause] = (),
+    rejected: str = "quarantine/",
+) -> dict[str, str]:
     """Returns the reason for each system of a summary of which nothing was scored or measured, in a line each.
 
     Where the ground truth is the reason, it is given once, under the empty name. causes: why records were quarantined.
+    rejected: where what was rejected is listed.
     """
     systems = document["systems"]
     coverages = [system["coverage"] for system in systems.values()]
@@ -30,7 +35,7 @@ def why_unscored(document: Mapping[str, Any], inputs: Inputs, causes: Sequence[Q
     reasons = {}
     for number, name in enumerate(inputs.systems):
         reason = _wrong_side([systems[name]["coverage"]], "predictions", number, inputs)
-        reason = reason or _no_score(systems[name], number, name, inputs, causes)
+        reason = reason or _no_score(systems[name], number, name, inputs, causes, rejected)
         if reason:
             reasons[name] = reason
     return reasons
@@ -63,7 +68,12 @@ def _other_records(inputs: Inputs, side: int) -> str | None:
 
 
 def _no_score(
-    system: Mapping[str, Any], number: int, name: str, inputs: Inputs, causes: Sequence[QuarantineCause]
+    system: Mapping[str, Any],
+    number: int,
+    name: str,
+    inputs: Inputs,
+    causes: Sequence[QuarantineCause],
+    rejected: str,
 ) -> str | None:
     """Returns why no sample of a system was scored, or none gave a value."""
     truths, predictions = (system["coverage"][side] for side in ("ground_truth", "predictions"))
@@ -81,4 +91,4 @@ def _no_score(
     ]
     reason = ", ".join(counts) or "no sample has a prediction"
     cause = most_frequent(causes, ("ground_truth", name)) or most_frequent(causes, (name,), without=("duplicate",))
-    return f"the {predictions_of(name)}: nothing was scored: {reason}{most_often(cause)}; see quarantine/"
+    return f"the {predictions_of(name)}: nothing was scored: {reason}{most_often(cause)}; see {rejected}"

@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -26,7 +27,14 @@ from pipelines.config.reachable import check_reachable
 from pipelines.runtime import flink
 from pipelines.runtime.start_problems import start_problem
 from pipelines.runtime.worker_processes import REMOVALS, lifeline
-from transforms.beam_internals import OptionsWithViews, local_runner, option_names, option_parser, worker_environment
+from transforms.beam_internals import (
+    OptionsWithViews,
+    local_runner,
+    option_names,
+    option_parser,
+    patched_internals,
+    worker_environment,
+)
 from transforms.io.temporary import temporary_folder
 from transforms.stored_blocks import IN_PIPELINE, BlockFolder
 
@@ -72,6 +80,9 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
     if setup.save_main_session is None:
         # Workers have the package; Dataflow's runner would pickle the script that called it all the same.
         setup.save_main_session = False
+    if not is_local(options):
+        # Beam's workers import it before they work.
+        setup.beam_plugins = [*(setup.beam_plugins or []), CLUSTER_WORKER]
     return options
 
 
@@ -93,6 +104,7 @@ def _name_runner(options: StandardOptions) -> None:
 
 NOT_FOR_US = ("BundleBasedDirectRunner",)
 """Runners of Beam that cannot read a file in parts."""
+CLUSTER_WORKER = "pipelines.runtime.cluster_worker"
 OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--processes", "--quiet", "--help")
 
 
@@ -189,7 +201,7 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
     with _in_words():
         # Beam's pipelines have a folder there, too.
         temporary_folder()
-    with _in_words(), _worker_environment(options) as environment:
+    with _in_words(), _worker_environment(options) as environment, _patches(options):
         pipeline = empty_pipeline(options, environment)
         try:
             build(pipeline)
@@ -197,6 +209,10 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
         finally:
             # Beam removes this folder of a pipeline only where it is run.
             _remove(pipeline.local_tempdir)
+
+
+def _patches(options: PipelineOptions) -> AbstractContextManager[None]:
+    return patched_internals if is_local(options) else contextlib.nullcontext()
 
 
 def _remove(folder: str) -> None:

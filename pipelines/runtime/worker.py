@@ -1,7 +1,6 @@
 """A worker process of a local run with several: Beam's own, but quiet, and tied to its command.
 
-What it logs goes to the command, which shows it or not; importing this package has seen to that (see its
-`__init__`).
+What it logs goes to the command, which shows it or not.
 """
 
 from __future__ import annotations
@@ -12,11 +11,17 @@ import os
 import sys
 
 from pipelines.runtime.worker_processes import end_with, temporary_folder
-from transforms.beam_internals import run_worker
+from transforms.process import quiet_root_logger
 
 
 def main(parent: int) -> None:
     """Works until the command, the process `parent`, has no more to do; the argument is the folder that it lives by."""
+    # This process is ours to its end: nothing is set back.
+    quiet_root_logger.__enter__()
+    from transforms.beam_internals import run_worker
+    from transforms.io.s3 import shared_clients
+
+    shared_clients.__enter__()
     # It ends at once: Python would look for garbage among all objects of the libraries once more.
     atexit.register(gc.freeze)
     with temporary_folder(os.path.dirname(sys.argv[1])) as temporary:

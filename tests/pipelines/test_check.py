@@ -98,7 +98,7 @@ def test_what_would_score_nothing_is_a_problem(folder: Path) -> None:
     code, lines, stderr = check("named-t.jsonl", "named-p.jsonl", "--set", "fields.ground_truth.sample_id=image.id")
     assert code == 2
     assert "beamscore: predictions: no record has a field that toy reads, text; they have id, out" in stderr
-    assert "ground truth: no record has a sample_id that can be used" in stderr
+    assert "predictions: no record has a sample_id that can be used" in stderr
     assert "  fields found: none" in lines
     write_lines(folder / "others.jsonl", [{"sample_id": "other", "text": "x"}])
     code, _, stderr = check("t.jsonl", "others.jsonl")

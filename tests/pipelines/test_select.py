@@ -146,7 +146,7 @@ def test_the_changes_of_a_comparison_can_be_selected(run: Run, tmp_path: Path) -
     ("name", "content", "reason"),
     [
         ("list.jsonl", b'{"id": "a"}\n', "line 1: Object missing required field `sample_id`"),
-        ("list.jsonl", b'{"sample_id": 1}\n', "line 1: Expected `str`, got `int` - at `$.sample_id`"),
+        ("list.jsonl", b'{"sample_id": 1.5}\n', "line 1: Expected `int | str`, got `float` - at `$.sample_id`"),
         ("list.jsonl", b"a\n", "line 1: JSON is malformed"),
         ("list.parquet", b"PAR1", "Parquet file size is 4 bytes"),
         ("none.jsonl", None, ""),

@@ -24,8 +24,10 @@ TRUTHS = [truth for truth, _ in (toy.sample(index, 0) for index in range(COUNT))
 
 COMMAND = """
 import os, signal, sys
-from pipelines.cli import main
-from tests import toy
+from transforms.process import quiet_root_logger
+with quiet_root_logger:
+    from pipelines.cli import main
+    from tests import toy
 
 def killed(call, last, before):
     def step(source, target, **options):

@@ -33,11 +33,13 @@ from transforms.blocks import unpack
 from transforms.combine import MergeSums
 from transforms.io import files, jsonl, zstd
 from transforms.io import restriction as blocks
+from transforms.io.field_map import FieldMap
 from transforms.io.files import Part, match_files, split_file
 from transforms.io.restriction import Claim, Place, Unread, UnreadOfPart, UnreadTracker
 from transforms.io.side_columns import SideColumns
-from transforms.read import MAX_SAMPLE_ID_LENGTH, Limits, ReadPart, ReadRecords, presence, side_name
+from transforms.read import Limits, ReadPart, ReadRecords, presence, side_name
 from transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined
+from transforms.sample_ids import MAX_SAMPLE_ID_LENGTH
 
 COLUMNS = {
     GROUND_TRUTH: SideColumns(frozenset({"text"}), frozenset()),
@@ -118,12 +120,25 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "raw NUL": (b'{"sample_id": "a", "text": "\x00"}', "unreadable", "this is not JSON: "),
     "UTF-16": ('{"sample_id": "a"}'.encode("utf-16"), "unreadable", "this is not JSON: "),
     "no id": (b'{"text": "t"}', "no_sample_id", "there is no sample_id; every record needs one, a string"),
-    "id is a number": (b'{"sample_id": 7}', "no_sample_id", "sample_id must be a string: Expected `str`, got `int`"),
-    "id is null": (b'{"sample_id": null}', "no_sample_id", "sample_id must be a string: Expected `str`, got `null`"),
+    "id is a fraction": (
+        b'{"sample_id": 7.0}',
+        "no_sample_id",
+        "sample_id must be a string or an integer: Expected `str`, got `float`",
+    ),
+    "id is true": (
+        b'{"sample_id": true}',
+        "no_sample_id",
+        "sample_id must be a string or an integer: Expected `str`, got `bool`",
+    ),
+    "id is null": (
+        b'{"sample_id": null}',
+        "no_sample_id",
+        "sample_id must be a string or an integer: Expected `str`, got `null`",
+    ),
     "id is a list": (
         b'{"sample_id": ["a"]}',
         "no_sample_id",
-        "sample_id must be a string: Expected `str`, got `array`",
+        "sample_id must be a string or an integer: Expected `str`, got `array`",
     ),
     "id is empty": (b'{"sample_id": ""}', "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
     "id is too long": (
@@ -207,7 +222,7 @@ def test_bad_rows_of_parquet_are_put_aside(tmp_path: Path) -> None:
     assert records["good"].decode(dict[str, Any]) == {"sample_id": "good", "rules": ["fine"]}
     assert outcomes == Sums.of({"read": 7, "rejected": 6})
     assert [(entry.position, entry.line, entry.sample_id, entry.cause, entry.error) for entry in quarantine] == [
-        (0, 1, None, "no_sample_id", "sample_id must be a string, not null"),
+        (0, 1, None, "no_sample_id", "sample_id must be a string or an integer, not null"),
         (1, 2, None, "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
         (2, 3, "broken", "unreadable", "column rules holds no JSON: Input data was truncated"),
         (3, 4, "deep", "unreadable", "column rules is nested deeper than the 6 levels of limits.depth"),
@@ -218,14 +233,43 @@ def test_bad_rows_of_parquet_are_put_aside(tmp_path: Path) -> None:
     assert quarantine[4].text == "null", "nothing of it was made a record"
 
 
-def test_parquet_ids_that_are_no_text_are_told_by_type(tmp_path: Path) -> None:
+def test_integers_are_ids_by_their_decimal_text_in_every_format(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a.parquet", "a.jsonl", "b.jsonl")]
+    pq.write_table(pa.table({"sample_id": pa.array([7, -12])}), paths[0])
+    paths[1].write_text('{"sample_id": 7}\n{"sample_id": -12}\n')
+    paths[2].write_text('{"sample_id": "7"}\n{"sample_id": -12}\n')
+    for path in paths:
+        records, quarantine, _ = read(path)
+        assert (list(records), quarantine) == (["7", "-12"], [])
+        assert [record.decode(dict[str, Any]) for record in records.values()] == [
+            {"sample_id": "7"},
+            {"sample_id": "-12"},
+        ]
+
+
+def test_integers_are_no_ids_where_the_configuration_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(COLUMNS, 0, replace(COLUMNS[0], fields=FieldMap(integer_ids=False)))
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"sample_id": pa.array([7])}), path)
-    _, (entry,), _ = read(path)
-    assert (entry.cause, entry.error) == (
-        "no_sample_id",
-        "sample_id must be a string, not int; set sample_id_type: any to accept integers",
-    )
+    (tmp_path / "a.jsonl").write_text('{"sample_id": 7}\n')
+    messages = {
+        path: "sample_id must be a string, not int; set sample_id_type: any to accept integers",
+        tmp_path / "a.jsonl": "sample_id must be a string: Expected `str`, got `int` - at `$.sample_id`; "
+        "set sample_id_type: any to accept integers",
+    }
+    for path, message in messages.items():
+        _, (entry,), _ = read(path)
+        assert (entry.cause, entry.error) == ("no_sample_id", message)
+
+
+@for_any(st.integers(-(10**30), 10**30) | st.text(min_size=1, max_size=5) | st.integers().map(str))
+def test_an_id_of_a_line_is_that_of_a_value(sample_id: int | str) -> None:
+    """An integer and its decimal text are one sample; no other text is changed."""
+    fields = FieldMap()
+    assert fields.sample_id(sample_id) == str(sample_id)
+    line = json.dumps({"text": "t", "sample_id": sample_id}).encode()
+    assert json.loads(fields.of_json(line)) == {"text": "t", "sample_id": str(sample_id)}
+    assert fields.of_values({"sample_id": sample_id}) == {"sample_id": str(sample_id)}
 
 
 def test_sides_have_names() -> None:

@@ -40,7 +40,7 @@ class RecordingBenchmark(ToyBenchmark):
     def score(self, pairs: Sequence[Pair[Truth, Prediction]]) -> list[SampleScore | RejectedRecord]:
         self.batches.append([pair.sample_id for pair in pairs])
         if any(pair.prediction and pair.prediction.text == "batch fails" for pair in pairs):
-            raise MemoryError
+            raise ArithmeticError
         return super().score(pairs)
 
     def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
@@ -201,7 +201,7 @@ def test_a_rejected_truth_takes_its_sample_out(truth: Any, message: str, predict
 
 SAMPLE_PROBLEMS = [
     ("score fails", "scoring failed: ZeroDivisionError: no luck"),
-    ("batch fails", "scoring failed: MemoryError: MemoryError"),
+    ("batch fails", "scoring failed: ArithmeticError: ArithmeticError"),
     ("sample is bad", "it took too long"),
     (
         "score is infinite",

@@ -60,6 +60,9 @@ class RowsOfBatch:
                     values = [[encoded_value(column)] for column in batch.columns]
                 else:
                     values = [python_values(column) for column in batch.columns]
+        except MemoryError:
+            # pyarrow's is an ArrowException, too.
+            raise
         except _NOT_CONVERTED:
             if batch.num_rows > 1:
                 for offset in range(batch.num_rows):
@@ -114,8 +117,8 @@ class RowsOfBatch:
         return [self._id({name: value}) for value in _cells(column)]
 
     def _id(self, columns: dict[str, Any]) -> Any:
-        if not self._fields.changes_records:
-            return columns.get(SAMPLE_ID)
+        if not self._fields.changes_records and isinstance(columns.get(SAMPLE_ID), str):
+            return columns[SAMPLE_ID]
         return self._fields.sample_id(self._fields.find(SAMPLE_ID, columns))
 
     def _undecodable(self, batch: Any, number: int) -> Row:
@@ -125,6 +128,8 @@ class RowsOfBatch:
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             try:
                 cells[name] = column.to_pylist(maps_as_pydicts="lossy")[0]
+            except MemoryError:
+                raise
             except _NOT_CONVERTED as error:
                 problems.append(f"column {name}: {error}")
         return Row(number, self._id(cells), b"\xc0", "; ".join(problems))
@@ -148,6 +153,8 @@ def _cells(column: Any) -> list[Any]:
     """Returns the values of a column, None where one has no Python object."""
     try:
         return list(column.to_pylist())
+    except MemoryError:
+        raise
     except _NOT_CONVERTED:
         return [None] if len(column) == 1 else [_cells(column.slice(i, 1))[0] for i in range(len(column))]
 

@@ -12,7 +12,6 @@ import msgspec
 
 SAMPLE_ID = "sample_id"
 
-_INTEGER = re.compile(rb"-?\d{1,1024}")
 _STEP = re.compile(r"(?:[^.\\]|\\.)+")
 _OBJECT: Any = dict[str, msgspec.Raw]
 
@@ -23,14 +22,14 @@ class FieldMap:
 
     paths: the fields that are renamed, each with the keys that lead to its value, from the outside in. Any other field
     keeps its name. A field whose path leads nowhere is absent, even where a column has its name.
-    integer_ids: whether a sample_id may be an integer; it becomes its decimal text.
+    integer_ids: whether a sample_id may be an integer; it becomes its decimal text, so that 1 and "1" are one sample.
     """
 
     paths: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    integer_ids: bool = False
+    integer_ids: bool = True
 
     @classmethod
-    def of(cls, fields: Mapping[str, str], integer_ids: bool = False) -> FieldMap:
+    def of(cls, fields: Mapping[str, str], integer_ids: bool = True) -> FieldMap:
         """Returns the map of a configuration: dots separate the keys of a path, and a backslash keeps one in a key.
 
         Raises ValueError where a path has no key, or an empty one.
@@ -39,8 +38,8 @@ class FieldMap:
 
     @property
     def changes_records(self) -> bool:
-        """Whether any record may differ from what is written in its file."""
-        return bool(self.paths or self.integer_ids)
+        """Whether any record but one with an integer as its sample_id may differ from what is written in its file."""
+        return bool(self.paths)
 
     def path_of(self, field: str) -> tuple[str, ...]:
         """Returns the keys that lead to a field."""
@@ -60,7 +59,7 @@ class FieldMap:
 
         Raises what msgspec raises where it is no JSON, or no object.
         """
-        if not self.changes_records:
+        if not self.changes_records and not (self.integer_ids and _has_integer_id(text)):
             return text
         columns: dict[str, msgspec.Raw] = msgspec.json.decode(text, type=_OBJECT)
         return msgspec.json.encode(self._renamed(columns, _inner_json, self._json_id))
@@ -70,7 +69,9 @@ class FieldMap:
 
         Raises what msgspec raises where text on a path is no JSON.
         """
-        return self._renamed(columns, _inner_value, self.sample_id) if self.changes_records else columns
+        if not self.changes_records and isinstance(columns.get(SAMPLE_ID), str):
+            return columns
+        return self._renamed(columns, _inner_value, self.sample_id)
 
     def sample_id(self, value: Any) -> Any:
         """Returns a sample_id as the text that it is compared by; what can be none comes back as it is."""
@@ -91,8 +92,9 @@ class FieldMap:
         return self.path_of(SAMPLE_ID)[0]
 
     def _json_id(self, raw: msgspec.Raw) -> Any:
-        text = bytes(raw)
-        return str(int(text)) if self.integer_ids and _INTEGER.fullmatch(text) else raw
+        with contextlib.suppress(msgspec.ValidationError):
+            return self.sample_id(msgspec.json.decode(raw, type=int))
+        return raw
 
     def _renamed(self, columns: dict[str, Any], inner: Any, sample_id: Any) -> dict[str, Any]:
         renamed = {name for name, _ in self.paths}
@@ -106,6 +108,21 @@ class FieldMap:
         if SAMPLE_ID in record:
             record[SAMPLE_ID] = sample_id(record[SAMPLE_ID])
         return record
+
+
+class _IntegerId(msgspec.Struct):
+    sample_id: int
+
+
+_INTEGER_ID = msgspec.json.Decoder(_IntegerId)
+
+
+def _has_integer_id(text: bytes) -> bool:
+    try:
+        _INTEGER_ID.decode(text)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 FIELDS_AS_NAMED = FieldMap()

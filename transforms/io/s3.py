@@ -11,11 +11,14 @@ from __future__ import annotations
 import contextlib
 import threading
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from apache_beam.io.aws import s3io
 from apache_beam.io.aws.clients.s3 import boto3_client, messages
+
+from transforms.process import Shared
 
 MAX_CLIENTS = 8
 
@@ -23,10 +26,17 @@ _lock = threading.Lock()
 _clients: dict[int, tuple[Any, Any]] = {}
 
 
-def share_clients() -> None:
-    """Makes Beam use SharedClient from now on, wherever it opens a path of S3 in this process."""
-    if not issubclass(boto3_client.Client, SharedClient):
-        boto3_client.Client = SharedClient
+@contextlib.contextmanager
+def _shared_clients() -> Iterator[None]:
+    boto3_client.Client = SharedClient
+    try:
+        yield
+    finally:
+        boto3_client.Client = _BeamClient
+
+
+shared_clients = Shared(_shared_clients)
+"""Makes Beam use SharedClient within, wherever it opens a path of S3 in this process."""
 
 
 def _shared(options: Any) -> Any:

@@ -17,7 +17,7 @@ COLUMN = "sample_id"
 
 
 class _Listed(msgspec.Struct):
-    sample_id: str
+    sample_id: int | str
 
 
 def sample_ids(path: str) -> Iterator[str]:
@@ -37,13 +37,14 @@ def sample_ids(path: str) -> Iterator[str]:
 def _of_parquet(path: str) -> Iterator[str]:
     with FileSystems.open(path, compression_type="uncompressed") as stream, pq.ParquetFile(stream) as file:
         names = file.schema_arrow.names
-        if COLUMN not in names or file.schema_arrow.field(COLUMN).type not in (pa.string(), pa.large_string()):
-            raise ValueError(f"there is no column {COLUMN} of text")
+        kind = file.schema_arrow.field(COLUMN).type if COLUMN in names else None
+        if kind not in (pa.string(), pa.large_string()) and not pa.types.is_integer(kind):
+            raise ValueError(f"there is no column {COLUMN} of text or integers")
         for batch in file.iter_batches(columns=[COLUMN]):
             for sample_id in batch.column(0).to_pylist():
                 if sample_id is None:
                     raise ValueError(f"a row has no {COLUMN}")
-                yield sample_id
+                yield str(sample_id)
 
 
 def _of_lines(path: str) -> Iterator[str]:
@@ -51,6 +52,6 @@ def _of_lines(path: str) -> Iterator[str]:
         for number, line in enumerate(iter(stream.readline, b""), start=1):
             if line.strip():
                 try:
-                    yield msgspec.json.decode(line, type=_Listed).sample_id
+                    yield str(msgspec.json.decode(line, type=_Listed).sample_id)
                 except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                     raise ValueError(f"line {number}: {error}") from error

@@ -6,6 +6,7 @@ Generation with Coarse-to-Fine Attention", ICML 2017: each column of the black-a
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -101,8 +102,10 @@ def _draw(
 @lru_cache(maxsize=256)
 def _face(path: str, size: float) -> ImageFont.FreeTypeFont | None:
     """A font at a size in pixels, in its own encoding; None where it has none that can be used."""
+    # Read before: Pillow raises OSError, too, for a font that it cannot use.
+    outlines = io.BytesIO(Path(path).read_bytes())
     try:
-        return ImageFont.truetype(path, max(size, 1), encoding="ADBC", layout_engine=ImageFont.Layout.BASIC)
+        return ImageFont.truetype(outlines, max(size, 1), encoding="ADBC", layout_engine=ImageFont.Layout.BASIC)
     except OSError:
         return None
 

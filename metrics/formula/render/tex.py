@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import errno
 import os
 import shutil
 import signal
@@ -27,6 +28,13 @@ MAX_NAMES = 30_000
 MEMORY_KILOBYTES = 1 << 20
 FILE_BLOCKS = 1 << 17
 WALL_CLOCK_FACTOR = 12
+SIGNALS_OF_THE_RECORD = frozenset(
+    [signal.SIGXCPU, signal.SIGXFSZ, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL]
+)
+"""What ends TeX for what a formula makes it do; any other signal comes from outside, such as from a lack of memory."""
+ERRORS_OF_THE_DISK = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)))
+NOT_STARTED = (126, 127)
+"""What a shell ends with that cannot start a program."""
 CLOCK = "/proc/self/stat"
 """Where Linux tells a process the processor time that it has taken; elsewhere there is no such file."""
 
@@ -81,8 +89,7 @@ def search_paths(no_index: Path) -> dict[str, str]:
     paths = {"TEXMFDBS": str(no_index)}
     for names, variable, ending in (_FONTS, _INPUTS):
         files = [f"{name}{ending}" for name in names.split()]
-        found = subprocess.run(["kpsewhich", *files], env=environment(), capture_output=True, text=True, check=False)
-        folders = dict.fromkeys(str(Path(line).parent) for line in found.stdout.splitlines())
+        folders = dict.fromkeys(str(path.parent) for path in _kpsewhich(files))
         paths[variable] = os.pathsep.join([".", *folders])
     return paths
 
@@ -92,6 +99,9 @@ def run_bounded(command: list[str], folder: Path, seconds: int, paths: Mapping[s
 
     `paths` is what `search_paths` gave. The bound is on processor time, so that a busy machine changes no result; on
     the clock it is far wider.
+
+    Raises MissingTool where the program cannot be started, OSError where the machine fails it: a disk without room, or
+    a signal from outside.
     """
     limits = f"ulimit -c 0; ulimit -S -t {seconds}; ulimit -H -t {seconds + 1}"
     limits += f"; ulimit -f {FILE_BLOCKS}; ulimit -v {MEMORY_KILOBYTES}"
@@ -101,12 +111,13 @@ def run_bounded(command: list[str], folder: Path, seconds: int, paths: Mapping[s
         env=environment() | dict(paths or {}),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         start_new_session=True,
     ) as process:
         try:
             # The end of the output tells the end of the process at once, where wait() would poll.
-            process.communicate(timeout=seconds * WALL_CLOCK_FACTOR)
+            _, said = process.communicate(timeout=seconds * WALL_CLOCK_FACTOR)
+            _check_machine(command[0], process.returncode, said.decode("utf-8", "replace"))
             if process.returncode >= 0:
                 return End.ITS_OWN
             return End.PROCESSOR_TIME if process.returncode == -signal.SIGXCPU else End.OTHER
@@ -117,6 +128,26 @@ def run_bounded(command: list[str], folder: Path, seconds: int, paths: Mapping[s
                 os.killpg(process.pid, signal.SIGKILL)
 
 
+def _check_machine(program: str, code: int, said: str) -> None:
+    """Raises what `run_bounded` raises for a program that ended with this exit code and said this on standard error."""
+    if code in NOT_STARTED:
+        raise MissingTool(f"the program {program} cannot be started ({said.strip()}): {INSTALL}")
+    if code < 0 and -code not in SIGNALS_OF_THE_RECORD:
+        raise OSError(f"the program {program} was ended from outside by the signal {signal.Signals(-code).name}")
+    if code and any(error in said for error in ERRORS_OF_THE_DISK):
+        raise OSError(f"the program {program} cannot write its files: {said.strip()}")
+
+
+def _kpsewhich(names: list[str]) -> list[Path]:
+    """Returns the files of TeX that have one of these names; raises OSError where the program fails."""
+    command = ["kpsewhich", *names]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    # 1: one of the files is not there.
+    if done.returncode not in (0, 1):
+        raise OSError(f"the program kpsewhich failed with exit code {done.returncode}: {done.stderr.strip()}")
+    return [Path(line) for line in done.stdout.splitlines()]
+
+
 def find_file(name: str, folders: str = "") -> Path | None:
     """Returns where TeX finds a file; None where it has none of that name.
 
@@ -125,8 +156,7 @@ def find_file(name: str, folders: str = "") -> Path | None:
     for folder in filter(os.path.isabs, folders.split(os.pathsep)):
         if (path := Path(folder, name)).is_file():
             return path
-    done = subprocess.run(["kpsewhich", name], env=environment(), capture_output=True, text=True, check=False)
-    return Path(done.stdout.strip()) if done.stdout.strip() else None
+    return next(iter(_kpsewhich([name])), None)
 
 
 def latex_version() -> dict[str, str]:
@@ -144,8 +174,7 @@ def require_tex() -> None:
         if shutil.which(program) is None:
             raise MissingTool(f"the formula benchmark needs the program {program}: {INSTALL}")
     files = [f"{package}.sty" for package in PACKAGES] + [CHINESE_FACE]
-    done = subprocess.run(["kpsewhich", *files], env=environment(), capture_output=True, text=True, check=False)
-    found = {Path(line).name for line in done.stdout.splitlines()}
+    found = {path.name for path in _kpsewhich(files)}
     missing = [name for name in files if name not in found]
     if missing:
         raise MissingTool(f"LaTeX lacks {', '.join(missing)}: {INSTALL}")

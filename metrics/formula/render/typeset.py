@@ -274,6 +274,8 @@ class Typesetter:
             output = folder / "formula.dvi"
             data = output.read_bytes() if output.exists() else b""
             log = (folder / "formula.log").read_text("latin-1") if (folder / "formula.log").exists() else ""
+            if end is End.ITS_OWN and not log:
+                raise OSError(f"TeX does not start: it cannot write its log to {folder}, or its format is gone")
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         try:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from metrics.benchmark import Benchmark, RejectedRecord
-from metrics.common.errors import explain
+from metrics.common.errors import ENVIRONMENT_FAULTS, explain
 from pipelines.results.page.document import Card, RecordText
 from pipelines.results.page.rows import DECIMALS
 from pipelines.results.page.text import clipped, one_line, visible
@@ -72,6 +72,8 @@ def words_of(benchmark: AnyBenchmark, details: Any) -> tuple[str, ...]:
         return ()
     try:
         words = benchmark.explain(details)[:MAX_WORDS]
+    except ENVIRONMENT_FAULTS:
+        raise
     except Exception as error:  # noqa: BLE001 - whatever a sample does to these words must not end the run
         words = [f"{type(error).__name__}: {explain(error)}"]
     return tuple(one_line(line, MAX_WORDS_LENGTH) for line in words)
@@ -97,6 +99,8 @@ def _drawing(benchmark: AnyBenchmark, truth: Beginning, prediction: Beginning | 
         drawing = benchmark.draw(record, _prediction(benchmark, prediction))
     except RejectedRecord as rejected:
         return None, rejected.message
+    except ENVIRONMENT_FAULTS:
+        raise
     except Exception as error:  # noqa: BLE001 - nor may what it does to a drawing
         return None, f"{type(error).__name__}: {explain(error)}"
     if len(drawing) > MAX_DRAWING_LENGTH:

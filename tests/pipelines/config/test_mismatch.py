@@ -10,9 +10,9 @@ import pytest
 
 from metrics.registry import benchmark_names
 from pipelines.config import settings
-from pipelines.config.first_records import RECORDS_LOOKED_AT
 from pipelines.config.inputs import Inputs, find_inputs
 from pipelines.config.mismatch import doubtful_sides, listed, other_ids, shown
+from pipelines.config.seen import RECORDS_LOOKED_AT
 from tests.runs import command, write_lines
 
 CORPORA = Path(__file__).parents[2] / "corpora"

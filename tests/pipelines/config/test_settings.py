@@ -308,7 +308,7 @@ def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_p
         "inconclusive": "inconclusive",
         "worst_samples": 10,
         "fields": {},
-        "sample_id_type": "string",
+        "sample_id_type": "any",
         "protocol": "published",
         "batch": 3,
     }

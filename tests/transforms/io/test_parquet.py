@@ -162,12 +162,13 @@ def test_a_map_column_is_an_object(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ids", "found"),
     [
-        (pa.array([1, 2]), [1, 2]),
+        (pa.array([1, 2]), ["1", "2"]),
+        (pa.array([1.0, 2.0]), [1.0, 2.0]),
         (pa.array([None, "b"]), [None, "b"]),
         (pa.array(["a", "a"]).dictionary_encode(), ["a", "a"]),
     ],
 )
-def test_sample_ids_are_given_as_they_are(tmp_path: Path, ids: Any, found: list[Any]) -> None:
+def test_sample_ids_are_given_as_text_where_they_are_integers(tmp_path: Path, ids: Any, found: list[Any]) -> None:
     path = write(tmp_path / "a.parquet", pa.table({"sample_id": ids}))
     assert [row.sample_id for row in rows_of(path, set())] == found
 

@@ -11,7 +11,15 @@ from metrics.formula.latex.vocabulary import COMMANDS
 from metrics.formula.render import tex
 from metrics.formula.render import typeset as module
 from metrics.formula.render.dvi import Page
-from metrics.formula.render.tex import End, environment, require_tex, run_bounded, seconds_told
+from metrics.formula.render.tex import (
+    End,
+    environment,
+    find_file,
+    require_tex,
+    run_bounded,
+    search_paths,
+    seconds_told,
+)
 from metrics.formula.render.typeset import Typeset, Typesetter
 
 
@@ -66,7 +74,7 @@ def test_what_a_formula_can_call_for_is_in_the_folders_that_are_searched(monkeyp
     [
         ("exit 3", End.ITS_OWN),
         ("while :; do :; done", End.PROCESSOR_TIME),
-        ("kill -9 $$", End.OTHER),
+        ("kill -SEGV $$", End.OTHER),
     ],
 )
 def test_how_a_process_ended_is_told(tmp_path: Path, script: str, end: End) -> None:
@@ -79,3 +87,33 @@ def test_processor_time_is_read_from_what_linux_tells() -> None:
     stat = "7 (la) tex) R 1 1 1 0 -1 4194304 10 0 0 0 250 50 0 0 20 0"
     assert seconds_told(stat) == pytest.approx(300 / ticks)
     assert seconds_told("") == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        ("kill -9 $$", "ended from outside by the signal SIGKILL"),
+        ("kill -TERM $$", "ended from outside by the signal SIGTERM"),
+        ("echo 'latex: fwrite: No space left on device' >&2; exit 1", "cannot write its files: latex: fwrite"),
+        ("echo 'fwrite: Disk quota exceeded' >&2; exit 1", "cannot write its files"),
+    ],
+)
+def test_what_the_machine_does_to_a_process_is_its_fault(script: str, error: str, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=error):
+        run_bounded(["/bin/sh", "-c", script], tmp_path, seconds=5)
+
+
+def test_a_program_that_is_gone_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(MissingTool, match="nosuchtex cannot be started"):
+        run_bounded(["nosuchtex"], tmp_path, seconds=5)
+
+
+def test_a_search_that_fails_finds_no_absent_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty answer would be taken for a font without glyphs, and kept for all later formulas."""
+    (tmp_path / "kpsewhich").write_text("#!/bin/sh\nkill -9 $$\n")
+    (tmp_path / "kpsewhich").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(OSError, match="kpsewhich failed"):
+        find_file("cmr10.tfm")
+    with pytest.raises(OSError, match="kpsewhich failed"):
+        search_paths(tmp_path)

@@ -1,0 +1,200 @@
+"""The Python API judges its arguments as the command does, in the same words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import beamscore
+from tests.runs import command, write_lines
+
+TRUTHS = [{"sample_id": n, "text": "x" * n, "kind": n % 2} for n in range(4)]
+PREDICTIONS = [{"sample_id": str(n), "text": "x" * n} for n in range(4)]
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_lines(tmp_path / "t.jsonl", TRUTHS)
+    write_lines(tmp_path / "p.jsonl", PREDICTIONS)
+
+
+WRONG: list[tuple[dict[str, Any], list[str]]] = [
+    ({"missing": "ignore"}, ["--set", "missing=ignore"]),
+    ({"confidence": 95}, ["--set", "bootstrap.confidence=95"]),
+    ({"confidence": 0}, ["--set", "bootstrap.confidence=0"]),
+    ({"replicates": -1}, ["--set", "bootstrap.replicates=-1"]),
+    ({"replicates": 1.5}, ["--set", "bootstrap.replicates=1.5"]),
+    ({"seed": "x"}, ["--set", "bootstrap.seed=x"]),
+    ({"slices": "kind"}, ["--set", "slices=kind"]),
+    ({"slices": ["kind,"]}, ["--slice", "kind,"]),
+    ({"cluster": 3}, ["--set", "cluster=3"]),
+    ({"sample_id_type": "int"}, ["--set", "sample_id_type=int"]),
+    ({"fields": {"truth": {"text": "label"}}}, ["--set", "fields.truth.text=label"]),
+    ({"fields": {"predictions": {"text": "a..b"}}}, ["--set", "fields.predictions.text=a..b"]),
+    ({"options": {"batch": "x"}}, ["--set", "batch=x"]),
+    ({"options": {"batches": 3}}, ["--set", "batches=3"]),
+]
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(("arguments", "flags"), WRONG, ids=lambda value: str(value))
+def test_a_wrong_argument_is_refused_in_the_words_of_the_command(
+    arguments: Mapping[str, Any], flags: list[str]
+) -> None:
+    code, _, stderr = command(
+        "evaluate", "toy", "--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--output", "o", *flags
+    )
+    assert code == 2
+    messages = []
+    for call in (
+        lambda: beamscore.evaluate("toy", TRUTHS, PREDICTIONS, **arguments),
+        lambda: beamscore.evaluate("toy", "t.jsonl", "p.jsonl", **arguments),
+        lambda: beamscore.Scorer("toy", **arguments),
+    ):
+        with pytest.raises(ValueError, match=r".") as raised:
+            call()
+        messages.append(f"beamscore: {raised.value}\n")
+    assert set(messages) == {stderr}
+
+
+@pytest.mark.parametrize("processes", [0, -1, 1.5, True, "2", None])
+def test_processes_are_a_whole_number(processes: Any) -> None:
+    with pytest.raises(ValueError, match=r"^processes: must be a whole number of at least 1, not "):
+        beamscore.evaluate("toy", TRUTHS, PREDICTIONS, processes=processes)
+
+
+def test_a_setting_is_no_option() -> None:
+    with pytest.raises(ValueError, match="missing is a setting of every benchmark"):
+        beamscore.evaluate("toy", TRUTHS, PREDICTIONS, options={"missing": "exclude"})
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    plain = beamscore.evaluate("toy", TRUTHS, PREDICTIONS, seed=3, confidence=0.9, replicates=50)
+    of_numpy = {"seed": np.int64(3), "confidence": np.float64(0.9), "replicates": np.int32(50), "processes": 1}
+    assert beamscore.evaluate("toy", TRUTHS, PREDICTIONS, **of_numpy).intervals == plain.intervals
+
+
+@pytest.mark.parametrize("argument", [{"slices": ["kinds"]}, {"cluster": "kinds"}])
+def test_a_column_that_no_ground_truth_has_is_refused(argument: Any) -> None:
+    message = r"^ground_truth: there is no column kinds, only sample_id, text, kind \(did you mean kind\?\)$"
+    for truths in (TRUTHS, pa.Table.from_pylist(TRUTHS)):
+        with pytest.raises(ValueError, match=message):
+            beamscore.evaluate("toy", truths, PREDICTIONS, **argument)
+
+
+def test_a_column_without_values_is_warned_of() -> None:
+    message = "no ground-truth record has a value in the column kind, by which the run slices"
+    truths = [{**each, "kind": None} for each in TRUTHS]
+    for given in (truths, pa.Table.from_pylist(truths)):
+        with pytest.warns(UserWarning, match=message):
+            found = beamscore.evaluate("toy", given, PREDICTIONS, slices=["kind"])
+        assert found.warnings == [message]
+    scorer = beamscore.Scorer("toy", slices=["kind"])
+    scorer.update([{"sample_id": "other", "text": "x"}], [{"sample_id": "other", "text": "x"}])
+    with pytest.warns(UserWarning, match=message):
+        scorer.compute()
+    scorer.update(TRUTHS, PREDICTIONS)
+    assert scorer.compute().warnings == []
+
+
+def told(truths: Any, predictions: Any) -> list[str]:
+    """Returns the warnings of an evaluation; it warns of each."""
+    with pytest.warns(UserWarning, match=r"the (ground truth|predictions): ") as caught:
+        found = beamscore.evaluate("toy", truths, predictions, replicates=0)
+    assert [str(each.message) for each in caught] == found.warnings
+    assert all(each.filename == __file__ for each in caught)
+    return found.warnings
+
+
+EMPTY_OR_WRONG: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], str]] = {
+    "nothing": ([], [], "the ground truth: there is no record"),
+    "no predictions": (TRUTHS, [], "the predictions: there is no record"),
+    "another benchmark": (
+        [{"sample_id": "a", "texts": "x"}],
+        [{"sample_id": "a", "text": "x"}],
+        "the ground truth: no record has a field that toy reads, text, words; they have texts (did you mean text?)",
+    ),
+    "other ids": (
+        TRUTHS,
+        [{"sample_id": "z", "text": "x"}],
+        "the predictions: nothing was scored: no sample_id is in the ground truth, which has 0, not z, for example",
+    ),
+    "all are bad": (
+        [{"sample_id": "a", "text": "truth is bad"}],
+        [{"sample_id": "a", "text": "x"}],
+        "the predictions: nothing was scored: 1 ground-truth records rejected, 1 prediction records unmatched; see ",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EMPTY_OR_WRONG)
+def test_an_empty_or_wrong_corpus_says_so(case: str, tmp_path: Path) -> None:
+    truths, predictions, line = EMPTY_OR_WRONG[case]
+    (found,) = told(truths, predictions)
+    assert found.startswith(line)
+    if case == "nothing":
+        return
+    for name, records in (("t", truths), ("p", predictions)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    (of_files,) = told(str(tmp_path / "t.jsonl"), str(tmp_path / "p.jsonl"))
+    assert of_files.startswith(line)
+
+
+def test_a_scorer_without_samples_says_so() -> None:
+    with pytest.warns(UserWarning, match="the ground truth: there is no record; nothing was scored"):
+        assert beamscore.Scorer("toy").compute().values == {"exact_match": None, "similarity": None}
+
+
+@pytest.mark.usefixtures("files")
+def test_integers_and_their_text_are_one_id_on_both_paths() -> None:
+    for sides in ((TRUTHS, PREDICTIONS), ("t.jsonl", "p.jsonl"), (pa.Table.from_pylist(TRUTHS), PREDICTIONS)):
+        found = beamscore.evaluate("toy", *sides)
+        assert found.values["exact_match"] == 1
+        assert sorted(found.samples["sample_id"].to_pylist()) == ["0", "1", "2", "3"]
+    for sides in ((TRUTHS, PREDICTIONS), ("t.jsonl", "p.jsonl")):
+        with pytest.warns(UserWarning, match="nothing was scored"):
+            found = beamscore.evaluate("toy", *sides, sample_id_type="string")
+        assert found.coverage["ground_truth"]["rejected"] == 4
+        assert {each.message for each in found.rejected if each.side == "ground_truth"} == {
+            "sample_id must be a string: Expected `str`, got `int` - at `$.sample_id`; "
+            "set sample_id_type: any to accept integers"
+        }
+
+
+def test_one_side_may_not_have_the_id_twice_as_integer_and_text() -> None:
+    found = beamscore.evaluate("toy", [*TRUTHS, {"sample_id": "1", "text": "other"}], PREDICTIONS)
+    assert found.coverage["ground_truth"]["duplicate"] == 1
+    assert found.values["exact_match"] == 1
+
+
+def test_an_id_has_a_length() -> None:
+    ids = ["", "x" * 1024, "x" * 1025]
+    found = beamscore.evaluate("toy", [{"sample_id": each, "text": "x"} for each in ids],
+                               [{"sample_id": "x" * 1024, "text": "x"}])  # fmt: skip
+    assert found.coverage["ground_truth"]["rejected"] == 2
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+def test_fields_have_other_names_in_memory_and_in_files(as_table: bool, tmp_path: Path) -> None:
+    truths = [{"image": {"id": each["sample_id"]}, "label": each["text"], "kind": each["kind"]} for each in TRUTHS]
+    predictions = [{"id": each["sample_id"], "out": each["text"], "text": "leak"} for each in PREDICTIONS]
+    fields = {
+        "ground_truth": {"sample_id": "image.id", "text": "label"},
+        "predictions": {"sample_id": "id", "text": "out"},
+    }
+    sides: list[Any] = [pa.Table.from_pylist(side) if as_table else side for side in (truths, predictions)]
+    found = beamscore.evaluate("toy", *sides, fields=fields, slices=["kind"])
+    expected = beamscore.evaluate("toy", TRUTHS, PREDICTIONS, slices=["kind"])
+    assert (found.sums, found.coverage, found.slices) == (expected.sums, expected.coverage, expected.slices)
+    paths = [tmp_path / "t.jsonl", tmp_path / "p.jsonl"]
+    write_lines(paths[0], truths)
+    write_lines(paths[1], predictions)
+    of_files = beamscore.evaluate("toy", *map(str, paths), fields=fields, slices=["kind"])
+    assert (of_files.sums, of_files.coverage) == (expected.sums, expected.coverage)

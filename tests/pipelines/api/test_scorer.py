@@ -1,0 +1,153 @@
+"""A Scorer adds all of an update or nothing of it, wherever an error or an interrupt comes."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import beamscore
+from pipelines.api import scorer as module
+from tests.toy import ToyBenchmark
+
+TRUTHS = [{"sample_id": f"s{n}", "text": "x" * (n % 5), "kind": n % 3} for n in range(30)]
+PREDICTIONS = [{"sample_id": f"s{n}", "text": "x" * (n % 4)} for n in range(30)]
+
+
+def scorer_of(records: slice) -> beamscore.Scorer:
+    scorer = beamscore.Scorer("toy", slices=["kind"], replicates=20)
+    scorer.update(TRUTHS[records], PREDICTIONS[records])
+    return scorer
+
+
+def state(scorer: beamscore.Scorer) -> Any:
+    """All that can be seen of a scorer."""
+    found = scorer.compute()
+    return (repr(scorer), found.values, found.intervals, found.slices, found.coverage, found.sums, found.rejected,
+            found.warnings, found.samples.to_pylist())  # fmt: skip
+
+
+class Interrupting:
+    """Raises an error before the line with the number `at` of our code that runs within."""
+
+    def __init__(self, at: int, error: type[BaseException] = KeyboardInterrupt) -> None:
+        self.at, self.lines, self.error = at, 0, error
+
+    def __enter__(self) -> Interrupting:
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _trace(self, frame: Any, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename not in (module.__file__, beamscore.__file__):
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            self.lines += 1
+            if self.lines == self.at:
+                raise self.error
+        return self._trace
+
+
+def steps_of(act: Callable[[], None]) -> int:
+    counted = Interrupting(0)
+    with counted:
+        act()
+    return counted.lines
+
+
+@pytest.mark.parametrize("what", ["update", "merge"])
+def test_an_interrupt_at_any_step_leaves_all_or_nothing(what: str) -> None:
+    """At any instruction of its own code the state is that before or after, and a retry completes it."""
+
+    def begin() -> tuple[beamscore.Scorer, Callable[[], None]]:
+        scorer, other = scorer_of(slice(0, 3)), scorer_of(slice(3, 5))
+        if what == "merge":
+            return scorer, lambda: scorer.merge(other)
+        return scorer, lambda: scorer.update(TRUTHS[3:5], PREDICTIONS[3:5])
+
+    scorer, act = begin()
+    before = state(scorer)
+    steps = steps_of(act)
+    after = state(scorer)
+    assert before != after
+    for at in sorted(random.Random(0).sample(range(1, steps + 1), 120) + list(range(steps - 40, steps + 1))):
+        scorer, act = begin()
+        with pytest.raises(KeyboardInterrupt), Interrupting(at):
+            act()
+        found = state(scorer)
+        if found != after:
+            assert found == before
+            act()
+            assert state(scorer) == after
+
+
+def test_an_error_in_the_middle_of_the_records_adds_nothing() -> None:
+    def broken() -> Iterator[dict[str, Any]]:
+        yield from TRUTHS[3:6]
+        raise OSError("the source is gone")
+
+    scorer = scorer_of(slice(0, 3))
+    before = state(scorer)
+    with pytest.raises(OSError, match="the source is gone"):
+        scorer.update(broken(), PREDICTIONS)
+    with pytest.raises(TypeError):
+        scorer.update(TRUTHS[3:6], [*PREDICTIONS[3:6], 7])
+    assert state(scorer) == before
+    scorer.update(TRUTHS[3:], PREDICTIONS[3:])
+    assert scorer.compute().sums == scorer_of(slice(0, 30)).compute().sums
+
+
+def test_a_failed_update_uses_up_no_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids given by position are what the bootstrap draws by."""
+    records = [{"text": "a"}, {"text": "bb"}]
+    expected = beamscore.Scorer("toy")
+    scorer = beamscore.Scorer("toy")
+    for each in (expected, scorer):
+        each.update(records, records)
+    with monkeypatch.context() as patched:
+        patched.setattr(ToyBenchmark, "score", lambda *_: (_ for _ in ()).throw(MemoryError))
+        with pytest.raises(MemoryError):
+            scorer.update(records, records)
+    for each in (expected, scorer):
+        each.update(records, [{"text": "c"}, None])
+    assert state(scorer) == state(expected)
+
+
+def test_a_merge_leaves_the_other_alone() -> None:
+    first, second = scorer_of(slice(0, 3)), scorer_of(slice(3, 6))
+    before = state(second)
+    first.merge(second)
+    second.update(TRUTHS[6:9], PREDICTIONS[6:9])
+    second.reset()
+    second.update(TRUTHS[3:6], PREDICTIONS[3:6])
+    assert state(second) == before
+    assert first.compute().sums == scorer_of(slice(0, 6)).compute().sums
+    assert first.compute().samples.num_rows == 6
+
+
+def test_a_reset_scorer_is_a_new_one() -> None:
+    scorer = scorer_of(slice(0, 30))
+    scorer.reset()
+    scorer.update(TRUTHS[:3], PREDICTIONS[:3])
+    assert state(scorer) == state(scorer_of(slice(0, 3)))
+    assert state(pickle.loads(pickle.dumps(scorer))) == state(scorer)
+
+
+def test_what_is_printed_is_one_short_line() -> None:
+    scorer = scorer_of(slice(0, 30))
+    assert repr(scorer) == "Scorer(toy: 30 samples)"
+    text = repr(scorer.compute())
+    assert text.startswith("Result(toy: exact_match 0.")
+    assert text.endswith("; 30 samples)")
+    assert len(text) < 150
+    assert "\n" not in text
+    error = beamscore.RejectedRecord("ground_truth", "the text is bad")
+    assert str(error) == "ground truth: the text is bad"
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)

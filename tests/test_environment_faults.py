@@ -1,0 +1,163 @@
+"""A fault of the machine is never one of the data: every benchmark, in the pipeline and in the Python API."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import pytest
+from apache_beam.pvalue import TaggedOutput
+
+import beamscore
+from metrics.benchmark import Benchmark, MissingTool, Pair
+from metrics.common.errors import ENVIRONMENT_FAULTS
+from metrics.registry import benchmark_class, benchmark_names
+from tests import toy
+from tests.runs import evaluate, write_lines
+from transforms.pair import PairedSample
+from transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
+from transforms.score import ScoreBatch, ScoringPlan
+
+CORPORA = Path(__file__).parent / "corpora"
+OF_THE_MACHINE: list[Callable[[], Exception]] = [
+    lambda: OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+    lambda: PermissionError(errno.EACCES, os.strerror(errno.EACCES)),
+    MemoryError,
+    lambda: MissingTool("install it"),
+    lambda: BrokenProcessPool("a process died"),
+    lambda: subprocess.TimeoutExpired("latex", 5),
+    lambda: ModuleNotFoundError("no module"),
+]
+OF_A_RECORD: list[Callable[[], Exception]] = [
+    lambda: RecursionError("too deep"),
+    lambda: ValueError("bad"),
+    lambda: KeyError("absent"),
+    lambda: ZeroDivisionError("by zero"),
+    lambda: RuntimeError("odd"),
+]
+SAMPLES = 5
+
+
+def first_records(name: str, side: str) -> list[dict[str, Any]]:
+    if name == "toy":
+        pairs = [toy.sample(index, 0) for index in range(SAMPLES)]
+        return [each for each in (pair[side == "predictions"] for pair in pairs) if each]
+    return [json.loads(line) for line in (CORPORA / name / f"{side}.jsonl").read_text().splitlines()[:SAMPLES]]
+
+
+class Victim:
+    """Makes the scoring of one sample raise an error, alone and in a batch."""
+
+    def __init__(self, kind: type[Benchmark[Any, Any, Any]], sample_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sample_id = sample_id
+        self.error: Callable[[], Exception] | None = None
+        score = kind.score
+
+        def scored(benchmark: Any, pairs: Sequence[Pair[Any, Any]]) -> Any:
+            if self.error is not None and any(pair.sample_id == sample_id for pair in pairs):
+                raise self.error()
+            return score(benchmark, pairs)
+
+        monkeypatch.setattr(kind, "score", scored)
+
+
+@pytest.fixture(params=benchmark_names())
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def victim(name: str, monkeypatch: pytest.MonkeyPatch) -> Victim:
+    return Victim(benchmark_class(name), first_records(name, "ground_truth")[1]["sample_id"], monkeypatch)
+
+
+def test_the_python_api_raises_the_fault_and_keeps_nothing(name: str, victim: Victim) -> None:
+    truths, predictions = (first_records(name, side) for side in ("ground_truth", "predictions"))
+    with beamscore.Scorer(name, replicates=0) as scorer:
+        scorer.update(truths, predictions)
+        clean = {row["sample_id"]: row for row in scorer.compute().samples.to_pylist()}
+        for error in OF_THE_MACHINE:
+            scorer.reset()
+            victim.error = error
+            with pytest.raises(type(error())):
+                scorer.update(truths, predictions)
+            victim.error = None
+            assert repr(scorer) == f"Scorer({name}: 0 samples)"
+            scorer.update(truths, predictions)
+            assert {row["sample_id"]: row for row in scorer.compute().samples.to_pylist()} == clean
+        for error in OF_A_RECORD:
+            scorer.reset()
+            victim.error = error
+            scorer.update(truths, predictions)
+            found = scorer.compute()
+            assert victim.sample_id in {each.sample_id for each in found.rejected}
+            rows = {row["sample_id"]: row for row in found.samples.to_pylist()}
+            assert rows.pop(victim.sample_id)["status"] == "rejected"
+            assert rows == {sample_id: row for sample_id, row in clean.items() if sample_id != victim.sample_id}
+
+
+def paired(truths: Sequence[dict[str, Any]], predictions: Sequence[dict[str, Any]]) -> Iterator[PairedSample]:
+    given = {each["sample_id"]: each for each in predictions}
+    for number, truth in enumerate(truths):
+        prediction = given.get(truth["sample_id"])
+        encoded = [
+            None
+            if each is None
+            else EncodedRecord.of(Origin(side, 0, number, number + 1, "x"), JSON, json.dumps(each).encode())
+            for side, each in ((GROUND_TRUTH, truth), (0, prediction))
+        ]
+        assert encoded[0] is not None
+        yield PairedSample(truth["sample_id"], encoded[0], (encoded[1],))
+
+
+def test_the_pipeline_ends_the_bundle_for_the_machine_and_rejects_for_a_record(name: str, victim: Victim) -> None:
+    samples = list(paired(first_records(name, "ground_truth"), first_records(name, "predictions")))
+    do_fn = ScoreBatch(ScoringPlan(benchmark_class(name)(benchmark_class(name).options_type()), "wrong", ("system",)))
+    do_fn.setup()
+    try:
+        for error in [*OF_THE_MACHINE, *OF_A_RECORD]:
+            victim.error = error
+            do_fn.start_bundle()
+            if isinstance(error(), ENVIRONMENT_FAULTS):
+                with pytest.raises(InputProblem):
+                    list(do_fn.process(samples))
+                continue
+            found = list(do_fn.process(samples))
+            entries = [each.value for each in found if isinstance(each, TaggedOutput)]
+            assert {entry.sample_id for entry in entries if isinstance(entry, Quarantined)} == {victim.sample_id}
+    finally:
+        do_fn.teardown()
+
+
+@pytest.mark.parametrize("name", ["toy"])
+def test_a_run_says_in_one_line_that_the_machine_failed(victim: Victim, tmp_path: Path) -> None:
+    for side, name in (("ground_truth", "t"), ("predictions", "p")):
+        write_lines(tmp_path / f"{name}.jsonl", first_records("toy", side))
+    files = [tmp_path / "t.jsonl", tmp_path / "p.jsonl"]
+    victim.error = OF_THE_MACHINE[0]
+    run = evaluate(tmp_path / "run", files[0], files[1])
+    assert run.code == 2
+    line = "scoring failed because of this machine, not of a record: OSError: [Errno 28] No space left on device"
+    assert f"{line}; mend that and run again\n" in run.stderr
+    assert not (run.output / "summary.json").exists()
+    with pytest.raises(OSError, match="scoring failed because of this machine"):
+        beamscore.evaluate("toy", str(files[0]), str(files[1]))
+
+
+def test_a_worker_of_the_python_api_hands_the_fault_over(tmp_path: Path) -> None:
+    """The worker imports the benchmark anew, so the fault is one that a record makes it raise there."""
+    with pytest.raises(OSError, match="No space left"):
+        beamscore.evaluate("toy", [{"sample_id": "a", "text": "disk is full"}], [], processes=2)
+    with pytest.raises(BrokenProcessPool, match="a worker process ended early with exit code 7"):
+        beamscore.evaluate("toy", [{"sample_id": "a", "text": "process ends"}], [], processes=2)
+
+
+def test_no_fault_is_an_ordinary_error() -> None:
+    ordinary = (ValueError, KeyError, RecursionError, ZeroDivisionError, UnicodeDecodeError, AssertionError)
+    assert not any(issubclass(error, ENVIRONMENT_FAULTS) for error in ordinary)

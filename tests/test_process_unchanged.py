@@ -1,0 +1,119 @@
+"""Importing or calling beamscore changes nothing in the process of whoever does it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CORPUS = ROOT / "tests" / "corpora" / "traffic_rules"
+
+# The state of a process that a user may notice. Third-party libraries are imported before the first snapshot where what
+# they do themselves is not the question.
+SNAPSHOT = """
+import gc, json, locale, logging, multiprocessing, os, signal, socket, sys, tempfile, threading, warnings
+
+def snapshot():
+    state = {
+        "root handlers": list(map(repr, logging.getLogger().handlers)),
+        "root level": logging.getLogger().level,
+        "disabled logging": logging.root.manager.disable,
+        "environment": dict(os.environ),
+        "folder": os.getcwd(),
+        "signals": {str(number): repr(signal.getsignal(number)) for number in signal.valid_signals()},
+        "collector": [gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()],
+        "hooks": [repr(sys.excepthook), repr(threading.excepthook), repr(sys.displayhook)],
+        "streams": [repr(sys.stdin), repr(sys.stdout), repr(sys.stderr)],
+        "start method": multiprocessing.get_start_method(allow_none=True),
+        "warnings": [repr(each) for each in warnings.filters],
+        "limits": [sys.getrecursionlimit(), sys.getswitchinterval(), socket.getdefaulttimeout()],
+        "locale": locale.setlocale(locale.LC_ALL, None),
+        "path": list(sys.path),
+        "temporary folder": tempfile.gettempdir(),
+        "threads": sorted(thread.name for thread in threading.enumerate() if not thread.daemon),
+    }
+    if "threadpoolctl" in sys.modules:
+        info = sys.modules["threadpoolctl"].threadpool_info()
+        state["blas"] = sorted((each["filepath"], each["num_threads"]) for each in info)
+    if "apache_beam" in sys.modules:
+        from apache_beam.io.aws.clients.s3 import boto3_client
+        from apache_beam.io.filesystems import FileSystems
+        from apache_beam.runners.portability.fn_api_runner import execution, fn_runner
+        from apache_beam.transforms import core
+        state["beam"] = list(map(repr, [
+            boto3_client.Client, core.get_function_args_defaults, execution.GroupingBuffer.partition,
+            fn_runner.BundleManager._send_input_to_worker, FileSystems._pipeline_options,
+        ]))
+    return state
+
+def check(what, before):
+    after = snapshot()
+    changed = {name: [before[name], after[name]] for name in before if before[name] != after[name]}
+    assert not changed, f"{what} changed {changed}"
+"""
+LIBRARIES = """
+import numpy, scipy.optimize, scipy.spatial, pyarrow.parquet, msgspec, rapidfuzz, shapely, PIL.Image, threadpoolctl
+threadpoolctl.threadpool_limits(limits=3, user_api="blas"); gc.set_threshold(701, 11, 12)
+"""
+BEAM = """
+logging.getLogger().addHandler(logging.NullHandler())
+import apache_beam, apache_beam.io.aws.s3io, apache_beam.runners.worker.sdk_worker_main
+from apache_beam.runners.portability.fn_api_runner import execution, fn_runner
+logging.getLogger().handlers.clear()
+"""
+SIDES = f"""
+truths, predictions = (
+    [json.loads(line) for line in list(open({str(CORPUS)!r} + f"/{{side}}.jsonl"))[:5]]
+    for side in ("ground_truth", "predictions")
+)
+"""
+
+
+def run(code: str, tmp_path: Path) -> None:
+    code = f"{SNAPSHOT}\nsys.path.insert(1, {str(ROOT)!r})\n{code}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_logging_can_be_set_up_after_the_import_and_after_files(tmp_path: Path) -> None:
+    """Beam, imported by the first evaluation of files, would give the root logger a handler of its own."""
+    (tmp_path / "good.jsonl").write_text(json.dumps({"sample_id": "a", "text": "x"}) + "\n")
+    run(
+        "import beamscore; from tests import toy; toy.register(); before = snapshot()\n"
+        "beamscore.evaluate('toy', 'good.jsonl', 'good.jsonl', replicates=0)\n"
+        "assert snapshot()['root handlers'] == before['root handlers'] == [], snapshot()['root handlers']\n"
+        "logging.basicConfig(level=logging.INFO); assert len(logging.getLogger().handlers) == 1\n",
+        tmp_path,
+    )
+
+
+def test_records_in_memory_change_nothing(tmp_path: Path) -> None:
+    run(
+        f"{LIBRARIES}{SIDES}before = snapshot(); import beamscore; check('import', before)\n"
+        "beamscore.score('traffic_rules', truths[0], predictions[0]); check('score', before)\n"
+        "for processes in (1, 2):\n"
+        "    beamscore.evaluate('traffic_rules', truths, predictions, processes=processes); check('evaluate', before)\n"
+        "    with beamscore.Scorer('traffic_rules', processes=processes) as scorer:\n"
+        "        scorer.update(truths, predictions); check('update', before)\n"
+        "        scorer.compute(); check('compute', before)\n"
+        "    check('Scorer', before)\n",
+        tmp_path,
+    )
+
+
+def test_files_change_nothing_where_they_are_scored_and_where_they_are_not(tmp_path: Path) -> None:
+    for name, text in (("good", "x"), ("bad", "disk is full")):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"sample_id": "a", "text": text}) + "\n")
+    run(
+        f"{LIBRARIES}{BEAM}before = snapshot(); import beamscore; check('import', before)\n"
+        "from tests import toy; toy.register()\n"
+        "for processes in (1, 2):\n"
+        "    beamscore.evaluate('toy', 'good.jsonl', 'good.jsonl', processes=processes); check('evaluate', before)\n"
+        "try:\n"
+        "    beamscore.evaluate('toy', 'bad.jsonl', 'bad.jsonl')\n"
+        "except OSError:\n    check('a run that fails', before)\n"
+        "else:\n    raise AssertionError\n",
+        tmp_path,
+    )
