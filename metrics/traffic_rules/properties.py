@@ -33,7 +33,7 @@ class WrongProperty(msgspec.Struct, frozen=True, gc=False):
 
 
 def wrong_properties(true: Rule, predicted: Rule) -> list[WrongProperty]:
-    """Returns what sets the two rules apart: the true rule's properties in its order, then the extra ones."""
+    """Returns what sets the two rules apart: the true rule's properties by name, then the extra ones."""
     if true.distinct == predicted.distinct:
         return []
     wrong = [
@@ -102,5 +102,5 @@ def _count(counts: dict[str, int], statistics: _Statistics, names: Iterable[str]
 
 def _text(value: Any) -> str:
     """Returns the JSON text of a value, cut where it is long."""
-    text = msgspec.json.encode(value).decode()
+    text = msgspec.json.encode(value, order="sorted").decode()
     return truncated(text, _MAX_VALUE_LENGTH)

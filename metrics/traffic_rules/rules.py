@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from itertools import count
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -229,8 +230,11 @@ def _are_short_texts(values: Sequence[Any]) -> bool:
 
 
 def _counted(values: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
-    """Returns the properties that count: those with a value that are not ignored, by their names in NFC."""
-    named = {name if name.isascii() else normalized(name): value for name, value in values.items()}
+    """Returns the properties that count, in order of their names: those with a value that are not ignored, in NFC.
+
+    Records that differ in the order of their keys are the same.
+    """
+    named = {normalized(name): value for name, value in sorted(values.items(), key=itemgetter(0))}
     return {name: value for name, value in named.items() if value is not None and name not in sample.ignored}
 
 

@@ -101,8 +101,8 @@ def test_a_side_that_is_rejected_as_a_whole_is_told(tmp_path: Path) -> None:
     first = tmp_path / "ours.jsonl"
     assert line == (
         "the predictions of ours: nothing was scored: 4 prediction records rejected; most often: "
-        f"Expected `array | null`, got `int` - at `$.rules` (s0 at {first}:1); write the fields as the page of the benchmark "
-        "says, or name them under fields; see quarantine/"
+        f"Expected `array | null`, got `int` - at `$.rules` (s0 at {first}:1); write the fields as the page of the "
+        "benchmark says, or name them under fields; see quarantine/"
     )
 
 
