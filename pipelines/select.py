@@ -106,7 +106,9 @@ def _below(batch: Any, selection: Selection, listed: frozenset[str] | None) -> I
             yield row
 
 
-_LEFT_OUT = frozenset(["prediction_status", "unit", "statistics", "coverage", "truth_hash", "prediction_hash"])
+_LEFT_OUT = frozenset(
+    ["prediction_status", "unit", "statistics", "coverage", "truth_hash", "prediction_hash", "row_hash"]
+)
 
 
 def _is_left_out(column: str) -> bool:

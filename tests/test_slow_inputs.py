@@ -24,7 +24,8 @@ from tests.work import executed_lines
 EXAMPLES = {"chart": 25, "chemistry": 80, "figure_text": 40, "formula": 40, "traffic_rules": 25}
 MAX_LINES_PER_UNIT = 10
 """Lines of Python for each counted step and each byte of the input; ten lines take about a microsecond."""
-LINES_OF_ANY_SAMPLE = 2_000
+LINES_OF_ANY_SAMPLE = 6_000
+"""What a sample of a few regions or points costs, most of it in NumPy: half a millisecond."""
 MAX_STEPS = 4_000
 """A limit that some of the samples meet: they are rejected, and what was counted last is not done."""
 

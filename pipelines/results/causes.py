@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from metrics.common.text import truncated
 from pipelines.config.systems import predictions_of
-from transforms.quarantine import CauseCount
 from transforms.records import Cause, Quarantined, printable
+
+if TYPE_CHECKING:
+    # Whoever uses the Python API on records in memory needs no Beam.
+    from transforms.quarantine import CauseCount
 
 MAX_ERROR_LENGTH = 300
 MAX_PLACE_LENGTH = 200

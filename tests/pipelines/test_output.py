@@ -148,7 +148,7 @@ def test_rows_of_samples_have_the_declared_schema(run: Run) -> None:
     paths = list(run.output.glob("samples/*.parquet"))
     assert paths
     text = ["sample_id", "system", "status", "prediction_status", "unit", "slice.kind", "slice.words"]
-    text_after = ["statistics", "coverage", "truth_hash", "prediction_hash", "details"]
+    text_after = ["statistics", "coverage", "truth_hash", "prediction_hash", "details", "row_hash"]
     columns = [(name, pa.string()) for name in text]
     columns += [("exact_match", pa.float64()), ("similarity", pa.float64())]
     columns += [(name, pa.string()) for name in text_after]
@@ -317,7 +317,7 @@ def test_duplicates_are_told_with_their_places(tmp_path: Path) -> None:
         f"beamscore: warning: the predictions: 5 records with a sample_id that is duplicated: {told}; "
         "quarantine/ lists all\n"
     )
-    assert json.loads((run.output / "run.json").read_bytes())["quarantined"] == [
+    assert json.loads((run.output / "run.json").read_bytes())["quarantine"] == [
         {
             "side": "predictions",
             "stage": "pair",
