@@ -7,6 +7,8 @@ from setuptools import find_packages, setup
 # Read, not imported: the metadata must be known before anything is installed.
 VERSION = Path(__file__).with_name("metrics").joinpath("version.py").read_text(encoding="utf-8").split('"')[-2]
 
+LAYERS = ["metrics", "metrics.*", "transforms", "transforms.*", "pipelines", "pipelines.*"]
+
 REQUIREMENTS = [
     "apache-beam>=2.72,<3",
     "backports.zstd>=1.0,<2; python_version<'3.14'",
@@ -54,15 +56,14 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     python_requires=">=3.10",
-    py_modules=["beamscore"],
+    # The folder of the repository is the package.
+    package_dir={"beamscore": "."},
+    packages=["beamscore", *(f"beamscore.{name}" for name in find_packages(include=LAYERS))],
     package_data={
-        "metrics": ["py.typed"],
-        "transforms": ["py.typed"],
-        "pipelines": ["py.typed"],
-        "pipelines.results.page": ["scripts/*", "templates/*", "vendor/*"],
+        "beamscore": ["py.typed"],
+        "beamscore.pipelines.results.page": ["scripts/*", "templates/*", "vendor/*"],
     },
-    packages=find_packages(include=["metrics", "metrics.*", "transforms", "transforms.*", "pipelines", "pipelines.*"]),
     install_requires=REQUIREMENTS,
     extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "dev": DEVELOPMENT},
-    entry_points={"console_scripts": ["beamscore = pipelines.cli.start:main"]},
+    entry_points={"console_scripts": ["beamscore = beamscore.pipelines.cli.start:main"]},
 )

@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
-from metrics.converter import Converter
-from metrics.description import Description
-from metrics.statistics.sums import Sums
-from metrics.table import Table
+from .converter import Converter
+from .description import Description
+from .statistics.sums import Sums
+from .table import Table
 
 TruthT = TypeVar("TruthT", bound=msgspec.Struct)
 PredictionT = TypeVar("PredictionT", bound=msgspec.Struct)

@@ -17,8 +17,8 @@ from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 
-from metrics.statistics.sums import Sums
-from metrics.table import Table
+from .statistics.sums import Sums
+from .table import Table
 
 TruthT = TypeVar("TruthT", bound=msgspec.Struct)
 

@@ -11,16 +11,16 @@ import importlib
 from importlib.metadata import entry_points
 from typing import Any
 
-from metrics.benchmark import Benchmark
+from .benchmark import Benchmark
 
 ENTRY_POINTS = "beamscore.benchmarks"
 
 BUILT_IN: dict[str, str] = {
-    "chart": "metrics.chart.benchmark:ChartBenchmark",
-    "chemistry": "metrics.chemistry.benchmark:ChemistryBenchmark",
-    "figure_text": "metrics.figure_text.benchmark:FigureTextBenchmark",
-    "formula": "metrics.formula.benchmark:FormulaBenchmark",
-    "traffic_rules": "metrics.traffic_rules.benchmark:TrafficRulesBenchmark",
+    "chart": "beamscore.metrics.chart.benchmark:ChartBenchmark",
+    "chemistry": "beamscore.metrics.chemistry.benchmark:ChemistryBenchmark",
+    "figure_text": "beamscore.metrics.figure_text.benchmark:FigureTextBenchmark",
+    "formula": "beamscore.metrics.formula.benchmark:FormulaBenchmark",
+    "traffic_rules": "beamscore.metrics.traffic_rules.benchmark:TrafficRulesBenchmark",
 }
 
 

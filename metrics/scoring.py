@@ -11,9 +11,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.common.errors import ENVIRONMENT_FAULTS, explain
-from metrics.statistics.bootstrap import check_statistics
+from .benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from .common.errors import ENVIRONMENT_FAULTS, explain
+from .statistics.bootstrap import check_statistics
 
 Missing = Literal["wrong", "exclude"]
 Status = Literal["scored", "missing_prediction", "rejected"]

@@ -9,18 +9,18 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Pair
-from metrics.record_fields import record_fields
-from pipelines.config.inputs import Inputs
-from pipelines.config.mismatch import listed, other_ids, other_records, record_type, shown, side_label
-from pipelines.config.seen import FirstRecords
-from pipelines.config.systems import of_system, predictions_of
-from pipelines.runtime.needs import LocalNeeds
-from transforms.io.files import SourceFile, open_parquet
-from transforms.io.published import Layout, check_not_replaced, find_published
-from transforms.io.storage import STORAGE_ERRORS, list_folder, output_problem, write_probe
-from transforms.records import GROUND_TRUTH, ColumnsReader, EncodedRecord, InputProblem
-from transforms.slice_labels import value_text
+from ..metrics.benchmark import Pair
+from ..metrics.record_fields import record_fields
+from ..transforms.io.files import SourceFile, open_parquet
+from ..transforms.io.published import Layout, check_not_replaced, find_published
+from ..transforms.io.storage import STORAGE_ERRORS, list_folder, output_problem, write_probe
+from ..transforms.records import GROUND_TRUTH, ColumnsReader, EncodedRecord, InputProblem
+from ..transforms.slice_labels import value_text
+from .config.inputs import Inputs
+from .config.mismatch import listed, other_ids, other_records, record_type, shown, side_label
+from .config.seen import FirstRecords
+from .config.systems import of_system, predictions_of
+from .runtime.needs import LocalNeeds
 
 MAX_PAIRS_SCORED = 64
 MAX_SECONDS_SCORING = 5.0

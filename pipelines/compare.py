@@ -10,28 +10,28 @@ from typing import Any
 import apache_beam as beam
 import numpy as np
 
-from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.comparison import ComparedMetric, ComparedSlice, FloatArray, compare_slice
-from metrics.statistics.paired import MIN_DIFFERING_UNITS, paired_differences
-from metrics.statistics.same_samples import same_samples
-from metrics.statistics.sums import Sums
-from metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
-from pipelines.compare_inputs import Side
-from pipelines.compare_page import ChangedSamples, ComparisonPagePlan, in_order
-from pipelines.config.errors import UsageError
-from pipelines.results.comparison import COMPARISON, REPORT, ComparisonSetting, document
-from pipelines.results.comparison_report import report
-from pipelines.results.page.comparison import PAGE, page_or_reason
-from pipelines.results.provenance import problems_of_page
-from pipelines.runtime import launch
-from transforms.compare import BASELINE, CANDIDATE, REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
-from transforms.io.published import Layout
-from transforms.io.staging import StagedFolder
-from transforms.publish import Publish, encode_json
-from transforms.records import InputProblem
-from transforms.sample_changes import ChangePlan, merged_counts, unpack_changed
-from transforms.sample_rows import ReadSampleRows, SampleTable, bucket_count, check_columns
-from transforms.write_changes import WriteChanges
+from ..metrics.statistics.bootstrap import Bootstrap
+from ..metrics.statistics.comparison import ComparedMetric, ComparedSlice, FloatArray, compare_slice
+from ..metrics.statistics.paired import MIN_DIFFERING_UNITS, paired_differences
+from ..metrics.statistics.same_samples import same_samples
+from ..metrics.statistics.sums import Sums
+from ..metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
+from ..transforms.compare import BASELINE, CANDIDATE, REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
+from ..transforms.io.published import Layout
+from ..transforms.io.staging import StagedFolder
+from ..transforms.publish import Publish, encode_json
+from ..transforms.records import InputProblem
+from ..transforms.sample_changes import ChangePlan, merged_counts, unpack_changed
+from ..transforms.sample_rows import ReadSampleRows, SampleTable, bucket_count, check_columns
+from ..transforms.write_changes import WriteChanges
+from .compare_inputs import Side
+from .compare_page import ChangedSamples, ComparisonPagePlan, in_order
+from .config.errors import UsageError
+from .results.comparison import COMPARISON, REPORT, ComparisonSetting, document
+from .results.comparison_report import report
+from .results.page.comparison import PAGE, page_or_reason
+from .results.provenance import problems_of_page
+from .runtime import launch
 
 LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Benchmark
-from pipelines.config.errors import UsageError
-from pipelines.config.settings import Configuration
-from pipelines.results.run import SUMMARY
-from pipelines.results.stored import StoredRun, scoring_keys, split_system
-from pipelines.results.stored_documents import SystemSums
+from ..metrics.benchmark import Benchmark
+from .config.errors import UsageError
+from .config.settings import Configuration
+from .results.run import SUMMARY
+from .results.stored import StoredRun, scoring_keys, split_system
+from .results.stored_documents import SystemSums
 
 
 @dataclass(frozen=True)

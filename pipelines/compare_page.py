@@ -10,22 +10,22 @@ from typing import Any
 import apache_beam as beam
 import msgspec
 
-from metrics.benchmark import Benchmark
-from metrics.common.errors import explain
-from pipelines.config.errors import UsageError, one_line
-from pipelines.config.inputs import Inputs, find_inputs
-from pipelines.config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
-from pipelines.results.page.changed import ChangeOrder, make_changed, worst_first
-from pipelines.results.page.comparison import ComparedRuns
-from pipelines.results.page.comparison_document import Changed
-from pipelines.results.provenance import input_sides
-from pipelines.results.stored import StoredRun
-from transforms.blas import one_blas_thread
-from transforms.changed_records import ChangedRecords, GatherChanged, PickChanged
-from transforms.faults import faults_end_the_bundle
-from transforms.io.storage import STORAGE_ERRORS
-from transforms.records import GROUND_TRUTH, InputProblem
-from transforms.sample_rows import SampleTable
+from ..metrics.benchmark import Benchmark
+from ..metrics.common.errors import explain
+from ..transforms.blas import one_blas_thread
+from ..transforms.changed_records import ChangedRecords, GatherChanged, PickChanged
+from ..transforms.faults import faults_end_the_bundle
+from ..transforms.io.storage import STORAGE_ERRORS
+from ..transforms.records import GROUND_TRUTH, InputProblem
+from ..transforms.sample_rows import SampleTable
+from .config.errors import UsageError, one_line
+from .config.inputs import Inputs, find_inputs
+from .config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
+from .results.page.changed import ChangeOrder, make_changed, worst_first
+from .results.page.comparison import ComparedRuns
+from .results.page.comparison_document import Changed
+from .results.provenance import input_sides
+from .results.stored import StoredRun
 
 MAX_INPUT_BYTES = 16 << 30
 """Larger inputs are not read again for the few samples of a page."""

@@ -14,18 +14,18 @@ import msgspec
 from apache_beam import typehints
 from apache_beam.pvalue import TaggedOutput
 
-from metrics.common.errors import explain
-from metrics.converter import Converter, Part, UnreadableSource
-from pipelines.config.errors import UsageError
-from pipelines.runtime import launch
-from transforms.blocks import KeyedRecord, ToBlocks, buckets_for, unpack
-from transforms.faults import faults_end_the_bundle
-from transforms.io.external_sort import sorted_on_disk
-from transforms.io.files import match_glob
-from transforms.io.jsonl import open_uncompressed
-from transforms.io.record_files import WriteRecords, encoded
-from transforms.records import InputProblem, writable
-from transforms.stored_blocks import Block
+from ..metrics.common.errors import explain
+from ..metrics.converter import Converter, Part, UnreadableSource
+from ..transforms.blocks import KeyedRecord, ToBlocks, buckets_for, unpack
+from ..transforms.faults import faults_end_the_bundle
+from ..transforms.io.external_sort import sorted_on_disk
+from ..transforms.io.files import match_glob
+from ..transforms.io.jsonl import open_uncompressed
+from ..transforms.io.record_files import WriteRecords, encoded
+from ..transforms.records import InputProblem, writable
+from ..transforms.stored_blocks import Block
+from .config.errors import UsageError
+from .runtime import launch
 
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)\Z", re.IGNORECASE)
 

@@ -12,25 +12,25 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from metrics.common.errors import ENVIRONMENT_FAULTS, explain
-from metrics.description import Description
-from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.sums import Sums
-from metrics.table import Table
-from pipelines.config.inputs import Inputs
-from pipelines.results.causes import quarantine_causes
-from pipelines.results.report import cell, data_table
-from transforms.combine import SliceTotals, SumStatistics
-from transforms.faults import faults_end_the_bundle
-from transforms.io.published import Layout
-from transforms.io.staging import StagedFolder
-from transforms.pair import PairBySample, PairedSample
-from transforms.publish import Publish, WriteQuarantine, encode_json
-from transforms.quarantine import CauseCount, CountCauses
-from transforms.records import ColumnsReader, quarantined
-from transforms.scored_sample import WITHOUT_FIELDS, has_no_field
-from transforms.slice import BYTES_HELD, CheckSliceCount, PartialSums, SliceKey
-from transforms.slice_labels import ALL_SAMPLES, Slicing
+from ..metrics.common.errors import ENVIRONMENT_FAULTS, explain
+from ..metrics.description import Description
+from ..metrics.statistics.bootstrap import Bootstrap
+from ..metrics.statistics.sums import Sums
+from ..metrics.table import Table
+from ..transforms.combine import SliceTotals, SumStatistics
+from ..transforms.faults import faults_end_the_bundle
+from ..transforms.io.published import Layout
+from ..transforms.io.staging import StagedFolder
+from ..transforms.pair import PairBySample, PairedSample
+from ..transforms.publish import Publish, WriteQuarantine, encode_json
+from ..transforms.quarantine import CauseCount, CountCauses
+from ..transforms.records import ColumnsReader, quarantined
+from ..transforms.scored_sample import WITHOUT_FIELDS, has_no_field
+from ..transforms.slice import BYTES_HELD, CheckSliceCount, PartialSums, SliceKey
+from ..transforms.slice_labels import ALL_SAMPLES, Slicing
+from .config.inputs import Inputs
+from .results.causes import quarantine_causes
+from .results.report import cell, data_table
 
 DOCUMENT, REPORT = "description.json", "description.md"
 NO_REPLICATES = Bootstrap(replicates=0)

@@ -14,20 +14,37 @@ from typing import Any
 
 import apache_beam as beam
 
-from metrics.benchmark import Benchmark
-from metrics.statistics.bootstrap import Bootstrap
-from pipelines.config.errors import UsageError
-from pipelines.config.gates import check_targets
-from pipelines.config.inputs import Inputs, find_inputs
-from pipelines.config.settings import Configuration
-from pipelines.results.baseline import Baseline
-from pipelines.results.causes import quarantine_causes
-from pipelines.results.gates import judged
-from pipelines.results.page.cards import PickedCard, make_card
-from pipelines.results.page.evaluation import PageInputs, page_or_reason
-from pipelines.results.provenance import UNKNOWN_LAUNCH, Launch, problems_of_page, run_document
-from pipelines.results.report import report
-from pipelines.results.run import (
+from ..metrics.benchmark import Benchmark
+from ..metrics.statistics.bootstrap import Bootstrap
+from ..transforms.blas import one_blas_thread
+from ..transforms.combine import MergeSums, SumStatistics
+from ..transforms.earlier_values import EarlierRows
+from ..transforms.faults import faults_end_the_bundle
+from ..transforms.finalize import ComputeValues
+from ..transforms.hashes import scoring_signature
+from ..transforms.io.published import check_not_replaced
+from ..transforms.io.staging import StagedFolder
+from ..transforms.io.storage import prepare_output
+from ..transforms.pair import PairBySample, samples_per_batch
+from ..transforms.pick import KeepPicked, PickedSample, Picks, order_of_picked
+from ..transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
+from ..transforms.quarantine import CountCauses
+from ..transforms.reuse import ReusedRows
+from ..transforms.score import ScoreSamples, ScoringPlan
+from ..transforms.slice import CheckSliceCount, SliceSamples
+from ..transforms.slice_labels import Slicing
+from .config.errors import UsageError
+from .config.gates import check_targets
+from .config.inputs import Inputs, find_inputs
+from .config.settings import Configuration
+from .results.baseline import Baseline
+from .results.causes import quarantine_causes
+from .results.gates import judged
+from .results.page.cards import PickedCard, make_card
+from .results.page.evaluation import PageInputs, page_or_reason
+from .results.provenance import UNKNOWN_LAUNCH, Launch, problems_of_page, run_document
+from .results.report import report
+from .results.run import (
     LAYOUT,
     PAGE,
     REPORT,
@@ -38,23 +55,6 @@ from pipelines.results.run import (
     summary,
     sums_document,
 )
-from transforms.blas import one_blas_thread
-from transforms.combine import MergeSums, SumStatistics
-from transforms.earlier_values import EarlierRows
-from transforms.faults import faults_end_the_bundle
-from transforms.finalize import ComputeValues
-from transforms.hashes import scoring_signature
-from transforms.io.published import check_not_replaced
-from transforms.io.staging import StagedFolder
-from transforms.io.storage import prepare_output
-from transforms.pair import PairBySample, samples_per_batch
-from transforms.pick import KeepPicked, PickedSample, Picks, order_of_picked
-from transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
-from transforms.quarantine import CountCauses
-from transforms.reuse import ReusedRows
-from transforms.score import ScoreSamples, ScoringPlan
-from transforms.slice import CheckSliceCount, SliceSamples
-from transforms.slice_labels import Slicing
 
 ROWS_FILE_S = 30.0
 """How long a worker of a run that may be resumed writes to one file of rows: what is lost of it at most."""

@@ -17,23 +17,23 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from metrics.benchmark import Benchmark
-from pipelines.config.errors import UsageError, one_line
-from pipelines.config.settings import Configuration
-from pipelines.results.baseline import Baseline
-from pipelines.results.causes import quarantine_causes
-from pipelines.results.gates import judged
-from pipelines.results.merged import Worst, merged_result
-from pipelines.results.page.evaluation import PageInputs, page_or_reason
-from pipelines.results.provenance import Launch, problems_of_page, run_document
-from pipelines.results.report import report
-from pipelines.results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY, SUMS, summary, sums_document, worst_first
-from pipelines.results.stored import StoredRun
-from transforms.io.staging import StageBundles, StagedFolder
-from transforms.io.storage import STORAGE_ERRORS
-from transforms.publish import Publish, encode_json
-from transforms.quarantine import CountCauses
-from transforms.records import GROUND_TRUTH, InputProblem, Quarantined, printable
+from ..metrics.benchmark import Benchmark
+from ..transforms.io.staging import StageBundles, StagedFolder
+from ..transforms.io.storage import STORAGE_ERRORS
+from ..transforms.publish import Publish, encode_json
+from ..transforms.quarantine import CountCauses
+from ..transforms.records import GROUND_TRUTH, InputProblem, Quarantined, printable
+from .config.errors import UsageError, one_line
+from .config.settings import Configuration
+from .results.baseline import Baseline
+from .results.causes import quarantine_causes
+from .results.gates import judged
+from .results.merged import Worst, merged_result
+from .results.page.evaluation import PageInputs, page_or_reason
+from .results.provenance import Launch, problems_of_page, run_document
+from .results.report import report
+from .results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY, SUMS, summary, sums_document, worst_first
+from .results.stored import StoredRun
 
 COPY_BYTES = 1 << 20
 OVERLAPS_SHOWN = 5

@@ -11,16 +11,16 @@ import apache_beam as beam
 import msgspec
 from apache_beam import typehints
 
-from pipelines.config.inputs import Inputs
-from pipelines.runtime import launch
-from transforms.blocks import KeyedRecord, ToBlocks, bucket_count
-from transforms.io.record_files import WriteRecords, encoded
-from transforms.io.sample_list import sample_ids
-from transforms.pair import PairBySample, PairedSample
-from transforms.records import JSON, EncodedRecord, InputProblem, Quarantined, RecordEncoder
-from transforms.sample_filter import IdBitmap, KeepWanted
-from transforms.sample_rows import ROWS_PER_READ, open_table
-from transforms.sample_schema import SLICE_PREFIX
+from ..transforms.blocks import KeyedRecord, ToBlocks, bucket_count
+from ..transforms.io.record_files import WriteRecords, encoded
+from ..transforms.io.sample_list import sample_ids
+from ..transforms.pair import PairBySample, PairedSample
+from ..transforms.records import JSON, EncodedRecord, InputProblem, Quarantined, RecordEncoder
+from ..transforms.sample_filter import IdBitmap, KeepWanted
+from ..transforms.sample_rows import ROWS_PER_READ, open_table
+from ..transforms.sample_schema import SLICE_PREFIX
+from .config.inputs import Inputs
+from .runtime import launch
 
 
 @dataclass(frozen=True)

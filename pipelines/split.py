@@ -11,16 +11,16 @@ import msgspec
 from apache_beam import typehints
 from apache_beam.pvalue import TaggedOutput
 
-from metrics.common.errors import explain
-from metrics.common.split import published_split
-from pipelines.config.inputs import Inputs
-from pipelines.runtime import launch
-from transforms.blocks import KeyedRecord, ToBlocks, unpack
-from transforms.io.record_files import WriteRecords, encoded
-from transforms.pair import PairBySample, PairedSample
-from transforms.records import InputProblem, Quarantined, quarantined
-from transforms.slice_labels import value_text
-from transforms.stored_blocks import Block
+from ..metrics.common.errors import explain
+from ..metrics.common.split import published_split
+from ..transforms.blocks import KeyedRecord, ToBlocks, unpack
+from ..transforms.io.record_files import WriteRecords, encoded
+from ..transforms.pair import PairBySample, PairedSample
+from ..transforms.records import InputProblem, Quarantined, quarantined
+from ..transforms.slice_labels import value_text
+from ..transforms.stored_blocks import Block
+from .config.inputs import Inputs
+from .runtime import launch
 
 
 @dataclass(frozen=True)

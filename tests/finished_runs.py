@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.replicates import PackedReplicates
-from metrics.version import VERSION
-from pipelines.config.settings import check
-from transforms.slice_labels import slice_labels
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.replicates import PackedReplicates
+from beamscore.metrics.version import VERSION
+from beamscore.pipelines.config.settings import check
+from beamscore.transforms.slice_labels import slice_labels
 
 SYSTEM = "predictions"
 

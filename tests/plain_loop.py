@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.registry import benchmark_class
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.registry import benchmark_class
+from beamscore.metrics.statistics.sums import Sums
 
 
 def make_benchmark(name: str, **options: Any) -> Benchmark[Any, Any, Any]:

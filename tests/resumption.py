@@ -16,10 +16,10 @@ WRITTEN_BEFORE = SCORED_BEFORE // BATCH * BATCH
 
 _COMMAND = f"""
 import os, sys
-from pipelines import evaluate
-from pipelines.cli import main
+from beamscore.pipelines import evaluate
+from beamscore.pipelines.cli import main
 from tests import toy
-from transforms import pair, publish
+from beamscore.transforms import pair, publish
 
 count = 0
 score = toy.ToyBenchmark.score_sample

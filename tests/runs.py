@@ -16,11 +16,11 @@ from typing import Any
 import msgspec
 import pyarrow.parquet as pq
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.sums import Sums
-from pipelines.cli import main
-from transforms.io import zstd
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.pipelines.cli import main
+from beamscore.transforms.io import zstd
 
 Record = dict[str, Any]
 

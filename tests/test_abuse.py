@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 import tests.abuse.__main__ as abuse
-from metrics.benchmark import Pair, RejectedRecord, SampleScore
-from metrics.traffic_rules.benchmark import TrafficRulesBenchmark
+from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
+from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
 from tests.abuse.case import Case
 from tests.abuse.run import MAX_BYTES, MAX_SECONDS, Job, Outcome, run_case, score_job
 from tests.generate.traffic_rules import sample

@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from pipelines.cli import common, main
-from pipelines.config import settings
-from pipelines.config.gates import gate_target
-from pipelines.runtime import launch
+from beamscore.pipelines.cli import common, main
+from beamscore.pipelines.config import settings
+from beamscore.pipelines.config.gates import gate_target
+from beamscore.pipelines.runtime import launch
 from tests.flink.cluster import NETWORK_MIB, OFF_HEAP_MIB
 
 ROOT = Path(__file__).parents[1]

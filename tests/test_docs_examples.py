@@ -12,9 +12,9 @@ import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-from metrics.benchmark import SampleScore
-from metrics.registry import benchmark_names
-from pipelines.config import settings
+from beamscore.metrics.benchmark import SampleScore
+from beamscore.metrics.registry import benchmark_names
+from beamscore.pipelines.config import settings
 from tests.plain_loop import make_benchmark
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -15,14 +15,14 @@ import pytest
 from apache_beam.pvalue import TaggedOutput
 
 import beamscore
-from metrics.benchmark import Benchmark, MissingTool, Pair
-from metrics.common.errors import ENVIRONMENT_FAULTS
-from metrics.registry import benchmark_class, benchmark_names
+from beamscore.metrics.benchmark import Benchmark, MissingTool, Pair
+from beamscore.metrics.common.errors import ENVIRONMENT_FAULTS
+from beamscore.metrics.registry import benchmark_class, benchmark_names
+from beamscore.transforms.pair import PairedSample
+from beamscore.transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
+from beamscore.transforms.score import ScoreBatch, ScoringPlan
 from tests import toy
 from tests.runs import evaluate, write_lines
-from transforms.pair import PairedSample
-from transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
-from transforms.score import ScoreBatch, ScoringPlan
 
 CORPORA = Path(__file__).parent / "corpora"
 OF_THE_MACHINE: list[Callable[[], Exception]] = [

@@ -15,8 +15,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
-from metrics.registry import benchmark_names
-from metrics.version import VERSION
+from beamscore.metrics.registry import benchmark_names
+from beamscore.metrics.version import VERSION
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "configs" / "dataflow"

@@ -12,11 +12,11 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.registry import BUILT_IN, benchmark_class, benchmark_names
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums, check_statistics
-from metrics.statistics.denominators import denominator_columns
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.registry import BUILT_IN, benchmark_class, benchmark_names
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums, check_statistics
+from beamscore.metrics.statistics.denominators import denominator_columns
+from beamscore.metrics.statistics.sums import Sums
 from tests import toy
 from tests.plain_loop import comparable, make_benchmark
 

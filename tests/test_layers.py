@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metrics.registry import benchmark_names
+from beamscore.metrics.registry import benchmark_names
 
 ROOT = Path(__file__).parents[1]
 LAYERS = ("metrics", "transforms", "pipelines")
@@ -24,16 +24,26 @@ def files(folder: str) -> list[Path]:
     return found
 
 
-def imported(path: Path) -> Iterator[str]:
+def imported(path: Path, root: Path = ROOT) -> Iterator[str]:
     """Yields the full name of every module that a file imports, wherever in it, and of every name from there."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{path}: a relative import hides its layer"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from (
+                f"{imported_from(path.relative_to(root), node)}.{alias.name}".removeprefix(".") for alias in node.names
+            )
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("importlib.import_module", "__import__"):
             yield ast.unparse(node.args[0]).strip("'\"")
+
+
+def imported_from(path: Path, node: ast.ImportFrom) -> str:
+    """Returns the name of the module that names are imported from, such as `metrics.chart.axes` for one of ours."""
+    if not node.level:
+        return (node.module or "").removeprefix("beamscore").removeprefix(".")
+    package = path.parent.parts
+    above = package[: len(package) - node.level + 1]
+    return ".".join([*above, *([node.module] if node.module else [])])
 
 
 def names_and_strings(path: Path) -> Iterator[str]:
@@ -114,17 +124,19 @@ def test_what_benchmarks_share_knows_none_of_them(path: Path) -> None:
 
 def test_the_walk_finds_what_it_looks_for(tmp_path: Path) -> None:
     """A check of the check: each kind of import, name and string is seen, a docstring is not."""
-    path = tmp_path / "a.py"
+    path = tmp_path / "transforms" / "a.py"
+    path.parent.mkdir()
     path.write_text(
         '"""About a chart."""\n'
         "import apache_beam.io as io\n"
-        "from metrics import chart\n"
+        "from ..metrics import chart\n"
         "def f(formula):\n"
         '    """Formula."""\n'
-        "    from pipelines.config.settings import load\n"
+        "    from beamscore.pipelines.config.settings import load\n"
         '    importlib.import_module("tests.toy")\n'
         '    return load("traffic_rules").figure_text\n'
     )
-    assert list(imported(path)) == ["apache_beam.io", "metrics.chart", "pipelines.config.settings.load", "tests.toy"]
+    expected = ["apache_beam.io", "metrics.chart", "pipelines.config.settings.load", "tests.toy"]
+    assert list(imported(path, tmp_path)) == expected
     found = sorted(word for word in names_and_strings(path) if BENCHMARK_NAMES.search(word))
     assert found == ["chart", "figure_text", "formula", "traffic_rules"]

@@ -56,7 +56,7 @@ def test_three_nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_key_of_a_gate_is_told() -> None:
-    from pipelines.config.gates import GATE_KEYS
+    from beamscore.pipelines.config.gates import GATE_KEYS
 
     told = set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| (`.*?) \|", section("Gates"), re.MULTILINE))))
     assert told == set(GATE_KEYS)

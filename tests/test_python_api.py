@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import beamscore
-from metrics.registry import benchmark_names
+from beamscore.metrics.registry import benchmark_names
 from tests.runs import evaluate
 
 ROOT = Path(__file__).parents[1]
@@ -212,15 +212,6 @@ def test_importing_it_does_not_import_beam(tmp_path: Path) -> None:
     assert python(code, tmp_path).stdout == "False\n"
     code = "import beamscore; beamscore.score('chart', {}); print('apache_beam' in sys.modules)"
     assert python(code, tmp_path).stdout == "False\n"
-
-
-@pytest.mark.parametrize("name", ["metrics", "transforms", "pipelines"])
-def test_a_package_that_shadows_ours_is_named(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).mkdir()
-    (tmp_path / name / "__init__.py").write_text("")
-    done = python("import beamscore", tmp_path)
-    assert done.returncode == 1
-    assert f"ImportError: the package {name} in {tmp_path} shadows that of beamscore in {ROOT}" in done.stderr
 
 
 def test_the_examples_of_the_docs_are_true() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metrics.registry import benchmark_class, benchmark_names
+from beamscore.metrics.registry import benchmark_class, benchmark_names
 from tests.runs import command
 
 ROOT = Path(__file__).parents[1]

@@ -13,7 +13,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from pipelines.cli import common
+from beamscore.pipelines.cli import common
 from tests.test_cluster_docs import understood
 
 CONFIGS = Path(__file__).parents[1] / "configs"

@@ -14,9 +14,9 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings, target
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord
-from metrics.common.budget import Budget
-from metrics.formula.sample_pairs import formula_pairs
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.formula.sample_pairs import formula_pairs
 from tests.plain_loop import make_benchmark
 from tests.slow_samples import Sample, samples
 from tests.work import executed_lines

@@ -24,8 +24,8 @@ from apache_beam.runners.worker import sdk_worker_main
 from apache_beam.transforms import core
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
-from transforms import heap
-from transforms.process import Shared
+from . import heap
+from .process import Shared
 
 __all__ = [
     "STORE_ERRORS",

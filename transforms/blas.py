@@ -8,7 +8,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from transforms.process import Shared
+from .process import Shared
 
 _limits: list[Any] = []
 

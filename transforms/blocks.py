@@ -15,8 +15,8 @@ import msgspec
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from transforms.io.files import SourceFile
-from transforms.stored_blocks import Block, BlockFolder, BlockWriter, read_block
+from .io.files import SourceFile
+from .stored_blocks import Block, BlockFolder, BlockWriter, read_block
 
 BYTES_PER_BUCKET = 16 << 20
 BYTES_PER_SMALL_BUCKET = 64 << 10

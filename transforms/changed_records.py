@@ -15,11 +15,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transforms.blocks import only_samples
-from transforms.pair import PairBySample, PairedSample
-from transforms.pick import MAX_DETAILS_BYTES, beginning_of
-from transforms.sample_changes import ChangedSample
-from transforms.sample_rows import ROWS_PER_READ, SampleTable, open_table
+from .blocks import only_samples
+from .pair import PairBySample, PairedSample
+from .pick import MAX_DETAILS_BYTES, beginning_of
+from .sample_changes import ChangedSample
+from .sample_rows import ROWS_PER_READ, SampleTable, open_table
 
 Text = tuple[bytes, int]
 """The JSON of a record or its beginning, and the bytes of the whole."""

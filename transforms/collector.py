@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from transforms.process import Shared
+from .process import Shared
 
 OBJECTS_PER_COLLECTION = 200_000
 """How many more objects than there were may be there before the collector looks for those that only hold each other."""

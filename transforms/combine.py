@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import apache_beam as beam
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.sums import Sums
-from transforms.blas import one_blas_thread
+from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ..metrics.statistics.sums import Sums
+from .blas import one_blas_thread
 
 
 @dataclass(slots=True)

@@ -16,15 +16,15 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.swaps import SwapBits
-from transforms.blas import one_blas_thread
-from transforms.records import InputProblem
-from transforms.sample_changes import SAMPLES_PER_BLOCK, ChangeCounter, ChangePlan
-from transforms.sample_rows import SampleRow, decode_block
-from transforms.slice import too_many_slices
-from transforms.slice_labels import MAX_SLICES, slice_labels
-from transforms.stored_blocks import Block, BlockFolder
+from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ..metrics.statistics.swaps import SwapBits
+from .blas import one_blas_thread
+from .records import InputProblem
+from .sample_changes import SAMPLES_PER_BLOCK, ChangeCounter, ChangePlan
+from .sample_rows import SampleRow, decode_block
+from .slice import too_many_slices
+from .slice_labels import MAX_SLICES, slice_labels
+from .stored_blocks import Block, BlockFolder
 
 BASELINE, CANDIDATE = 0, 1
 SUMS_HELD = 64 << 20

@@ -13,9 +13,9 @@ from typing import Any
 
 from apache_beam.metrics import Metrics
 
-from metrics.scoring import Status
-from metrics.statistics.sums import Sums
-from transforms.records import GROUND_TRUTH, Cause
+from ..metrics.scoring import Status
+from ..metrics.statistics.sums import Sums
+from .records import GROUND_TRUTH, Cause
 
 NAMESPACE = "beamscore"
 

@@ -10,13 +10,13 @@ from urllib.parse import quote
 
 import apache_beam as beam
 
-from metrics.benchmark import Benchmark, RejectedRecord
-from metrics.common.errors import ENVIRONMENT_FAULTS, explain
-from metrics.record_fields import record_fields
-from transforms.faults import faults_end_the_bundle
-from transforms.io.storage import write_file
-from transforms.pair import PairedSample
-from transforms.scored_sample import has_no_field
+from ..metrics.benchmark import Benchmark, RejectedRecord
+from ..metrics.common.errors import ENVIRONMENT_FAULTS, explain
+from ..metrics.record_fields import record_fields
+from .faults import faults_end_the_bundle
+from .io.storage import write_file
+from .pair import PairedSample
+from .scored_sample import has_no_field
 
 PICTURE, PROBLEM = ".svg", ".problem"
 MAX_NAME_LENGTH = 200

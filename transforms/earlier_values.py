@@ -7,10 +7,10 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from transforms.io.key_store import KeyStore, key_of, once_per_process
-from transforms.records import InputProblem
-from transforms.sample_rows import open_table
-from transforms.scored_sample import ScoredSample
+from .io.key_store import KeyStore, key_of, once_per_process
+from .records import InputProblem
+from .sample_rows import open_table
+from .scored_sample import ScoredSample
 
 _VALUE = struct.Struct("<d")
 _LOG = logging.getLogger(__name__)

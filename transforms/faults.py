@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from metrics.benchmark import MissingTool
-from metrics.common.errors import ENVIRONMENT_FAULTS
-from transforms.records import InputProblem
+from ..metrics.benchmark import MissingTool
+from ..metrics.common.errors import ENVIRONMENT_FAULTS
+from .records import InputProblem
 
 OF_THE_MACHINE = "failed because of this machine, not of a record"
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import apache_beam as beam
 
-from metrics.benchmark import Benchmark
-from metrics.statistics.intervals import intervals, standard_errors
-from metrics.statistics.measured import Measured, measure
-from metrics.statistics.replicates import PackedReplicates
-from metrics.statistics.sums import Sums
-from metrics.table import Table
-from transforms.combine import SliceTotals
-from transforms.hashes import fingerprint_text
-from transforms.slice import SliceKey
+from ..metrics.benchmark import Benchmark
+from ..metrics.statistics.intervals import intervals, standard_errors
+from ..metrics.statistics.measured import Measured, measure
+from ..metrics.statistics.replicates import PackedReplicates
+from ..metrics.statistics.sums import Sums
+from ..metrics.table import Table
+from .combine import SliceTotals
+from .hashes import fingerprint_text
+from .slice import SliceKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Benchmark
-from metrics.version import VERSION
+from ..metrics.benchmark import Benchmark
+from ..metrics.version import VERSION
 
 HASH_BYTES = 16
 FINGERPRINTS = 1 << (8 * HASH_BYTES)

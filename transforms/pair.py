@@ -12,13 +12,13 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from transforms.blocks import unpack
-from transforms.counters import Outcomes
-from transforms.io.external_sort import sorted_on_disk
-from transforms.read import side_name
-from transforms.records import GROUND_TRUTH, Cause, EncodedRecord, Quarantined, quarantined
-from transforms.sized_coder import SizedCoder
-from transforms.stored_blocks import Block
+from .blocks import unpack
+from .counters import Outcomes
+from .io.external_sort import sorted_on_disk
+from .read import side_name
+from .records import GROUND_TRUTH, Cause, EncodedRecord, Quarantined, quarantined
+from .sized_coder import SizedCoder
+from .stored_blocks import Block
 
 SAMPLES_PER_BATCH = 256
 BYTES_PER_BATCH = 8 << 20

@@ -17,14 +17,14 @@ from typing import Literal, NamedTuple, cast
 import apache_beam as beam
 import msgspec
 
-from metrics.benchmark import MetricSpec
-from metrics.statistics.intervals import ROUNDING
-from transforms.collector import no_collection
-from transforms.earlier_values import EarlierRows
-from transforms.pair import PairedSample
-from transforms.records import MSGPACK, EncodedRecord
-from transforms.sample_changes import FLIPS, kind_of_change
-from transforms.scored_sample import NO_DETAILS, ScoredSample
+from ..metrics.benchmark import MetricSpec
+from ..metrics.statistics.intervals import ROUNDING
+from .collector import no_collection
+from .earlier_values import EarlierRows
+from .pair import PairedSample
+from .records import MSGPACK, EncodedRecord
+from .sample_changes import FLIPS, kind_of_change
+from .scored_sample import NO_DETAILS, ScoredSample
 
 Why = Literal["lost", "won", "flip", "worst", "random"]
 Reason = Literal["lost", "won", "flip", "worst", "random", "listed"]

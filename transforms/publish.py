@@ -14,13 +14,13 @@ from apache_beam.coders import registry
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from transforms.io.publication import publish
-from transforms.io.published import Layout, TakenOver
-from transforms.io.staging import StageBundles, StagedFolder
-from transforms.records import Quarantined
-from transforms.sample_schema import SLICE_PREFIX, sample_schema
-from transforms.scored_sample import ScoredSample, sample_table
-from transforms.sized_coder import SizedCoder
+from .io.publication import publish
+from .io.published import Layout, TakenOver
+from .io.staging import StageBundles, StagedFolder
+from .records import Quarantined
+from .sample_schema import SLICE_PREFIX, sample_schema
+from .scored_sample import ScoredSample, sample_table
+from .sized_coder import SizedCoder
 
 registry.register_coder(pa.Table, SizedCoder)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import apache_beam as beam
 
-from transforms.records import Quarantined
+from .records import Quarantined
 
 EXAMPLES = 3
 

@@ -15,19 +15,19 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from metrics.common.errors import explain
-from transforms.blocks import HeldRecords, KeyedRecord, bucket_count
-from transforms.counters import Outcomes
-from transforms.io import json_depth as depth
-from transforms.io import restriction
-from transforms.io.arrow_rows import Row
-from transforms.io.expansion import containers_allowed
-from transforms.io.files import Part, SourceFile, part_size, split_file
-from transforms.io.jsonl import Line, LineReader, Lines
-from transforms.io.parquet import RowLimits
-from transforms.io.readers import reader_of
-from transforms.io.side_columns import SideColumns
-from transforms.records import (
+from ..metrics.common.errors import explain
+from .blocks import HeldRecords, KeyedRecord, bucket_count
+from .counters import Outcomes
+from .io import json_depth as depth
+from .io import restriction
+from .io.arrow_rows import Row
+from .io.expansion import containers_allowed
+from .io.files import Part, SourceFile, part_size, split_file
+from .io.jsonl import Line, LineReader, Lines
+from .io.parquet import RowLimits
+from .io.readers import reader_of
+from .io.side_columns import SideColumns
+from .records import (
     GROUND_TRUTH,
     JSON,
     MSGPACK,
@@ -38,14 +38,14 @@ from transforms.records import (
     RecordEncoder,
     quarantined,
 )
-from transforms.sample_ids import (
+from .sample_ids import (
     KEY_ONLY,
     MAX_SAMPLE_ID_LENGTH,
     about_sample_id,
     not_a_sample_id,
     wrong_length,
 )
-from transforms.stored_blocks import IN_PIPELINE, Block, BlockFolder
+from .stored_blocks import IN_PIPELINE, Block, BlockFolder
 
 UNREAD = beam.DoFn.RestrictionParam(restriction.UnreadOfPart())
 

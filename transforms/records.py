@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from transforms.collector import no_collection
-from transforms.io import zstd
+from .collector import no_collection
+from .io import zstd
 
 GROUND_TRUTH = -1
 """The number of the ground-truth side; systems are numbered from 0."""

@@ -19,14 +19,14 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from metrics.benchmark import Pair, SampleScore
-from metrics.scoring import Outcome, Status
-from metrics.statistics.bootstrap import check_statistics
-from transforms.hashes import RowHasher
-from transforms.io.key_store import KeyStore, key_of, once_per_process
-from transforms.io.storage import STORAGE_ERRORS
-from transforms.records import InputProblem
-from transforms.scored_sample import WITHOUT_FIELDS, DecodedSample
+from ..metrics.benchmark import Pair, SampleScore
+from ..metrics.scoring import Outcome, Status
+from ..metrics.statistics.bootstrap import check_statistics
+from .hashes import RowHasher
+from .io.key_store import KeyStore, key_of, once_per_process
+from .io.storage import STORAGE_ERRORS
+from .records import InputProblem
+from .scored_sample import WITHOUT_FIELDS, DecodedSample
 
 _COLUMNS = ("sample_id", "status", "prediction_status", "truth_hash", "prediction_hash")
 _CONTENT = ("statistics", "coverage", "details")

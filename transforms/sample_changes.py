@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from metrics.benchmark import MetricSpec
-from metrics.statistics.intervals import ROUNDING
-from transforms.sample_rows import SampleRow
-from transforms.stored_blocks import Block, read_block
+from ..metrics.benchmark import MetricSpec
+from ..metrics.statistics.intervals import ROUNDING
+from .sample_rows import SampleRow
+from .stored_blocks import Block, read_block
 
 KINDS = ("better", "worse", "wrong_to_right", "right_to_wrong", "better_beyond", "worse_beyond", "appeared", "vanished")
 """What is counted of each per-sample metric: how many samples changed in each of these ways.

@@ -13,8 +13,8 @@ import numpy as np
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from transforms.blocks import HeldRecords, KeyedRecord, bucket_of, unpack
-from transforms.stored_blocks import Block, BlockFolder
+from .blocks import HeldRecords, KeyedRecord, bucket_of, unpack
+from .stored_blocks import Block, BlockFolder
 
 BITS = 1 << 24
 """Of 100,000 ids, 0.6 % of the records of other samples pass; of a million, 6 %."""

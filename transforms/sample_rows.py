@@ -16,10 +16,10 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from transforms.io.storage import STORAGE_ERRORS
-from transforms.records import InputProblem
-from transforms.sample_schema import SLICE_PREFIX
-from transforms.stored_blocks import Block, BlockFolder, read_block
+from .io.storage import STORAGE_ERRORS
+from .records import InputProblem
+from .sample_schema import SLICE_PREFIX
+from .stored_blocks import Block, BlockFolder, read_block
 
 ROWS_PER_READ = 2048
 BYTES_PER_BUCKET = 32 << 20

@@ -15,21 +15,21 @@ import msgspec
 from apache_beam.coders import registry
 from apache_beam.pvalue import TaggedOutput
 
-from metrics.benchmark import Benchmark, Pair
-from metrics.common.errors import explain
-from metrics.scoring import Missing, Outcome, Result, prediction_status, score_pairs
-from transforms import collector
-from transforms.blas import one_blas_thread
-from transforms.counters import Observed, count_samples, timing
-from transforms.faults import faults_end_the_bundle
-from transforms.pair import PairedSample
-from transforms.pick import Picker, Picks
-from transforms.read import side_name
-from transforms.records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined
-from transforms.reuse import ReusedRows, split_known
-from transforms.scored_sample import DecodedSample, ScoredSample, hash_of, unreadable_truth
-from transforms.sized_coder import SizedCoder
-from transforms.slice_labels import Slicing, cluster_unit
+from ..metrics.benchmark import Benchmark, Pair
+from ..metrics.common.errors import explain
+from ..metrics.scoring import Missing, Outcome, Result, prediction_status, score_pairs
+from . import collector
+from .blas import one_blas_thread
+from .counters import Observed, count_samples, timing
+from .faults import faults_end_the_bundle
+from .pair import PairedSample
+from .pick import Picker, Picks
+from .read import side_name
+from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined
+from .reuse import ReusedRows, split_known
+from .scored_sample import DecodedSample, ScoredSample, hash_of, unreadable_truth
+from .sized_coder import SizedCoder
+from .slice_labels import Slicing, cluster_unit
 
 registry.register_coder(ScoredSample, SizedCoder)
 

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from metrics.benchmark import Pair
-from metrics.scoring import Outcome, Status
-from transforms.hashes import RowHasher, record_hash
-from transforms.sample_schema import sample_schema
-from transforms.slice_labels import Slice
+from ..metrics.benchmark import Pair
+from ..metrics.scoring import Outcome, Status
+from .hashes import RowHasher, record_hash
+from .sample_schema import sample_schema
+from .slice_labels import Slice
 
 WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
 """What counts, by side, the records of scored samples that hold nothing but nulls of the fields of the benchmark."""

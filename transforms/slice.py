@@ -11,13 +11,13 @@ from apache_beam.coders import registry
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from transforms.blas import one_blas_thread
-from transforms.combine import SliceTotals
-from transforms.hashes import prediction_fingerprint, sample_fingerprint
-from transforms.records import InputProblem
-from transforms.scored_sample import ScoredSample
-from transforms.slice_labels import ALL_SAMPLES, MAX_SLICES, Slice
+from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from .blas import one_blas_thread
+from .combine import SliceTotals
+from .hashes import prediction_fingerprint, sample_fingerprint
+from .records import InputProblem
+from .scored_sample import ScoredSample
+from .slice_labels import ALL_SAMPLES, MAX_SLICES, Slice
 
 BYTES_HELD = 64 << 20
 

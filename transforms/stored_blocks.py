@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from transforms.io import zstd
-from transforms.io.temporary import temporary_problem
+from .io import zstd
+from .io.temporary import temporary_problem
 
 BlockPlace = tuple[str, int, int, int]
 """The file that has a block, where in it, how many bytes it has there, and how many when it is unpacked."""

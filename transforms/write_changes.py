@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.pvalue import TaggedOutput
 
-from transforms.io.claim import beat_from_worker
-from transforms.io.external_sort import sorted_on_disk
-from transforms.io.staging import StagedFolder
-from transforms.io.storage import STORAGE_ERRORS, make_folder, new_run_id, output_problem
-from transforms.sample_changes import unpack_changed
-from transforms.stored_blocks import Block
+from .io.claim import beat_from_worker
+from .io.external_sort import sorted_on_disk
+from .io.staging import StagedFolder
+from .io.storage import STORAGE_ERRORS, make_folder, new_run_id, output_problem
+from .sample_changes import unpack_changed
+from .stored_blocks import Block
 
 ROWS_PER_GROUP = 4096
 FIRST = 20

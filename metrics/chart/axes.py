@@ -18,13 +18,13 @@ from typing import Literal
 
 import msgspec
 
-from metrics.benchmark import RejectedRecord
-from metrics.chart.batch import Batch
-from metrics.chart.details import listed
-from metrics.chart.options import ChartOptions
-from metrics.chart.records import Axes, Identifier, ImageSize, Tick, identifier_text
-from metrics.chart.sample import ChartSample, Memo
-from metrics.statistics.ratios import f_measure
+from ..benchmark import RejectedRecord
+from ..statistics.ratios import f_measure
+from .batch import Batch
+from .details import listed
+from .options import ChartOptions
+from .records import Axes, Identifier, ImageSize, Tick, identifier_text
+from .sample import ChartSample, Memo
 
 AxisScore = tuple[float, float, float]
 """Precision, recall and F of one axis."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-from metrics.chart.columns import Columns
-from metrics.chart.records import Identifier
-from metrics.chart.sample import ChartSample, ClassOfChart, Memo
+from .columns import Columns
+from .records import Identifier
+from .sample import ChartSample, ClassOfChart, Memo
 
 # Charts are scored together up to so many pairs of elements or points, which bounds the memory.
 MAX_CELLS = 1 << 18

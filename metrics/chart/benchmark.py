@@ -6,26 +6,26 @@ from collections.abc import Sequence
 from itertools import repeat
 from typing import Any, ClassVar
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.chart.axes import score_axes
-from metrics.chart.batch import Batch
-from metrics.chart.classes import class_values, confusion_table, score_chart_classes, score_text_roles
-from metrics.chart.columns import prediction_columns, truth_columns
-from metrics.chart.converter import ChartConverter
-from metrics.chart.draw import draw_chart
-from metrics.chart.elements import score_elements
-from metrics.chart.legend import score_legends
-from metrics.chart.limits import check_sizes, rejections
-from metrics.chart.metric_specs import METRICS, SAMPLE_METRICS
-from metrics.chart.names import compared_text
-from metrics.chart.options import ALL_TASKS, ChartOptions, TaskName
-from metrics.chart.records import ChartPrediction, ChartTruth, identifier_text
-from metrics.chart.sample import ATTEMPTED, LEFT_OUT, ChartSample, ClassOfChart, Memo
-from metrics.chart.series import score_series
-from metrics.chart.text_blocks import score_text_blocks
-from metrics.statistics.ratios import f_measure, ratio
-from metrics.statistics.sums import Sums
-from metrics.table import Table
+from ..benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from ..statistics.ratios import f_measure, ratio
+from ..statistics.sums import Sums
+from ..table import Table
+from .axes import score_axes
+from .batch import Batch
+from .classes import class_values, confusion_table, score_chart_classes, score_text_roles
+from .columns import prediction_columns, truth_columns
+from .converter import ChartConverter
+from .draw import draw_chart
+from .elements import score_elements
+from .legend import score_legends
+from .limits import check_sizes, rejections
+from .metric_specs import METRICS, SAMPLE_METRICS
+from .names import compared_text
+from .options import ALL_TASKS, ChartOptions, TaskName
+from .records import ChartPrediction, ChartTruth, identifier_text
+from .sample import ATTEMPTED, LEFT_OUT, ChartSample, ClassOfChart, Memo
+from .series import score_series
+from .text_blocks import score_text_blocks
 
 
 class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):

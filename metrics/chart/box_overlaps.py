@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import astuple
 
-from metrics.chart.records import Box
-from metrics.common.geometry import Array, box_areas
+from ..common.geometry import Array, box_areas
+from .records import Box
 
 Indexes = npt.NDArray[np.intp]
 

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from metrics.chart.batch import Batch
-from metrics.chart.details import listed, shortened
-from metrics.chart.names import compared_text
-from metrics.chart.options import TEXT_ROLES, ChartOptions
-from metrics.chart.records import ChartTruth, PredictedTextRoles, TextRole, TextRoles, identifier_text
-from metrics.chart.sample import ChartSample, Memo, normalised_class
-from metrics.statistics.ratios import mean, precision_recall_f1
-from metrics.statistics.sums import Sums
-from metrics.table import Table
+from ..statistics.ratios import mean, precision_recall_f1
+from ..statistics.sums import Sums
+from ..table import Table
+from .batch import Batch
+from .details import listed, shortened
+from .names import compared_text
+from .options import TEXT_ROLES, ChartOptions
+from .records import ChartTruth, PredictedTextRoles, TextRole, TextRoles, identifier_text
+from .sample import ChartSample, Memo, normalised_class
 
 NONE = "(none)"
 OTHER = "(other)"

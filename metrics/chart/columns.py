@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from metrics.chart.records import (
+from .records import (
     Axes,
     ChartClass,
     ChartData,

@@ -11,8 +11,8 @@ from typing import Any, BinaryIO, ClassVar
 import msgspec
 from PIL import Image, UnidentifiedImageError
 
-from metrics.common.errors import explain
-from metrics.converter import Converter, Part, UnreadableSource, read_json
+from ..common.errors import explain
+from ..converter import Converter, Part, UnreadableSource, read_json
 
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
 # Pillow itself warns a little above this.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from metrics.common.text import truncated
+from ..common.text import truncated
 
 # More matches or errors than this are not listed in the details of a sample, and longer texts are cut.
 MAX_DETAILS = 500

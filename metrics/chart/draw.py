@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from metrics.chart.elements import scatter_points
-from metrics.chart.records import (
+from ..common.svg import PREDICTED, SOFT, TRUE, Drawing, Style
+from .elements import scatter_points
+from .records import (
     AxisAnalysis,
     Box,
     ChartData,
@@ -23,7 +24,6 @@ from metrics.chart.records import (
     VisualElements,
     output_of,
 )
-from metrics.common.svg import PREDICTED, SOFT, TRUE, Drawing, Style
 
 WIDTH, MAX_HEIGHT, MARGIN, HEAD = 860.0, 1200.0, 20.0, 62.0
 PANEL_HEIGHT = 260.0

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from metrics.chart.records import BoxPlotElement, Point
-from metrics.chart.sample import ChartSample, ElementKind
-from metrics.chart.similarity import Points, function_similarities
-from metrics.common.arrays import floats, indexes
-from metrics.common.segments import Array, Indexes, starts_of
-from metrics.common.tables import Tables
+from ..common.arrays import floats, indexes
+from ..common.segments import Array, Indexes, starts_of
+from ..common.tables import Tables
+from .records import BoxPlotElement, Point
+from .sample import ChartSample, ElementKind
+from .similarity import Points, function_similarities
 
 Element = Any
 """A bar is a Box, a line of a box plot a BoxPlotElement, a scatter point a Point, and a line a list of Points."""

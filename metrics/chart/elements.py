@@ -23,19 +23,19 @@ from operator import attrgetter
 import msgspec
 import numpy as np
 
-from metrics.benchmark import RejectedRecord
-from metrics.chart.axes import without_image
-from metrics.chart.batch import Batch, parts_of
-from metrics.chart.details import listed
-from metrics.chart.element_scores import Element, ElementChart, element_scores
-from metrics.chart.options import ChartOptions
-from metrics.chart.records import ChartData, Point, VisualElements
-from metrics.chart.sample import ChartSample, ElementKind, require_class
-from metrics.chart.series_columns import SUMMARY
-from metrics.chart.work import PAIR_OF_SERIES, assignment_steps, pair_steps
-from metrics.common.budget import Budget
-from metrics.common.segments import segment_sums
-from metrics.common.tables import best_matches
+from ..benchmark import RejectedRecord
+from ..common.budget import Budget
+from ..common.segments import segment_sums
+from ..common.tables import best_matches
+from .axes import without_image
+from .batch import Batch, parts_of
+from .details import listed
+from .element_scores import Element, ElementChart, element_scores
+from .options import ChartOptions
+from .records import ChartData, Point, VisualElements
+from .sample import ChartSample, ElementKind, require_class
+from .series_columns import SUMMARY
+from .work import PAIR_OF_SERIES, assignment_steps, pair_steps
 
 # The classes of the elements that a chart is drawn with, as the details name them.
 CLASSES: dict[ElementKind, Sequence[str]] = {

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metrics.chart.batch import Batch
-from metrics.chart.details import listed
-from metrics.chart.options import ChartOptions
-from metrics.chart.records import Box, Identifier, LegendPair
-from metrics.chart.sample import Memo
+from .batch import Batch
+from .details import listed
+from .options import ChartOptions
+from .records import Box, Identifier, LegendPair
+from .sample import Memo
 
 
 class ScoredPair(msgspec.Struct, frozen=True, gc=False):

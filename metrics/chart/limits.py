@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence, Sized
 from itertools import chain
 from typing import Any, cast
 
-from metrics.benchmark import Pair, RejectedRecord, Side
-from metrics.chart.columns import Columns
-from metrics.chart.elements import scatter_points
-from metrics.chart.names import label
-from metrics.chart.options import ChartOptions
-from metrics.chart.records import (
+from ..benchmark import Pair, RejectedRecord, Side
+from .columns import Columns
+from .elements import scatter_points
+from .names import label
+from .options import ChartOptions
+from .records import (
     Axes,
     ChartData,
     ChartPrediction,
@@ -21,7 +21,7 @@ from metrics.chart.records import (
     VisualElements,
     output_of,
 )
-from metrics.chart.series import characters
+from .series import characters
 
 # A number between these limits as text is at most so long.
 MAX_SHORT_NUMBER = 10**20

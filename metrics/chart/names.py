@@ -10,11 +10,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from metrics.chart.latex import without_latex
-from metrics.chart.options import ChartOptions
-from metrics.chart.records import Scalar, identifier_text
-from metrics.common.arrays import floats
-from metrics.common.text import normalized
+from ..common.arrays import floats
+from ..common.text import normalized
+from .latex import without_latex
+from .options import ChartOptions
+from .records import Scalar, identifier_text
 
 # What is longer is no block of a chart, and keeps its LaTeX.
 MAX_REWRITTEN_LENGTH = 1000

@@ -8,10 +8,10 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from metrics.benchmark import RejectedRecord, SampleScore
-from metrics.chart.options import ALL_TASKS, TaskName
-from metrics.chart.records import ChartPrediction, ChartTruth
-from metrics.common.budget import Budget
+from ..benchmark import RejectedRecord, SampleScore
+from ..common.budget import Budget
+from .options import ALL_TASKS, TaskName
+from .records import ChartPrediction, ChartTruth
 
 # The classes of charts that tasks 6a, 6b and 7 have a measure for, by a word of their name.
 DATA_CLASSES = ("bar", "box", "line", "scatter")

@@ -26,18 +26,18 @@ import msgspec
 import numpy as np
 from msgspec.structs import astuple
 
-from metrics.benchmark import RejectedRecord
-from metrics.chart.batch import Batch, parts_of
-from metrics.chart.details import listed, shortened
-from metrics.chart.names import label, numbers
-from metrics.chart.options import ChartOptions, TaskName
-from metrics.chart.records import BoxSummary, DataSeries, Scalar, is_empty
-from metrics.chart.sample import ChartSample, ElementKind, require_class
-from metrics.chart.series_columns import NO_SUMMARY, SUMMARY, SeriesKind
-from metrics.chart.series_scores import PairedSeries, series_scores, series_steps
-from metrics.common.arrays import indexes
-from metrics.common.segments import Indexes, segment_sums
-from metrics.common.tables import Matches, best_matches
+from ..benchmark import RejectedRecord
+from ..common.arrays import indexes
+from ..common.segments import Indexes, segment_sums
+from ..common.tables import Matches, best_matches
+from .batch import Batch, parts_of
+from .details import listed, shortened
+from .names import label, numbers
+from .options import ChartOptions, TaskName
+from .records import BoxSummary, DataSeries, Scalar, is_empty
+from .sample import ChartSample, ElementKind, require_class
+from .series_columns import NO_SUMMARY, SUMMARY, SeriesKind
+from .series_scores import PairedSeries, series_scores, series_steps
 
 
 class SeriesChart(msgspec.Struct, frozen=True, gc=False):

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import astuple
 
-from metrics.chart.names import labels, numbers
-from metrics.chart.options import ChartOptions
-from metrics.chart.records import BoxSummary, DataSeries, Scalar
-from metrics.chart.similarity import Points
-from metrics.common.arrays import indexes
+from ..common.arrays import indexes
+from .names import labels, numbers
+from .options import ChartOptions
+from .records import BoxSummary, DataSeries, Scalar
+from .similarity import Points
 
 Flags = npt.NDArray[np.bool_]
 

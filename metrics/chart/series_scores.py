@@ -7,10 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from metrics.chart.options import ChartOptions
-from metrics.chart.records import DataSeries
-from metrics.chart.series_columns import LABELLED, SeriesColumns, SeriesKind
-from metrics.chart.similarity import (
+from ..common.arrays import indexes
+from ..common.geometry import Array
+from ..common.segments import Indexes, starts_of
+from ..common.tables import Tables, best_assignment_sums
+from .options import ChartOptions
+from .records import DataSeries
+from .series_columns import LABELLED, SeriesColumns, SeriesKind
+from .similarity import (
     Cells,
     PointSets,
     cells_of,
@@ -20,12 +24,8 @@ from metrics.chart.similarity import (
     value_scores,
     value_spreads,
 )
-from metrics.chart.text_distances import Texts, distinct_texts, text_distances, text_steps
-from metrics.chart.work import PAIR_OF_RELEASED_POINTS, PAIR_OF_SERIES
-from metrics.common.arrays import indexes
-from metrics.common.geometry import Array
-from metrics.common.segments import Indexes, starts_of
-from metrics.common.tables import Tables, best_assignment_sums
+from .text_distances import Texts, distinct_texts, text_distances, text_steps
+from .work import PAIR_OF_RELEASED_POINTS, PAIR_OF_SERIES
 
 
 class PairedSeries(NamedTuple):

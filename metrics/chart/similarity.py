@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from metrics.common.geometry import Array
-from metrics.common.segments import Indexes, places_behind, segment_sums, starts_of, within
-from metrics.common.tables import Tables
+from ..common.geometry import Array
+from ..common.segments import Indexes, places_behind, segment_sums, starts_of, within
+from ..common.tables import Tables
 
 # Below this share of unexplained variance 1 - r^2 has lost too many digits.
 SMALL_INDEPENDENCE = 1e-6

@@ -19,18 +19,18 @@ from typing import Literal
 
 import msgspec
 
-from metrics.benchmark import RejectedRecord
-from metrics.chart.batch import Batch
-from metrics.chart.box_overlaps import Sides, overlaps_of
-from metrics.chart.details import MAX_DETAIL_LENGTH, listed, shortened
-from metrics.chart.legend import corners_iou
-from metrics.chart.options import ChartOptions
-from metrics.chart.text_charts import Blocks, ReadText, TextChart, read_chart
-from metrics.chart.text_matching import Matcher
-from metrics.chart.work import error_rate_steps
-from metrics.common.geometry import box_ious
-from metrics.common.text import character_error_rate
-from metrics.statistics.ratios import f_measure
+from ..benchmark import RejectedRecord
+from ..common.geometry import box_ious
+from ..common.text import character_error_rate
+from ..statistics.ratios import f_measure
+from .batch import Batch
+from .box_overlaps import Sides, overlaps_of
+from .details import MAX_DETAIL_LENGTH, listed, shortened
+from .legend import corners_iou
+from .options import ChartOptions
+from .text_charts import Blocks, ReadText, TextChart, read_chart
+from .text_matching import Matcher
+from .work import error_rate_steps
 
 PIXEL = 1.0
 # Charts are matched together up to so many pairs of blocks.

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from metrics.benchmark import Side
-from metrics.chart.names import read_text
-from metrics.chart.options import ChartOptions
-from metrics.chart.records import Box, Identifier, TextBlock
-from metrics.chart.sample import ChartSample, Memo
-from metrics.chart.work import pair_steps
-from metrics.common.budget import Budget
-from metrics.common.geometry import Array
+from ..benchmark import Side
+from ..common.budget import Budget
+from ..common.geometry import Array
+from .names import read_text
+from .options import ChartOptions
+from .records import Box, Identifier, TextBlock
+from .sample import ChartSample, Memo
+from .work import pair_steps
 
 MAX_UNSPENT_STEPS = 1000
 

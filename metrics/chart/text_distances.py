@@ -9,9 +9,9 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist, cpdist
 
-from metrics.common.arrays import indexes
-from metrics.common.geometry import Array
-from metrics.common.segments import Indexes, starts_of, within
+from ..common.arrays import indexes
+from ..common.geometry import Array
+from ..common.segments import Indexes, starts_of, within
 
 # Tables of more pairs of texts are compared by themselves.
 MAX_PAIRED_TEXTS = 1 << 12

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from metrics.chart.box_overlaps import Indexes, Overlaps, Sides
-from metrics.chart.options import ChartOptions
-from metrics.common.segments import numpy_sum
+from ..common.segments import numpy_sum
+from .box_overlaps import Indexes, Overlaps, Sides
+from .options import ChartOptions
 
 MAX_LISTED_PAIRS = 1 << 16
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from metrics.chemistry.molecule import Molecule
-from metrics.chemistry.surroundings import Neighbour, turn
-from metrics.common.budget import Budget
+from ..common.budget import Budget
+from .molecule import Molecule
+from .surroundings import Neighbour, turn
 
 TEXT_COST = 10.0
 DEGREE_COST = 30.0

@@ -10,22 +10,22 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from rapidfuzz.distance import Levenshtein
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side, score_each
-from metrics.chemistry.alignment import EDITS_IN_A_STEP
-from metrics.chemistry.converter import ChemistryConverter
-from metrics.chemistry.draw import draw_lines
-from metrics.chemistry.latex_text import tokenize
-from metrics.chemistry.line import Line, Reading, Region, comparable, read_line
-from metrics.chemistry.matcher import Match, match_molecules
-from metrics.chemistry.memo import Memo
-from metrics.chemistry.metric_specs import METRICS, SAMPLE_METRICS
-from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
-from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
-from metrics.common.budget import Budget
-from metrics.common.text import normalized
-from metrics.converter import Converter
-from metrics.statistics.ratios import ratio
-from metrics.statistics.sums import Sums
+from ..benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side, score_each
+from ..common.budget import Budget
+from ..common.text import normalized
+from ..converter import Converter
+from ..statistics.ratios import ratio
+from ..statistics.sums import Sums
+from .alignment import EDITS_IN_A_STEP
+from .converter import ChemistryConverter
+from .draw import draw_lines
+from .latex_text import tokenize
+from .line import Line, Reading, Region, comparable, read_line
+from .matcher import Match, match_molecules
+from .memo import Memo
+from .metric_specs import METRICS, SAMPLE_METRICS
+from .protocol import PROTOCOLS, ProtocolName
+from .records import ChemistryPrediction, ChemistryTruth
 
 DETAIL_CHARACTERS = 200
 _BETWEEN_BLANKS = re.compile(r"[^ \t\r\n\f\v]+")

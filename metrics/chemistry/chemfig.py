@@ -12,14 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from metrics.chemistry.chemfig_pen import ATOM, BOND, NOTHING, RING_ATOM, Pen, Ring
-from metrics.chemistry.chemfig_source import ChemfigSource, Submolecule
-from metrics.chemistry.chemfig_words import BOND_STARTS, ENDS_OF_GROUP, take_atoms, take_bond
-from metrics.chemistry.fields import MAX_ANGLE, read_length, read_number, split_fields
-from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND
-from metrics.chemistry.sketch import Sketch
-from metrics.chemistry.unreadable import UnreadableMolecule
-from metrics.common.budget import Budget
+from ..common.budget import Budget
+from .chemfig_pen import ATOM, BOND, NOTHING, RING_ATOM, Pen, Ring
+from .chemfig_source import ChemfigSource, Submolecule
+from .chemfig_words import BOND_STARTS, ENDS_OF_GROUP, take_atoms, take_bond
+from .fields import MAX_ANGLE, read_length, read_number, split_fields
+from .molecule import CIRCLE, CIRCLE_BOND
+from .sketch import Sketch
+from .unreadable import UnreadableMolecule
 
 MAX_GROUP_DEPTH = 150
 MAX_RING_SIDES = 500

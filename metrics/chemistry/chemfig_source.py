@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from metrics.chemistry.unreadable import UnreadableMolecule
-from metrics.common.brackets import CLOSING, end_of_enclosed
+from ..common.brackets import CLOSING, end_of_enclosed
+from .unreadable import UnreadableMolecule
 
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n")
 COMMAND = re.compile(r"\\(?:[A-Za-z]+|.|\Z)", re.DOTALL)

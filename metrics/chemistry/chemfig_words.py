@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from metrics.chemistry.chemfig_source import ChemfigSource
-from metrics.chemistry.fields import NO_FIELDS, read_hook, split_fields
-from metrics.chemistry.molecule import CIRCLE
-from metrics.chemistry.unreadable import UnreadableMolecule
-from metrics.common.budget import Budget
+from ..common.budget import Budget
+from .chemfig_source import ChemfigSource
+from .fields import NO_FIELDS, read_hook, split_fields
+from .molecule import CIRCLE
+from .unreadable import UnreadableMolecule
 
 BOND_STARTS = "-=~<>"
 ENDS_OF_GROUP = frozenset(("", "(", ")", "*", *BOND_STARTS))

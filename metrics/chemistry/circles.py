@@ -10,8 +10,8 @@ import math
 from collections.abc import Container, Sequence
 from itertools import compress
 
-from metrics.chemistry.molecule import CIRCLE, CIRCLE_BOND, Molecule
-from metrics.common.budget import Budget
+from ..common.budget import Budget
+from .molecule import CIRCLE, CIRCLE_BOND, Molecule
 
 REACH = 0.5
 """Atoms of the ring are this share of the radius nearer or farther than the radius, at most."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
 
-from metrics.converter import Converter, Part, UnreadableSource, read_json
+from ..converter import Converter, Part, UnreadableSource, read_json
 
 JSON_FIELDS = {"json": "ssml_normed", "json_chemfig": "chemfig", "json_ssml_sd": "ssml_sd"}
 """The field of an annotation that each role takes."""

@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 
-from metrics.chemistry.line import Line, Region
-from metrics.chemistry.matcher import Match
-from metrics.chemistry.molecule import Bond, Molecule
-from metrics.common.text import truncated
+from ..common.text import truncated
+from .line import Line, Region
+from .matcher import Match
+from .molecule import Bond, Molecule
 
 MATCHED, DIFFERING, INK = "#1f4e8c", "#d9660a", "#222222"
 BOND_PIXELS = 46.0

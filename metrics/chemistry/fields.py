@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from metrics.chemistry.unreadable import UnreadableMolecule
+from .unreadable import UnreadableMolecule
 
 ARITHMETIC = re.compile(r"[-+*/(). 0-9]{1,60}\Z")
 OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {

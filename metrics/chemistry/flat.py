@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from metrics.chemistry.molecule import CIRCLE_BOND, Atom, Bond, Molecule
+from .molecule import CIRCLE_BOND, Atom, Bond, Molecule
 
 PRINTED_BONDS = {"-": "-", "=": "=", "~": "\\equiv", CIRCLE_BOND: ""}
 STEEPEST = 15.0

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from metrics.chemistry.surroundings import SAME_DIRECTION, Neighbour, turn
-from metrics.chemistry.walk import Drawings
+from .surroundings import SAME_DIRECTION, Neighbour, turn
+from .walk import Drawings
 
 MAX_ROUNDS = 30
 """Rounds in which classes of atoms are told apart; each takes in the neighbours one bond farther away."""

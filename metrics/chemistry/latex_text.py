@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Union
 
-from metrics.chemistry import symbols
+from . import symbols
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\S", re.DOTALL)
 STACKS = ("\\overset", "\\underset", "\\stackrel")

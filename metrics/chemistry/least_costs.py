@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from rapidfuzz.distance import Levenshtein
 
-from metrics.chemistry.alignment import DEGREE_COST, KIND_COST, TEXT_COST, charge_texts
-from metrics.chemistry.molecule import Molecule
-from metrics.chemistry.surroundings import Neighbour
-from metrics.chemistry.walk import Drawings
+from .alignment import DEGREE_COST, KIND_COST, TEXT_COST, charge_texts
+from .molecule import Molecule
+from .surroundings import Neighbour
+from .walk import Drawings
 
 FIRST_PAIRS = 4
 """So many pairs are most often all that is asked for: a dearer one is left where its cost is seen to be too high."""

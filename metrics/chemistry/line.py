@@ -10,16 +10,16 @@ from functools import lru_cache
 
 import msgspec
 
-from metrics.chemistry.flat import flat_text
-from metrics.chemistry.latex_text import normalize, tokenize
-from metrics.chemistry.memo import Memo
-from metrics.chemistry.molecule import Molecule
-from metrics.chemistry.protocol import Protocol
-from metrics.chemistry.regions import CHEMFIG, RegionReader, SourceRegion, cut_as_latex, cut_as_tool
-from metrics.chemistry.sketch import tied
-from metrics.chemistry.ssml import plain
-from metrics.common.budget import Budget
-from metrics.common.text import normalized
+from ..common.budget import Budget
+from ..common.text import normalized
+from .flat import flat_text
+from .latex_text import normalize, tokenize
+from .memo import Memo
+from .molecule import Molecule
+from .protocol import Protocol
+from .regions import CHEMFIG, RegionReader, SourceRegion, cut_as_latex, cut_as_tool
+from .sketch import tied
+from .ssml import plain
 
 LITERAL = re.compile(r"\\[A-Za-z]+|\\[^ \t\r\n\f\v]|[^ \t\r\n\f\v]")
 """The tokens of text that counts as it is written; an ideographic blank is a character."""

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from metrics.chemistry.isomorphism import isomorphism
-from metrics.chemistry.molecule import Molecule
-from metrics.chemistry.protocol import Protocol
-from metrics.chemistry.rotation_system import quick_isomorphism
-from metrics.chemistry.starts import Starts
-from metrics.chemistry.walk import Drawings, Walk
-from metrics.common.budget import Budget
+from ..common.budget import Budget
+from .isomorphism import isomorphism
+from .molecule import Molecule
+from .protocol import Protocol
+from .rotation_system import quick_isomorphism
+from .starts import Starts
+from .walk import Drawings, Walk
 
 MAX_STARTS = 4
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
-from metrics.common.budget import Budget
+from ..common.budget import Budget
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metrics.benchmark import MetricSpec
+from ..benchmark import MetricSpec
 
 METRICS = (
     MetricSpec(

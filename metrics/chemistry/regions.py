@@ -9,16 +9,16 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from metrics.chemistry.chemfig import read_chemfig
-from metrics.chemistry.chemfig_source import Submolecule
-from metrics.chemistry.fields import read_number
-from metrics.chemistry.memo import Memo
-from metrics.chemistry.protocol import Protocol
-from metrics.chemistry.sketch import Sketch
-from metrics.chemistry.ssml import has_own_words, is_ssml, read_ssml
-from metrics.chemistry.unreadable import UnreadableMolecule
-from metrics.common.brackets import CLOSING, brace_ends, bracket_ends
-from metrics.common.budget import Budget
+from ..common.brackets import CLOSING, brace_ends, bracket_ends
+from ..common.budget import Budget
+from .chemfig import read_chemfig
+from .chemfig_source import Submolecule
+from .fields import read_number
+from .memo import Memo
+from .protocol import Protocol
+from .sketch import Sketch
+from .ssml import has_own_words, is_ssml, read_ssml
+from .unreadable import UnreadableMolecule
 
 CHEMFIG = "\\chemfig"
 COMMAND = re.compile(r"\\chemfig(?![A-Za-z])|\\(?:re)?definesubmol(?![A-Za-z])")

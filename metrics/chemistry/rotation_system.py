@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from math import atan2, pi
 from operator import add, eq
 
-from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
-from metrics.chemistry.surroundings import SAME_DIRECTION
+from .molecule import MIRRORED_WEDGE, Molecule
+from .surroundings import SAME_DIRECTION
 
 VISITS_OF_AN_ATOM = 8
 """After so many visits for each atom the search gives up."""

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from operator import eq, sub
 
-from metrics.chemistry.circles import tie_circles
-from metrics.chemistry.latex_text import normalize, tokenize
-from metrics.chemistry.molecule import CIRCLE_BOND, Molecule
-from metrics.chemistry.protocol import Protocol
-from metrics.common.budget import Budget
+from ..common.budget import Budget
+from .circles import tie_circles
+from .latex_text import normalize, tokenize
+from .molecule import CIRCLE_BOND, Molecule
+from .protocol import Protocol
 
 SAME_PLACE = 0.01
 """Atoms closer than this (in bond lengths) are drawn at one place."""

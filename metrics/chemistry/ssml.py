@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
-from metrics.chemistry.protocol import Protocol
-from metrics.chemistry.sketch import Sketch
-from metrics.chemistry.ssml_readers import Malformed, NewestAtomReader, draw_on_current_atom, join_words
-from metrics.chemistry.ssml_tokens import BOND_TYPE, CLOSE, OPEN
-from metrics.chemistry.unreadable import UnreadableMolecule
-from metrics.common.budget import Budget
+from ..common.budget import Budget
+from .protocol import Protocol
+from .sketch import Sketch
+from .ssml_readers import Malformed, NewestAtomReader, draw_on_current_atom, join_words
+from .ssml_tokens import BOND_TYPE, CLOSE, OPEN
+from .unreadable import UnreadableMolecule
 
 FULL_BOND = re.compile(rf"(?<!\S)(?:{BOND_TYPE})\[:[\d.]+,[\d.]+\](?!\S)")
 SHORT_BOND = re.compile(rf"(?:{BOND_TYPE})\[:[\d.]+\]\Z")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from metrics.chemistry.sketch import Sketch
-from metrics.chemistry.ssml_tokens import CLOSE, OPEN, Token, parsed_tokens
+from .sketch import Sketch
+from .ssml_tokens import CLOSE, OPEN, Token, parsed_tokens
 
 MAX_BRANCH_DEPTH = 1000
 FIRST_CHARACTERS = frozenset("b-=~<>")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from metrics.chemistry.sketch import MAX_CACHED_LENGTH, displacement
+from .sketch import MAX_CACHED_LENGTH, displacement
 
 OPEN, CLOSE = "branch(", "branch)"
 BOND_TYPES = (">:", "<:", ">|", "<|", "-:", "=_", "=^", "~/", "-", "=", "~", ">", "<")

@@ -8,10 +8,10 @@ from itertools import compress
 
 import numpy as np
 
-from metrics.chemistry.alignment import Costs, is_perfect
-from metrics.chemistry.least_costs import NOISE, LeastCosts
-from metrics.chemistry.surroundings import Neighbour
-from metrics.chemistry.walk import Drawings
+from .alignment import Costs, is_perfect
+from .least_costs import NOISE, LeastCosts
+from .surroundings import Neighbour
+from .walk import Drawings
 
 FEW_PAIRS = 1_000
 """Costs of so many pairs are computed one by one, as far as they are needed."""

@@ -8,7 +8,7 @@ from math import atan2, pi
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
+from .molecule import MIRRORED_WEDGE, Molecule
 
 
 class Neighbour(NamedTuple):

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from metrics.chemistry.alignment import aligned
-from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
-from metrics.chemistry.surroundings import SAME_DIRECTION, Neighbour, surroundings, turn
-from metrics.common.budget import Budget
-from metrics.common.text import truncated
+from ..common.budget import Budget
+from ..common.text import truncated
+from .alignment import aligned
+from .molecule import MIRRORED_WEDGE, Molecule
+from .surroundings import SAME_DIRECTION, Neighbour, surroundings, turn
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import NoReturn
 
-from metrics.benchmark import RejectedRecord, Side
+from ..benchmark import RejectedRecord, Side
 
 
 class OutOfBudget(RejectedRecord):

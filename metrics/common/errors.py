@@ -6,7 +6,7 @@ import multiprocessing
 import subprocess
 from concurrent.futures import BrokenExecutor
 
-from metrics.benchmark import MissingTool
+from ..benchmark import MissingTool
 
 ENVIRONMENT_FAULTS = (
     OSError,

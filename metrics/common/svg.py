@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from metrics.common.text import truncated
+from .text import truncated
 
 TRUE, PREDICTED, WRONG, INK, SOFT = "#1f4e8c", "#d9660a", "#b3261e", "#222222", "#6b7280"
 """Colours that people who see no red or green tell apart; dashes and words say the same."""

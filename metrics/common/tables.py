@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metrics.common.assignment import best_assignment
-from metrics.common.segments import PAIRWISE, Array, Indexes, segment_sums, starts_of, within
+from .assignment import best_assignment
+from .segments import PAIRWISE, Array, Indexes, segment_sums, starts_of, within
 
 Flags = npt.NDArray[np.bool_]
 

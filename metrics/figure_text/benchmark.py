@@ -14,25 +14,25 @@ from typing import Any, ClassVar
 
 import shapely
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.common.budget import Budget
-from metrics.converter import Converter
-from metrics.description import Description
-from metrics.figure_text.converter import FigureTextConverter
-from metrics.figure_text.description import FigureTextDescription
-from metrics.figure_text.details import describe_matches
-from metrics.figure_text.deteval import Rules
-from metrics.figure_text.draw import draw_regions
-from metrics.figure_text.figure import Figure, classify_regions, compared_text, subsets
-from metrics.figure_text.group import COUNTS, Job, Outcome, groups, score_group
-from metrics.figure_text.metric_specs import METRICS, SAMPLE_METRICS
-from metrics.figure_text.options import FigureTextOptions
-from metrics.figure_text.overlaps import TooManyOverlaps
-from metrics.figure_text.records import FigurePrediction, FigureTruth
-from metrics.figure_text.tables import match_table, subset_names, subset_table
-from metrics.figure_text.values import headline_values, subset_values
-from metrics.statistics.sums import Sums
-from metrics.table import Table
+from ..benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from ..common.budget import Budget
+from ..converter import Converter
+from ..description import Description
+from ..statistics.sums import Sums
+from ..table import Table
+from .converter import FigureTextConverter
+from .description import FigureTextDescription
+from .details import describe_matches
+from .deteval import Rules
+from .draw import draw_regions
+from .figure import Figure, classify_regions, compared_text, subsets
+from .group import COUNTS, Job, Outcome, groups, score_group
+from .metric_specs import METRICS, SAMPLE_METRICS
+from .options import FigureTextOptions
+from .overlaps import TooManyOverlaps
+from .records import FigurePrediction, FigureTruth
+from .tables import match_table, subset_names, subset_table
+from .values import headline_values, subset_values
 
 REGION_KINDS = ("prediction.located", "prediction.texts", "prediction.readings")
 """Count the predicted regions of each kind; they tell what a system does: it is measured by that alone."""

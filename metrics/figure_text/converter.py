@@ -19,8 +19,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar
 
-from metrics.converter import Converter, Part, UnreadableSource
-from metrics.figure_text.records import DIFFICULTIES, MAX_COORDINATE
+from ..converter import Converter, Part, UnreadableSource
+from .records import DIFFICULTIES, MAX_COORDINATE
 
 DONT_CARE = "###"
 MAX_FILE_BYTES = 16 * 1024 * 1024

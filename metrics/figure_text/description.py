@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from metrics.description import Description
-from metrics.figure_text.records import DIFFICULTIES, FigureTruth, TruthRegion
-from metrics.statistics.ratios import ratio
-from metrics.statistics.sums import Sums
-from metrics.table import Table
+from ..description import Description
+from ..statistics.ratios import ratio
+from ..statistics.sums import Sums
+from ..table import Table
+from .records import DIFFICULTIES, FigureTruth, TruthRegion
 
 FIGURE_TYPES = ("Gel-image", "Image-of-thing", "Graph", "Model", "Mix")
 ORIENTATIONS = ("horizontal", "oriented")

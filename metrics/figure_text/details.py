@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metrics.figure_text.figure import Figure
-from metrics.figure_text.group import Outcome
+from .figure import Figure
+from .group import Outcome
 
 Partners = Mapping[int, tuple[str, list[int]]]
 

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
-from metrics.figure_text.overlaps import Overlaps
+from .arrays import BoolArray, FloatArray, IntArray
+from .overlaps import Overlaps
 
 FARTHEST_CENTRES = 1.0
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metrics.common.svg import SOFT, Drawing, Style
-from metrics.figure_text.records import Point, PredictedRegion, TruthRegion
+from ..common.svg import SOFT, Drawing, Style
+from .records import Point, PredictedRegion, TruthRegion
 
 MAX_SHOWN_LENGTH = 40
 WIDTH, MAX_HEIGHT, MARGIN, HEAD = 960.0, 1400.0, 24.0, 76.0

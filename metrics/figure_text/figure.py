@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import msgspec
 
-from metrics.benchmark import RejectedRecord
-from metrics.common.text import normalized, truncated
-from metrics.figure_text.records import (
+from ..benchmark import RejectedRecord
+from ..common.text import normalized, truncated
+from .records import (
     FigurePrediction,
     FigureTruth,
     PredictedRegion,

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from metrics.common.budget import Budget
-from metrics.figure_text.arrays import BoolArray, IntArray
-from metrics.figure_text.deteval import Group, Matching, Rules, covered_detections, match
-from metrics.figure_text.figure import Figure
-from metrics.figure_text.options import FigureTextOptions
-from metrics.figure_text.overlaps import Limits, Overlaps, charge, measure
-from metrics.figure_text.records import PredictedRegion, TruthRegion
-from metrics.figure_text.regions import Located, Regions, locate, locate_dropped
-from metrics.figure_text.spotting import Choices, Pairing, agree, spot, text_numbers
-from metrics.figure_text.turning import MAX_SIDES_TRIED
+from ..common.budget import Budget
+from .arrays import BoolArray, IntArray
+from .deteval import Group, Matching, Rules, covered_detections, match
+from .figure import Figure
+from .options import FigureTextOptions
+from .overlaps import Limits, Overlaps, charge, measure
+from .records import PredictedRegion, TruthRegion
+from .regions import Located, Regions, locate, locate_dropped
+from .spotting import Choices, Pairing, agree, spot, text_numbers
+from .turning import MAX_SIDES_TRIED
 
 MAX_GROUP_REGIONS = 2_000
 MAX_GROUP_PAIRS = 50_000

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from metrics.figure_text.regions import Geometry
+from .regions import Geometry
 
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
 ShareBelowOne = Annotated[float, msgspec.Meta(gt=0, lt=1)]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import shapely
 
-from metrics.common.budget import Budget
-from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
-from metrics.figure_text.quadrangles import areas_in_common, upright_areas_in_common
-from metrics.figure_text.regions import Outlines, Regions
-from metrics.figure_text.turning import TIE
+from ..common.budget import Budget
+from .arrays import BoolArray, FloatArray, IntArray
+from .quadrangles import areas_in_common, upright_areas_in_common
+from .regions import Outlines, Regions
+from .turning import TIE
 
 MAX_PAIRS = 1_000_000
 MAX_CORNER_PAIRS = 4_000_000

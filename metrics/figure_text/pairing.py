@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from metrics.common.budget import Budget
-from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
+from ..common.budget import Budget
+from .arrays import BoolArray, FloatArray, IntArray
 
 _PAIRS_PER_STEP = 4
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metrics.figure_text.arrays import BoolArray, FloatArray
+from .arrays import BoolArray, FloatArray
 
 DOUBT = 1e-6
 """Areas computed here are off by less than this share of the smaller area, or are not answered for."""

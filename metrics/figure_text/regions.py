@@ -18,10 +18,10 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
-from metrics.figure_text.quadrangles import areas_of_rings, hulls_of_quadrangles
-from metrics.figure_text.records import Box, Point
-from metrics.figure_text.turning import turn, turn_rings
+from .arrays import BoolArray, FloatArray, IntArray
+from .quadrangles import areas_of_rings, hulls_of_quadrangles
+from .records import Box, Point
+from .turning import turn, turn_rings
 
 Geometry = Literal["rectangle", "polygon"]
 

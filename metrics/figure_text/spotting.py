@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.common.budget import Budget
-from metrics.figure_text.arrays import BoolArray, FloatArray, IntArray
-from metrics.figure_text.figure import compared_text
-from metrics.figure_text.overlaps import Overlaps, measure, pair_boxes
-from metrics.figure_text.pairing import pair_up
+from ..common.budget import Budget
+from .arrays import BoolArray, FloatArray, IntArray
+from .figure import compared_text
+from .overlaps import Overlaps, measure, pair_boxes
+from .pairing import pair_up
 
 PairList = list[tuple[int, int]]
 

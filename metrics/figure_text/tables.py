@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from metrics.figure_text.values import detections
-from metrics.statistics.sums import Sums
-from metrics.table import Table
+from ..statistics.sums import Sums
+from ..table import Table
+from .values import detections
 
 _FAMILIES = ("detection.regions[", "word_recognition.words[")
 

@@ -6,7 +6,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from metrics.figure_text.arrays import FloatArray, IntArray
+from .arrays import FloatArray, IntArray
 
 _CELLS_AT_ONCE = 2_000_000
 MAX_SIDES_TRIED = 24

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from metrics.figure_text.options import FigureTextOptions
-from metrics.statistics.ratios import f_measure, ratio
+from ..statistics.ratios import f_measure, ratio
+from .options import FigureTextOptions
 
 Read = Callable[[str], float]
 

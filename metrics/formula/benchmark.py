@@ -10,11 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side
-from metrics.common.budget import Budget, OutOfBudget
-from metrics.common.text import normalized
-from metrics.formula.cdm.bleu import ORDER, BleuCounts, bleu
-from metrics.formula.cdm.scoring import (
+from ..benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side
+from ..common.budget import Budget, OutOfBudget
+from ..common.text import normalized
+from ..statistics.ratios import ratio
+from ..statistics.sums import Sums
+from ..table import Table
+from .cdm.bleu import ORDER, BleuCounts, bleu
+from .cdm.scoring import (
     Reading,
     Rendering,
     drawing_cost,
@@ -24,18 +27,15 @@ from metrics.formula.cdm.scoring import (
     score_pair,
     typesetting_cost,
 )
-from metrics.formula.cdm.totals import RANGES, range_label, sample_score
-from metrics.formula.draw import draw_pairs
-from metrics.formula.formula_pair import FormulaPair
-from metrics.formula.latex.token_markup import Marked
-from metrics.formula.metric_specs import METRICS, SAMPLE_METRICS
-from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
-from metrics.formula.render.tex import latex_version
-from metrics.formula.render.typeset import Allowance, Typesetter
-from metrics.formula.sample_pairs import formula_pairs
-from metrics.statistics.ratios import ratio
-from metrics.statistics.sums import Sums
-from metrics.table import Table
+from .cdm.totals import RANGES, range_label, sample_score
+from .draw import draw_pairs
+from .formula_pair import FormulaPair
+from .latex.token_markup import Marked
+from .metric_specs import METRICS, SAMPLE_METRICS
+from .records import FormulaOptions, FormulaPrediction, FormulaTruth
+from .render.tex import latex_version
+from .render.typeset import Allowance, Typesetter
+from .sample_pairs import formula_pairs
 
 GROUP = 1500
 """Formulas that are typeset together; the batch of documents that has more is scored in parts."""

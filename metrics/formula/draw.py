@@ -10,11 +10,11 @@ import io
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from metrics.formula.cdm.matching import match
-from metrics.formula.cdm.scoring import Reading, Rendering
-from metrics.formula.render.boxes import DPI
-from metrics.formula.render.raster import draw_image
-from metrics.formula.render.typeset import Typesetter
+from .cdm.matching import match
+from .cdm.scoring import Reading, Rendering
+from .render.boxes import DPI
+from .render.raster import draw_image
+from .render.typeset import Typesetter
 
 SHARPNESS = 2
 """The formulas are drawn at this multiple of 200 dpi."""

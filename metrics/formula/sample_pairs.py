@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from metrics.benchmark import RejectedRecord
-from metrics.common.budget import Budget
-from metrics.formula.documents.dialects import DIALECTS, Dialect
-from metrics.formula.documents.pairs import paired_formulas
-from metrics.formula.formula_pair import FormulaPair
-from metrics.formula.records import FormulaPrediction, FormulaTruth
+from ..benchmark import RejectedRecord
+from ..common.budget import Budget
+from .documents.dialects import DIALECTS, Dialect
+from .documents.pairs import paired_formulas
+from .formula_pair import FormulaPair
+from .records import FormulaPrediction, FormulaTruth
 
 _DIALECTS: dict[str | None, Dialect] = {None: "latex", **{dialect: dialect for dialect in DIALECTS}}
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metrics.statistics.rows_of_sums import sums_of_rows
-from metrics.statistics.sums import FRACTION_BITS, MAX_STATISTIC, UNITS_PER_ONE, Sums, to_units
+from .rows_of_sums import sums_of_rows
+from .sums import FRACTION_BITS, MAX_STATISTIC, UNITS_PER_ONE, Sums, to_units
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from metrics.statistics.intervals import Interval
-from metrics.statistics.measured import AnyBenchmark, measure, spec_of
-from metrics.statistics.paired import PairedDifference, paired_differences
-from metrics.statistics.sums import Sums
-from metrics.statistics.swaps import simultaneous_p, studentized, swap_p, swapped_differences, units_needed
+from .intervals import Interval
+from .measured import AnyBenchmark, measure, spec_of
+from .paired import PairedDifference, paired_differences
+from .sums import Sums
+from .swaps import simultaneous_p, studentized, swap_p, swapped_differences, units_needed
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -27,7 +27,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from metrics.benchmark import MetricSpec
+from ..benchmark import MetricSpec
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri, stdtrit
 
-from metrics.benchmark import MetricSpec
-from metrics.statistics.measured import AnyBenchmark, Measured, spec_of
+from ..benchmark import MetricSpec
+from .measured import AnyBenchmark, Measured, spec_of
 
 FloatArray = npt.NDArray[np.float64]
 Interval = tuple[float, float]

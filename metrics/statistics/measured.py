@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metrics.benchmark import Benchmark, MetricSpec
-from metrics.statistics.denominators import (
+from ..benchmark import Benchmark, MetricSpec
+from .denominators import (
     counted_units,
     denominator_columns,
     size_over_classes,
     units_over_classes,
 )
-from metrics.statistics.sums import Sums
+from .sums import Sums
 
 FloatArray = npt.NDArray[np.float64]
 AnyBenchmark = Benchmark[Any, Any, Any]

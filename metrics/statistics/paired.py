@@ -25,9 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from metrics.benchmark import MetricSpec
-from metrics.statistics.intervals import ROUNDING, Interval, measured_replicates, t_quantile, wilson
-from metrics.statistics.measured import AnyBenchmark, Measured, spec_of
+from ..benchmark import MetricSpec
+from .intervals import ROUNDING, Interval, measured_replicates, t_quantile, wilson
+from .measured import AnyBenchmark, Measured, spec_of
 
 POWER = 0.8
 """The chance with which a difference as large as `detectable` is found."""

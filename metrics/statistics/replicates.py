@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.statistics.bootstrap import BootstrapSums
-from metrics.statistics.sums import FRACTION_BITS, Sums
+from .bootstrap import BootstrapSums
+from .sums import FRACTION_BITS, Sums
 
 BYTES_PER_SUM = 16
 

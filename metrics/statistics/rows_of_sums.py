@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from metrics.statistics.sums import FRACTION_BITS, UNITS_PER_ONE, Sums
+from .sums import FRACTION_BITS, UNITS_PER_ONE, Sums
 
 IntArray = npt.NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metrics.statistics.measured import AnyBenchmark, Measured, spec_of
+from .measured import AnyBenchmark, Measured, spec_of
 
 MIN_REPLICATES = 20
 """Fewer may be the same by chance."""

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.measured import AnyBenchmark
-from metrics.statistics.sums import Sums
+from .bootstrap import Bootstrap
+from .measured import AnyBenchmark
+from .sums import Sums
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -12,21 +12,21 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, score_each
-from metrics.common.budget import Budget
-from metrics.common.text import truncated
-from metrics.converter import Converter
-from metrics.statistics.ratios import precision_recall_f1, ratio
-from metrics.statistics.sums import Sums
-from metrics.table import Table
-from metrics.traffic_rules.converter import LabelConverter
-from metrics.traffic_rules.draw import draw_rules
-from metrics.traffic_rules.metric_specs import METRICS, SAMPLE_METRICS
-from metrics.traffic_rules.pairing import pair_rules
-from metrics.traffic_rules.properties import WrongProperty, property_statistics, wrong_properties
-from metrics.traffic_rules.records import GroundTruth, Options, Prediction
-from metrics.traffic_rules.rules import Numbers, Rule, Sample, predicted_rules, true_rules
-from metrics.traffic_rules.tasks import TASKS, distinct_edges
+from ..benchmark import Benchmark, Pair, RejectedRecord, SampleScore, score_each
+from ..common.budget import Budget
+from ..common.text import truncated
+from ..converter import Converter
+from ..statistics.ratios import precision_recall_f1, ratio
+from ..statistics.sums import Sums
+from ..table import Table
+from .converter import LabelConverter
+from .draw import draw_rules
+from .metric_specs import METRICS, SAMPLE_METRICS
+from .pairing import pair_rules
+from .properties import WrongProperty, property_statistics, wrong_properties
+from .records import GroundTruth, Options, Prediction
+from .rules import Numbers, Rule, Sample, predicted_rules, true_rules
+from .tasks import TASKS, distinct_edges
 
 _EDGES_IN_DETAILS = 200
 _MAX_EDGE_NAME_LENGTH = 200

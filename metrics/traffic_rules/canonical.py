@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from metrics.common.text import normalized
+from ..common.text import normalized
 
 MAX_DEPTH = 16
 MAX_VALUES = 1000

@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, ClassVar
 
 import msgspec
 
-from metrics.converter import Converter, Part, UnreadableSource, read_json
-from metrics.traffic_rules.records import Name
+from ..converter import Converter, Part, UnreadableSource, read_json
+from .records import Name
 
 MAX_FILE_BYTES = 16 << 20
 

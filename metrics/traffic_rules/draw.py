@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metrics.common.svg import LINE_HEIGHT, PREDICTED, SOFT, TRUE, WRONG, Drawing, Style
-from metrics.common.text import truncated
+from ..common.svg import LINE_HEIGHT, PREDICTED, SOFT, TRUE, WRONG, Drawing, Style
+from ..common.text import truncated
 
 RULE_WIDTH, LANE_X, LANE_WIDTH, MARGIN = 460.0, 700.0, 150.0, 16.0
 MAX_RULES, MAX_LANES, MAX_FAULTS = 40, 60, 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from metrics.benchmark import MetricSpec
+from ..benchmark import MetricSpec
 
 _COUNTED = {
     "rule_extraction": "rules with all properties right",

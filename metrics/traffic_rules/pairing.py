@@ -8,9 +8,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from scipy.sparse import csr_array
 
-from metrics.common.assignment import best_assignment, best_pairs
-from metrics.common.budget import Budget
-from metrics.traffic_rules.rules import Rule
+from ..common.assignment import best_assignment, best_pairs
+from ..common.budget import Budget
+from .rules import Rule
 
 # Up to so many pairs of rules are compared one by one, without matrices.
 MAX_FEW = 64

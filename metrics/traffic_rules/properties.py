@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from metrics.common.text import truncated
-from metrics.traffic_rules.rules import Rule
+from ..common.text import truncated
+from .rules import Rule
 
 Fault = Literal["different", "absent", "extra"]
 OTHER = "(other)"

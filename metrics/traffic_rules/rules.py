@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import RejectedRecord, Side
-from metrics.common.budget import Budget
-from metrics.common.text import normalized
-from metrics.traffic_rules.canonical import CHARACTERS_PER_STEP, MAX_VALUES, NotComparable, canonical
-from metrics.traffic_rules.records import GroundTruth, PredictedRule, Prediction, TrueRule
+from ..benchmark import RejectedRecord, Side
+from ..common.budget import Budget
+from ..common.text import normalized
+from .canonical import CHARACTERS_PER_STEP, MAX_VALUES, NotComparable, canonical
+from .records import GroundTruth, PredictedRule, Prediction, TrueRule
 
 MAX_RULES = 500
 MAX_PROPERTIES = 64

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 import msgspec
 
-from metrics.traffic_rules.rules import Rule
+from .rules import Rule
 
 Edge = tuple[str, str]
 """(id of a true rule, centerline)"""

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from pipelines.config import settings
-from pipelines.config.errors import UsageError
-from pipelines.config.explain import not_positive
-from pipelines.config.settings import Configuration, Settings
-from pipelines.config.systems import DEFAULT_SYSTEM
+from ..config import settings
+from ..config.errors import UsageError
+from ..config.explain import not_positive
+from ..config.settings import Configuration, Settings
+from ..config.systems import DEFAULT_SYSTEM
 
 SampleIdType = Literal["any", "string"]
 

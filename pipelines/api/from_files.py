@@ -14,20 +14,20 @@ import msgspec
 import pyarrow.parquet as pq
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.api.scorer import Rejected, Result, Side, SliceResult
-from pipelines.cli.common import run_and_publish
-from pipelines.config.errors import UsageError
-from pipelines.config.settings import Configuration
-from pipelines.config.systems import DEFAULT_SYSTEM
-from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
-from pipelines.results.provenance import Launch
-from pipelines.results.run import LAYOUT
-from pipelines.results.unscored import why_unscored
-from pipelines.runtime import launch
-from pipelines.runtime.process import run_in_this_process
-from transforms.faults import OF_THE_MACHINE
-from transforms.io.storage import new_run_id
-from transforms.records import InputProblem
+from ...transforms.faults import OF_THE_MACHINE
+from ...transforms.io.storage import new_run_id
+from ...transforms.records import InputProblem
+from ..cli.common import run_and_publish
+from ..config.errors import UsageError
+from ..config.settings import Configuration
+from ..config.systems import DEFAULT_SYSTEM
+from ..evaluate import EvaluationPlan, build_evaluation, plan_evaluation
+from ..results.provenance import Launch
+from ..results.run import LAYOUT
+from ..results.unscored import why_unscored
+from ..runtime import launch
+from ..runtime.process import run_in_this_process
+from .scorer import Rejected, Result, Side, SliceResult
 
 
 def evaluate_files(configuration: Configuration, processes: int) -> Result:

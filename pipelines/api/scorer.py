@@ -10,26 +10,18 @@ from typing import Any, Literal
 import msgspec
 import pyarrow as pa
 
-from metrics.benchmark import Benchmark, Pair
-from metrics.common.errors import explain
-from metrics.record_fields import record_fields
-from metrics.scoring import Outcome, prediction_status, score_pairs
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.intervals import intervals
-from metrics.statistics.measured import measure
-from pipelines.api.records import as_table, json_records
-from pipelines.api.workers import score_in_processes
-from pipelines.config.mismatch import no_column, without_values
-from pipelines.config.seen import RECORDS_LOOKED_AT, FirstRecords
-from pipelines.config.settings import Configuration
-from pipelines.config.systems import DEFAULT_SYSTEM
-from pipelines.results.coverage import coverage_document
-from pipelines.results.unscored import why_unscored
-from transforms.hashes import scoring_signature
-from transforms.io.field_map import FieldMap
-from transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin
-from transforms.sample_ids import KEY_ONLY, about_sample_id, wrong_length
-from transforms.scored_sample import (
+from ...metrics.benchmark import Benchmark, Pair
+from ...metrics.common.errors import explain
+from ...metrics.record_fields import record_fields
+from ...metrics.scoring import Outcome, prediction_status, score_pairs
+from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ...metrics.statistics.intervals import intervals
+from ...metrics.statistics.measured import measure
+from ...transforms.hashes import scoring_signature
+from ...transforms.io.field_map import FieldMap
+from ...transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin
+from ...transforms.sample_ids import KEY_ONLY, about_sample_id, wrong_length
+from ...transforms.scored_sample import (
     DecodedSample,
     ScoredSample,
     hash_of,
@@ -37,7 +29,15 @@ from transforms.scored_sample import (
     status_counts,
     unreadable_truth,
 )
-from transforms.slice_labels import Slicing, cluster_unit
+from ...transforms.slice_labels import Slicing, cluster_unit
+from ..config.mismatch import no_column, without_values
+from ..config.seen import RECORDS_LOOKED_AT, FirstRecords
+from ..config.settings import Configuration
+from ..config.systems import DEFAULT_SYSTEM
+from ..results.coverage import coverage_document
+from ..results.unscored import why_unscored
+from .records import as_table, json_records
+from .workers import score_in_processes
 
 Interval = tuple[float, float]
 Side = Literal["ground_truth", "predictions"]

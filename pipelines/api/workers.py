@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import IO, Any
 
-from metrics.benchmark import Benchmark, Pair
-from metrics.scoring import Missing, Outcome, score_pairs
+from ...metrics.benchmark import Benchmark, Pair
+from ...metrics.scoring import Missing, Outcome, score_pairs
 
 PAIRS_PER_TASK = 64
 
@@ -64,7 +64,7 @@ def score_in_processes(
 
 @contextlib.contextmanager
 def _worker(benchmark: Benchmark[Any, Any, Any], missing: Missing) -> Iterator[subprocess.Popen[bytes]]:
-    code = f"import sys; sys.path[:] = {sys.path!r}; from pipelines.api.workers import serve; serve()"
+    code = f"import sys; sys.path[:] = {sys.path!r}; from beamscore.pipelines.api.workers import serve; serve()"
     # Ctrl-C reaches every process of a terminal, but not one of a session of its own: this process ends its workers.
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True

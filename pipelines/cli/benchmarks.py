@@ -8,10 +8,10 @@ from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import MetricSpec
-from metrics.registry import benchmark_class, benchmark_names
-from pipelines.cli.common import DONE, add_command
-from pipelines.config.settings import check_benchmark
+from ...metrics.benchmark import MetricSpec
+from ...metrics.registry import benchmark_class, benchmark_names
+from ..config.settings import check_benchmark
+from .common import DONE, add_command
 
 WIDTH = 100
 

@@ -15,23 +15,23 @@ import shtab
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import Ability
-from metrics.registry import benchmark_class, benchmark_names
-from pipelines.cli.interrupt import explained
-from pipelines.cli.messages import say
-from pipelines.config.errors import UsageError
-from pipelines.config.explain import not_positive
-from pipelines.config.settings import Configuration
-from pipelines.config.systems import DEFAULT_SYSTEM
-from pipelines.runtime import launch
-from transforms.faults import faults_end_the_bundle
-from transforms.io.claim import DETACHED_LEASE_S, Claim, Process, heartbeat
-from transforms.io.publication import own_output, owned_output
-from transforms.io.published import Layout, Published, TakenOver, find_published
-from transforms.io.record_files import WriteRecords
-from transforms.io.staging import mark_abandoned
-from transforms.io.storage import STORAGE_ERRORS, file_version
-from transforms.records import InputProblem, printable
+from ...metrics.benchmark import Ability
+from ...metrics.registry import benchmark_class, benchmark_names
+from ...transforms.faults import faults_end_the_bundle
+from ...transforms.io.claim import DETACHED_LEASE_S, Claim, Process, heartbeat
+from ...transforms.io.publication import own_output, owned_output
+from ...transforms.io.published import Layout, Published, TakenOver, find_published
+from ...transforms.io.record_files import WriteRecords
+from ...transforms.io.staging import mark_abandoned
+from ...transforms.io.storage import STORAGE_ERRORS, file_version
+from ...transforms.records import InputProblem, printable
+from ..config.errors import UsageError
+from ..config.explain import not_positive
+from ..config.settings import Configuration
+from ..config.systems import DEFAULT_SYSTEM
+from ..runtime import launch
+from .interrupt import explained
+from .messages import say
 
 _NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
 

@@ -16,18 +16,18 @@ from typing import Any
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.cli import console
-from pipelines.cli.common import DONE, add_command, hand_over, positive, run_and_publish, warn, without_page
-from pipelines.compare import LAYOUT, ComparisonPlan, build_comparison, plan_comparison
-from pipelines.compare_inputs import Side, differences, open_side, surroundings
-from pipelines.compare_page import plan_page
-from pipelines.config.errors import UsageError
-from pipelines.results.comparison import COMPARISON, REPORT
-from pipelines.results.comparison_report import samples_line, verdict_line
-from pipelines.results.page.comparison import PAGE
-from pipelines.results.provenance import PAGE_PROBLEM
-from pipelines.runtime import launch
-from transforms.io.storage import new_run_id, prepare_output
+from ...transforms.io.storage import new_run_id, prepare_output
+from ..compare import LAYOUT, ComparisonPlan, build_comparison, plan_comparison
+from ..compare_inputs import Side, differences, open_side, surroundings
+from ..compare_page import plan_page
+from ..config.errors import UsageError
+from ..results.comparison import COMPARISON, REPORT
+from ..results.comparison_report import samples_line, verdict_line
+from ..results.page.comparison import PAGE
+from ..results.provenance import PAGE_PROBLEM
+from ..runtime import launch
+from . import console
+from .common import DONE, add_command, hand_over, positive, run_and_publish, warn, without_page
 
 MAX_SAMPLES = 1000
 

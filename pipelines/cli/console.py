@@ -15,14 +15,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.cli.messages import say
-from pipelines.cli.watch import progress_lines
-from pipelines.results.comparison_report import difference_text
-from pipelines.results.report import number
-from pipelines.results.verdict import gates_passed
-from pipelines.results.verdict_files import coverage_text
-from transforms.counters import PROGRESS, PROGRESS_FOLDER
-from transforms.records import printable
+from ...transforms.counters import PROGRESS, PROGRESS_FOLDER
+from ...transforms.records import printable
+from ..results.comparison_report import difference_text
+from ..results.report import number
+from ..results.verdict import gates_passed
+from ..results.verdict_files import coverage_text
+from .messages import say
+from .watch import progress_lines
 
 POLL_INTERVAL_S = 0.5
 

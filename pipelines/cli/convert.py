@@ -7,8 +7,13 @@ from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.registry import benchmark_class
-from pipelines.cli.common import (
+from ...metrics.registry import benchmark_class
+from ...transforms.io.record_files import WriteRecords, columns_of
+from ..config.errors import UsageError
+from ..config.settings import check_benchmark
+from ..convert import build_conversion, find_role_files
+from ..runtime import launch
+from .common import (
     DONE,
     NamedGlobs,
     add_command,
@@ -17,11 +22,6 @@ from pipelines.cli.common import (
     unsupported,
     write_records,
 )
-from pipelines.config.errors import UsageError
-from pipelines.config.settings import check_benchmark
-from pipelines.convert import build_conversion, find_role_files
-from pipelines.runtime import launch
-from transforms.io.record_files import WriteRecords, columns_of
 
 
 def add(commands: Any) -> None:

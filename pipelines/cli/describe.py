@@ -10,7 +10,17 @@ from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.cli.common import (
+from ...transforms.io.published import check_not_replaced
+from ...transforms.io.storage import new_run_id, prepare_output
+from ...transforms.records import printable
+from ..config import settings
+from ..config.errors import UsageError
+from ..config.inputs import find_inputs
+from ..describe import DOCUMENT, LAYOUT, REPORT, build_description
+from ..results.causes import most_frequent, most_often, stored_causes
+from ..results.unscored import why_undescribed
+from ..runtime import launch
+from .common import (
     DONE,
     FAILED,
     add_command,
@@ -20,17 +30,7 @@ from pipelines.cli.common import (
     unsupported,
     warn,
 )
-from pipelines.cli.messages import say
-from pipelines.config import settings
-from pipelines.config.errors import UsageError
-from pipelines.config.inputs import find_inputs
-from pipelines.describe import DOCUMENT, LAYOUT, REPORT, build_description
-from pipelines.results.causes import most_frequent, most_often, stored_causes
-from pipelines.results.unscored import why_undescribed
-from pipelines.runtime import launch
-from transforms.io.published import check_not_replaced
-from transforms.io.storage import new_run_id, prepare_output
-from transforms.records import printable
+from .messages import say
 
 
 def add(commands: Any) -> None:

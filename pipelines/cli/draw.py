@@ -11,7 +11,18 @@ from typing import Any
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.cli.common import (
+from ...transforms.blocks import only_samples
+from ...transforms.draw import PICTURE, PROBLEM, DrawSamples, file_name, staged_name
+from ...transforms.io.sample_list import sample_ids
+from ...transforms.io.storage import delete_files, list_folder, new_run_id, prepare_output, read_bytes, rename_files
+from ...transforms.pair import PairBySample
+from ...transforms.records import InputProblem, printable
+from ..config import settings
+from ..config.errors import UsageError
+from ..config.inputs import Inputs, find_inputs
+from ..config.mismatch import doubtful_sides
+from ..runtime import launch
+from .common import (
     DONE,
     Globs,
     add_command,
@@ -23,17 +34,6 @@ from pipelines.cli.common import (
     unsupported,
     warn,
 )
-from pipelines.config import settings
-from pipelines.config.errors import UsageError
-from pipelines.config.inputs import Inputs, find_inputs
-from pipelines.config.mismatch import doubtful_sides
-from pipelines.runtime import launch
-from transforms.blocks import only_samples
-from transforms.draw import PICTURE, PROBLEM, DrawSamples, file_name, staged_name
-from transforms.io.sample_list import sample_ids
-from transforms.io.storage import delete_files, list_folder, new_run_id, prepare_output, read_bytes, rename_files
-from transforms.pair import PairBySample
-from transforms.records import InputProblem, printable
 
 MAX_PICTURES = 10_000
 NAMED = 5

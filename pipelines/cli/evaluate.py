@@ -13,9 +13,27 @@ from typing import Any
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.check import check_inputs
-from pipelines.cli import console
-from pipelines.cli.common import (
+from ...transforms.hashes import scoring_signature
+from ...transforms.io.kept import ask_to_keep, kept_runs, remove_kept
+from ...transforms.io.storage import new_run_id
+from ...transforms.records import printable
+from ...transforms.reuse import ReusedRows
+from ..check import check_inputs
+from ..config import settings
+from ..config.errors import UsageError, one_line
+from ..config.inputs import find_inputs
+from ..config.settings import Configuration
+from ..evaluate import EvaluationPlan, build_evaluation, plan_evaluation
+from ..results.causes import QuarantineCause, duplicate_warnings, stored_causes
+from ..results.gates import Decision, coverage_failures, decide, rejection_notes
+from ..results.provenance import PAGE_PROBLEM, Launch
+from ..results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
+from ..results.stored import Start, StoredRun, scored_otherwise
+from ..results.unscored import why_unscored
+from ..runtime import launch
+from ..runtime.needs import LocalNeeds
+from . import console
+from .common import (
     DONE,
     WRONG_USAGE,
     add_command,
@@ -31,27 +49,9 @@ from pipelines.cli.common import (
     warn,
     without_page,
 )
-from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, require_baseline, write_verdicts
-from pipelines.cli.messages import say
-from pipelines.cli.watch import MetricsFile
-from pipelines.config import settings
-from pipelines.config.errors import UsageError, one_line
-from pipelines.config.inputs import find_inputs
-from pipelines.config.settings import Configuration
-from pipelines.evaluate import EvaluationPlan, build_evaluation, plan_evaluation
-from pipelines.results.causes import QuarantineCause, duplicate_warnings, stored_causes
-from pipelines.results.gates import Decision, coverage_failures, decide, rejection_notes
-from pipelines.results.provenance import PAGE_PROBLEM, Launch
-from pipelines.results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
-from pipelines.results.stored import Start, StoredRun, scored_otherwise
-from pipelines.results.unscored import why_unscored
-from pipelines.runtime import launch
-from pipelines.runtime.needs import LocalNeeds
-from transforms.hashes import scoring_signature
-from transforms.io.kept import ask_to_keep, kept_runs, remove_kept
-from transforms.io.storage import new_run_id
-from transforms.records import printable
-from transforms.reuse import ReusedRows
+from .gate import add_verdicts, conclude, read_baseline, remove_verdicts, require_baseline, write_verdicts
+from .messages import say
+from .watch import MetricsFile
 
 
 def add(commands: Any) -> None:

@@ -11,21 +11,21 @@ from typing import Any
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.version import VERSION
-from pipelines.cli.common import DONE, FAILED, INCONCLUSIVE, add_command, naming, warn
-from pipelines.cli.console import print_verdicts, tell
-from pipelines.config import settings
-from pipelines.config.errors import UsageError, one_line
-from pipelines.config.gates import BASELINE, gate_target
-from pipelines.config.settings import Configuration
-from pipelines.results.baseline import Baseline, load_baseline
-from pipelines.results.causes import stored_causes
-from pipelines.results.gates import Decision, Judge, decide, record_failures
-from pipelines.results.judged import judged_run
-from pipelines.results.moved import MovedSample, SlicePart, UnreadableRows, moved_most
-from pipelines.results.stored import StoredRun, scoring_keys, scoring_version
-from pipelines.results.verdict_files import junit, markdown
-from transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
+from ...metrics.version import VERSION
+from ...transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
+from ..config import settings
+from ..config.errors import UsageError, one_line
+from ..config.gates import BASELINE, gate_target
+from ..config.settings import Configuration
+from ..results.baseline import Baseline, load_baseline
+from ..results.causes import stored_causes
+from ..results.gates import Decision, Judge, decide, record_failures
+from ..results.judged import judged_run
+from ..results.moved import MovedSample, SlicePart, UnreadableRows, moved_most
+from ..results.stored import StoredRun, scoring_keys, scoring_version
+from ..results.verdict_files import junit, markdown
+from .common import DONE, FAILED, INCONCLUSIVE, add_command, naming, warn
+from .console import print_verdicts, tell
 
 Verdicts = Sequence[Mapping[str, Any]]
 

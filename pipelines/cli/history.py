@@ -10,18 +10,18 @@ from typing import Any
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.cli.common import DONE, add_command, warn, without_page
-from pipelines.config.errors import UsageError, one_line
-from pipelines.results.baseline import age_warnings, find_baseline
-from pipelines.results.history import histories
-from pipelines.results.history_index import HISTORY, encode_table, index_runs, load_table
-from pipelines.results.history_report import history_report
-from pipelines.results.night_differences import with_differences
-from pipelines.results.numbers import fixed
-from pipelines.results.page.history import PAGE, HistorySources, page_or_reason
-from pipelines.results.stored import StoredRun
-from transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
-from transforms.records import printable
+from ...transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
+from ...transforms.records import printable
+from ..config.errors import UsageError, one_line
+from ..results.baseline import age_warnings, find_baseline
+from ..results.history import histories
+from ..results.history_index import HISTORY, encode_table, index_runs, load_table
+from ..results.history_report import history_report
+from ..results.night_differences import with_differences
+from ..results.numbers import fixed
+from ..results.page.history import PAGE, HistorySources, page_or_reason
+from ..results.stored import StoredRun
+from .common import DONE, add_command, warn, without_page
 
 REPORT = "history.md"
 BLESSED = "blessed.txt"

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from pipelines.runtime import worker_processes
+from ..runtime import worker_processes
 
 _came = threading.Event()
 

@@ -11,19 +11,19 @@ import shtab
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.version import VERSION
-from pipelines.cli import benchmarks, compare, convert, describe, draw, evaluate, gate, history, merge, select, split
-from pipelines.cli.common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser, warn
-from pipelines.cli.console import stop_output
-from pipelines.cli.interrupt import Interrupted, is_interrupt, signals
-from pipelines.cli.messages import say, say_defect, use_format
-from pipelines.config.errors import as_usage_error
-from pipelines.config.reachable import check_reachable
-from pipelines.runtime import launch
-from pipelines.runtime.process import run_in_this_process
-from pipelines.runtime.temporary_space import own_temporary_folder
-from transforms.io.storage import new_run_id
-from transforms.records import printable
+from ...metrics.version import VERSION
+from ...transforms.io.storage import new_run_id
+from ...transforms.records import printable
+from ..config.errors import as_usage_error
+from ..config.reachable import check_reachable
+from ..runtime import launch
+from ..runtime.process import run_in_this_process
+from ..runtime.temporary_space import own_temporary_folder
+from . import benchmarks, compare, convert, describe, draw, evaluate, gate, history, merge, select, split
+from .common import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, Parser, warn
+from .console import stop_output
+from .interrupt import Interrupted, is_interrupt, signals
+from .messages import say, say_defect, use_format
 
 EXAMPLE = """\
 example:

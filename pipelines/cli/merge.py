@@ -11,20 +11,20 @@ from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.cli import console
-from pipelines.cli.common import DONE, add_command, hand_over, run_and_publish, warn, without_page
-from pipelines.cli.gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
-from pipelines.config.errors import UsageError
-from pipelines.merge import MergePlan, build_merge
-from pipelines.results.causes import duplicate_warnings, stored_causes
-from pipelines.results.gates import decide, record_failures, rejection_notes
-from pipelines.results.merged import merged_configuration
-from pipelines.results.provenance import PAGE_PROBLEM, Launch
-from pipelines.results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
-from pipelines.results.stored import StoredRun
-from pipelines.runtime import launch
-from transforms.io.published import check_not_replaced
-from transforms.io.storage import new_run_id, prepare_output
+from ...transforms.io.published import check_not_replaced
+from ...transforms.io.storage import new_run_id, prepare_output
+from ..config.errors import UsageError
+from ..merge import MergePlan, build_merge
+from ..results.causes import duplicate_warnings, stored_causes
+from ..results.gates import decide, record_failures, rejection_notes
+from ..results.merged import merged_configuration
+from ..results.provenance import PAGE_PROBLEM, Launch
+from ..results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
+from ..results.stored import StoredRun
+from ..runtime import launch
+from . import console
+from .common import DONE, add_command, hand_over, run_and_publish, warn, without_page
+from .gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
 
 
 def add(commands: Any) -> None:

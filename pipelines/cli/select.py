@@ -9,18 +9,18 @@ from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.benchmark import Benchmark
-from pipelines.cli.common import Globs, add_command, add_record_output, write_records
-from pipelines.config import settings
-from pipelines.config.errors import UsageError
-from pipelines.config.inputs import Inputs, find_inputs
-from pipelines.results.stored import StoredRun
-from pipelines.runtime import launch
-from pipelines.select import Selection, build_selection
-from transforms.io.parquet_schema import Columns, Kind
-from transforms.io.record_files import WriteRecords
-from transforms.io.sample_list import sample_ids
-from transforms.records import InputProblem
+from ...metrics.benchmark import Benchmark
+from ...transforms.io.parquet_schema import Columns, Kind
+from ...transforms.io.record_files import WriteRecords
+from ...transforms.io.sample_list import sample_ids
+from ...transforms.records import InputProblem
+from ..config import settings
+from ..config.errors import UsageError
+from ..config.inputs import Inputs, find_inputs
+from ..results.stored import StoredRun
+from ..runtime import launch
+from ..select import Selection, build_selection
+from .common import Globs, add_command, add_record_output, write_records
 
 
 def add(commands: Any) -> None:

@@ -11,8 +11,17 @@ from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.common import split as splits
-from pipelines.cli.common import (
+from ...metrics.common import split as splits
+from ...transforms.io.record_files import WriteRecords, columns_of
+from ...transforms.records import GROUND_TRUTH
+from ..config import settings
+from ..config.errors import UsageError
+from ..config.explain import nearest
+from ..config.inputs import find_inputs
+from ..config.mismatch import doubtful_sides
+from ..runtime import launch
+from ..split import PublishedSplit, SplitPlan, build_split
+from .common import (
     add_command,
     add_config,
     add_ground_truth,
@@ -21,15 +30,6 @@ from pipelines.cli.common import (
     warn,
     write_records,
 )
-from pipelines.config import settings
-from pipelines.config.errors import UsageError
-from pipelines.config.explain import nearest
-from pipelines.config.inputs import find_inputs
-from pipelines.config.mismatch import doubtful_sides
-from pipelines.runtime import launch
-from pipelines.split import PublishedSplit, SplitPlan, build_split
-from transforms.io.record_files import WriteRecords, columns_of
-from transforms.records import GROUND_TRUTH
 
 DEFAULT_FRACTIONS = "training=0.2,validation=0.2,testing=0.6"
 

@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 
-from transforms.process import quiet_root_logger
+from ...transforms.process import quiet_root_logger
 
 INTERRUPTED = 130
 
@@ -21,7 +21,7 @@ def main() -> int:
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
         with quiet_root_logger:
-            from pipelines.cli.main import main as run
+            from .main import main as run
     except KeyboardInterrupt:
         print("beamscore: interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -10,13 +10,13 @@ from typing import Any
 
 from apache_beam.metrics import MetricsFilter
 
-from metrics.version import VERSION
-from pipelines.cli.common import CRASHED, INTERRUPTED, WRONG_USAGE
-from pipelines.cli.messages import say
-from pipelines.config.errors import UsageError, as_usage_error, one_line
-from transforms.counters import NAMESPACE, PROGRESS, Progress
-from transforms.io.storage import STORAGE_ERRORS, write_file
-from transforms.repeat import repeated
+from ...metrics.version import VERSION
+from ...transforms.counters import NAMESPACE, PROGRESS, Progress
+from ...transforms.io.storage import STORAGE_ERRORS, write_file
+from ...transforms.repeat import repeated
+from ..config.errors import UsageError, as_usage_error, one_line
+from .common import CRASHED, INTERRUPTED, WRONG_USAGE
+from .messages import say
 
 LINE_INTERVAL_S = 30.0
 FILE_INTERVAL_S = 15.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from transforms.records import InputProblem, printable
+from ...transforms.records import InputProblem, printable
 
 
 class UsageError(Exception):

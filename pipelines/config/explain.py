@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from metrics.common.text import truncated
+from ...metrics.common.text import truncated
 
 
 def explain(error: msgspec.ValidationError, raw: Any, kind: type[msgspec.Struct]) -> str:

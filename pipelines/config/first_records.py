@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from pipelines.config.seen import RECORDS_LOOKED_AT, FirstRecords
-from transforms.io.files import Part, SourceFile, open_parquet
-from transforms.io.jsonl import Line
-from transforms.io.parquet import RowLimits
-from transforms.io.readers import known_fields, reader_of
-from transforms.io.side_columns import SideColumns
-from transforms.records import JSON, MSGPACK, EncodedRecord, InputProblem, Origin
+from ...transforms.io.files import Part, SourceFile, open_parquet
+from ...transforms.io.jsonl import Line
+from ...transforms.io.parquet import RowLimits
+from ...transforms.io.readers import known_fields, reader_of
+from ...transforms.io.side_columns import SideColumns
+from ...transforms.records import JSON, MSGPACK, EncodedRecord, InputProblem, Origin
+from .seen import RECORDS_LOOKED_AT, FirstRecords
 
 BYTES_LOOKED_AT = 64 << 20
 FILES_LOOKED_AT = 100

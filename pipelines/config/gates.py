@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from metrics.benchmark import Benchmark, MetricSpec
-from pipelines.config.errors import UsageError
-from pipelines.config.explain import nearest
+from ...metrics.benchmark import Benchmark, MetricSpec
+from .errors import UsageError
+from .explain import nearest
 
 SystemName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,100}\Z")]
 Inconclusive = Literal["inconclusive", "pass"]

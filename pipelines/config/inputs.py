@@ -9,23 +9,23 @@ from functools import cached_property
 import apache_beam as beam
 import msgspec
 
-from metrics.record_fields import record_fields, text_fields
-from pipelines.config.errors import UsageError
-from pipelines.config.explain import nearest
-from pipelines.config.first_records import look, look_into
-from pipelines.config.mismatch import no_column
-from pipelines.config.reachable import check_reachable
-from pipelines.config.seen import FirstRecords
-from pipelines.config.settings import Configuration, check_field_sides
-from pipelines.config.systems import DEFAULT_SYSTEM
-from pipelines.runtime import launch
-from transforms.io.files import SourceFile, match_files
-from transforms.io.parquet import RowLimits, listed
-from transforms.io.readers import known_fields
-from transforms.io.restriction import BYTES_PER_BUNDLE
-from transforms.io.side_columns import SideColumns
-from transforms.read import Limits, ReadRecords
-from transforms.records import GROUND_TRUTH, InputProblem
+from ...metrics.record_fields import record_fields, text_fields
+from ...transforms.io.files import SourceFile, match_files
+from ...transforms.io.parquet import RowLimits, listed
+from ...transforms.io.readers import known_fields
+from ...transforms.io.restriction import BYTES_PER_BUNDLE
+from ...transforms.io.side_columns import SideColumns
+from ...transforms.read import Limits, ReadRecords
+from ...transforms.records import GROUND_TRUTH, InputProblem
+from ..runtime import launch
+from .errors import UsageError
+from .explain import nearest
+from .first_records import look, look_into
+from .mismatch import no_column
+from .reachable import check_reachable
+from .seen import FirstRecords
+from .settings import Configuration, check_field_sides
+from .systems import DEFAULT_SYSTEM
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Protocol
 
 import msgspec
 
-from metrics.common.text import truncated
-from metrics.record_fields import record_fields
-from metrics.registry import benchmark_class, benchmark_names
-from pipelines.config.explain import nearest
-from pipelines.config.seen import RECORDS_LOOKED_AT, FirstRecords
-from pipelines.config.settings import Configuration
-from pipelines.config.systems import predictions_of
-from transforms.records import GROUND_TRUTH, printable
+from ...metrics.common.text import truncated
+from ...metrics.record_fields import record_fields
+from ...metrics.registry import benchmark_class, benchmark_names
+from ...transforms.records import GROUND_TRUTH, printable
+from .explain import nearest
+from .seen import RECORDS_LOOKED_AT, FirstRecords
+from .settings import Configuration
+from .systems import predictions_of
 
 
 class Inputs(Protocol):

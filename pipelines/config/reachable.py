@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from apache_beam.io.filesystems import FileSystems
 
-from pipelines.config.errors import UsageError
+from .errors import UsageError
 
 SECONDS = 30
 

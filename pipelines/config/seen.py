@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from transforms.records import EncodedRecord
+from ...transforms.records import EncodedRecord
 
 RECORDS_LOOKED_AT = 1000
 

@@ -11,15 +11,15 @@ import msgspec
 import yaml
 from msgspec import Meta
 
-from metrics.benchmark import Benchmark
-from metrics.common.text import truncated
-from metrics.registry import benchmark_class, benchmark_names
-from pipelines.config.errors import UsageError, one_line
-from pipelines.config.explain import explain, nearest, shown
-from pipelines.config.gates import Gate, Inconclusive, SystemName, check_gates, split_override
-from pipelines.config.strict_yaml import MAX_BYTES, MAX_DEPTH, load_yaml, yaml_problem
-from transforms.io.field_map import FieldMap
-from transforms.slice_labels import MAX_SLICES, MAX_SLICES_PER_SAMPLE
+from ...metrics.benchmark import Benchmark
+from ...metrics.common.text import truncated
+from ...metrics.registry import benchmark_class, benchmark_names
+from ...transforms.io.field_map import FieldMap
+from ...transforms.slice_labels import MAX_SLICES, MAX_SLICES_PER_SAMPLE
+from .errors import UsageError, one_line
+from .explain import explain, nearest, shown
+from .gates import Gate, Inconclusive, SystemName, check_gates, split_override
+from .strict_yaml import MAX_BYTES, MAX_DEPTH, load_yaml, yaml_problem
 
 GROUND_TRUTH_FIELDS, PREDICTION_FIELDS = "ground_truth", "predictions"
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)

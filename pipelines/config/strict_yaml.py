@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from pipelines.config.errors import one_line
+from .errors import one_line
 
 MAX_BYTES = 1 << 20
 """The size of a text, comments included."""

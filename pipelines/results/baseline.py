@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from metrics.benchmark import Benchmark
-from metrics.statistics.measured import Measured, measure
-from metrics.statistics.sums import Sums
-from pipelines.config.errors import UsageError, one_line
-from pipelines.config.settings import Configuration
-from pipelines.results.judged import JudgedSlice, left_out_samples, measured_samples
-from pipelines.results.stored import Identity, StoredRun, incomparable, is_run, split_system
-from pipelines.results.stored_documents import SliceSums
-from transforms.earlier_values import EarlierRows
-from transforms.finalize import corpus_sums
-from transforms.io.storage import STORAGE_ERRORS, read_bytes
-from transforms.records import InputProblem
+from ...metrics.benchmark import Benchmark
+from ...metrics.statistics.measured import Measured, measure
+from ...metrics.statistics.sums import Sums
+from ...transforms.earlier_values import EarlierRows
+from ...transforms.finalize import corpus_sums
+from ...transforms.io.storage import STORAGE_ERRORS, read_bytes
+from ...transforms.records import InputProblem
+from ..config.errors import UsageError, one_line
+from ..config.settings import Configuration
+from .judged import JudgedSlice, left_out_samples, measured_samples
+from .stored import Identity, StoredRun, incomparable, is_run, split_system
+from .stored_documents import SliceSums
 
 MAX_BASELINE_DAYS = 30
 MAX_BLESSED_BYTES = 1 << 20

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from metrics.common.text import truncated
-from pipelines.config.systems import predictions_of
-from transforms.records import Cause, Quarantined, printable
+from ...metrics.common.text import truncated
+from ...transforms.records import Cause, Quarantined, printable
+from ..config.systems import predictions_of
 
 if TYPE_CHECKING:
     # Whoever uses the Python API on records in memory needs no Beam.
-    from transforms.quarantine import CauseCount
+    from ...transforms.quarantine import CauseCount
 
 MAX_ERROR_LENGTH = 300
 MAX_PLACE_LENGTH = 200

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from metrics.statistics.comparison import ComparedMetric, ComparedSlice, verdict
-from metrics.statistics.measured import AnyBenchmark
-from metrics.statistics.sums import Sums
+from ...metrics.statistics.comparison import ComparedMetric, ComparedSlice, verdict
+from ...metrics.statistics.measured import AnyBenchmark
+from ...metrics.statistics.sums import Sums
 
 COMPARISON = "comparison.json"
 REPORT = "comparison.md"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metrics.statistics.measured import AnyBenchmark
-from pipelines.results.numbers import percent, signed
-from pipelines.results.report import cell, code, number, table
+from ...metrics.statistics.measured import AnyBenchmark
+from .numbers import percent, signed
+from .report import cell, code, number, table
 
 SLICES_SHOWN = 200
 MARKS = {"better": "**better**", "worse": "**worse**"}

@@ -12,20 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metrics.statistics.intervals import ROUNDING
-from metrics.statistics.measured import Measured, spec_of
-from metrics.statistics.paired import MIN_DIFFERING_UNITS, PairedDifference, paired_differences, width_of
-from metrics.statistics.same_samples import distance, same_samples
-from pipelines.config.explain import nearest
-from pipelines.config.gates import BASELINE, Gate, GateTarget, gate_target
-from pipelines.config.settings import Configuration, Settings
-from pipelines.config.systems import label_of
-from pipelines.results.baseline import Baseline
-from pipelines.results.causes import QuarantineCause, most_frequent, most_often
-from pipelines.results.judged import JudgedSlice, JudgedSystems, judged_result
-from pipelines.results.run import RunResult
-from pipelines.results.stored import Identity, incomparable
-from pipelines.results.verdict import GateVerdict, Interval, Word
+from ...metrics.statistics.intervals import ROUNDING
+from ...metrics.statistics.measured import Measured, spec_of
+from ...metrics.statistics.paired import MIN_DIFFERING_UNITS, PairedDifference, paired_differences, width_of
+from ...metrics.statistics.same_samples import distance, same_samples
+from ..config.explain import nearest
+from ..config.gates import BASELINE, Gate, GateTarget, gate_target
+from ..config.settings import Configuration, Settings
+from ..config.systems import label_of
+from .baseline import Baseline
+from .causes import QuarantineCause, most_frequent, most_often
+from .judged import JudgedSlice, JudgedSystems, judged_result
+from .run import RunResult
+from .stored import Identity, incomparable
+from .verdict import GateVerdict, Interval, Word
 
 _WORST_LAST: tuple[Word, ...] = ("pass", "inconclusive", "invalid", "fail")
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from metrics.registry import benchmark_class, benchmark_names
-from metrics.statistics.change_points import change_points
-from pipelines.results.numbers import signed
-from pipelines.results.stored import scoring_version
-from pipelines.results.verdict import Interval
+from ...metrics.registry import benchmark_class, benchmark_names
+from ...metrics.statistics.change_points import change_points
+from .numbers import signed
+from .stored import scoring_version
+from .verdict import Interval
 
 MAX_MAIN_METRICS = 8
 NIGHTLY_S = 12 * 3600.0

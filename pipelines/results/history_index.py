@@ -19,12 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines.config.errors import UsageError, one_line
-from pipelines.results.run import LAYOUT, SUMMARY
-from pipelines.results.stored import StoredRun, scoring_keys
-from pipelines.results.stored_documents import StoredSlice
-from transforms.io.published import CURRENT
-from transforms.io.storage import STORAGE_ERRORS, has_folders, is_on_disk, list_tree, read_bytes
+from ...transforms.io.published import CURRENT
+from ...transforms.io.storage import STORAGE_ERRORS, has_folders, is_on_disk, list_tree, read_bytes
+from ..config.errors import UsageError, one_line
+from .run import LAYOUT, SUMMARY
+from .stored import StoredRun, scoring_keys
+from .stored_documents import StoredSlice
 
 HISTORY = "history.parquet"
 FORMAT = b"3"

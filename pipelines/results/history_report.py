@@ -5,13 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 
-from pipelines.config.errors import UsageError
-from pipelines.results.history import Break, History, NightDifference, Point
-from pipelines.results.history_index import run_path
-from pipelines.results.night_differences import night_differences
-from pipelines.results.numbers import signed
-from pipelines.results.report import cell, code, number, table
-from pipelines.results.stored import StoredRun, incomparable
+from ..config.errors import UsageError
+from .history import Break, History, NightDifference, Point
+from .history_index import run_path
+from .night_differences import night_differences
+from .numbers import signed
+from .report import cell, code, number, table
+from .stored import StoredRun, incomparable
 
 NIGHTS_SHOWN = 30
 WINDOWS = (7, 30)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.statistics.measured import Measured
-from pipelines.config.settings import Configuration
-from pipelines.results.run import RunResult
-from pipelines.results.stored import StoredRun
-from pipelines.results.verdict import Interval
-from transforms.finalize import SliceResult
+from ...metrics.statistics.measured import Measured
+from ...transforms.finalize import SliceResult
+from ..config.settings import Configuration
+from .run import RunResult
+from .stored import StoredRun
+from .verdict import Interval
 
 
 @dataclass(frozen=True)

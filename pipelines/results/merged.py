@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.sums import FRACTION_BITS, Sums
-from pipelines.config import settings
-from pipelines.config.errors import UsageError, one_line
-from pipelines.config.settings import Configuration
-from pipelines.results.coverage import STATUSES
-from pipelines.results.run import RunResult, SystemResult, worst_first
-from pipelines.results.stored import StoredRun, incomparable
-from pipelines.results.stored_documents import SliceSums
-from transforms.combine import SliceTotals
-from transforms.finalize import slice_result
-from transforms.quarantine import CauseCount
-from transforms.slice import SliceKey
+from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ...metrics.statistics.sums import FRACTION_BITS, Sums
+from ...transforms.combine import SliceTotals
+from ...transforms.finalize import slice_result
+from ...transforms.quarantine import CauseCount
+from ...transforms.slice import SliceKey
+from ..config import settings
+from ..config.errors import UsageError, one_line
+from ..config.settings import Configuration
+from .coverage import STATUSES
+from .run import RunResult, SystemResult, worst_first
+from .stored import StoredRun, incomparable
+from .stored_documents import SliceSums
 
 Worst = tuple[float, str, str]
 

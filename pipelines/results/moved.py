@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from metrics.statistics.measured import AnyBenchmark
-from metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
-from pipelines.config.errors import one_line
-from transforms.io.published import Published
-from transforms.io.storage import STORAGE_ERRORS
-from transforms.sample_schema import SLICE_PREFIX
-from transforms.slice_labels import slice_labels
+from ...metrics.statistics.measured import AnyBenchmark
+from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
+from ...transforms.io.published import Published
+from ...transforms.io.storage import STORAGE_ERRORS
+from ...transforms.sample_schema import SLICE_PREFIX
+from ...transforms.slice_labels import slice_labels
+from ..config.errors import one_line
 
 MAX_ROWS = 2_000_000
 CANDIDATES = 200

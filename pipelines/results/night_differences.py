@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from metrics.statistics.paired import paired_differences
-from metrics.statistics.same_samples import same_samples
-from pipelines.config.errors import UsageError, one_line
-from pipelines.results.history import Differences, History, NightDifference
-from pipelines.results.history_index import run_path
-from pipelines.results.stored import StoredRun
-from pipelines.results.verdict import Interval
+from ...metrics.statistics.paired import paired_differences
+from ...metrics.statistics.same_samples import same_samples
+from ..config.errors import UsageError, one_line
+from .history import Differences, History, NightDifference
+from .history_index import run_path
+from .stored import StoredRun
+from .verdict import Interval
 
 
 def with_differences(folder: str, history: History) -> History:

@@ -17,11 +17,11 @@ from typing import Any
 import msgspec
 from apache_beam.io.filesystems import FileSystems
 
-from metrics.benchmark import Benchmark
-from metrics.version import VERSION
-from transforms.io.files import SourceFile
-from transforms.io.storage import STORAGE_ERRORS, is_on_disk
-from transforms.records import GROUND_TRUTH
+from ...metrics.benchmark import Benchmark
+from ...metrics.version import VERSION
+from ...transforms.io.files import SourceFile
+from ...transforms.io.storage import STORAGE_ERRORS, is_on_disk
+from ...transforms.records import GROUND_TRUTH
 
 RUN_FORMAT = 1
 MAX_FILES_LISTED = 1000

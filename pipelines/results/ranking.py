@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.benchmark import Benchmark, MetricSpec
-from metrics.statistics.measured import Measured
-from metrics.statistics.paired import PairedDifference, paired_differences
-from metrics.statistics.same_samples import same_samples
-from transforms.finalize import SliceResult
+from ...metrics.benchmark import Benchmark, MetricSpec
+from ...metrics.statistics.measured import Measured
+from ...metrics.statistics.paired import PairedDifference, paired_differences
+from ...metrics.statistics.same_samples import same_samples
+from ...transforms.finalize import SliceResult
 
 
 @dataclass(frozen=True)

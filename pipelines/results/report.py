@@ -8,18 +8,18 @@ from typing import Any
 
 from tabulate import tabulate
 
-from metrics.benchmark import Benchmark
-from metrics.common.text import truncated
-from metrics.statistics.intervals import METHODS
-from metrics.table import Table
-from pipelines.results.causes import place_of_entry
-from pipelines.results.coverage import STATUSES
-from pipelines.results.numbers import fixed, percent
-from pipelines.results.run import RunResult, SystemResult, few_units
-from pipelines.results.verdict import GateVerdict
-from transforms.finalize import SliceResult
-from transforms.quarantine import CauseCount
-from transforms.records import Quarantined
+from ...metrics.benchmark import Benchmark
+from ...metrics.common.text import truncated
+from ...metrics.statistics.intervals import METHODS
+from ...metrics.table import Table
+from ...transforms.finalize import SliceResult
+from ...transforms.quarantine import CauseCount
+from ...transforms.records import Quarantined
+from .causes import place_of_entry
+from .coverage import STATUSES
+from .numbers import fixed, percent
+from .run import RunResult, SystemResult, few_units
+from .verdict import GateVerdict
 
 AnyBenchmark = Benchmark[Any, Any, Any]
 MAX_CELL_LENGTH = 160

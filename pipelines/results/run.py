@@ -11,26 +11,26 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Benchmark, MetricSpec
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.intervals import METHODS
-from metrics.statistics.replicates import PackedReplicates
-from metrics.statistics.sums import FRACTION_BITS, Sums
-from metrics.version import VERSION
-from pipelines.config.errors import UsageError, one_line
-from pipelines.config.mismatch import without_values
-from pipelines.config.settings import Configuration
-from pipelines.results.coverage import STATUSES, Coverage, coverage_document, extra_counts
-from pipelines.results.ranking import Ranking, rank_with_ties
-from pipelines.results.verdict import GateVerdict
-from transforms.finalize import SliceResult
-from transforms.hashes import fingerprint_text
-from transforms.io.published import Layout, Published, find_published
-from transforms.io.storage import STORAGE_ERRORS
-from transforms.quarantine import CauseCount
-from transforms.read import presence
-from transforms.records import GROUND_TRUTH
-from transforms.slice import SliceKey
+from ...metrics.benchmark import Benchmark, MetricSpec
+from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ...metrics.statistics.intervals import METHODS
+from ...metrics.statistics.replicates import PackedReplicates
+from ...metrics.statistics.sums import FRACTION_BITS, Sums
+from ...metrics.version import VERSION
+from ...transforms.finalize import SliceResult
+from ...transforms.hashes import fingerprint_text
+from ...transforms.io.published import Layout, Published, find_published
+from ...transforms.io.storage import STORAGE_ERRORS
+from ...transforms.quarantine import CauseCount
+from ...transforms.read import presence
+from ...transforms.records import GROUND_TRUTH
+from ...transforms.slice import SliceKey
+from ..config.errors import UsageError, one_line
+from ..config.mismatch import without_values
+from ..config.settings import Configuration
+from .coverage import STATUSES, Coverage, coverage_document, extra_counts
+from .ranking import Ranking, rank_with_ties
+from .verdict import GateVerdict
 
 SUMMARY = "summary.json"
 SUMS = "sums.json"

@@ -12,15 +12,17 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from metrics.statistics.measured import Measured, measure
-from metrics.statistics.sums import FRACTION_BITS, Sums
-from metrics.version import VERSION
-from pipelines.config import settings
-from pipelines.config.errors import UsageError, one_line
-from pipelines.config.settings import Configuration
-from pipelines.results.provenance import RUN_FORMAT, versions
-from pipelines.results.run import RUN, SUMMARY, SUMS, SUMS_FORMAT, RunResult, fingerprint, open_result
-from pipelines.results.stored_documents import (
+from ...metrics.statistics.measured import Measured, measure
+from ...metrics.statistics.sums import FRACTION_BITS, Sums
+from ...metrics.version import VERSION
+from ...transforms.io.published import Published
+from ...transforms.io.storage import STORAGE_ERRORS
+from ..config import settings
+from ..config.errors import UsageError, one_line
+from ..config.settings import Configuration
+from .provenance import RUN_FORMAT, versions
+from .run import RUN, SUMMARY, SUMS, SUMS_FORMAT, RunResult, fingerprint, open_result
+from .stored_documents import (
     Fingerprint,
     SliceSums,
     StoredProvenance,
@@ -28,8 +30,6 @@ from pipelines.results.stored_documents import (
     StoredSummary,
     StoredSums,
 )
-from transforms.io.published import Published
-from transforms.io.storage import STORAGE_ERRORS
 
 _Document = TypeVar("_Document")
 _SYSTEM = re.compile(r"(?P<run>.+):(?P<system>[A-Za-z0-9_.-]{1,100})", re.DOTALL)

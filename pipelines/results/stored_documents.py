@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from metrics.statistics.replicates import PackedReplicates
-from metrics.statistics.sums import Sums
+from ...metrics.statistics.replicates import PackedReplicates
+from ...metrics.statistics.sums import Sums
 
 SIDES = ("ground_truth", "predictions")
 Coverage = dict[str, dict[str, int] | int | bool]

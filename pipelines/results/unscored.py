@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.config.mismatch import Inputs, no_record, other_ids, other_records
-from pipelines.config.systems import predictions_of
-from pipelines.results.causes import QuarantineCause, most_frequent, most_often
-from transforms.records import GROUND_TRUTH
-from transforms.scored_sample import WITHOUT_FIELDS
+from ...transforms.records import GROUND_TRUTH
+from ...transforms.scored_sample import WITHOUT_FIELDS
+from ..config.mismatch import Inputs, no_record, other_ids, other_records
+from ..config.systems import predictions_of
+from .causes import QuarantineCause, most_frequent, most_often
 
 
 def why_unscored(

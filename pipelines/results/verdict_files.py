@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.results.moved import MovedSample
-from pipelines.results.report import cell, code, number, table
-from pipelines.results.verdict import gates_passed
-from transforms.records import printable
+from ...transforms.records import printable
+from .moved import MovedSample
+from .report import cell, code, number, table
+from .verdict import gates_passed
 
 Verdict = Mapping[str, Any]
 

@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pipelines.cli import main as cli
-from pipelines.cli.common import WRONG_USAGE, Parser
-from pipelines.config.errors import UsageError
+from ..cli import main as cli
+from ..cli.common import WRONG_USAGE, Parser
+from ..config.errors import UsageError
 
 SEPARATOR = ";"
 """Stands between the values of a parameter that takes several: each parameter of a template is given once."""

@@ -18,7 +18,7 @@ from apache_beam.options.pipeline_options import (
     StandardOptions,
 )
 
-from pipelines.config.errors import UsageError
+from ..config.errors import UsageError
 
 _NO_ADDRESS = ("[auto]", "[local]", "[collection]")
 _SECONDS = 10

@@ -21,13 +21,7 @@ from apache_beam.options.pipeline_options import (
     WorkerOptions,
 )
 
-from pipelines.config.errors import UsageError, as_usage_error, one_line
-from pipelines.config.explain import nearest
-from pipelines.config.reachable import check_reachable
-from pipelines.runtime import flink
-from pipelines.runtime.start_problems import start_problem
-from pipelines.runtime.worker_processes import REMOVALS, lifeline
-from transforms.beam_internals import (
+from ...transforms.beam_internals import (
     OptionsWithViews,
     local_runner,
     option_names,
@@ -35,8 +29,14 @@ from transforms.beam_internals import (
     patched_internals,
     worker_environment,
 )
-from transforms.io.temporary import temporary_folder
-from transforms.stored_blocks import IN_PIPELINE, BlockFolder
+from ...transforms.io.temporary import temporary_folder
+from ...transforms.stored_blocks import IN_PIPELINE, BlockFolder
+from ..config.errors import UsageError, as_usage_error, one_line
+from ..config.explain import nearest
+from ..config.reachable import check_reachable
+from . import flink
+from .start_problems import start_problem
+from .worker_processes import REMOVALS, lifeline
 
 MANY_CORES = 4
 MUCH_INPUT = 64 << 20
@@ -104,7 +104,7 @@ def _name_runner(options: StandardOptions) -> None:
 
 NOT_FOR_US = ("BundleBasedDirectRunner",)
 """Runners of Beam that cannot read a file in parts."""
-CLUSTER_WORKER = "pipelines.runtime.cluster_worker"
+CLUSTER_WORKER = "beamscore.pipelines.runtime.cluster_worker"
 OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--processes", "--quiet", "--help")
 
 

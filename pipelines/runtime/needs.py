@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.runtime.memory import free_bytes, needed_bytes
-from pipelines.runtime.temporary_space import block_bytes, free_space, is_in_memory
-from transforms.io.files import SourceFile
-from transforms.io.temporary import temporary_folder
+from ...transforms.io.files import SourceFile
+from ...transforms.io.temporary import temporary_folder
+from .memory import free_bytes, needed_bytes
+from .temporary_space import block_bytes, free_space, is_in_memory
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from transforms.beam_internals import file_system_options_restored
-from transforms.blas import blas_threads_restored
-from transforms.collector import collector_restored
-from transforms.io.s3 import shared_clients
-from transforms.process import quiet_root_logger
+from ...transforms.beam_internals import file_system_options_restored
+from ...transforms.blas import blas_threads_restored
+from ...transforms.collector import collector_restored
+from ...transforms.io.s3 import shared_clients
+from ...transforms.process import quiet_root_logger
 
 
 @contextmanager

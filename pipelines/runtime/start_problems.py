@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pipelines.config.errors import UsageError, one_line
+from ..config.errors import UsageError, one_line
 
 _STARTERS = (
     "apache_beam.utils.subprocess_server",

@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pipelines.runtime.worker_processes import POLL_INTERVAL_S, REMOVALS
-from transforms.io.files import SourceFile
+from ...transforms.io.files import SourceFile
+from .worker_processes import POLL_INTERVAL_S, REMOVALS
 
 _OF_PLAIN = 0.5
 _OF_COMPRESSED = 3.0

@@ -10,16 +10,16 @@ import gc
 import os
 import sys
 
-from pipelines.runtime.worker_processes import end_with, temporary_folder
-from transforms.process import quiet_root_logger
+from ...transforms.process import quiet_root_logger
+from .worker_processes import end_with, temporary_folder
 
 
 def main(parent: int) -> None:
     """Works until the command, the process `parent`, has no more to do; the argument is the folder that it lives by."""
     # This process is ours to its end: nothing is set back.
     quiet_root_logger.__enter__()
-    from transforms.beam_internals import run_worker
-    from transforms.io.s3 import shared_clients
+    from ...transforms.beam_internals import run_worker
+    from ...transforms.io.s3 import shared_clients
 
     shared_clients.__enter__()
     # It ends at once: Python would look for garbage among all objects of the libraries once more.

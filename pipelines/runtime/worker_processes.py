@@ -22,7 +22,7 @@ REMOVALS = 10
 
 # A worker imports from where its command does. `python -m` would look into the current folder first, where somebody
 # else's package may have the name of one of ours.
-_WORKER = "import sys; sys.path[:] = {path}; from pipelines.runtime.worker import main; main({parent})"
+_WORKER = "import sys; sys.path[:] = {path}; from beamscore.pipelines.runtime.worker import main; main({parent})"
 
 _folders: set[str] = set()
 

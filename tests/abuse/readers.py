@@ -21,14 +21,14 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
 from pyarrow.parquet.encryption import CryptoFactory, EncryptionConfiguration, KmsClient, KmsConnectionConfig
 
+from beamscore.transforms.blocks import unpack
+from beamscore.transforms.io import zstd
+from beamscore.transforms.io.files import match_files, split_file
+from beamscore.transforms.io.restriction import UnreadOfPart
+from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.read import Limits, ReadPart
+from beamscore.transforms.records import EncodedRecord, InputProblem
 from tests.abuse.run import peak_bytes
-from transforms.blocks import unpack
-from transforms.io import zstd
-from transforms.io.files import match_files, split_file
-from transforms.io.restriction import UnreadOfPart
-from transforms.io.side_columns import SideColumns
-from transforms.read import Limits, ReadPart
-from transforms.records import EncodedRecord, InputProblem
 
 MAX_SECONDS = 5.0
 MAX_BYTES = 1 << 30

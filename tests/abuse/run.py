@@ -16,17 +16,17 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.common.errors import explain
-from metrics.statistics.bootstrap import check_statistics
-from pipelines.config.settings import LimitSettings
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.common.errors import explain
+from beamscore.metrics.statistics.bootstrap import check_statistics
+from beamscore.pipelines.config.settings import LimitSettings
+from beamscore.transforms.blas import one_blas_thread
+from beamscore.transforms.collector import no_collection
+from beamscore.transforms.io.expansion import containers_allowed
+from beamscore.transforms.io.json_depth import deeper_than, more_containers_than
 from tests.abuse.case import Case
 from tests.bench.measure import processor_seconds
 from tests.plain_loop import comparable, make_benchmark
-from transforms.blas import one_blas_thread
-from transforms.collector import no_collection
-from transforms.io.expansion import containers_allowed
-from transforms.io.json_depth import deeper_than, more_containers_than
 
 MAX_SECONDS = 5.0
 MAX_BYTES = 1 << 30

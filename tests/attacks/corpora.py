@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from metrics.registry import BUILT_IN
+from beamscore.metrics.registry import BUILT_IN
 from tests.runs import Record
 
 BENCHMARKS = tuple(name for name in BUILT_IN if name != "toy")

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 
 TRUTH, PREDICTIONS = "ground_truth", "predictions"
 

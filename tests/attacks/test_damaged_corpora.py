@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from metrics.benchmark import Benchmark
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import Benchmark
+from beamscore.metrics.statistics.sums import Sums
 from tests.attacks import SEEDS, rng_of
 from tests.attacks.corpora import BENCHMARKS, MAX_DEPTH, corpus, damaged
 from tests.attacks.plain_counts import PREDICTIONS, TRUTH, plain_counts

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.config import settings
-from pipelines.results.stored import Start
+from beamscore.pipelines.config import settings
+from beamscore.pipelines.results.stored import Start
+from beamscore.transforms.io.kept import ask_to_keep
+from beamscore.transforms.io.staging import KEPT
 from tests.attacks import SEEDS, rng_of
 from tests.attacks.corpora import BENCHMARKS, corpus, damaged, to_line
 from tests.runs import Record, Run, evaluate
-from transforms.io.kept import ask_to_keep
-from transforms.io.staging import KEPT
 
 COUNT = 16
 FLAGS = (

@@ -9,12 +9,12 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from metrics.benchmark import Pair
-from metrics.common.budget import Budget
-from metrics.formula.benchmark import FormulaBenchmark
-from metrics.formula.cdm.scoring import read, render, score_pair
-from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
-from metrics.formula.render.typeset import Typesetter
+from beamscore.metrics.benchmark import Pair
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.formula.benchmark import FormulaBenchmark
+from beamscore.metrics.formula.cdm.scoring import read, render, score_pair
+from beamscore.metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
+from beamscore.metrics.formula.render.typeset import Typesetter
 from tests.bench.measure import cost_of
 from tests.bench.run import score_in_batches
 from tests.bench.scoring import Row

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Pair, RejectedRecord
-from metrics.registry import benchmark_class
+from beamscore.metrics.benchmark import Pair, RejectedRecord
+from beamscore.metrics.registry import benchmark_class
 
 
 class Load(msgspec.Struct, tag=True):

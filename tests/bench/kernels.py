@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
-from metrics.registry import benchmark_names
-from tests.bench.checkout import ROOT, checked_out
+from beamscore.metrics.registry import benchmark_names
+from tests.bench.checkout import ROOT, checked_out, python_path
 
 Record = dict[str, Any]
 Samples = list[tuple[Record, "Record | None"]]
@@ -130,7 +130,7 @@ class Worker:
         self._process = subprocess.Popen(
             [sys.executable, str(WORKER)],
             cwd=tree,
-            env={**os.environ, **threads, "PYTHONPATH": str(tree)},
+            env={**os.environ, **threads, "PYTHONPATH": python_path(tree)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -219,7 +219,7 @@ def kernel_rows(against: str | None, only: Sequence[str], differences: list[str]
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         trees = {"this": ROOT}
         if against is not None:
-            trees[against] = stack.enter_context(checked_out(against, folder / "tree"))
+            trees[against] = stack.enter_context(checked_out(against, folder / "beamscore"))
         workers = {name: stack.enter_context(Worker(tree)) for name, tree in trees.items()}
         for kernel in kernels(only):
             floor, costs = measure(kernel, workers, folder, differences)

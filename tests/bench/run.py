@@ -20,29 +20,29 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
 
-from metrics.benchmark import Benchmark, Pair
-from metrics.registry import benchmark_class
-from metrics.scoring import score_pairs
-from metrics.statistics.bootstrap import Bootstrap
-from pipelines import evaluate as evaluation
-from pipelines.cli import main
-from pipelines.cli.messages import use_format
-from pipelines.runtime import launch
+from beamscore.metrics.benchmark import Benchmark, Pair
+from beamscore.metrics.registry import benchmark_class
+from beamscore.metrics.scoring import score_pairs
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.pipelines import evaluate as evaluation
+from beamscore.pipelines.cli import main
+from beamscore.pipelines.cli.messages import use_format
+from beamscore.pipelines.runtime import launch
+from beamscore.transforms.blas import one_blas_thread
+from beamscore.transforms.blocks import bucket_count
+from beamscore.transforms.collector import freeze, no_collection
+from beamscore.transforms.io.files import SourceFile, match_files, part_size, split_file
+from beamscore.transforms.io.restriction import UnreadOfPart, UnreadTracker
+from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.pair import DeduplicateAndPair, samples_per_batch
+from beamscore.transforms.publish import RowsToTables, SampleTables
+from beamscore.transforms.read import Limits, ReadPart
+from beamscore.transforms.records import GROUND_TRUTH
+from beamscore.transforms.score import BatchDecoder, ScoredBatch, ScoringPlan, settle
+from beamscore.transforms.slice import SumSlices
+from beamscore.transforms.stored_blocks import Block, BlockFolder
 from tests.bench.measure import Cost, cost_of
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records
-from transforms.blas import one_blas_thread
-from transforms.blocks import bucket_count
-from transforms.collector import freeze, no_collection
-from transforms.io.files import SourceFile, match_files, part_size, split_file
-from transforms.io.restriction import UnreadOfPart, UnreadTracker
-from transforms.io.side_columns import SideColumns
-from transforms.pair import DeduplicateAndPair, samples_per_batch
-from transforms.publish import RowsToTables, SampleTables
-from transforms.read import Limits, ReadPart
-from transforms.records import GROUND_TRUTH
-from transforms.score import BatchDecoder, ScoredBatch, ScoringPlan, settle
-from transforms.slice import SumSlices
-from transforms.stored_blocks import Block, BlockFolder
 
 CHUNK = 1000
 T = TypeVar("T")

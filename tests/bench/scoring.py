@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Pair
+from beamscore.metrics.benchmark import Pair
 from tests.bench.measure import cost_of
 from tests.generate import chart
 from tests.plain_loop import make_benchmark

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from metrics.statistics.change_points import detection_rate, drift_detection_rate, false_alarms
+from beamscore.metrics.statistics.change_points import detection_rate, drift_detection_rate, false_alarms
 from tests.calibrate.coverage import Coverage, coverage
 from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wrong_verdicts
 from tests.calibrate.populations import CASES

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.benchmark import MetricSpec
-from metrics.registry import benchmark_class
-from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.denominators import (
+from beamscore.metrics.benchmark import MetricSpec
+from beamscore.metrics.registry import benchmark_class
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.denominators import (
     counted_units,
     denominator_columns,
     size_over_classes,
     units_over_classes,
 )
-from metrics.statistics.intervals import interval, measured_replicates
+from beamscore.metrics.statistics.intervals import interval, measured_replicates
 from tests.calibrate.populations import UNITS, Case, FloatArray, difficulties
 
 CONFIDENCE = 0.95

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtr
 
-from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.intervals import interval, measured_replicates, t_quantile
-from metrics.statistics.paired import paired_interval, widened_error, width_of
-from metrics.statistics.swaps import SwapBits, simultaneous_p, studentized, swap_p, units_needed
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.intervals import interval, measured_replicates, t_quantile
+from beamscore.metrics.statistics.paired import paired_interval, widened_error, width_of
+from beamscore.metrics.statistics.swaps import SwapBits, simultaneous_p, studentized, swap_p, units_needed
 from tests.calibrate.coverage import CONFIDENCE, REPLICATES, spec_of, units_behind
 from tests.calibrate.populations import Case, FloatArray, difficulties
 

@@ -67,7 +67,7 @@ def measure(samples: int, against: str | None) -> dict[str, Growth]:
         trees = {THIS: ROOT}
         if against is not None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            trees[against] = stack.enter_context(checked_out(against, folder / "tree"))
+            trees[against] = stack.enter_context(checked_out(against, folder / "beamscore"))
         clusters = {name: stack.enter_context(FlinkCluster(tree=tree)) for name, tree in trees.items()}
         small = {name: evaluate(cluster, corpus_of(samples), PARALLELISM) for name, cluster in clusters.items()}
         turns = reversed(clusters.items())

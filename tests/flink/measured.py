@@ -9,6 +9,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+from tests.bench.checkout import python_path
 from tests.bench.corpus import Corpus, generated
 from tests.flink.cluster import FlinkCluster
 from tests.flink.rest import Vertex
@@ -54,12 +55,13 @@ def evaluate(cluster: FlinkCluster, corpus: Corpus, parallelism: int, *more: str
         started, before = time.monotonic(), cluster.task_manager_seconds()
         subprocess.run(
             [
-                *(sys.executable, "-m", "pipelines.cli.main", "evaluate", BENCHMARK, "--quiet", "--output", output),
+                *(sys.executable, "-m", "beamscore.pipelines.cli.main", "evaluate", BENCHMARK),
+                *("--quiet", "--output", output),
                 *("--ground-truth", str(corpus.ground_truth), "--predictions", str(corpus.predictions)),
                 *(*more, *cluster.options(parallelism)),
             ],
             cwd=cluster.tree,
-            env={**os.environ, "PYTHONPATH": str(cluster.tree)},
+            env={**os.environ, "PYTHONPATH": python_path(cluster.tree)},
             check=True,
         )
         seconds, of_flink = time.monotonic() - started, cluster.task_manager_seconds() - before

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metrics.registry import benchmark_names
+from beamscore.metrics.registry import benchmark_names
+from beamscore.transforms.counters import metric_names
 from tests.bench.corpus import Corpus
 from tests.flink.bench import MANY, with_columns
 from tests.flink.cluster import FlinkCluster
@@ -20,7 +21,6 @@ from tests.flink.rest import Vertex
 from tests.flink.workers import PROJECT
 from tests.runs import Run, evaluate
 from tests.transforms.test_counters import metrics_of
-from transforms.counters import metric_names
 
 COUNT = 200_000
 MANY_BLOCKS = 200

@@ -14,7 +14,7 @@ from tests.flink.jars import cache, made, run
 
 PROJECT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("metrics", "transforms", "pipelines")
-_FILES = ("setup.py", "README.md", "LICENSE")
+_FILES = ("__init__.py", "py.typed", "setup.py", "README.md", "LICENSE")
 
 
 def worker_python() -> Path:
@@ -64,5 +64,6 @@ def _source(scratch: Path, tree: Path) -> Path:
     for name in _PACKAGES:
         shutil.copytree(tree / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in _FILES:
-        shutil.copy(tree / name, source / name)
+        if (tree / name).exists():
+            shutil.copy(tree / name, source / name)
     return source

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from metrics.registry import benchmark_names
+from beamscore.metrics.registry import benchmark_names
 from tests.installed.cluster import portable_cluster
 from tests.installed.install import PROJECT, build_source, install
 from tests.pipelines.runtime.test_foreign_packages import CORPUS, foreign
@@ -78,7 +78,7 @@ def test_the_distribution_has_the_packages_the_configurations_and_the_license(in
 
 
 def test_the_package_is_that_of_the_environment(installed: Installed) -> None:
-    code = "import metrics, transforms, pipelines; print(metrics.__file__, transforms.__file__, pipelines.__file__)"
+    code = "import beamscore, beamscore.pipelines as p; print(beamscore.__file__, p.__file__)"
     done = installed.run("python", "-c", code)
     assert done.returncode == 0, done.stderr
     prefix = str(installed.python.parents[1])
@@ -171,7 +171,6 @@ def test_foreign_packages_in_the_current_folder_do_no_harm(installed: Installed,
     apart = Installed(installed.archive, installed.python, here, installed.cluster, installed.logs)
     done = apart.run("beamscore", "evaluate", "traffic_rules", *inputs, "--output", "out", "--processes", "2")
     assert (done.returncode, done.stderr) == (0, "")
-    (here / "pipelines" / "__init__.py").unlink()
-    (here / "pipelines").rmdir()
-    done = apart.run("python", "-m", "pipelines.cli.main", "evaluate", "traffic_rules", *inputs, "--output", "again")
+    command = ("python", "-m", "beamscore.pipelines.cli.main", "evaluate", "traffic_rules", *inputs)
+    done = apart.run(*command, "--output", "again")
     assert (done.returncode, done.stderr) == (0, "")

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from metrics.benchmark import Benchmark, Pair
-from metrics.registry import benchmark_class
-from metrics.scoring import score_pairs
+from beamscore.metrics.benchmark import Benchmark, Pair
+from beamscore.metrics.registry import benchmark_class
+from beamscore.metrics.scoring import score_pairs
 
 CORPORA = Path(__file__).parents[1] / "corpora"
 SAMPLES = 6

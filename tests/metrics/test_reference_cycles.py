@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from metrics.benchmark import Pair, RejectedRecord
+from beamscore.metrics.benchmark import Pair, RejectedRecord
 from tests.plain_loop import make_benchmark
 
 

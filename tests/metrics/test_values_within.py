@@ -9,8 +9,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.benchmark import Benchmark
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import Benchmark
+from beamscore.metrics.statistics.sums import Sums
 from tests.plain_loop import make_benchmark
 
 CHART = make_benchmark("chart", tasks=["task2", "task5"])

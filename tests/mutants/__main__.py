@@ -27,7 +27,7 @@ from tests.mutants.modules import EXPLAINED, MODULES
 
 PROJECT = Path(__file__).resolve().parents[2]
 _COPIED = (
-    "metrics", "transforms", "pipelines", "tests", "configs", "docs", "beamscore.py", "pyproject.toml", "setup.py",
+    "metrics", "transforms", "pipelines", "tests", "configs", "docs", "__init__.py", "pyproject.toml", "setup.py",
     "README.md",
 )  # fmt: skip
 _ASK = Path(__file__).with_name("ask.py")
@@ -49,7 +49,7 @@ class Mutant:
 
 def mutants(cosmic_ray: Path, folder: Path, module: str) -> list[Mutant]:
     """Returns what became of each change of a module."""
-    tree, name = folder / "tree", module.replace("/", "-")
+    tree, name = folder / "beamscore", module.replace("/", "-")
     config, session, source = (folder / f"{name}{suffix}" for suffix in (".toml", ".sqlite", ".source"))
     content = (tree / module).read_text(encoding="utf-8")
     known = session.exists() and source.exists() and source.read_text(encoding="utf-8") == content
@@ -70,7 +70,7 @@ def mutants(cosmic_ray: Path, folder: Path, module: str) -> list[Mutant]:
 def _forks(tree: Path, socket: str, tests: Sequence[str]) -> Iterator[float]:
     """Serves runs of `tests` at a socket; gives the wall time after which to give a run up."""
     arguments = [*_PYTEST, *tests]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(tree.parent)}
     started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     # Not with -B: pytest keeps what it has made of the tests, which do not change.
     command = [sys.executable, "-m", "pytest", *arguments]
@@ -126,7 +126,8 @@ def _mutant(_: object, result: dict[str, str] | None) -> Mutant | None:
 
 def main(cosmic_ray: Path, folder: Path, modules: Sequence[str]) -> int:
     """Prints the share that was noticed of each module and the changes that were not; 1 where one is not explained."""
-    tree = folder / "tree"
+    # Its name is that of the package, for `folder` is where Python looks for that.
+    tree = folder / "beamscore"
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
     for name in _COPIED:

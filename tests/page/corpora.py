@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from pipelines.results.page.document import PageData
+from beamscore.pipelines.results.page.document import PageData
 from tests.runs import command
 
 ROOT = Path(__file__).parents[2]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.results.page.comparison import ComparedRuns, build_comparison_page
-from pipelines.results.page.comparison_document import Changed, ChangedSide
-from pipelines.results.page.document import RecordText
-from pipelines.results.page.render import render
-from pipelines.results.stored import StoredRun
+from beamscore.pipelines.results.page.comparison import ComparedRuns, build_comparison_page
+from beamscore.pipelines.results.page.comparison_document import Changed, ChangedSide
+from beamscore.pipelines.results.page.document import RecordText
+from beamscore.pipelines.results.page.render import render
+from beamscore.pipelines.results.stored import StoredRun
 from tests.page.browser import Browser
 from tests.page.corpora import CORPORA, compared, evaluated, page_data, worse
 from tests.page.hostile import HOSTILE

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from metrics.registry import benchmark_class, benchmark_names
-from pipelines.results.page.build import PageSources, build_page
-from pipelines.results.page.document import Card, RecordText
-from pipelines.results.page.render import render
-from pipelines.results.page.rows import MAX_ROWS, sample_table, sort_worst_first
+from beamscore.metrics.registry import benchmark_class, benchmark_names
+from beamscore.pipelines.results.page.build import PageSources, build_page
+from beamscore.pipelines.results.page.document import Card, RecordText
+from beamscore.pipelines.results.page.render import render
+from beamscore.pipelines.results.page.rows import MAX_ROWS, sample_table, sort_worst_first
 from tests.page.browser import Browser
 from tests.page.corpora import CORPORA, ROOT, WrittenPage, corpus_page, evaluated, worse
 from tests.page.hostile import HOSTILE

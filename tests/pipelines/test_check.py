@@ -110,7 +110,7 @@ def test_what_would_score_nothing_is_a_problem(folder: Path) -> None:
 
 
 def test_more_records_than_it_looks_at_are_estimated(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.config.first_records.RECORDS_LOOKED_AT", 10)
+    monkeypatch.setattr("beamscore.pipelines.config.first_records.RECORDS_LOOKED_AT", 10)
     write_lines(folder / "many.jsonl", [{"sample_id": f"s{1000 + index}", "text": "x"} for index in range(500)])
     code, lines, _ = check("many.jsonl", "many.jsonl")
     assert code == 0

@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.measured import measure
-from metrics.statistics.paired import paired_differences
-from metrics.statistics.sums import Sums
-from metrics.statistics.swaps import SwapBits
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.measured import measure
+from beamscore.metrics.statistics.paired import paired_differences
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.metrics.statistics.swaps import SwapBits
+from beamscore.transforms.stored_blocks import Block, BlockWriter
 from tests import toy
 from tests.finished_runs import Row, row, schema, write, write_run
 from tests.runs import command
-from transforms.stored_blocks import Block, BlockWriter
 
 TOY = toy.ToyBenchmark(toy.Options())
 

@@ -9,16 +9,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.sums import Sums
-from metrics.statistics.swaps import SwapBits, dependencies
-from pipelines.compare import compared_slice, largest_of_all, make_result
-from pipelines.results.comparison import COMPARISON, ComparisonSetting
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.metrics.statistics.swaps import SwapBits, dependencies
+from beamscore.pipelines.compare import compared_slice, largest_of_all, make_result
+from beamscore.pipelines.results.comparison import COMPARISON, ComparisonSetting
+from beamscore.transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, merged_sums
+from beamscore.transforms.sample_changes import ChangePlan, unpack_changed
+from beamscore.transforms.sample_rows import SampleRow, encode_block
+from beamscore.transforms.stored_blocks import Block, BlockFolder, BlockWriter
 from tests import toy
-from transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, merged_sums
-from transforms.sample_changes import ChangePlan, unpack_changed
-from transforms.sample_rows import SampleRow, encode_block
-from transforms.stored_blocks import Block, BlockFolder, BlockWriter
 
 TOY = toy.ToyBenchmark(toy.Options())
 REPLICATES, SWAPS, MOST = 12, 63, 7

@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from metrics.chart.converter import ChartConverter
-from metrics.converter import Part
-from metrics.registry import benchmark_class, benchmark_names
+from beamscore.metrics.chart.converter import ChartConverter
+from beamscore.metrics.converter import Part
+from beamscore.metrics.registry import benchmark_class, benchmark_names
+from beamscore.transforms.io import zstd
 from tests.pipelines.layouts import LAYOUTS, SAMPLES, chart, chemistry, figure_text
 from tests.plain_loop import make_benchmark, score_records, total
 from tests.runs import Run, command, evaluate
-from transforms.io import zstd
 
 
 def convert(benchmark: str, inputs: Sequence[str], output: Path, *more: str) -> tuple[int, str, str]:

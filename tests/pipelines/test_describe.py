@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from metrics.description import sums_of
-from metrics.figure_text.description import FigureTextDescription
-from metrics.figure_text.records import FigureTruth
+from beamscore.metrics.description import sums_of
+from beamscore.metrics.figure_text.description import FigureTextDescription
+from beamscore.metrics.figure_text.records import FigureTruth
 from tests.runs import Run, command, write_lines
 
 CORPUS = Path(__file__).parents[1] / "corpora" / "figure_text" / "ground_truth.jsonl"

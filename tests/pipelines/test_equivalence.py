@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metrics.registry import benchmark_names
-from metrics.statistics.bootstrap import Bootstrap
-from pipelines.results.run import unpack_replicates
+from beamscore.metrics.registry import benchmark_names
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.pipelines.results.run import unpack_replicates
+from beamscore.transforms.io import files
 from tests import toy
 from tests.plain_loop import make_benchmark
 from tests.runs import Record, Run, evaluate, plain_score, plain_sums, write_lines
-from transforms.io import files
 
 COUNT = 130
 SYSTEMS = ("ours", "theirs")

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 from apache_beam.io.filesystems import FileSystems
 
+from beamscore.transforms.io import publication
 from tests import toy
 from tests.memory_files import FolderStore, ObjectStore
 from tests.runs import command, evaluate, write_lines
-from transforms.io import publication
 
 SAMPLES = [toy.sample(index, 0) for index in range(40)]
 TRUTHS = [truth for truth, _ in SAMPLES]

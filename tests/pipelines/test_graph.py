@@ -22,11 +22,11 @@ from apache_beam.options.pipeline_options import GoogleCloudOptions, WorkerOptio
 from apache_beam.portability.api import beam_runner_api_pb2 as protos
 from apache_beam.runners.pipeline_context import PipelineContext
 
-from metrics.registry import benchmark_names
-from pipelines.runtime import dataflow_template
+from beamscore.metrics.registry import benchmark_names
+from beamscore.pipelines.runtime import dataflow_template
+from beamscore.transforms.slice import SliceKeyCoder
 from tests.memory_files import ObjectStore
 from tests.pipelines.runtime.test_dataflow_template import IMAGE, JOB
-from transforms.slice import SliceKeyCoder
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ("metrics", "transforms", "pipelines")
@@ -57,7 +57,7 @@ def submitted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     monkeypatch.setitem(sys.modules, client.__name__, client)
     monkeypatch.setattr("apache_beam.runners.dataflow.internal.apiclient", client, raising=False)
     monkeypatch.setattr(GoogleCloudOptions, "validate", lambda *_: [])
-    monkeypatch.setattr("pipelines.runtime.launch.check_reachable", list)
+    monkeypatch.setattr("beamscore.pipelines.runtime.launch.check_reachable", list)
     handler = signal.getsignal(signal.SIGTERM)
     yield graphs
     signal.signal(signal.SIGTERM, handler)
@@ -106,8 +106,13 @@ def test_nothing_of_this_checkout_is_in_the_graph(submitted: list[Any], benchmar
     """Code of the project is named, and found on the workers; none of it is pickled, which would hold its path."""
     graph = graph_of(submitted, benchmark)
     found = list(payloads(graph))
-    named = {module for _, pickled in found for module in strings(pickled) if module.split(".")[0] in FLOORS}
-    assert {"transforms.score", "transforms.combine", "pipelines.evaluate", f"metrics.{benchmark}.benchmark"} <= named
+    named = {module for _, pickled in found for module in strings(pickled) if module.startswith("beamscore.")}
+    assert {
+        "beamscore.transforms.score",
+        "beamscore.transforms.combine",
+        "beamscore.pipelines.evaluate",
+        f"beamscore.metrics.{benchmark}.benchmark",
+    } <= named
     for name, pickled in found:
         foreign = [each for each in strings(pickled) if re.match(r"(tests|__main__|conftest)(\.|$)", each)]
         assert foreign == [], name
@@ -131,8 +136,8 @@ def test_steps_have_the_names_that_they_always_had(submitted: list[Any]) -> None
 def test_two_launches_give_the_same_graph_but_for_the_id_and_the_start_of_the_run(
     submitted: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipelines.cli.evaluate.new_run_id", lambda: "0123456789ab")
-    monkeypatch.setattr("pipelines.results.provenance.time.time", lambda: 0.0)
+    monkeypatch.setattr("beamscore.pipelines.cli.evaluate.new_run_id", lambda: "0123456789ab")
+    monkeypatch.setattr("beamscore.pipelines.results.provenance.time.time", lambda: 0.0)
     first, second = graph_of(submitted), graph_of(submitted)
     assert dict.fromkeys(payloads(first)).keys() == dict.fromkeys(payloads(second)).keys()
 

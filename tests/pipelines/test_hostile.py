@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from pipelines.results.causes import REMEDIES
+from beamscore.pipelines.results.causes import REMEDIES
+from beamscore.transforms.records import printable
 from tests import toy
 from tests.runs import RESULT_NAMES, Record, Run, evaluate, write_lines
-from transforms.records import printable
 
 RECORD_BYTES = 6_000_000
 TRUTH, PREDICTION = "ground_truth", "ours"

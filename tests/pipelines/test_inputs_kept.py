@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.results.run import LAYOUT
+from beamscore.pipelines.results.run import LAYOUT
+from beamscore.transforms.io.published import check_not_replaced
+from beamscore.transforms.records import InputProblem
 from tests.runs import command, evaluate, write_lines
-from transforms.io.published import check_not_replaced
-from transforms.records import InputProblem
 
 RECORDS = [{"sample_id": name, "text": "x"} for name in "ab"]
 KEPT = ["t.jsonl", "sub/summary.json", "samples-1.jsonl", ".evaluation.jsonl"]

@@ -13,8 +13,8 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from beamscore.transforms.draw import file_name
 from tests.runs import command, evaluate, write_lines
-from transforms.draw import file_name
 
 PIECES = [
     "..",

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metrics.statistics.bootstrap import Bootstrap
-from metrics.statistics.intervals import intervals, standard_errors
-from metrics.statistics.measured import measure
-from metrics.statistics.sums import Sums
-from pipelines import evaluate as evaluation
-from pipelines.results.run import unpack_replicates
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.intervals import intervals, standard_errors
+from beamscore.metrics.statistics.measured import measure
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.pipelines import evaluate as evaluation
+from beamscore.pipelines.results.run import unpack_replicates
 from tests import toy
 from tests.plain_loop import make_benchmark
 from tests.runs import RESULT_NAMES, Run, evaluate, write_lines

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from beamscore.transforms.io.kept import kept_runs
 from tests import resumption, toy
 from tests.resumption import WRITTEN_BEFORE
 from tests.runs import evaluate, write_lines
-from transforms.io.kept import kept_runs
 
 CORPUS = [toy.sample(index, 0) for index in range(120)]
 FLAGS = ("--set", "bootstrap.replicates=5", "--slice", "kind", "--quiet")

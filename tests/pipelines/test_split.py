@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metrics.common import split as splits
+from beamscore.metrics.common import split as splits
 from tests.runs import command, write_lines
 
 RECORDS: list[dict[str, Any]] = [

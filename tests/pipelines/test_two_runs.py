@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.results.run import open_result
+from beamscore.pipelines.results.run import open_result
 from tests import toy
 from tests.runs import evaluate, write_lines
 
@@ -24,9 +24,9 @@ TRUTHS = [truth for truth, _ in (toy.sample(index, 0) for index in range(COUNT))
 
 COMMAND = """
 import os, signal, sys
-from transforms.process import quiet_root_logger
+from beamscore.transforms.process import quiet_root_logger
 with quiet_root_logger:
-    from pipelines.cli import main
+    from beamscore.pipelines.cli import main
     from tests import toy
 
 def killed(call, last, before):

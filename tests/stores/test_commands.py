@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from beamscore.transforms.io import zstd
 from tests import toy
 from tests.runs import command, evaluate, write_lines
 from tests.stores.servers import Requests, Store
-from transforms.io import zstd
 
 pytestmark = pytest.mark.stores
 

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.results.run import open_result
+from beamscore.pipelines.results.run import open_result
 from tests import toy
 from tests.runs import command
 from tests.stores.servers import Requests, S3Store, Store
@@ -29,7 +29,9 @@ pytestmark = pytest.mark.stores
 ROOT = Path(__file__).parents[2]
 COUNT = 20
 TRUTHS = [toy.sample(index, 0)[0] for index in range(COUNT)]
-COMMAND = "import sys; from pipelines.cli import main; from tests import toy; toy.register(); sys.exit(main.main())"
+COMMAND = (
+    "import sys; from beamscore.pipelines.cli import main; from tests import toy; toy.register(); sys.exit(main.main())"
+)
 MOMENTS = [
     *((signal.SIGKILL, at) for at in (1, 6, 7, 8, 11, 14)),
     *((signal.SIGINT, at) for at in (7, 11)),

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms import blocks
-from transforms.blocks import HeldRecords, bucket_count, bucket_of, only_samples, pack, unpack
-from transforms.io.files import SourceFile
-from transforms.stored_blocks import BlockWriter
+from beamscore.transforms import blocks
+from beamscore.transforms.blocks import HeldRecords, bucket_count, bucket_of, only_samples, pack, unpack
+from beamscore.transforms.io.files import SourceFile
+from beamscore.transforms.stored_blocks import BlockWriter
 
 RECORDS = st.lists(st.tuples(st.text(max_size=5), st.binary(max_size=40)), max_size=60)
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from transforms.collector import freeze, no_collection, unfreeze
-from transforms.records import JSON, EncodedRecord, Origin
+from beamscore.transforms.collector import freeze, no_collection, unfreeze
+from beamscore.transforms.records import JSON, EncodedRecord, Origin
 
 ORIGIN = Origin(0, 0, 0, 1, "part.jsonl")
 

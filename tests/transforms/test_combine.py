@@ -9,9 +9,9 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.sums import Sums
-from transforms.combine import MergeSums, SliceTotals, SumStatistics
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.transforms.combine import MergeSums, SliceTotals, SumStatistics
 
 BOOTSTRAP = Bootstrap(4, seed=2)
 

@@ -10,15 +10,15 @@ import pytest
 from apache_beam.metrics import MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from metrics.registry import BUILT_IN, benchmark_class
-from pipelines.config import settings
-from pipelines.evaluate import build_evaluation, plan_evaluation
-from pipelines.runtime import launch
+from beamscore.metrics.registry import BUILT_IN, benchmark_class
+from beamscore.pipelines.config import settings
+from beamscore.pipelines.evaluate import build_evaluation, plan_evaluation
+from beamscore.pipelines.runtime import launch
+from beamscore.transforms.counters import NAMESPACE, metric_names
 from tests.runs import write_lines
 from tests.toy import ToyBenchmark
-from transforms.counters import NAMESPACE, metric_names
 
-DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "beamscore.metrics.md"
 
 
 class TimedBenchmark(ToyBenchmark):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.sums import Sums
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.transforms.combine import SliceTotals
+from beamscore.transforms.finalize import slice_result
+from beamscore.transforms.slice import SliceKey
+from beamscore.transforms.slice_labels import Slice
 from tests.toy import Options, ToyBenchmark
-from transforms.combine import SliceTotals
-from transforms.finalize import slice_result
-from transforms.slice import SliceKey
-from transforms.slice_labels import Slice
 
 TOY = ToyBenchmark(Options())
 

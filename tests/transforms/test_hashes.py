@@ -15,9 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.registry import BUILT_IN, benchmark_class, benchmark_names
+from beamscore.metrics.registry import BUILT_IN, benchmark_class, benchmark_names
+from beamscore.transforms.hashes import (
+    FINGERPRINTS,
+    fingerprint_text,
+    prediction_fingerprint,
+    record_hash,
+    sample_fingerprint,
+)
 from tests.runs import Run, evaluate, write_lines
-from transforms.hashes import FINGERPRINTS, fingerprint_text, prediction_fingerprint, record_hash, sample_fingerprint
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transforms import heap
+from beamscore.transforms import heap
 
 STATUS = Path("/proc/self/statm")
 

@@ -13,13 +13,13 @@ from apache_beam.utils.windowed_value import WindowedValue
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.sums import Sums
-from transforms import pair as pairing
-from transforms.blocks import pack
-from transforms.io import external_sort
-from transforms.pair import DeduplicateAndPair, PairedSample, samples_per_batch
-from transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin, Quarantined
-from transforms.stored_blocks import Block, BlockWriter
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.transforms import pair as pairing
+from beamscore.transforms.blocks import pack
+from beamscore.transforms.io import external_sort
+from beamscore.transforms.pair import DeduplicateAndPair, PairedSample, samples_per_batch
+from beamscore.transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin, Quarantined
+from beamscore.transforms.stored_blocks import Block, BlockWriter
 
 NAMES = ["ours", "theirs"]
 

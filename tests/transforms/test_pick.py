@@ -15,12 +15,12 @@ import pytest
 from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
 
-from metrics.benchmark import MetricSpec
-from transforms.earlier_values import EarlierRows
-from transforms.pair import PairedSample
-from transforms.pick import LISTED, KeepPicked, Picker, Picks, Reason, is_flip, order_of_picked
-from transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin
-from transforms.scored_sample import ScoredSample
+from beamscore.metrics.benchmark import MetricSpec
+from beamscore.transforms.earlier_values import EarlierRows
+from beamscore.transforms.pair import PairedSample
+from beamscore.transforms.pick import LISTED, KeepPicked, Picker, Picks, Reason, is_flip, order_of_picked
+from beamscore.transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin
+from beamscore.transforms.scored_sample import ScoredSample
 
 METRIC = MetricSpec("score", "", main=1)
 PICKS = Picks(METRIC, worst=3, flips=2, random=4, listed=5)
@@ -150,7 +150,7 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_pa
 
 
 def test_rows_that_are_gone_meanwhile_cost_the_changes_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("WARNING", "transforms.earlier_values")
+    caplog.set_level("WARNING", "beamscore.transforms.earlier_values")
     rows = earlier(tmp_path / "rows.parquet", [("old", "a", "t", 1.0)])
     (tmp_path / "rows.parquet").write_bytes(b"PAR1")
     picks = Picks(METRIC, flips=5, random=20, earlier=rows)

@@ -16,15 +16,15 @@ import pyarrow.parquet as pq
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
-from transforms import publish as write
-from transforms.io.claim import Claim, Process
-from transforms.io.publication import own_output
-from transforms.io.published import Layout, find_published
-from transforms.io.staging import StageBundles, StagedFolder, mark_abandoned
-from transforms.publish import LineWriter, Publish, RowsToTables, SampleTables, encode_json
-from transforms.records import InputProblem
-from transforms.sample_schema import sample_schema
-from transforms.scored_sample import ScoredSample
+from beamscore.transforms import publish as write
+from beamscore.transforms.io.claim import Claim, Process
+from beamscore.transforms.io.publication import own_output
+from beamscore.transforms.io.published import Layout, find_published
+from beamscore.transforms.io.staging import StageBundles, StagedFolder, mark_abandoned
+from beamscore.transforms.publish import LineWriter, Publish, RowsToTables, SampleTables, encode_json
+from beamscore.transforms.records import InputProblem
+from beamscore.transforms.sample_schema import sample_schema
+from beamscore.transforms.scored_sample import ScoredSample
 
 LAYOUT = Layout("evaluation", ("first.json", "last.json"), ("samples",))
 

@@ -24,22 +24,21 @@ from apache_beam.utils.windowed_value import WindowedValue
 from hypothesis import given as for_any
 from hypothesis import strategies as st
 
-import transforms.blocks
-from metrics.statistics.sums import Sums
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.transforms.blocks import unpack
+from beamscore.transforms.combine import MergeSums
+from beamscore.transforms.io import files, jsonl, zstd
+from beamscore.transforms.io import restriction as blocks
+from beamscore.transforms.io.field_map import FieldMap
+from beamscore.transforms.io.files import Part, match_files, split_file
+from beamscore.transforms.io.restriction import Claim, Place, Unread, UnreadOfPart, UnreadTracker
+from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.read import Limits, ReadPart, ReadRecords, presence, side_name
+from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined
+from beamscore.transforms.sample_ids import MAX_SAMPLE_ID_LENGTH
 from tests.runs import write_lines
 from tests.tables import write_arrow, write_delimited
 from tests.transforms.counted import counted_reads
-from transforms.blocks import unpack
-from transforms.combine import MergeSums
-from transforms.io import files, jsonl, zstd
-from transforms.io import restriction as blocks
-from transforms.io.field_map import FieldMap
-from transforms.io.files import Part, match_files, split_file
-from transforms.io.restriction import Claim, Place, Unread, UnreadOfPart, UnreadTracker
-from transforms.io.side_columns import SideColumns
-from transforms.read import Limits, ReadPart, ReadRecords, presence, side_name
-from transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined
-from transforms.sample_ids import MAX_SAMPLE_ID_LENGTH
 
 COLUMNS = {
     GROUND_TRUTH: SideColumns(frozenset({"text"}), frozenset()),
@@ -403,7 +402,7 @@ def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
 def test_size_and_progress_tell_the_bytes_that_are_read_and_left(
     tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transforms.blocks, "BYTES_PER_BLOCK", 1)
+    monkeypatch.setattr("beamscore.transforms.blocks.BYTES_PER_BLOCK", 1)
     monkeypatch.setattr(blocks, "RECORDS_PER_BLOCK", 16)
     path = stored(tmp_path / f"a.{ending}", distinct(400), 4)
     (file,) = match_files(0, [str(path)], "--predictions")

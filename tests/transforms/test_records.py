@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.errors import explain
-from transforms.records import (
+from beamscore.metrics.common.errors import explain
+from beamscore.transforms.records import (
     GROUND_TRUTH,
     JSON,
     MSGPACK,

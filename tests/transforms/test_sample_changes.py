@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.benchmark import MetricSpec
-from transforms.sample_changes import (
+from beamscore.metrics.benchmark import MetricSpec
+from beamscore.transforms.sample_changes import (
     KEY_BYTES,
     ChangeCounter,
     ChangedSample,
@@ -19,8 +19,8 @@ from transforms.sample_changes import (
     pack_changed,
     unpack_changed,
 )
-from transforms.sample_rows import SampleRow
-from transforms.stored_blocks import BlockWriter
+from beamscore.transforms.sample_rows import SampleRow
+from beamscore.transforms.stored_blocks import BlockWriter
 
 KEYS = st.lists(st.binary(max_size=KEY_BYTES + 4), max_size=60)
 

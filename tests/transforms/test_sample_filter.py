@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms import sample_filter
-from transforms.blocks import HeldRecords, bucket_of, unpack
-from transforms.sample_filter import IdBitmap, KeepWanted, may_be_wanted
-from transforms.stored_blocks import IN_PIPELINE, BlockWriter
+from beamscore.transforms import sample_filter
+from beamscore.transforms.blocks import HeldRecords, bucket_of, unpack
+from beamscore.transforms.sample_filter import IdBitmap, KeepWanted, may_be_wanted
+from beamscore.transforms.stored_blocks import IN_PIPELINE, BlockWriter
 
 IDS = st.lists(st.text(max_size=4).filter(lambda text: text.isprintable()), max_size=20)
 

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from apache_beam.pvalue import TaggedOutput
 
-from metrics.benchmark import MissingTool, Pair, RejectedRecord, SampleScore
-from metrics.scoring import Missing
+from beamscore.metrics.benchmark import MissingTool, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.scoring import Missing
+from beamscore.transforms.hashes import record_hash
+from beamscore.transforms.pair import PairedSample
+from beamscore.transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
+from beamscore.transforms.score import ScoreBatch, ScoringPlan
+from beamscore.transforms.scored_sample import ScoredSample
+from beamscore.transforms.slice_labels import Slice, Slicing
 from tests.toy import Options, Prediction, ToyBenchmark, Truth
-from transforms.hashes import record_hash
-from transforms.pair import PairedSample
-from transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
-from transforms.score import ScoreBatch, ScoringPlan
-from transforms.scored_sample import ScoredSample
-from transforms.slice_labels import Slice, Slicing
 
 REJECTED_TRUTH = "the ground truth of this sample was rejected"
 

@@ -9,12 +9,12 @@ from apache_beam.coders import registry
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that, equal_to
 
-import transforms.publish
-import transforms.score  # noqa: F401 - both register coders
-from transforms.pair import PairedSample
-from transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin
-from transforms.scored_sample import ScoredSample
-from transforms.sized_coder import SizedCoder
+import beamscore.transforms.publish
+import beamscore.transforms.score  # noqa: F401 - both register coders
+from beamscore.transforms.pair import PairedSample
+from beamscore.transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin
+from beamscore.transforms.scored_sample import ScoredSample
+from beamscore.transforms.sized_coder import SizedCoder
 
 PAIRED = PairedSample("a", EncodedRecord.of(Origin(GROUND_TRUTH, 0, 0, 1, "f"), JSON, b"{}" * 500), (None,))
 SCORED = ScoredSample("a", 0, "scored", None, "a", {}, details=b"1" * 5000)

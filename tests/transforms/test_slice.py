@@ -13,14 +13,14 @@ from apache_beam.testing.util import assert_that, equal_to
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from transforms import slice as slicing
-from transforms.combine import SliceTotals
-from transforms.hashes import prediction_fingerprint, sample_fingerprint
-from transforms.records import InputProblem
-from transforms.scored_sample import ScoredSample
-from transforms.slice import CheckSliceCount, SliceKey, SliceKeyCoder, SumSlices
-from transforms.slice_labels import (
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.transforms import slice as slicing
+from beamscore.transforms.combine import SliceTotals
+from beamscore.transforms.hashes import prediction_fingerprint, sample_fingerprint
+from beamscore.transforms.records import InputProblem
+from beamscore.transforms.scored_sample import ScoredSample
+from beamscore.transforms.slice import CheckSliceCount, SliceKey, SliceKeyCoder, SumSlices
+from beamscore.transforms.slice_labels import (
     ALL_SAMPLES,
     MAX_LABEL_LENGTH,
     Slice,

@@ -9,8 +9,9 @@ import pyarrow as pa
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from transforms.io.arrow_rows import Row
-from transforms.io.arrow_stream import (
+from ..records import InputProblem
+from .arrow_rows import Row
+from .arrow_stream import (
     DICTIONARY,
     MAX_BATCH_BYTES,
     RECORD_BATCH,
@@ -21,13 +22,12 @@ from transforms.io.arrow_stream import (
     read_beginning,
     read_message,
 )
-from transforms.io.expansion import records_allowed
-from transforms.io.files import Part, SourceFile, unreadable
-from transforms.io.parquet import RowLimits, RowReader, check_columns, check_depth
-from transforms.io.parquet_plan import ROWS_PER_BATCH
-from transforms.io.restriction import Place, Unread, first_place
-from transforms.io.side_columns import SideColumns
-from transforms.records import InputProblem
+from .expansion import records_allowed
+from .files import Part, SourceFile, unreadable
+from .parquet import RowLimits, RowReader, check_columns, check_depth
+from .parquet_plan import ROWS_PER_BATCH
+from .restriction import Place, Unread, first_place
+from .side_columns import SideColumns
 
 NOT_READ = (OSError, ValueError, EOFError, pa.ArrowException, BeamIOError)
 

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from transforms.collector import no_collection
-from transforms.io.field_map import SAMPLE_ID
-from transforms.io.json_depth import deeper_than, more_containers_than
-from transforms.io.parquet_values import encoded_value, python_values
-from transforms.io.side_columns import SideColumns
-from transforms.records import Cause
+from ..collector import no_collection
+from ..records import Cause
+from .field_map import SAMPLE_ID
+from .json_depth import deeper_than, more_containers_than
+from .parquet_values import encoded_value, python_values
+from .side_columns import SideColumns
 
 
 class Row(msgspec.Struct, frozen=True):

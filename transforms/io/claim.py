@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from transforms.io.storage import STORAGE_ERRORS, delete_files, list_folder, output_problem, read_bytes, write_file
-from transforms.records import InputProblem
-from transforms.repeat import repeated
+from ..records import InputProblem
+from ..repeat import repeated
+from .storage import STORAGE_ERRORS, delete_files, list_folder, output_problem, read_bytes, write_file
 
 STAGING = ".staging"
 CLAIM, HELD, HEARTBEAT = ".claim", ".held", ".heartbeat"

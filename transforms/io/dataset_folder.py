@@ -13,7 +13,7 @@ import msgspec
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from transforms.records import InputProblem
+from ..records import InputProblem
 
 MAX_STATE_BYTES = 16 << 20
 

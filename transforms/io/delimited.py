@@ -17,17 +17,17 @@ import msgspec
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from transforms.io import zstd
-from transforms.io.arrow_rows import Row, RowsOfBatch
-from transforms.io.expansion import containers_allowed
-from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
-from transforms.io.files import Part, SourceFile, unreadable
-from transforms.io.jsonl import BOM, READ_BYTES
-from transforms.io.parquet import RECORD_BYTES, RowLimits, listed
-from transforms.io.restriction import Place, Unread, first_place
-from transforms.io.side_columns import SideColumns
-from transforms.io.uncompressed import TextStream, text_stream
-from transforms.records import TEXT_KEPT, InputProblem
+from ..records import TEXT_KEPT, InputProblem
+from . import zstd
+from .arrow_rows import Row, RowsOfBatch
+from .expansion import containers_allowed
+from .field_map import FIELDS_AS_NAMED, FieldMap
+from .files import Part, SourceFile, unreadable
+from .jsonl import BOM, READ_BYTES
+from .parquet import RECORD_BYTES, RowLimits, listed
+from .restriction import Place, Unread, first_place
+from .side_columns import SideColumns
+from .uncompressed import TextStream, text_stream
 
 DELIMITERS = {"csv": b",", "tsv": b"\t"}
 MAX_HEADER_BYTES = 1 << 20

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from transforms.io.arrow_stream import RECORD_BATCH, messages, read_beginning
-from transforms.io.dataset_folder import check_no_metadata, files_of_folder
-from transforms.records import InputProblem
+from ..records import InputProblem
+from .arrow_stream import RECORD_BATCH, messages, read_beginning
+from .dataset_folder import check_no_metadata, files_of_folder
 
 Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]
 

@@ -18,10 +18,10 @@ import numpy as np
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from transforms.io import zstd
-from transforms.io.files import Part, unreadable
-from transforms.io.restriction import Place, Unread, first_place
-from transforms.io.uncompressed import text_stream
+from . import zstd
+from .files import Part, unreadable
+from .restriction import Place, Unread, first_place
+from .uncompressed import text_stream
 
 READ_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"

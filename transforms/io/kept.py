@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
 
-from transforms.io.claim import CLAIM, STAGING
-from transforms.io.staging import KEPT, START, staging_folder
-from transforms.io.storage import STORAGE_ERRORS, delete_folder, is_on_disk, list_folder, read_bytes, write_file
+from .claim import CLAIM, STAGING
+from .staging import KEPT, START, staging_folder
+from .storage import STORAGE_ERRORS, delete_folder, is_on_disk, list_folder, read_bytes, write_file
 
 FILES_AT_ONCE = 16
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from transforms.io.temporary import temporary_folder, temporary_problem
+from .temporary import temporary_folder, temporary_problem
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")

@@ -16,9 +16,9 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from transforms.io.published import CURRENT, Layout, find_published, manifest_names
-from transforms.io.staging import staging_folder
-from transforms.io.storage import atomic_write, delete_files, delete_folder, is_on_disk, list_folder, new_run_id
+from .published import CURRENT, Layout, find_published, manifest_names
+from .staging import staging_folder
+from .storage import atomic_write, delete_files, delete_folder, is_on_disk, list_folder, new_run_id
 
 WHOLE = "whole"
 

@@ -12,20 +12,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 
-from transforms.io.arrow_rows import Row, RowsOfBatch
-from transforms.io.expansion import (
+from ..records import InputProblem
+from .arrow_rows import Row, RowsOfBatch
+from .expansion import (
     LEAST_RECORD_BYTES,
     check_records,
     containers_allowed,
     records_allowed,
 )
-from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
-from transforms.io.files import OpenParquet, Part, SourceFile, open_parquet, stored_bytes, unreadable
-from transforms.io.parquet_plan import GroupPlan, plan_group
-from transforms.io.parquet_sizes import BYTES, PARTS, Weights, row_sizes
-from transforms.io.restriction import Place, Unread
-from transforms.io.side_columns import SideColumns
-from transforms.records import InputProblem
+from .field_map import FIELDS_AS_NAMED, FieldMap
+from .files import OpenParquet, Part, SourceFile, open_parquet, stored_bytes, unreadable
+from .parquet_plan import GroupPlan, plan_group
+from .parquet_sizes import BYTES, PARTS, Weights, row_sizes
+from .restriction import Place, Unread
+from .side_columns import SideColumns
 
 NAMES_LISTED = 20
 BYTES_AT_ONCE = 8 << 20

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from transforms.io.files import OpenParquet
-from transforms.io.parquet_pages import MAX_PAGE_BYTES, chunk_bounds
-from transforms.records import Cause
+from ..records import Cause
+from .files import OpenParquet
+from .parquet_pages import MAX_PAGE_BYTES, chunk_bounds
 
 ROWS_PER_BATCH = 256
 BYTES_PER_BATCH = 256 << 20

@@ -6,9 +6,10 @@ import contextlib
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from transforms.io import links
-from transforms.io.claim import Claim, acquire, beat, held_claim
-from transforms.io.published import (
+from ..records import InputProblem
+from . import links
+from .claim import Claim, acquire, beat, held_claim
+from .published import (
     ENDINGS,
     Layout,
     Manifest,
@@ -19,8 +20,8 @@ from transforms.io.published import (
     manifest_names,
     next_manifest,
 )
-from transforms.io.staging import mark_abandoned, remove_staging, staging_folder
-from transforms.io.storage import (
+from .staging import mark_abandoned, remove_staging, staging_folder
+from .storage import (
     PART,
     STORAGE_ERRORS,
     delete_files,
@@ -32,7 +33,6 @@ from transforms.io.storage import (
     rename_files,
     write_file,
 )
-from transforms.records import InputProblem
 
 FILES_PER_MOVE = 200
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from transforms.io.storage import STORAGE_ERRORS, is_on_disk, list_folder, place_of, read_bytes
-from transforms.records import InputProblem
+from ..records import InputProblem
+from .storage import STORAGE_ERRORS, is_on_disk, list_folder, place_of, read_bytes
 
 CURRENT = "current"
 _MANIFEST = re.compile(r"\d{8}-[^/]+\.json")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from transforms.io.arrow_batches import BatchReader, known_columns
-from transforms.io.delimited import DELIMITERS, DelimitedReader, header_of
-from transforms.io.field_map import FIELDS_AS_NAMED, FieldMap
-from transforms.io.files import Part, SourceFile, open_parquet
-from transforms.io.jsonl import LineReader
-from transforms.io.parquet import RowLimits, RowReader, check_columns
-from transforms.io.restriction import Unread
-from transforms.io.side_columns import SideColumns
+from .arrow_batches import BatchReader, known_columns
+from .delimited import DELIMITERS, DelimitedReader, header_of
+from .field_map import FIELDS_AS_NAMED, FieldMap
+from .files import Part, SourceFile, open_parquet
+from .jsonl import LineReader
+from .parquet import RowLimits, RowReader, check_columns
+from .restriction import Unread
+from .side_columns import SideColumns
 
 Reader = LineReader | RowReader | DelimitedReader
 

@@ -18,12 +18,14 @@ import msgspec
 import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
 
-from metrics.record_fields import record_fields
-from transforms.blocks import KeyedRecord, ToBlocks, unpack
-from transforms.io import zstd
-from transforms.io.external_sort import sorted_on_disk
-from transforms.io.parquet_schema import Columns, FindColumns, Kind, schema_of, table_of
-from transforms.io.storage import (
+from ...metrics.record_fields import record_fields
+from ..blocks import KeyedRecord, ToBlocks, unpack
+from ..records import InputProblem
+from ..stored_blocks import IN_PIPELINE, Block, BlockFolder
+from . import zstd
+from .external_sort import sorted_on_disk
+from .parquet_schema import Columns, FindColumns, Kind, schema_of, table_of
+from .storage import (
     STORAGE_ERRORS,
     atomic_write,
     delete_files,
@@ -32,8 +34,6 @@ from transforms.io.storage import (
     place_of,
     prepare_output,
 )
-from transforms.records import InputProblem
-from transforms.stored_blocks import IN_PIPELINE, Block, BlockFolder
 
 MAX_SHARDS = 10_000
 ROWS_PER_GROUP = 4096

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from apache_beam.io.iobase import RestrictionProgress, RestrictionTracker
 from apache_beam.transforms.core import RestrictionProvider
 
-from transforms.io.files import Part
+from .files import Part
 
 RECORDS_PER_BLOCK = 64
 BYTES_PER_BLOCK = 1 << 20

@@ -18,7 +18,7 @@ from typing import Any
 from apache_beam.io.aws import s3io
 from apache_beam.io.aws.clients.s3 import boto3_client, messages
 
-from transforms.process import Shared
+from ..process import Shared
 
 MAX_CLIENTS = 8
 
@@ -28,11 +28,13 @@ _clients: dict[int, tuple[Any, Any]] = {}
 
 @contextlib.contextmanager
 def _shared_clients() -> Iterator[None]:
-    boto3_client.Client = SharedClient
+    # In a process that never leaves this, the end of Python does, when names of modules may be gone.
+    module, before = boto3_client, _BeamClient
+    module.Client = SharedClient
     try:
         yield
     finally:
-        boto3_client.Client = _BeamClient
+        module.Client = before
 
 
 shared_clients = Shared(_shared_clients)

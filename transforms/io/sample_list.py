@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from transforms.io.storage import STORAGE_ERRORS
-from transforms.records import InputProblem
+from ..records import InputProblem
+from .storage import STORAGE_ERRORS
 
 COLUMN = "sample_id"
 

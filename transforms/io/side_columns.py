@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from transforms.io.field_map import FIELDS_AS_NAMED, SAMPLE_ID, FieldMap
+from .field_map import FIELDS_AS_NAMED, SAMPLE_ID, FieldMap
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from transforms.io.claim import STAGING, beat_from_worker, release
-from transforms.io.storage import (
+from .claim import STAGING, beat_from_worker, release
+from .storage import (
     PART,
     STORAGE_ERRORS,
     delete_files,

@@ -14,8 +14,8 @@ from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.io.localfilesystem import LocalFileSystem
 
-from transforms.beam_internals import STORE_ERRORS, list_prefix
-from transforms.records import InputProblem
+from ..beam_internals import STORE_ERRORS, list_prefix
+from ..records import InputProblem
 
 STORAGE_ERRORS = (OSError, BeamIOError, *STORE_ERRORS)
 """What a filesystem raises where it cannot do what it is asked for."""

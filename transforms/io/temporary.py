@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import tempfile
 
-from transforms.records import InputProblem
+from ..records import InputProblem
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 

@@ -7,8 +7,8 @@ import zlib
 from collections import deque
 from typing import Any, BinaryIO, Protocol
 
-from transforms.io import zstd
-from transforms.io.expansion import check_text
+from . import zstd
+from .expansion import check_text
 
 _STORED_BYTES = 1 << 14
 """How much of a compressed file is fetched at a time: what a short member leaves of it is copied for the next one."""

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from metrics.formula.cdm.ransac import consistent
-from metrics.formula.cdm.visual_class import look
-from metrics.formula.render.boxes import Boxes
+from ..render.boxes import Boxes
+from .ransac import consistent
+from .visual_class import look
 
 TOKEN_WEIGHT = 1.0
 POSITION_WEIGHT = 0.05

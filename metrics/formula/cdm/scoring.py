@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 from rapidfuzz.distance import Levenshtein
 
-from metrics.common.budget import Budget
-from metrics.common.text import normalized
-from metrics.formula.cdm.bleu import BleuCounts, bleu_counts
-from metrics.formula.cdm.matching import Matches, match
-from metrics.formula.latex.normal_form import Unbalanced, normal_form
-from metrics.formula.latex.token_markup import Marked, marked
-from metrics.formula.latex.tokens import BLANK, plain_text, split
-from metrics.formula.latex.work import matching_steps, reading_steps
-from metrics.formula.records import FormulaOptions
-from metrics.formula.render.boxes import Boxes, all_token_boxes
-from metrics.formula.render.raster import column_edit_distance, draw_image, drawing_steps, mean_squared_error
-from metrics.formula.render.typeset import UNLIMITED, Allowance, Failure, Typeset, Typesetter
+from ...common.budget import Budget
+from ...common.text import normalized
+from ..latex.normal_form import Unbalanced, normal_form
+from ..latex.token_markup import Marked, marked
+from ..latex.tokens import BLANK, plain_text, split
+from ..latex.work import matching_steps, reading_steps
+from ..records import FormulaOptions
+from ..render.boxes import Boxes, all_token_boxes
+from ..render.raster import column_edit_distance, draw_image, drawing_steps, mean_squared_error
+from ..render.typeset import UNLIMITED, Allowance, Failure, Typeset, Typesetter
+from .bleu import BleuCounts, bleu_counts
+from .matching import Matches, match
 
 _CELLS_AT_ONCE = 1_000_000
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from metrics.benchmark import SampleScore
-from metrics.common.text import truncated
-from metrics.formula.cdm.bleu import ORDER, bleu
-from metrics.formula.cdm.scoring import PairScore
-from metrics.formula.formula_pair import FormulaPair
-from metrics.statistics.ratios import mean
+from ...benchmark import SampleScore
+from ...common.text import truncated
+from ...statistics.ratios import mean
+from ..formula_pair import FormulaPair
+from .bleu import ORDER, bleu
+from .scoring import PairScore
 
 RANGES = 10
 """The histogram of CDM has this many ranges of equal width below 1, and 1 itself."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from metrics.formula.documents.trace import TracedText, Tracer
-from metrics.formula.documents.verbatim import COMMANDS, Verbatim
+from .trace import TracedText, Tracer
+from .verbatim import COMMANDS, Verbatim
 
 _STOP = re.compile(r"\\(?:[A-Za-z@]+|.)|%", re.DOTALL)
 _COMMENT_ENVIRONMENT = re.compile(r"\\begin[ \t]*\{comment\}")

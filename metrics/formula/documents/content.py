@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from metrics.common.brackets import brace_ends
+from ...common.brackets import brace_ends
 
 _COMMAND = re.compile(r"\\(?:[A-Za-z@]+|.)", re.DOTALL)
 _BLANKS = re.compile(r"\s+")

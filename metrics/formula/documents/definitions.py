@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from metrics.formula.documents.token_reader import Call, Token, TokenReader, is_command
+from .token_reader import Call, Token, TokenReader, is_command
 
 MAX_PARAMETERS = 9
 MAX_PARAMETER_TEXT = 64

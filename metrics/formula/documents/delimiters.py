@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from metrics.common.budget import Budget
-from metrics.formula.documents.content import DISPLAYED
-from metrics.formula.documents.verbatim import COMMANDS, Verbatim
+from ...common.budget import Budget
+from .content import DISPLAYED
+from .verbatim import COMMANDS, Verbatim
 
 _ENVIRONMENT = r"\\(?P<edge>begin|end)\s*\{\s*(?P<name>[A-Za-z]+\*?)\s*\}"
 _MARK = re.compile(rf"{_ENVIRONMENT}|\\(?:[A-Za-z@]+|.)|\$+|\n[ \t\r>]*\n[\s>]*", re.DOTALL)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal, get_args
 
-from metrics.common.budget import Budget
-from metrics.formula.documents.comments import strip_comments
-from metrics.formula.documents.content import bare, without_labels
-from metrics.formula.documents.extract import Formula, displayed_formulas, latex_formulas
-from metrics.formula.documents.macros import expand_macros
-from metrics.formula.documents.markdown import stretches
+from ...common.budget import Budget
+from .comments import strip_comments
+from .content import bare, without_labels
+from .extract import Formula, displayed_formulas, latex_formulas
+from .macros import expand_macros
+from .markdown import stretches
 
 Dialect = Literal["latex", "mathpix", "gpt4o", "nougat"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)

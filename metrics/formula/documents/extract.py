@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from metrics.common.budget import Budget
-from metrics.formula.documents.comments import strip_comments, without_comments
-from metrics.formula.documents.content import DISPLAYED, bare, without_labels
-from metrics.formula.documents.macros import expanded
-from metrics.formula.documents.markdown import quote_depth, without_quote_marks
-from metrics.formula.documents.pairing import Display, displays
-from metrics.formula.documents.verbatim import COMMANDS, Verbatim
+from ...common.budget import Budget
+from .comments import strip_comments, without_comments
+from .content import DISPLAYED, bare, without_labels
+from .macros import expanded
+from .markdown import quote_depth, without_quote_marks
+from .pairing import Display, displays
+from .verbatim import COMMANDS, Verbatim
 
 _DOCUMENT_EDGE = re.compile(r"\\(?P<edge>begin|end)[ \t]*\{document\}|\\(?:[A-Za-z@]+|.)", re.DOTALL)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from metrics.common.budget import Budget, OutOfBudget
-from metrics.formula.documents.awaited import AWAITING, AwaitedArguments
-from metrics.formula.documents.definitions import (
+from ...common.budget import Budget, OutOfBudget
+from .awaited import AWAITING, AwaitedArguments
+from .definitions import (
     DEFINERS,
     PREFIXES,
     Definition,
@@ -17,9 +17,9 @@ from metrics.formula.documents.definitions import (
     read_definition,
     read_star,
 )
-from metrics.formula.documents.token_reader import Call, Token, TokenReader
-from metrics.formula.documents.trace import TracedText, Tracer
-from metrics.formula.documents.verbatim import COMMANDS
+from .token_reader import Call, Token, TokenReader
+from .trace import TracedText, Tracer
+from .verbatim import COMMANDS
 
 _DOCUMENT = re.compile(r"\\begin[ \t]*\{document\}")
 _DEFINER = re.compile("|".join(rf"{re.escape(definer)}(?![A-Za-z@])" for definer in sorted(DEFINERS)))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from metrics.common.budget import Budget
+from ...common.budget import Budget
 
 PUBLISHED_THRESHOLDS = (0.4, 0.8)
 """The edit distances below which formulas match, round by round: section 9.4 of the CDM paper's supplement."""

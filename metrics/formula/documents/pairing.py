@@ -17,9 +17,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from metrics.common.budget import Budget
-from metrics.formula.documents.delimiters import Delimiter, delimiters
-from metrics.formula.documents.prose import MAX_EVIDENCE, evidence, prose_start, word_count
+from ...common.budget import Budget
+from .delimiters import Delimiter, delimiters
+from .prose import MAX_EVIDENCE, evidence, prose_start, word_count
 
 COST_OF_LONE_DOLLARS = 200
 _EVIDENCE_OF_DISPLAY_WITHIN = 100

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from metrics.benchmark import RejectedRecord, Side
-from metrics.common.budget import Budget
-from metrics.formula.documents.dialects import Dialect, predicted_formulas
-from metrics.formula.documents.extract import Formula, latex_formulas
-from metrics.formula.documents.match import PUBLISHED_THRESHOLDS, match_formulas
-from metrics.formula.formula_pair import FormulaPair
+from ...benchmark import RejectedRecord, Side
+from ...common.budget import Budget
+from ..formula_pair import FormulaPair
+from .dialects import Dialect, predicted_formulas
+from .extract import Formula, latex_formulas
+from .match import PUBLISHED_THRESHOLDS, match_formulas
 
 MAX_CHARACTERS = 2_000_000
 """A longer document is rejected."""

@@ -6,8 +6,8 @@ import re
 from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
 
-from metrics.common.budget import Budget
-from metrics.formula.documents.verbatim import COMMANDS, Verbatim
+from ...common.budget import Budget
+from .verbatim import COMMANDS, Verbatim
 
 MAX_RUN = 64
 """Plain text is read in runs of at most this many characters, so that taking one off costs little."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from metrics.formula.latex import commands
+from . import commands
 
 MAX_COLUMNS = 100
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from metrics.formula.latex import commands
-from metrics.formula.latex.tokens import BLANK
+from . import commands
+from .tokens import BLANK
 
 END_OF_INPUT = ""
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from metrics.formula.latex import commands
-from metrics.formula.latex.cursor import Unparsable
-from metrics.formula.latex.parser import normal_tokens
-from metrics.formula.latex.tokens import BLANK, clean_formula, group_end, is_table, plain_text, split, without_comment
+from . import commands
+from .cursor import Unparsable
+from .parser import normal_tokens
+from .tokens import BLANK, clean_formula, group_end, is_table, plain_text, split, without_comment
 
 _ONE_ARGUMENT = commands.MARKS | commands.INVISIBLE
 _TWO_ARGUMENTS = frozenset(commands.FRACTIONS.values()) | commands.STACKS

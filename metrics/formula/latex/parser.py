@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metrics.formula.latex import commands
-from metrics.formula.latex.array_printer import alignments, array
-from metrics.formula.latex.cursor import END_OF_INPUT, TokenCursor, Unparsable
-from metrics.formula.latex.tokens import BLANK, group_end, split
-from metrics.formula.latex.vocabulary import COMMANDS
+from . import commands
+from .array_printer import alignments, array
+from .cursor import END_OF_INPUT, TokenCursor, Unparsable
+from .tokens import BLANK, group_end, split
+from .vocabulary import COMMANDS
 
 DEEPEST = 120
 """Groups and commands within each other; Python's own stack is not much deeper."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from metrics.formula.latex.vocabulary import COMMANDS, CONTROL_SYMBOLS, ENVIRONMENTS
+from .vocabulary import COMMANDS, CONTROL_SYMBOLS, ENVIRONMENTS
 
 _COMMAND = re.compile(r"\\(?:([a-zA-Z]+)|(.)|$)", re.DOTALL)
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)[^{}]*\}|\\(?:begin|end)(?![a-zA-Z])")

@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from metrics.formula.latex import commands
-from metrics.formula.latex.normal_form import NormalForm, Unbalanced, closing
-from metrics.formula.latex.work import typesetting_steps
+from . import commands
+from .normal_form import NormalForm, Unbalanced, closing
+from .work import typesetting_steps
 
 MARK = "\x01"
 UNMARK = "\x02"

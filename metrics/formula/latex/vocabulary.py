@@ -6,7 +6,7 @@ of tables. None of them reads or writes a file, defines anything beyond its grou
 
 from __future__ import annotations
 
-from metrics.formula.latex.commands import words
+from .commands import words
 
 COMMANDS = words(
     """

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from metrics.formula.latex.commands import ACCENTS, SWITCHES, TEXTS, words
+from .commands import ACCENTS, SWITCHES, TEXTS, words
 
 PAGE_STEPS = 300
 """The steps of an empty formula: its page, its paragraph, its place in the log."""

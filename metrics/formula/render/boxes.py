@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.formula.render.dvi import NO_MARK, POINTS_PER_INCH, UNITS_PER_POINT, Ink
-from metrics.formula.render.typeset import Typeset
+from .dvi import NO_MARK, POINTS_PER_INCH, UNITS_PER_POINT, Ink
+from .typeset import Typeset
 
 DPI = 200
 PIXELS_PER_UNIT = DPI / POINTS_PER_INCH / UNITS_PER_POINT

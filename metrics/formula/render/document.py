@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Sequence
 
-from metrics.formula.latex.sanitize import allowed
-from metrics.formula.latex.token_markup import MARK, SWALLOWING_MARK, Marked
-from metrics.formula.render.dvi import POINTS_PER_INCH, UNITS_PER_POINT
+from ..latex.sanitize import allowed
+from ..latex.token_markup import MARK, SWALLOWING_MARK, Marked
+from .dvi import POINTS_PER_INCH, UNITS_PER_POINT
 
 PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
 """(most marked tokens, paper, width in mm when it lies on its side)."""

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from rapidfuzz.distance import Levenshtein
 
-from metrics.formula.render.boxes import DPI, PADDING, visible
-from metrics.formula.render.dvi import POINTS_PER_INCH, UNITS_PER_POINT, Font, Ink
-from metrics.formula.render.typeset import Typeset
+from .boxes import DPI, PADDING, visible
+from .dvi import POINTS_PER_INCH, UNITS_PER_POINT, Font, Ink
+from .typeset import Typeset
 
 MAX_SIDE = 8000
 """Pixels; a larger image is cut."""

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from metrics.benchmark import MissingTool
+from ...benchmark import MissingTool
 
 PACKAGES = ("geometry", "booktabs", "multirow", "amsmath", "upgreek", "amssymb", "CJK")
 CHINESE_FACE = "c70gkai.fd"

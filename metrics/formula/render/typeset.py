@@ -34,11 +34,11 @@ from pathlib import Path
 
 import numpy as np
 
-from metrics.benchmark import MissingTool
-from metrics.formula.latex.token_markup import Marked
-from metrics.formula.latex.work import START_STEPS
-from metrics.formula.render.document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, lone_document, on_paper
-from metrics.formula.render.dvi import (
+from ...benchmark import MissingTool
+from ..latex.token_markup import Marked
+from ..latex.work import START_STEPS
+from .document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, lone_document, on_paper
+from .dvi import (
     NO_MARK,
     Font,
     Ink,
@@ -48,8 +48,8 @@ from metrics.formula.render.dvi import (
     read_metrics,
     read_pages,
 )
-from metrics.formula.render.log import finished
-from metrics.formula.render.tex import (
+from .log import finished
+from .tex import (
     CLOCK,
     INSTALL,
     End,

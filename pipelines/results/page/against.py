@@ -11,17 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from metrics.benchmark import Benchmark
-from metrics.statistics.measured import spec_of
-from metrics.statistics.paired import PairedDifference, paired_differences, paired_interval
-from metrics.statistics.same_samples import same_samples
-from pipelines.config.errors import UsageError
-from pipelines.results.baseline import Baseline
-from pipelines.results.judged import judged_result
-from pipelines.results.page.document import Difference
-from pipelines.results.run import RunResult
-from pipelines.results.stored import Identity, StoredRun, incomparable
-from transforms.io.storage import STORAGE_ERRORS
+from ....metrics.benchmark import Benchmark
+from ....metrics.statistics.measured import spec_of
+from ....metrics.statistics.paired import PairedDifference, paired_differences, paired_interval
+from ....metrics.statistics.same_samples import same_samples
+from ....transforms.io.storage import STORAGE_ERRORS
+from ...config.errors import UsageError
+from ..baseline import Baseline
+from ..judged import judged_result
+from ..run import RunResult
+from ..stored import Identity, StoredRun, incomparable
+from .document import Difference
 
 MAX_SLICES = 500
 """So many slices of a system are compared, the first by name: each takes the metrics of all replicates of both runs."""

@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Benchmark, MetricSpec
-from pipelines.results.causes import place_of_entry
-from pipelines.results.numbers import percent
-from pipelines.results.page.against import Against, AgainstMetric
-from pipelines.results.page.distributions import distributions
-from pipelines.results.page.document import (
+from ....metrics.benchmark import Benchmark, MetricSpec
+from ....transforms.quarantine import CauseCount
+from ..causes import place_of_entry
+from ..numbers import percent
+from .against import Against, AgainstMetric
+from .distributions import distributions
+from .document import (
     Card,
     Cause,
     Compared,
@@ -29,12 +30,11 @@ from pipelines.results.page.document import (
     SampleTable,
     SliceRow,
 )
-from pipelines.results.page.facts import facts_of
-from pipelines.results.page.headline import headline
-from pipelines.results.page.tables import table_part
-from pipelines.results.page.text import clipped, command_line, one_line
-from pipelines.results.page.two_systems import TwoSystems
-from transforms.quarantine import CauseCount
+from .facts import facts_of
+from .headline import headline
+from .tables import table_part
+from .text import clipped, command_line, one_line
+from .two_systems import TwoSystems
 
 AnyBenchmark = Benchmark[Any, Any, Any]
 SIDES = ("ground_truth", "predictions")

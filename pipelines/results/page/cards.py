@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from metrics.benchmark import Benchmark, RejectedRecord
-from metrics.common.errors import ENVIRONMENT_FAULTS, explain
-from pipelines.results.page.document import Card, RecordText
-from pipelines.results.page.rows import DECIMALS
-from pipelines.results.page.text import clipped, one_line, visible
-from transforms.pick import MAX_RECORD_BYTES, PickedSample, Why
+from ....metrics.benchmark import Benchmark, RejectedRecord
+from ....metrics.common.errors import ENVIRONMENT_FAULTS, explain
+from ....transforms.pick import MAX_RECORD_BYTES, PickedSample, Why
+from .document import Card, RecordText
+from .rows import DECIMALS
+from .text import clipped, one_line, visible
 
 AnyBenchmark = Benchmark[Any, Any, Any]
 MAX_RECORD_LENGTH = 8_000

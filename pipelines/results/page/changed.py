@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Benchmark
-from pipelines.results.page.cards import MAX_WORDS, Beginning, drawing_of, record_text, words_of
-from pipelines.results.page.comparison_document import Changed, ChangedSide
-from pipelines.results.page.rows import DECIMALS, MAX_ID_LENGTH
-from pipelines.results.page.text import one_line
-from transforms.changed_records import ChangedRecords
+from ....metrics.benchmark import Benchmark
+from ....transforms.changed_records import ChangedRecords
+from .cards import MAX_WORDS, Beginning, drawing_of, record_text, words_of
+from .comparison_document import Changed, ChangedSide
+from .rows import DECIMALS, MAX_ID_LENGTH
+from .text import one_line
 
 SIDES = ("baseline", "candidate")
 

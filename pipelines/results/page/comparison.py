@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from metrics.benchmark import Benchmark
-from pipelines.results.numbers import percent
-from pipelines.results.page import fallback
-from pipelines.results.page.build import MAX_CELL_LENGTH, declared_metric
-from pipelines.results.page.comparison_document import (
+from ....metrics.benchmark import Benchmark
+from ....transforms.sample_changes import KINDS
+from ..numbers import percent
+from . import fallback
+from .build import MAX_CELL_LENGTH, declared_metric
+from .comparison_document import (
     ChangeCounts,
     Changed,
     ComparedCell,
@@ -20,12 +21,11 @@ from pipelines.results.page.comparison_document import (
     ComparisonPage,
     FactOfTwo,
 )
-from pipelines.results.page.comparison_headline import comparison_headline
-from pipelines.results.page.document import Compared, Count, Difference, Measured, MetricRow
-from pipelines.results.page.facts import facts_of
-from pipelines.results.page.render import render
-from pipelines.results.page.text import command_line, one_line
-from transforms.sample_changes import KINDS
+from .comparison_headline import comparison_headline
+from .document import Compared, Count, Difference, Measured, MetricRow
+from .facts import facts_of
+from .render import render
+from .text import command_line, one_line
 
 PAGE = "comparison.html"
 MAX_DRAWINGS_LENGTH = 6_000_000

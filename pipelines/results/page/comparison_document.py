@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
-from pipelines.results.page.document import Compared, Count, Difference, Headline, MetricRow, RecordText
+from .document import Compared, Count, Difference, Headline, MetricRow, RecordText
 
 
 class ComparedCell(msgspec.Struct, frozen=True):

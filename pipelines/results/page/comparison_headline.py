@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metrics.benchmark import Benchmark
-from pipelines.results.numbers import fixed
-from pipelines.results.page.document import Headline, Judgement
-from pipelines.results.page.render import signed
-from pipelines.results.page.text import one_line
+from ....metrics.benchmark import Benchmark
+from ..numbers import fixed
+from .document import Headline, Judgement
+from .render import signed
+from .text import one_line
 
 MAX_REASONS = 12
 MAX_REASON_LENGTH = 400

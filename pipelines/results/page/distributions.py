@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metrics.benchmark import MetricSpec
-from pipelines.results.page.document import Distribution, SampleTable
+from ....metrics.benchmark import MetricSpec
+from .document import Distribution, SampleTable
 
 BINS = 20
 _QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)

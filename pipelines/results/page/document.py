@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from transforms.pick import Why
+from ....transforms.pick import Why
 
 Judgement = Literal[
     "pass", "fail", "inconclusive", "invalid", "none", "better", "worse", "mixed", "no difference shown"

@@ -10,19 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
 
-from pipelines.results.baseline import Baseline
-from pipelines.results.gates import coverage_failures
-from pipelines.results.page import fallback
-from pipelines.results.page.against import against_baseline
-from pipelines.results.page.build import PageSources, build_page
-from pipelines.results.page.cards import PickedCard
-from pipelines.results.page.document import Card
-from pipelines.results.page.render import render
-from pipelines.results.page.rows import MAX_ROWS, hashed_share, sample_table, sort_worst_first
-from pipelines.results.page.two_systems import two_systems
-from pipelines.results.run import RunResult
-from transforms.io.storage import STORAGE_ERRORS
-from transforms.sample_schema import SLICE_PREFIX, sample_schema
+from ....transforms.io.storage import STORAGE_ERRORS
+from ....transforms.sample_schema import SLICE_PREFIX, sample_schema
+from ..baseline import Baseline
+from ..gates import coverage_failures
+from ..run import RunResult
+from . import fallback
+from .against import against_baseline
+from .build import PageSources, build_page
+from .cards import PickedCard
+from .document import Card
+from .render import render
+from .rows import MAX_ROWS, hashed_share, sample_table, sort_worst_first
+from .two_systems import two_systems
 
 MAX_DRAWINGS_LENGTH = 6_000_000
 """Of all drawings of a page; those of the last cards are left out beyond it."""

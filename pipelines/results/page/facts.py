@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.config.systems import predictions_of
-from pipelines.results.page.document import Fact
-from pipelines.results.page.text import one_line
+from ...config.systems import predictions_of
+from .document import Fact
+from .text import one_line
 
 MAX_NAME_LENGTH, MAX_FACT_LENGTH = 300, 2000
 

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-from metrics.common.errors import explain
-from transforms.records import writable
+from ....metrics.common.errors import explain
+from ....transforms.records import writable
 
 _log = logging.getLogger(__name__)
 _NO_PAGE = """<!DOCTYPE html>

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metrics.benchmark import Benchmark
-from pipelines.results.numbers import fixed
-from pipelines.results.page.against import Against
-from pipelines.results.page.document import Headline, Judgement
-from pipelines.results.page.text import one_line
-from pipelines.results.verdict import gates_passed
+from ....metrics.benchmark import Benchmark
+from ..numbers import fixed
+from ..verdict import gates_passed
+from .against import Against
+from .document import Headline, Judgement
+from .text import one_line
 
 MAX_REASON_LENGTH = 400
 MAX_SENTENCE_LENGTH = 2_000

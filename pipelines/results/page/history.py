@@ -13,15 +13,18 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metrics.registry import benchmark_class, benchmark_names
-from pipelines.config.errors import UsageError
-from pipelines.results.history import Break, History, Night
-from pipelines.results.history_index import run_path
-from pipelines.results.numbers import fixed
-from pipelines.results.page import fallback
-from pipelines.results.page.build import MAX_CELL_LENGTH, declared_metric
-from pipelines.results.page.document import MetricRow
-from pipelines.results.page.history_document import (
+from ....metrics.registry import benchmark_class, benchmark_names
+from ....transforms.io.storage import STORAGE_ERRORS, is_on_disk
+from ...config.errors import UsageError
+from ..history import Break, History, Night
+from ..history_index import run_path
+from ..numbers import fixed
+from ..run import PAGE as REPORT_PAGE
+from ..stored import StoredRun
+from . import fallback
+from .build import MAX_CELL_LENGTH, declared_metric
+from .document import MetricRow
+from .history_document import (
     BenchmarkHistory,
     GateLine,
     HistoryData,
@@ -31,13 +34,10 @@ from pipelines.results.page.history_document import (
     Series,
     SliceSeries,
 )
-from pipelines.results.page.history_headline import history_headline
-from pipelines.results.page.render import render
-from pipelines.results.page.rows import DECIMALS
-from pipelines.results.page.text import command_line, one_line
-from pipelines.results.run import PAGE as REPORT_PAGE
-from pipelines.results.stored import StoredRun
-from transforms.io.storage import STORAGE_ERRORS, is_on_disk
+from .history_headline import history_headline
+from .render import render
+from .rows import DECIMALS
+from .text import command_line, one_line
 
 PAGE = "history.html"
 MAX_NIGHTS = 1000

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import msgspec
 
-from pipelines.results.page.document import Headline, MetricRow
+from .document import Headline, MetricRow
 
 
 class NightRow(msgspec.Struct, frozen=True):

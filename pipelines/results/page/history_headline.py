@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pipelines.results.history import History, Night
-from pipelines.results.numbers import fixed
-from pipelines.results.page.document import Headline, Judgement
-from pipelines.results.page.text import one_line
+from ..history import History, Night
+from ..numbers import fixed
+from .document import Headline, Judgement
+from .text import one_line
 
 MAX_REASONS = 8
 MAX_REASON_LENGTH = 400

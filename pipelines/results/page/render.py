@@ -12,11 +12,11 @@ from importlib import resources
 import jinja2
 import msgspec
 
-from metrics.version import VERSION
-from pipelines.results import numbers
-from pipelines.results.page.comparison_document import ComparisonPage
-from pipelines.results.page.document import Page
-from pipelines.results.page.history_document import HistoryPage
+from ....metrics.version import VERSION
+from .. import numbers
+from .comparison_document import ComparisonPage
+from .document import Page
+from .history_document import HistoryPage
 
 LIBRARIES = ("d3.min.js", "plot.umd.min.js", "tabulator.min.js")
 STYLES = "tabulator_simple.min.css"

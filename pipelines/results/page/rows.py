@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metrics.benchmark import MetricSpec
-from pipelines.results.page.document import Coded, SampleTable
-from pipelines.results.page.text import one_line
-from transforms.blocks import bucket_of
-from transforms.sample_schema import SLICE_PREFIX
+from ....metrics.benchmark import MetricSpec
+from ....transforms.blocks import bucket_of
+from ....transforms.sample_schema import SLICE_PREFIX
+from .document import Coded, SampleTable
+from .text import one_line
 
 MAX_ROWS = 100_000
 """A page with more rows would take seconds to open; beyond, it holds some of them and says where the rest is."""

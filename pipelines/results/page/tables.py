@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.results.numbers import fixed
-from pipelines.results.page.document import HeatCell, TablePart
-from pipelines.results.page.text import one_line
+from ..numbers import fixed
+from .document import HeatCell, TablePart
+from .text import one_line
 
 MAX_CELL_LENGTH = 120
 MAX_TABLE_ROWS = 200

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from metrics.statistics.paired import paired_differences
-from pipelines.results.page.against import AgainstMetric, against_metric
-from pipelines.results.run import RunResult
+from ....metrics.statistics.paired import paired_differences
+from ..run import RunResult
+from .against import AgainstMetric, against_metric
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from hypothesis import strategies as st
 
-from metrics.chart.benchmark import ChartBenchmark
-from metrics.chart.options import ChartOptions
-from metrics.chart.records import ChartPrediction, ChartTruth
-from metrics.common.budget import Budget
+from beamscore.metrics.chart.benchmark import ChartBenchmark
+from beamscore.metrics.chart.options import ChartOptions
+from beamscore.metrics.chart.records import ChartPrediction, ChartTruth
+from beamscore.metrics.common.budget import Budget
 
 Json = dict[str, Any]
 
@@ -114,6 +114,6 @@ def work(truth: Json, prediction: Json | None, **options: Any) -> int:
             budgets.append(self)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("metrics.chart.sample.Budget", Counting)
+        patched.setattr("beamscore.metrics.chart.sample.Budget", Counting)
         columns(truth, prediction, max_steps=10**12, **options)
     return sum(budget.steps for budget in budgets)

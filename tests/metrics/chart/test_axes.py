@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.statistics.sums import Sums
+from beamscore.metrics.statistics.sums import Sums
 from tests.metrics.chart import plain_reading
 from tests.metrics.chart.records_for_tests import (
     IDS,

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from metrics.benchmark import Pair, RejectedRecord, SampleScore
-from metrics.chart.benchmark import ChartBenchmark
-from metrics.chart.options import ALL_TASKS, ChartOptions
-from metrics.chart.records import ChartPrediction, ChartTruth
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
+from beamscore.metrics.chart.benchmark import ChartBenchmark
+from beamscore.metrics.chart.options import ALL_TASKS, ChartOptions
+from beamscore.metrics.chart.records import ChartPrediction, ChartTruth
+from beamscore.metrics.statistics.sums import Sums
 from tests.abuse.chart import cases
 from tests.generate.chart import CLASSES, sample
 from tests.metrics.chart.records_for_tests import (

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from metrics.benchmark import RejectedRecord
-from metrics.chart.benchmark import ChartBenchmark
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import RejectedRecord
+from beamscore.metrics.chart.benchmark import ChartBenchmark
+from beamscore.metrics.statistics.sums import Sums
 from tests.metrics.chart.records_for_tests import benchmark, chart_type, data, prediction_of, roles, series, truth_of
 
 BAR, STACKED = "Grouped vertical bar", "Stacked vertical bar"

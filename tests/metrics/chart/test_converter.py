@@ -12,9 +12,9 @@ import msgspec
 import pytest
 from PIL import Image
 
-from metrics.chart.benchmark import ChartBenchmark
-from metrics.chart.records import ChartTruth
-from metrics.converter import Part, UnreadableSource
+from beamscore.metrics.chart.benchmark import ChartBenchmark
+from beamscore.metrics.chart.records import ChartTruth
+from beamscore.metrics.converter import Part, UnreadableSource
 
 ANNOTATION = {
     "task1": {"input": {}, "name": "Chart Classification", "output": {"chart_type": "Pie"}},

@@ -4,8 +4,8 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from metrics.chart.draw import MARGIN, MAX_HEIGHT, WIDTH, draw_chart
-from metrics.chart.records import ChartPrediction, ChartTruth
+from beamscore.metrics.chart.draw import MARGIN, MAX_HEIGHT, WIDTH, draw_chart
+from beamscore.metrics.chart.records import ChartPrediction, ChartTruth
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import Pair, RejectedRecord
+from beamscore.metrics.benchmark import Pair, RejectedRecord
 from tests.metrics.chart.records_for_tests import (
     Json,
     benchmark,
@@ -231,6 +231,6 @@ def test_charts_of_a_batch_score_as_each_alone(sizes: list[tuple[str, int, int]]
     scorer = benchmark(tasks=["task6a"])
     alone = [result for pair in pairs for result in scorer.score([pair])]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("metrics.chart.batch.MAX_CELLS", cells)
+        patched.setattr("beamscore.metrics.chart.batch.MAX_CELLS", cells)
         together = scorer.score(pairs)
     assert list(map(comparable, together)) == list(map(comparable, alone))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.chart.legend import box_iou
-from metrics.chart.records import Box
-from metrics.common.geometry import box_ious
+from beamscore.metrics.chart.legend import box_iou
+from beamscore.metrics.chart.records import Box
+from beamscore.metrics.common.geometry import box_ious
 from tests.metrics.chart import plain_reading
 from tests.metrics.chart.records_for_tests import (
     IDS,

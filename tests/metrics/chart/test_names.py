@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unicodeit.data import COMBININGMARKS, REPLACEMENTS, SUBSUPERSCRIPTS
 
-from metrics.chart import latex
-from metrics.chart.latex import without_latex
-from metrics.chart.names import label, numbers, read_text
-from metrics.chart.options import ChartOptions
+from beamscore.metrics.chart import latex
+from beamscore.metrics.chart.latex import without_latex
+from beamscore.metrics.chart.names import label, numbers, read_text
+from beamscore.metrics.chart.options import ChartOptions
 
 
 def normalised(text: str) -> str:

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import RejectedRecord, SampleScore
-from metrics.chart.records import ChartPrediction, ChartTruth
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import RejectedRecord, SampleScore
+from beamscore.metrics.chart.records import ChartPrediction, ChartTruth
+from beamscore.metrics.statistics.sums import Sums
 from tests.generate.chart import CLASSES, sample
 from tests.metrics.chart.records_for_tests import (
     Json,

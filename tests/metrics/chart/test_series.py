@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import RejectedRecord
+from beamscore.metrics.benchmark import RejectedRecord
 from tests.metrics.chart import plain_reading
 from tests.metrics.chart.records_for_tests import (
     Json,

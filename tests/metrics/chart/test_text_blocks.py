@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import Pair, RejectedRecord
+from beamscore.metrics.benchmark import Pair, RejectedRecord
 from tests.metrics.chart import plain_reading
 from tests.metrics.chart.records_for_tests import (
     Json,
@@ -233,8 +233,8 @@ def test_nearly_equal_boxes_are_matched_best_first_without_listing_their_pairs(
 ) -> None:
     truth = [block(place, "a", place / 10, 0, 100, 10) for place in range(40)]
     whole = scores(blocks(*truth), blocks(*truth[::-1]))
-    monkeypatch.setattr("metrics.chart.text_matching.MAX_LISTED_PAIRS", 7)
-    monkeypatch.setattr("metrics.chart.box_overlaps.MAX_CELLS", 100)
+    monkeypatch.setattr("beamscore.metrics.chart.text_matching.MAX_LISTED_PAIRS", 7)
+    monkeypatch.setattr("beamscore.metrics.chart.box_overlaps.MAX_CELLS", 100)
     assert scores(blocks(*truth), blocks(*truth[::-1])) == whole == (1, 1)
 
 

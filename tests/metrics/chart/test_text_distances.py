@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.chart.text_distances import Texts, distinct_texts, text_distances, text_steps
+from beamscore.metrics.chart.text_distances import Texts, distinct_texts, text_distances, text_steps
 from tests.metrics.common.test_text import TEXTS, plain_edit_distance
 
 CHARTS = st.lists(st.tuples(st.lists(TEXTS, max_size=4), st.lists(TEXTS, max_size=4)), max_size=4)
@@ -36,7 +36,7 @@ def test_distances_are_edits_over_the_longer_text(charts: list[tuple[list[str], 
         for other in others
     ]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("metrics.chart.text_distances.MAX_PAIRED_TEXTS", limit)
+        patched.setattr("beamscore.metrics.chart.text_distances.MAX_PAIRED_TEXTS", limit)
         assert text_distances(*sides(charts)).tolist() == expected
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from metrics.chemistry.line import Line, Reading, comparable, read_line
-from metrics.chemistry.matcher import Match, match_molecules
-from metrics.chemistry.molecule import Molecule
-from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
-from metrics.common.budget import Budget
+from beamscore.metrics.chemistry.line import Line, Reading, comparable, read_line
+from beamscore.metrics.chemistry.matcher import Match, match_molecules
+from beamscore.metrics.chemistry.molecule import Molecule
+from beamscore.metrics.chemistry.protocol import PROTOCOLS, ProtocolName
+from beamscore.metrics.common.budget import Budget
 
 STEPS = 4_000_000
 

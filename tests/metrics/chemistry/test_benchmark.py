@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import Pair, RejectedRecord, SampleScore
-from metrics.chemistry.line import comparable, read_line
-from metrics.chemistry.memo import Memo
-from metrics.chemistry.protocol import PROTOCOLS
-from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
-from metrics.common.budget import Budget
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
+from beamscore.metrics.chemistry.line import comparable, read_line
+from beamscore.metrics.chemistry.memo import Memo
+from beamscore.metrics.chemistry.protocol import PROTOCOLS
+from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.statistics.sums import Sums
 from tests.generate.chemistry import sample
 from tests.plain_loop import make_benchmark, read_records, score_records, total
 

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from metrics.chemistry.converter import ChemistryConverter
-from metrics.converter import Part, UnreadableSource
+from beamscore.metrics.chemistry.converter import ChemistryConverter
+from beamscore.metrics.converter import Part, UnreadableSource
 
 CONVERTER = ChemistryConverter()
 ANNOTATION = json.dumps({"chemfig": "\\chemfig{A-[2]B}", "ssml_normed": "\\chemfig { A -[:90] B }", "ssml_sd": "s"})

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from metrics.chemistry.draw import atom_label
+from beamscore.metrics.chemistry.draw import atom_label
 
 
 @pytest.mark.parametrize(

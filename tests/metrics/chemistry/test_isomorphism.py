@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.chemistry.isomorphism import isomorphism
-from metrics.chemistry.matcher import match_molecules
-from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
-from metrics.chemistry.protocol import PROTOCOLS
-from metrics.chemistry.walk import Drawings
-from metrics.common.budget import Budget, OutOfBudget
+from beamscore.metrics.chemistry.isomorphism import isomorphism
+from beamscore.metrics.chemistry.matcher import match_molecules
+from beamscore.metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
+from beamscore.metrics.chemistry.protocol import PROTOCOLS
+from beamscore.metrics.chemistry.walk import Drawings
+from beamscore.metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import Drawing, write_ssml
 from tests.metrics.chemistry.helpers import STEPS, line, molecule
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.chemistry.latex_text import normalize, tokenize
+from beamscore.metrics.chemistry.latex_text import normalize, tokenize
 
 
 def form(text: str) -> str:

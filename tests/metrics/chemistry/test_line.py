@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.chemistry.regions import BracketEnds
-from metrics.common.brackets import brace_ends, bracket_ends
+from beamscore.metrics.chemistry.regions import BracketEnds
+from beamscore.metrics.common.brackets import brace_ends, bracket_ends
 from tests.metrics.chemistry.helpers import line, reading
 
 

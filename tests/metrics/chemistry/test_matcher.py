@@ -14,18 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from metrics.chemistry import starts
-from metrics.chemistry.alignment import aligned, is_perfect, unlikeness
-from metrics.chemistry.benchmark import ChemistryOptions
-from metrics.chemistry.isomorphism import isomorphism
-from metrics.chemistry.line import comparable, read_line
-from metrics.chemistry.matcher import match_molecules
-from metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
-from metrics.chemistry.protocol import PROTOCOLS, ProtocolName
-from metrics.chemistry.starts import Starts
-from metrics.chemistry.surroundings import Neighbour, surroundings, turn
-from metrics.chemistry.walk import Drawings, Walk
-from metrics.common.budget import Budget, OutOfBudget
+from beamscore.metrics.chemistry import starts
+from beamscore.metrics.chemistry.alignment import aligned, is_perfect, unlikeness
+from beamscore.metrics.chemistry.benchmark import ChemistryOptions
+from beamscore.metrics.chemistry.isomorphism import isomorphism
+from beamscore.metrics.chemistry.line import comparable, read_line
+from beamscore.metrics.chemistry.matcher import match_molecules
+from beamscore.metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
+from beamscore.metrics.chemistry.protocol import PROTOCOLS, ProtocolName
+from beamscore.metrics.chemistry.starts import Starts
+from beamscore.metrics.chemistry.surroundings import Neighbour, surroundings, turn
+from beamscore.metrics.chemistry.walk import Drawings, Walk
+from beamscore.metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import damaged, write_chemfig, write_ssml
 from tests.generate.chemistry import molecule as drawing
 from tests.metrics.chemistry.helpers import STEPS, compare, line, molecule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metrics.chemistry.molecule import Atom, Bond, Molecule
+from beamscore.metrics.chemistry.molecule import Atom, Bond, Molecule
 from tests.metrics.chemistry.helpers import molecule
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import Pair, RejectedRecord
-from metrics.chemistry.protocol import PROTOCOLS
-from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import Pair, RejectedRecord
+from beamscore.metrics.chemistry.protocol import PROTOCOLS
+from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
+from beamscore.metrics.statistics.sums import Sums
 from tests.generate.chemistry import sample
 from tests.metrics.chemistry.helpers import line
 from tests.plain_loop import make_benchmark

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from metrics.benchmark import RejectedRecord
-from metrics.chemistry.protocol import ProtocolName
-from metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
+from beamscore.metrics.benchmark import RejectedRecord
+from beamscore.metrics.chemistry.protocol import ProtocolName
+from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
 from tests.metrics.chemistry.helpers import compare, molecule, reading
 from tests.plain_loop import make_benchmark
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.chemistry.benchmark import ChemistryOptions
-from metrics.chemistry.isomorphism import isomorphism
-from metrics.chemistry.line import Line
-from metrics.chemistry.molecule import MIRRORED_WEDGE, Atom, Bond, Molecule
-from metrics.chemistry.rotation_system import quick_isomorphism
-from metrics.chemistry.walk import Drawings
-from metrics.common.budget import Budget
+from beamscore.metrics.chemistry.benchmark import ChemistryOptions
+from beamscore.metrics.chemistry.isomorphism import isomorphism
+from beamscore.metrics.chemistry.line import Line
+from beamscore.metrics.chemistry.molecule import MIRRORED_WEDGE, Atom, Bond, Molecule
+from beamscore.metrics.chemistry.rotation_system import quick_isomorphism
+from beamscore.metrics.chemistry.walk import Drawings
+from beamscore.metrics.common.budget import Budget
 from tests.generate.chemistry import damaged, write_ssml
 from tests.generate.chemistry import molecule as drawing
 from tests.metrics.chemistry.helpers import STEPS, line, molecule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metrics.chemistry.ssml import is_ssml
+from beamscore.metrics.chemistry.ssml import is_ssml
 from tests.metrics.chemistry.helpers import compare, molecule, problem
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.assignment import best_assignment, best_pairs
+from beamscore.metrics.common.assignment import best_assignment, best_pairs
 
 
 @given(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2**32 - 1))

@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.brackets import CLOSING, brace_ends, bracket_ends, brackets, end_of_enclosed
+from beamscore.metrics.common.brackets import CLOSING, brace_ends, bracket_ends, brackets, end_of_enclosed
 
 texts = st.text(alphabet="a\\%\n{}()[]", max_size=30)
 

@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
-from metrics.benchmark import RejectedRecord, Side
-from metrics.common.budget import Budget, OutOfBudget
+from beamscore.metrics.benchmark import RejectedRecord, Side
+from beamscore.metrics.common.budget import Budget, OutOfBudget
 
 
 def test_work_up_to_the_limit_is_free() -> None:

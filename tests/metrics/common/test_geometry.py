@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.geometry import box_areas, box_intersections, box_ious
+from beamscore.metrics.common.geometry import box_areas, box_intersections, box_ious
 
 SIDE = st.integers(-3, 8)
 BOX = st.tuples(SIDE, SIDE, SIDE, SIDE)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.segments import numpy_sum, places_behind, segment_sums, starts_of, within
+from beamscore.metrics.common.segments import numpy_sum, places_behind, segment_sums, starts_of, within
 
 COUNTS = st.lists(st.integers(0, 30), max_size=8)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.common.split import LEFT_OUT, TESTING, TRAINING, VALIDATION, draw, fold, part, published_split
+from beamscore.metrics.common.split import LEFT_OUT, TESTING, TRAINING, VALIDATION, draw, fold, part, published_split
 
 THIRDS = {"training": Fraction(1, 3), "validation": Fraction(1, 3), "testing": Fraction(1, 3)}
 samples = st.dictionaries(st.text(max_size=4), st.one_of(st.none(), st.sampled_from("abcdef")), max_size=25)

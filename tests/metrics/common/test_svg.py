@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.svg import Drawing, Style
+from beamscore.metrics.common.svg import Drawing, Style
 
 
 @given(st.text())

@@ -7,8 +7,8 @@ import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.assignment import best_assignment
-from metrics.common.tables import Tables, best_assignment_sums, best_matches
+from beamscore.metrics.common.assignment import best_assignment
+from beamscore.metrics.common.tables import Tables, best_assignment_sums, best_matches
 
 Table = npt.NDArray[np.float64]
 SHAPES = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.integers(1, 20)), max_size=6)

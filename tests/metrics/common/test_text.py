@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.text import character_error_rate, normalized
+from beamscore.metrics.common.text import character_error_rate, normalized
 
 
 def plain_edit_distance(first: str, second: str) -> int:

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import RejectedRecord, SampleScore
-from metrics.figure_text.options import FigureTextOptions
-from metrics.figure_text.records import FigurePrediction, FigureTruth
-from metrics.registry import benchmark_class
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import RejectedRecord, SampleScore
+from beamscore.metrics.figure_text.options import FigureTextOptions
+from beamscore.metrics.figure_text.records import FigurePrediction, FigureTruth
+from beamscore.metrics.registry import benchmark_class
+from beamscore.metrics.statistics.sums import Sums
 from tests.generate.figure_text import sample
 from tests.metrics.figure_text.brute_force import Box, DetEval
 from tests.metrics.figure_text.test_deteval import figures

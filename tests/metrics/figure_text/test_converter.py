@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.converter import Part, UnreadableSource
-from metrics.figure_text.converter import FigureTextConverter, sample_id_of
-from metrics.figure_text.records import FigurePrediction, FigureTruth
+from beamscore.metrics.converter import Part, UnreadableSource
+from beamscore.metrics.figure_text.converter import FigureTextConverter, sample_id_of
+from beamscore.metrics.figure_text.records import FigurePrediction, FigureTruth
 
 CONVERTER = FigureTextConverter()
 SQUARE = [[1, 2], [3, 4], [5, 6], [7, 8]]

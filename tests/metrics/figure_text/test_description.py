@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from metrics.description import sums_of
-from metrics.figure_text.description import FigureTextDescription
-from metrics.figure_text.records import FigureTruth
-from metrics.statistics.sums import Sums
-from metrics.table import Table
+from beamscore.metrics.description import sums_of
+from beamscore.metrics.figure_text.description import FigureTextDescription
+from beamscore.metrics.figure_text.records import FigureTruth
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.metrics.table import Table
 
 DESCRIPTION = FigureTextDescription()
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.common.budget import Budget
-from metrics.figure_text.deteval import Matching, Rules, match
-from metrics.figure_text.overlaps import MAX_PAIRS, Overlaps, TooManyOverlaps, measure
-from metrics.figure_text.records import PredictedRegion
-from metrics.figure_text.regions import Geometry, Regions, locate
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.figure_text.deteval import Matching, Rules, match
+from beamscore.metrics.figure_text.overlaps import MAX_PAIRS, Overlaps, TooManyOverlaps, measure
+from beamscore.metrics.figure_text.records import PredictedRegion
+from beamscore.metrics.figure_text.regions import Geometry, Regions, locate
 from tests.metrics.figure_text.brute_force import Box, DetEval
 
 PAPER = Rules(0.8, 0.4, strict=True)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from metrics.figure_text.draw import draw_regions
-from metrics.figure_text.records import PredictedRegion, TruthRegion
+from beamscore.metrics.figure_text.draw import draw_regions
+from beamscore.metrics.figure_text.records import PredictedRegion, TruthRegion
 
 Box = tuple[float, float, float, float]
 

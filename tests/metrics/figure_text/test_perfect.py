@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.statistics.sums import Sums
+from beamscore.metrics.statistics.sums import Sums
 from tests.generate.figure_text import sample
 from tests.metrics.figure_text.brute_force import area, common
 from tests.metrics.figure_text.test_benchmark import CORPUS, at, score, values

@@ -11,21 +11,21 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.common.budget import Budget
-from metrics.figure_text import overlaps
-from metrics.figure_text.arrays import BoolArray, FloatArray
-from metrics.figure_text.deteval import Rules, match
-from metrics.figure_text.overlaps import Limits, Overlaps, measure
-from metrics.figure_text.quadrangles import (
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.figure_text import overlaps
+from beamscore.metrics.figure_text.arrays import BoolArray, FloatArray
+from beamscore.metrics.figure_text.deteval import Rules, match
+from beamscore.metrics.figure_text.overlaps import Limits, Overlaps, measure
+from beamscore.metrics.figure_text.quadrangles import (
     DOUBT,
     areas_in_common,
     areas_of_rings,
     hulls_of_quadrangles,
     upright_areas_in_common,
 )
-from metrics.figure_text.records import PredictedRegion
-from metrics.figure_text.regions import Regions, locate
-from metrics.figure_text.spotting import Choices, agree
+from beamscore.metrics.figure_text.records import PredictedRegion
+from beamscore.metrics.figure_text.regions import Regions, locate
+from beamscore.metrics.figure_text.spotting import Choices, agree
 
 corners = st.lists(st.tuples(*[st.integers(-9, 9)] * 2), min_size=4, max_size=4)
 scales = st.sampled_from([1.0, 0.1, 1e-3, 1e6])

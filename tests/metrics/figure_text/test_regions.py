@@ -10,13 +10,13 @@ import shapely
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from metrics.common.budget import Budget, OutOfBudget
-from metrics.figure_text import turning
-from metrics.figure_text.arrays import FloatArray
-from metrics.figure_text.overlaps import crossings, measure
-from metrics.figure_text.records import PredictedRegion
-from metrics.figure_text.regions import Geometry, Regions, locate
-from metrics.figure_text.turning import best_side, turn
+from beamscore.metrics.common.budget import Budget, OutOfBudget
+from beamscore.metrics.figure_text import turning
+from beamscore.metrics.figure_text.arrays import FloatArray
+from beamscore.metrics.figure_text.overlaps import crossings, measure
+from beamscore.metrics.figure_text.records import PredictedRegion
+from beamscore.metrics.figure_text.regions import Geometry, Regions, locate
+from beamscore.metrics.figure_text.turning import best_side, turn
 
 Corners = list[tuple[float, float]]
 

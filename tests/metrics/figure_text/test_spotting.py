@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.common.budget import Budget, OutOfBudget
-from metrics.figure_text.pairing import matched_columns, pair_up
-from metrics.figure_text.spotting import Choices, agree, spot, text_numbers
+from beamscore.metrics.common.budget import Budget, OutOfBudget
+from beamscore.metrics.figure_text.pairing import matched_columns, pair_up
+from beamscore.metrics.figure_text.spotting import Choices, agree, spot, text_numbers
 from tests.metrics.figure_text.brute_force import Box, dice, most_pairs, share_of_hull
 from tests.metrics.figure_text.test_deteval import boxes, overlaps_of
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from metrics.benchmark import Benchmark
-from metrics.formula.render.typeset import Typesetter
+from beamscore.metrics.benchmark import Benchmark
+from beamscore.metrics.formula.render.typeset import Typesetter
 from tests.plain_loop import make_benchmark
 
 

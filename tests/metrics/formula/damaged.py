@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.formula.latex.tokens import split
-from metrics.formula.records import FormulaPrediction, FormulaTruth
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.formula.latex.tokens import split
+from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from tests.plain_loop import make_benchmark
 
 Formula = Benchmark[Any, Any, Any]

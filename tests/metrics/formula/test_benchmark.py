@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
+from beamscore.metrics.statistics.sums import Sums
 from tests.generate.formula import sample
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records, score_records, total
 

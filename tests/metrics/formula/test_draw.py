@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from metrics.benchmark import Benchmark
-from metrics.formula.records import FormulaPrediction, FormulaTruth
-from metrics.formula.render.raster import column_edit_distance, mean_squared_error
+from beamscore.metrics.benchmark import Benchmark
+from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
+from beamscore.metrics.formula.render.raster import column_edit_distance, mean_squared_error
 
 SVG = "{http://www.w3.org/2000/svg}"
 

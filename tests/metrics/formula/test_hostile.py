@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.formula.cdm import scoring
-from metrics.formula.latex.normal_form import normal_form
-from metrics.formula.latex.token_markup import Marked, marked
-from metrics.formula.records import FormulaPrediction, FormulaTruth
-from metrics.formula.render import document
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.formula.cdm import scoring
+from beamscore.metrics.formula.latex.normal_form import normal_form
+from beamscore.metrics.formula.latex.token_markup import Marked, marked
+from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
+from beamscore.metrics.formula.render import document
 from tests.metrics.formula.render.test_typeset import HOSTILE
 from tests.plain_loop import make_benchmark
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import Benchmark, Pair, SampleScore
-from metrics.formula.records import FormulaPrediction, FormulaTruth
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import Benchmark, Pair, SampleScore
+from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
+from beamscore.metrics.statistics.sums import Sums
 from tests.generate.formula import sample
 from tests.metrics.formula.damaged import CORPUS, damaged, real_formulas
 from tests.plain_loop import make_benchmark

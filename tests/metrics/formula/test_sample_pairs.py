@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from metrics.benchmark import RejectedRecord
-from metrics.common.budget import Budget
-from metrics.formula import sample_pairs
-from metrics.formula.formula_pair import FormulaPair
-from metrics.formula.records import FormulaPrediction, FormulaTruth
+from beamscore.metrics.benchmark import RejectedRecord
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.formula import sample_pairs
+from beamscore.metrics.formula.formula_pair import FormulaPair
+from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 
 DOCUMENT = FormulaTruth(document="\\begin{document} \\[ a + b \\] and \\[ c \\] \\end{document}")
 

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.formula import benchmark as module
-from metrics.formula.cdm.totals import MAX_DETAILS
-from metrics.formula.records import FormulaPrediction, FormulaTruth
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.formula import benchmark as module
+from beamscore.metrics.formula.cdm.totals import MAX_DETAILS
+from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
+from beamscore.metrics.statistics.sums import Sums
 from tests.plain_loop import make_benchmark, total
 
 Formula = Benchmark[Any, Any, Any]

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from metrics.statistics.bootstrap import (
+from beamscore.metrics.statistics.bootstrap import (
     MAX_WEIGHT,
     ROWS_PER_BLOCK,
     Bootstrap,
@@ -23,7 +23,7 @@ from metrics.statistics.bootstrap import (
     check_statistics,
     poisson_thresholds,
 )
-from metrics.statistics.sums import MAX_STATISTIC, Sums
+from beamscore.metrics.statistics.sums import MAX_STATISTIC, Sums
 
 BOOTSTRAP = Bootstrap(replicates=7, seed=3)
 

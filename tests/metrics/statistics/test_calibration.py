@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.statistics.sums import Sums
+from beamscore.metrics.statistics.sums import Sums
 from tests.calibrate.coverage import coverage, population, spec_of, value_of
 from tests.calibrate.differences import alarms, family_alarms
 from tests.calibrate.populations import CASES, Case

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from metrics.statistics.change_points import (
+from beamscore.metrics.statistics.change_points import (
     FALSE_ALARMS_A_YEAR,
     WINDOW,
     both_above,

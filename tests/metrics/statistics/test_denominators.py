@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.benchmark import MetricSpec
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.denominators import (
+from beamscore.metrics.benchmark import MetricSpec
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.denominators import (
     MIN_CLASS_UNITS,
     counted_units,
     denominator_columns,
     size_over_classes,
     units_over_classes,
 )
-from metrics.statistics.measured import measure
-from metrics.statistics.paired import paired_differences
-from metrics.statistics.sums import Sums
+from beamscore.metrics.statistics.measured import measure
+from beamscore.metrics.statistics.paired import paired_differences
+from beamscore.metrics.statistics.sums import Sums
 from tests.plain_loop import make_benchmark
 
 NAMES = ("all", "cell[a|a]", "cell[a|b]", "cell[b|a]", "cell[b*|a]", "cell[x + y|a]", "part[a]", "party[a]")

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from metrics.benchmark import MetricSpec
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.intervals import (
+from beamscore.metrics.benchmark import MetricSpec
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.intervals import (
     Interval,
     expanded_percentile,
     interval,
@@ -24,8 +24,8 @@ from metrics.statistics.intervals import (
     t_quantile,
     wilson,
 )
-from metrics.statistics.measured import Measured, measure
-from metrics.statistics.sums import Sums
+from beamscore.metrics.statistics.measured import Measured, measure
+from beamscore.metrics.statistics.sums import Sums
 from tests.toy import Options, ToyBenchmark
 
 SHARE = MetricSpec("share", "")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.measured import Measured, measure
-from metrics.statistics.paired import paired_differences, paired_interval, widened_error
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.measured import Measured, measure
+from beamscore.metrics.statistics.paired import paired_differences, paired_interval, widened_error
 from tests.calibrate.differences import wrong_passes, wrong_verdicts
 from tests.toy import Options, ToyBenchmark
 

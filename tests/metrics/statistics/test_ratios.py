@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.ratios import f_measure, mean, precision_recall_f1, ratio
+from beamscore.metrics.statistics.ratios import f_measure, mean, precision_recall_f1, ratio
 
 SHARES = st.tuples(st.integers(0, 10**9), st.integers(1, 10**9)).map(lambda counts: min(counts) / max(counts))
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.replicates import PackedReplicates
-from metrics.statistics.sums import MAX_STATISTIC
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.replicates import PackedReplicates
+from beamscore.metrics.statistics.sums import MAX_STATISTIC
 
 NUMBERS = st.integers(-MAX_STATISTIC, MAX_STATISTIC) | st.floats(-MAX_STATISTIC, MAX_STATISTIC)
 SAMPLES = st.lists(

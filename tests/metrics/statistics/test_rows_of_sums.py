@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.rows_of_sums import sums_of_rows
-from metrics.statistics.sums import FRACTION_BITS, Sums
+from beamscore.metrics.statistics.rows_of_sums import sums_of_rows
+from beamscore.metrics.statistics.sums import FRACTION_BITS, Sums
 
 NAMES = ["a", "c[x]", "c[y]", "c[z", "d[x]"]
 WHOLES = st.one_of(st.integers(-3, 3), st.integers(-(2**54), 2**54), st.integers(2**53 - 2, 2**53 + 2))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.measured import AnyBenchmark, Measured, measure
-from metrics.statistics.same_samples import distance, same_samples
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.measured import AnyBenchmark, Measured, measure
+from beamscore.metrics.statistics.same_samples import distance, same_samples
 from tests.plain_loop import make_benchmark
 from tests.toy import Options, ToyBenchmark
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.sums import MAX_STATISTIC, UNITS_PER_ONE, Sums, to_units
+from beamscore.metrics.statistics.sums import MAX_STATISTIC, UNITS_PER_ONE, Sums, to_units
 
 NUMBERS = st.one_of(
     st.integers(-MAX_STATISTIC, MAX_STATISTIC),

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from metrics.statistics.bootstrap import BootstrapSums
-from metrics.statistics.comparison import ComparedMetric, SwapTest, verdict
-from metrics.statistics.paired import PairedDifference
-from metrics.statistics.sums import Sums
-from metrics.statistics.swaps import (
+from beamscore.metrics.statistics.bootstrap import BootstrapSums
+from beamscore.metrics.statistics.comparison import ComparedMetric, SwapTest, verdict
+from beamscore.metrics.statistics.paired import PairedDifference
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.metrics.statistics.swaps import (
     SwapBits,
     dependencies,
     simultaneous_p,

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.benchmark import RejectedRecord, SampleScore
-from metrics.statistics.sums import Sums
-from metrics.traffic_rules.benchmark import TrafficRulesBenchmark
-from metrics.traffic_rules.properties import MAX_NAME_LENGTH
-from metrics.traffic_rules.records import GroundTruth, Options, Prediction
+from beamscore.metrics.benchmark import RejectedRecord, SampleScore
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
+from beamscore.metrics.traffic_rules.properties import MAX_NAME_LENGTH
+from beamscore.metrics.traffic_rules.records import GroundTruth, Options, Prediction
 from tests.generate.traffic_rules import sample
 from tests.plain_loop import make_benchmark, read_records, score_records, total
 

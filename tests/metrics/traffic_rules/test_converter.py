@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from metrics.converter import Part, UnreadableSource
-from metrics.traffic_rules.converter import MAX_FILE_BYTES, LabelConverter
+from beamscore.metrics.converter import Part, UnreadableSource
+from beamscore.metrics.traffic_rules.converter import MAX_FILE_BYTES, LabelConverter
 
 LABEL = {
     "0": {

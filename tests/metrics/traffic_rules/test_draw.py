@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from metrics.traffic_rules.benchmark import TrafficRulesBenchmark
-from metrics.traffic_rules.records import GroundTruth, Options, PredictedRule, Prediction, TrueRule
+from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
+from beamscore.metrics.traffic_rules.records import GroundTruth, Options, PredictedRule, Prediction, TrueRule
 
 SVG = "{http://www.w3.org/2000/svg}"
 TRUTH = GroundTruth([TrueRule("r0", {"LaneType": "BusLane", "Time": "7:00"}, ["4", "5"])])

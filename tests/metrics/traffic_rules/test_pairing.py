@@ -7,9 +7,9 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.common.budget import Budget
-from metrics.traffic_rules.pairing import pair_rules
-from metrics.traffic_rules.rules import MAX_PROPERTIES, MAX_RULES, Rule
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.traffic_rules.pairing import pair_rules
+from beamscore.metrics.traffic_rules.rules import MAX_PROPERTIES, MAX_RULES, Rule
 
 NUMBERS: dict[tuple[str, int | str], int] = {}
 

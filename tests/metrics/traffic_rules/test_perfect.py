@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.statistics.sums import Sums
-from metrics.traffic_rules.records import GroundTruth, Prediction
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.metrics.traffic_rules.records import GroundTruth, Prediction
 from tests.generate.traffic_rules import sample
 from tests.plain_loop import make_benchmark
 

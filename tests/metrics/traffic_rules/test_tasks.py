@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.common.budget import Budget
-from metrics.traffic_rules.records import GroundTruth, Prediction
-from metrics.traffic_rules.rules import Rule, Sample, predicted_rules, true_rules
-from metrics.traffic_rules.tasks import TASKS, Counts, distinct_edges
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.traffic_rules.records import GroundTruth, Prediction
+from beamscore.metrics.traffic_rules.rules import Rule, Sample, predicted_rules, true_rules
+from beamscore.metrics.traffic_rules.tasks import TASKS, Counts, distinct_edges
 from tests.metrics.traffic_rules import oracle
 
 

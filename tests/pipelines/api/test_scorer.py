@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import beamscore
-from pipelines.api import scorer as module
+from beamscore.pipelines.api import scorer as module
 from tests.toy import ToyBenchmark
 
 TRUTHS = [{"sample_id": f"s{n}", "text": "x" * (n % 5), "kind": n % 3} for n in range(30)]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli import console
-from transforms.counters import PROGRESS, PROGRESS_FOLDER, Progress
+from beamscore.pipelines.cli import console
+from beamscore.transforms.counters import PROGRESS, PROGRESS_FOLDER, Progress
 
 COVERAGE = {
     "ground_truth": {"read": 1200, "scored": 10, "missing_prediction": 3, "rejected": 1, "duplicate": 2},

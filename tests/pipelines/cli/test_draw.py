@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.figure_text.benchmark import FigureTextBenchmark
+from beamscore.metrics.figure_text.benchmark import FigureTextBenchmark
+from beamscore.transforms.draw import file_name
 from tests.runs import command, write_lines
-from transforms.draw import file_name
 
 MARKUP = '<script>alert(1)</script> & \x01\x1b[31m \ufffe "q" ]]> é'
 SAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

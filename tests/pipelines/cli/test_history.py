@@ -9,11 +9,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.results import history_index
-from pipelines.results.history import histories
-from pipelines.results.history_index import find_runs, index_runs
-from pipelines.results.night_differences import with_differences
-from pipelines.results.page.history_headline import history_headline
+from beamscore.pipelines.results import history_index
+from beamscore.pipelines.results.history import histories
+from beamscore.pipelines.results.history_index import find_runs, index_runs
+from beamscore.pipelines.results.night_differences import with_differences
+from beamscore.pipelines.results.page.history_headline import history_headline
 from tests import toy
 from tests.runs import command, evaluate, write_lines
 

@@ -17,17 +17,17 @@ import pyarrow.parquet as pq
 import pytest
 from markdown_it import MarkdownIt
 
-from metrics.benchmark import MissingTool
-from metrics.registry import benchmark_class, benchmark_names
-from metrics.version import VERSION
-from pipelines.cli import common, main
-from pipelines.cli import evaluate as evaluate_command
-from pipelines.config.errors import UsageError, as_usage_error
-from pipelines.runtime import launch
+from beamscore.metrics.benchmark import MissingTool
+from beamscore.metrics.registry import benchmark_class, benchmark_names
+from beamscore.metrics.version import VERSION
+from beamscore.pipelines.cli import common, main
+from beamscore.pipelines.cli import evaluate as evaluate_command
+from beamscore.pipelines.config.errors import UsageError, as_usage_error
+from beamscore.pipelines.runtime import launch
+from beamscore.transforms.io import zstd
+from beamscore.transforms.records import InputProblem
 from tests import toy
 from tests.runs import command, evaluate, write_lines
-from transforms.io import zstd
-from transforms.records import InputProblem
 
 ROOT = Path(__file__).parents[3]
 
@@ -117,7 +117,7 @@ def test_wrong_usage_is_told_in_one_line_before_anything_runs(corpus: Path, argu
     assert not (corpus / "out").exists()
 
 
-@pytest.mark.parametrize("runner", ["no.such.Runner", "pipelines.cli.main.NoRunner"])
+@pytest.mark.parametrize("runner", ["no.such.Runner", "beamscore.pipelines.cli.main.NoRunner"])
 def test_a_runner_that_cannot_be_had_is_told_in_one_line(corpus: Path, runner: str) -> None:
     assert refused("evaluate", "toy", *INPUTS, f"--runner={runner}").startswith(f"--runner {runner}: ")
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[3]
 
 AT_THE_END = """
 import atexit, gc, sys
-from pipelines.cli.start import main
+from beamscore.pipelines.cli.start import main
 
 # What is registered first runs last.
 atexit.register(lambda: print("objects left to look at:", len(gc.get_objects())))

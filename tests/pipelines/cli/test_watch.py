@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli import main, watch
+from beamscore.pipelines.cli import main, watch
 from tests import toy
 from tests.runs import command, write_lines
 
@@ -100,7 +100,7 @@ def test_lines_of_progress_and_errors_are_json_where_that_is_wanted(
 )
 def test_a_command_line_that_is_wrong_is_json_where_that_is_wanted(arguments: tuple[str, ...], said: str) -> None:
     """Nothing that is imported may say anything in another format before."""
-    given = [sys.executable, "-m", "pipelines.cli", *arguments, "--log-format", "json"]
+    given = [sys.executable, "-m", "beamscore.pipelines.cli", *arguments, "--log-format", "json"]
     found = subprocess.run(given, cwd=ROOT, capture_output=True, text=True, check=False)
     (line,) = found.stderr.splitlines()
     assert (found.returncode, found.stdout, json.loads(line)["level"]) == (2, "", "ERROR")
@@ -123,9 +123,9 @@ def test_a_defect_is_one_line_of_json_where_that_is_wanted(
 def test_beam_says_nothing_while_it_is_imported() -> None:
     code = """
 import logging
-from transforms.process import quiet_root_logger
+from beamscore.transforms.process import quiet_root_logger
 with quiet_root_logger:
-    import pipelines.cli.main
+    import beamscore.pipelines.cli.main
 assert not logging.getLogger().handlers
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)

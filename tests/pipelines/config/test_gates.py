@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.config.errors import UsageError
-from pipelines.config.gates import Gate, GateTarget, check_targets, gate_target, label_columns, split_override
-from pipelines.config.settings import load
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.config.gates import Gate, GateTarget, check_targets, gate_target, label_columns, split_override
+from beamscore.pipelines.config.settings import load
+from beamscore.transforms.slice_labels import slice_labels
 from tests.toy import ToyBenchmark
-from transforms.slice_labels import slice_labels
 
 
 def read(folder: Path, gates: str, *overrides: str, more: str = "") -> dict[str, Gate]:

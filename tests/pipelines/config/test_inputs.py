@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metrics.record_fields import record_fields
-from metrics.registry import benchmark_class
-from pipelines.config import settings
-from pipelines.config.errors import UsageError
-from pipelines.config.inputs import Inputs, find_inputs
-from transforms.records import GROUND_TRUTH
+from beamscore.metrics.record_fields import record_fields
+from beamscore.metrics.registry import benchmark_class
+from beamscore.pipelines.config import settings
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.config.inputs import Inputs, find_inputs
+from beamscore.transforms.records import GROUND_TRUTH
 
 
 def found(
@@ -114,9 +114,9 @@ def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path) -> Non
 
 def test_only_the_beginning_of_a_large_file_is_looked_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "long.jsonl.gz").write_bytes(gzip.compress(b"\n" * 1000 + b'{"sample_id": "a", "page": 1}\n' * 10_000))
-    monkeypatch.setattr("pipelines.config.first_records.BYTES_LOOKED_AT", 1000)
+    monkeypatch.setattr("beamscore.pipelines.config.first_records.BYTES_LOOKED_AT", 1000)
     assert found(["long.jsonl.gz"], None, ("page",)).warnings == ()
-    monkeypatch.setattr("pipelines.config.first_records.BYTES_LOOKED_AT", 1001)
+    monkeypatch.setattr("beamscore.pipelines.config.first_records.BYTES_LOOKED_AT", 1001)
     assert found(["long.jsonl.gz"], None, ("pages",)).warnings != ()
 
 

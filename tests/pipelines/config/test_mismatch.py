@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from metrics.registry import benchmark_names
-from pipelines.config import settings
-from pipelines.config.inputs import Inputs, find_inputs
-from pipelines.config.mismatch import doubtful_sides, listed, other_ids, shown
-from pipelines.config.seen import RECORDS_LOOKED_AT
+from beamscore.metrics.registry import benchmark_names
+from beamscore.pipelines.config import settings
+from beamscore.pipelines.config.inputs import Inputs, find_inputs
+from beamscore.pipelines.config.mismatch import doubtful_sides, listed, other_ids, shown
+from beamscore.pipelines.config.seen import RECORDS_LOOKED_AT
 from tests.runs import command, write_lines
 
 CORPORA = Path(__file__).parents[2] / "corpora"

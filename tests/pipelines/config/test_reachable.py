@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from apache_beam.io.filesystems import FileSystems
 
-from pipelines.config import reachable
-from pipelines.config.errors import UsageError
-from pipelines.config.reachable import check_reachable
+from beamscore.pipelines.config import reachable
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.config.reachable import check_reachable
 from tests.runs import command
 
 

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 import yaml
 
-from metrics.registry import benchmark_class
-from pipelines.config.errors import UsageError
-from pipelines.config.gates import Gate
-from pipelines.config.settings import BootstrapSettings, Configuration, Settings, load
+from beamscore.metrics.registry import benchmark_class
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.config.gates import Gate
+from beamscore.pipelines.config.settings import BootstrapSettings, Configuration, Settings, load
 
 ROOT = Path(__file__).parents[3]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))

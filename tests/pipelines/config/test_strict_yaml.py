@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pipelines.config import strict_yaml
-from pipelines.config.strict_yaml import load_yaml
+from beamscore.pipelines.config import strict_yaml
+from beamscore.pipelines.config.strict_yaml import load_yaml
 
 
 def refusal(text: str | bytes) -> str:

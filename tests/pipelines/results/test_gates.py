@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.intervals import intervals
-from metrics.statistics.measured import measure
-from metrics.statistics.replicates import PackedReplicates
-from metrics.statistics.sums import Sums
-from pipelines.config import settings
-from pipelines.config.gates import Gate
-from pipelines.config.settings import Configuration
-from pipelines.results.baseline import Baseline, BaselineSlice
-from pipelines.results.gates import Judge, decide
-from pipelines.results.judged import JudgedSlice
-from pipelines.results.stored import Identity
-from pipelines.results.stored_documents import Fingerprint, SliceSums, StoredReplicates
-from pipelines.results.verdict import GateVerdict
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.intervals import intervals
+from beamscore.metrics.statistics.measured import measure
+from beamscore.metrics.statistics.replicates import PackedReplicates
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.pipelines.config import settings
+from beamscore.pipelines.config.gates import Gate
+from beamscore.pipelines.config.settings import Configuration
+from beamscore.pipelines.results.baseline import Baseline, BaselineSlice
+from beamscore.pipelines.results.gates import Judge, decide
+from beamscore.pipelines.results.judged import JudgedSlice
+from beamscore.pipelines.results.stored import Identity
+from beamscore.pipelines.results.stored_documents import Fingerprint, SliceSums, StoredReplicates
+from beamscore.pipelines.results.verdict import GateVerdict
 
 REPLICATES = 200
 SAMPLES = 400
@@ -170,7 +170,7 @@ def test_where_nothing_differs_only_the_same_predictions_are_equal_for_sure() ->
 def test_a_pass_of_a_metric_without_two_bounds_says_what_it_does_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
     kind = type(configuration({}).benchmark)
     monkeypatch.setattr(kind, "metrics", tuple(replace(spec, bounds=(None, 1.0)) for spec in kind.metrics))
-    from metrics.statistics import measured
+    from beamscore.metrics.statistics import measured
 
     measured.spec_of.cache_clear()
     try:
@@ -220,7 +220,7 @@ def test_the_direction_is_that_of_the_metric(monkeypatch: pytest.MonkeyPatch) ->
     kind = type(configuration({}).benchmark)
     lower = tuple(replace(spec, higher_is_better=False) for spec in kind.metrics)
     monkeypatch.setattr(kind, "metrics", lower)
-    from metrics.statistics import measured
+    from beamscore.metrics.statistics import measured
 
     measured.spec_of.cache_clear()
     try:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.results.history import Change, History, histories
-from pipelines.results.history_index import SCHEMA, encode_table, read_table
-from pipelines.results.history_report import history_report
-from pipelines.results.page.history_headline import history_headline
+from beamscore.pipelines.results.history import Change, History, histories
+from beamscore.pipelines.results.history_index import SCHEMA, encode_table, read_table
+from beamscore.pipelines.results.history_report import history_report
+from beamscore.pipelines.results.page.history_headline import history_headline
 
 FIRST = datetime(2026, 1, 1, 2, tzinfo=timezone.utc)
 ERROR = 0.01

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config.errors import UsageError
-from pipelines.results.merged import merged_configuration
-from pipelines.results.stored import StoredRun, incomparable
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.results.merged import merged_configuration
+from beamscore.pipelines.results.stored import StoredRun, incomparable
 from tests import toy
 from tests.finished_runs import row, write, write_run
 

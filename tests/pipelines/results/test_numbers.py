@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.results.numbers import NEGLIGIBLE, fixed, percent, signed
+from beamscore.pipelines.results.numbers import NEGLIGIBLE, fixed, percent, signed
 
 
 @pytest.mark.parametrize(

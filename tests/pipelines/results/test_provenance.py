@@ -13,19 +13,19 @@ from apache_beam.io.filesystems import FileSystems
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.version import VERSION
-from pipelines.results import provenance
-from pipelines.results.provenance import HIDDEN, Launch, input_sides, run_document, utc, without_secrets
-from pipelines.results.run import LAYOUT, open_result
+from beamscore.metrics.version import VERSION
+from beamscore.pipelines.results import provenance
+from beamscore.pipelines.results.provenance import HIDDEN, Launch, input_sides, run_document, utc, without_secrets
+from beamscore.pipelines.results.run import LAYOUT, open_result
+from beamscore.transforms.io.claim import Claim, Process
+from beamscore.transforms.io.files import SourceFile
+from beamscore.transforms.io.publication import owned_output, settle
+from beamscore.transforms.io.published import Manifest, encode_manifest
+from beamscore.transforms.io.storage import list_folder, read_bytes, write_file
+from beamscore.transforms.records import GROUND_TRUTH
 from tests import toy
 from tests.plain_loop import make_benchmark
 from tests.runs import command, evaluate, write_lines
-from transforms.io.claim import Claim, Process
-from transforms.io.files import SourceFile
-from transforms.io.publication import owned_output, settle
-from transforms.io.published import Manifest, encode_manifest
-from transforms.io.storage import list_folder, read_bytes, write_file
-from transforms.records import GROUND_TRUTH
 
 CORPUS = [toy.sample(index, 0) for index in range(12)]
 

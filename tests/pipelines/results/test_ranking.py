@@ -7,15 +7,15 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from metrics.statistics.sums import Sums
-from pipelines.results.page.headline import headline
-from pipelines.results.ranking import Ranking, rank_with_ties
-from pipelines.results.run import _no_samples, rank
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.pipelines.results.page.headline import headline
+from beamscore.pipelines.results.ranking import Ranking, rank_with_ties
+from beamscore.pipelines.results.run import _no_samples, rank
+from beamscore.transforms.combine import SliceTotals
+from beamscore.transforms.finalize import SliceResult, slice_result
+from beamscore.transforms.slice import SliceKey
 from tests.toy import Options, ToyBenchmark
-from transforms.combine import SliceTotals
-from transforms.finalize import SliceResult, slice_result
-from transforms.slice import SliceKey
 
 TOY = ToyBenchmark(Options())
 BOOTSTRAP = Bootstrap(100)

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from metrics.table import Table
-from pipelines.results.report import MAX_CELL_LENGTH, _one_line, cell, code, data_table, number, table
+from beamscore.metrics.table import Table
+from beamscore.pipelines.results.report import MAX_CELL_LENGTH, _one_line, cell, code, data_table, number, table
 
 
 @pytest.mark.parametrize(

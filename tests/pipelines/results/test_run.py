@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.benchmark import MetricSpec
-from metrics.statistics.sums import Sums
-from pipelines.config.settings import Settings, load
-from pipelines.results.gates import coverage_failures
-from pipelines.results.run import RunResult, rank, slice_coverage
+from beamscore.metrics.benchmark import MetricSpec
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.pipelines.config.settings import Settings, load
+from beamscore.pipelines.results.gates import coverage_failures
+from beamscore.pipelines.results.run import RunResult, rank, slice_coverage
 
 VALUES = st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0])
 

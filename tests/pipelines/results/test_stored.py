@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config.errors import UsageError
-from pipelines.results.baseline import find_baseline
-from pipelines.results.stored import split_system
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.results.baseline import find_baseline
+from beamscore.pipelines.results.stored import split_system
 from tests.memory_files import ObjectStore
 from tests.runs import evaluate, write_lines
 

@@ -16,11 +16,11 @@ import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, WorkerOptions
 
-from metrics.registry import benchmark_names
-from pipelines.cli import evaluate as evaluate_command
-from pipelines.cli import main
-from pipelines.config.settings import Configuration
-from pipelines.runtime import dataflow_template, launch
+from beamscore.metrics.registry import benchmark_names
+from beamscore.pipelines.cli import evaluate as evaluate_command
+from beamscore.pipelines.cli import main
+from beamscore.pipelines.config.settings import Configuration
+from beamscore.pipelines.runtime import dataflow_template, launch
 from tests import toy
 from tests.runs import write_lines
 
@@ -181,7 +181,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Configuration, Pipel
 def test_every_parameter_reaches_the_settings(
     launched: list[tuple[Configuration, PipelineOptions]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipelines.config.reachable._answered", {"gs://b"})
+    monkeypatch.setattr("beamscore.pipelines.config.reachable._answered", {"gs://b"})
     given = {
         "config": "toy",
         "ground_truth": "gs://b/t-*.jsonl;gs://b/u.parquet",

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.config.errors import UsageError
-from pipelines.runtime.flink import cancel_job, check_addresses
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.runtime.flink import cancel_job, check_addresses
 
 JOBS = {"a0": "mine", "b1": "another", "c2": "shared", "d3": "shared"}
 

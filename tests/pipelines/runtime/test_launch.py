@@ -17,11 +17,11 @@ from apache_beam.options.pipeline_options import DirectOptions, GoogleCloudOptio
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineState
 
-from pipelines.config.errors import UsageError
-from pipelines.runtime import launch
-from transforms.io.files import SourceFile
-from transforms.records import InputProblem
-from transforms.stored_blocks import IN_PIPELINE, BlockFolder
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.runtime import launch
+from beamscore.transforms.io.files import SourceFile
+from beamscore.transforms.records import InputProblem
+from beamscore.transforms.stored_blocks import IN_PIPELINE, BlockFolder
 
 
 @pytest.mark.parametrize(

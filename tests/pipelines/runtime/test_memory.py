@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.runtime import memory
-from pipelines.runtime.memory import BASE_BYTES, WORKER_BYTES, free_bytes, needed_bytes
+from beamscore.pipelines.runtime import memory
+from beamscore.pipelines.runtime.memory import BASE_BYTES, WORKER_BYTES, free_bytes, needed_bytes
 
 
 def test_what_is_needed_grows_with_the_processes() -> None:

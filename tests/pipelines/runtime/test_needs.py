@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.runtime import needs
-from pipelines.runtime.memory import needed_bytes
-from pipelines.runtime.needs import LocalNeeds
+from beamscore.pipelines.runtime import needs
+from beamscore.pipelines.runtime.memory import needed_bytes
+from beamscore.pipelines.runtime.needs import LocalNeeds
+from beamscore.transforms.io.files import SourceFile
 from tests.runs import evaluate, write_lines
-from transforms.io.files import SourceFile
 
 GIB = 1 << 30
 FILES = [SourceFile(0, 0, "a.jsonl", 4 * GIB, "jsonl")]

@@ -15,9 +15,9 @@ from apache_beam.options.pipeline_options import StandardOptions
 from apache_beam.runners.portability import flink_runner, prism_runner
 from apache_beam.utils import shared, subprocess_server
 
-from pipelines.config.errors import UsageError
-from pipelines.runtime import flink, launch
-from pipelines.runtime.start_problems import start_problem
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.runtime import flink, launch
+from beamscore.pipelines.runtime.start_problems import start_problem
 
 
 def refused(*flags: str) -> str:

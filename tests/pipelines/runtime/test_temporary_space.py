@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.runtime import temporary_space
-from pipelines.runtime.temporary_space import block_bytes, free_space, is_in_memory
+from beamscore.pipelines.runtime import temporary_space
+from beamscore.pipelines.runtime.temporary_space import block_bytes, free_space, is_in_memory
+from beamscore.transforms.io.files import SourceFile
+from beamscore.transforms.stored_blocks import Block, BlockWriter
 from tests.runs import evaluate
-from transforms.io.files import SourceFile
-from transforms.stored_blocks import Block, BlockWriter
 
 GIB = 1 << 30
 CORPUS = Path(__file__).parents[2] / "corpora" / "chart"

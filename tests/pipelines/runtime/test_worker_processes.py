@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[3]
 
 WORKER = """
 import pathlib, sys, tempfile, time
-from pipelines.runtime.worker_processes import end_with, temporary_folder
+from beamscore.pipelines.runtime.worker_processes import end_with, temporary_folder
 
 with temporary_folder(sys.argv[2]) as temporary:
     end_with(sys.argv[1], temporary, int(sys.argv[3]))

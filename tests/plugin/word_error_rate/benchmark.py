@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 from rapidfuzz.distance import Levenshtein
 
-from metrics.benchmark import Benchmark, MetricSpec, RejectedRecord, SampleScore
-from metrics.common.budget import Budget
-from metrics.statistics.ratios import ratio
-from metrics.statistics.sums import Sums
+from beamscore.metrics.benchmark import Benchmark, MetricSpec, RejectedRecord, SampleScore
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.statistics.ratios import ratio
+from beamscore.metrics.statistics.sums import Sums
 
 
 class Transcript(msgspec.Struct, frozen=True):

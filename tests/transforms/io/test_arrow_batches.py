@@ -12,14 +12,14 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from beamscore.transforms.io import arrow_batches, arrow_stream, files
+from beamscore.transforms.io.arrow_batches import BatchReader, known_columns
+from beamscore.transforms.io.arrow_rows import Row
+from beamscore.transforms.io.files import match_files, split_file
+from beamscore.transforms.io.parquet import RowLimits
+from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.records import InputProblem
 from tests.tables import write_arrow
-from transforms.io import arrow_batches, arrow_stream, files
-from transforms.io.arrow_batches import BatchReader, known_columns
-from transforms.io.arrow_rows import Row
-from transforms.io.files import match_files, split_file
-from transforms.io.parquet import RowLimits
-from transforms.io.side_columns import SideColumns
-from transforms.records import InputProblem
 
 RECORDS = [
     {"sample_id": f"s{index}", "text": "x" * index, "words": ["a", "b"][: index % 3], "inner": {"n": index}}

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.memory_files import FolderStore, ObjectStore
-from transforms.io import claim
-from transforms.io.claim import (
+from beamscore.transforms.io import claim
+from beamscore.transforms.io.claim import (
     DETACHED_LEASE_S,
     LEASE_S,
     Claim,
@@ -24,8 +23,9 @@ from transforms.io.claim import (
     is_alive,
     release,
 )
-from transforms.io.storage import list_folder
-from transforms.records import InputProblem
+from beamscore.transforms.io.storage import list_folder
+from beamscore.transforms.records import InputProblem
+from tests.memory_files import FolderStore, ObjectStore
 
 ELSEWHERE = Process("another machine", 1, "1")
 
@@ -174,7 +174,7 @@ def test_of_runs_that_ask_at_the_same_time_one_goes_on(output: str, monkeypatch:
 
 
 def test_what_has_no_claim_is_nobodys(output: str) -> None:
-    from transforms.io.storage import write_file
+    from beamscore.transforms.io.storage import write_file
 
     write_file(f"{output}/.staging/a1/samples/samples-0.parquet", b"rows of a run that was abandoned")
     write_file(f"{output}/.staging/b2.claim", b"no claim")
@@ -182,7 +182,7 @@ def test_what_has_no_claim_is_nobodys(output: str) -> None:
 
 
 def test_a_run_that_is_about_to_ask_is_left_alone(output: str) -> None:
-    from transforms.io.storage import write_file
+    from beamscore.transforms.io.storage import write_file
 
     write_file(f"{output}/.staging/a1.claim.1234.part", b"")
     assert acquire(output, Claim("c3", ELSEWHERE), nothing) == []

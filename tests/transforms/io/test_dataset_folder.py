@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from beamscore.transforms.io.files import match_files
+from beamscore.transforms.records import InputProblem
 from tests.tables import save_dataset, write_arrow
-from transforms.io.files import match_files
-from transforms.records import InputProblem
 
 ROWS = [{"sample_id": f"s{index}", "text": "x"} for index in range(30)]
 

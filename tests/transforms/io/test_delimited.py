@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.io import delimited
-from transforms.io.arrow_rows import Row
-from transforms.io.delimited import DelimitedReader, RecordEnds, TextReader, header_of
-from transforms.io.files import match_files, split_file
-from transforms.io.parquet import RowLimits
-from transforms.io.side_columns import SideColumns
-from transforms.records import InputProblem
+from beamscore.transforms.io import delimited
+from beamscore.transforms.io.arrow_rows import Row
+from beamscore.transforms.io.delimited import DelimitedReader, RecordEnds, TextReader, header_of
+from beamscore.transforms.io.files import match_files, split_file
+from beamscore.transforms.io.parquet import RowLimits
+from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.records import InputProblem
 
 HEAD = b"sample_id,text\n"
 

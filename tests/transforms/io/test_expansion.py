@@ -19,14 +19,14 @@ from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.io import expansion, files, zstd
-from transforms.io.files import SourceFile, match_files, split_file
-from transforms.io.jsonl import LineReader, read_lines
-from transforms.io.parquet import RowLimits, RowReader
-from transforms.io.restriction import Unread, UnreadOfPart
-from transforms.io.side_columns import SideColumns
-from transforms.read import Limits, ReadPart
-from transforms.records import InputProblem
+from beamscore.transforms.io import expansion, files, zstd
+from beamscore.transforms.io.files import SourceFile, match_files, split_file
+from beamscore.transforms.io.jsonl import LineReader, read_lines
+from beamscore.transforms.io.parquet import RowLimits, RowReader
+from beamscore.transforms.io.restriction import Unread, UnreadOfPart
+from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.read import Limits, ReadPart
+from beamscore.transforms.records import InputProblem
 
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,

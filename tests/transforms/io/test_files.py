@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from transforms.io import files
-from transforms.io.files import Part, SourceFile, match_files, split_file
-from transforms.records import InputProblem
+from beamscore.transforms.io import files
+from beamscore.transforms.io.files import Part, SourceFile, match_files, split_file
+from beamscore.transforms.records import InputProblem
 
 
 def touch(folder: Path, *names: str) -> None:

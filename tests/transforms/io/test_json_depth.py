@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from transforms.io.json_depth import any_deeper_than, deeper_than, more_containers_than
+from beamscore.transforms.io.json_depth import any_deeper_than, deeper_than, more_containers_than
 
 TEXTS = st.text(alphabet='[]{}"\\,:né\u2028\n', max_size=8)
 DOCUMENTS = st.recursive(

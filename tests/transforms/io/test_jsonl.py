@@ -15,12 +15,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from beamscore.transforms.io import files, jsonl, zstd
+from beamscore.transforms.io.files import Part, SourceFile, match_files, split_file
+from beamscore.transforms.io.jsonl import Line, LineReader, Lines, read_lines
+from beamscore.transforms.io.restriction import Unread, first_place
+from beamscore.transforms.records import InputProblem
 from tests.transforms.counted import counted_reads
-from transforms.io import files, jsonl, zstd
-from transforms.io.files import Part, SourceFile, match_files, split_file
-from transforms.io.jsonl import Line, LineReader, Lines, read_lines
-from transforms.io.restriction import Unread, first_place
-from transforms.records import InputProblem
 
 BOM = b"\xef\xbb\xbf"
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.io import key_store
-from transforms.io.key_store import KeyStore, key_of, once_per_process
-from transforms.records import InputProblem
+from beamscore.transforms.io import key_store
+from beamscore.transforms.io.key_store import KeyStore, key_of, once_per_process
+from beamscore.transforms.records import InputProblem
 
 ITEMS = st.lists(st.tuples(st.binary(max_size=2), st.binary(max_size=5)), max_size=20)
 

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from beamscore.transforms.io import files
+from beamscore.transforms.io.arrow_rows import Row
+from beamscore.transforms.io.files import match_files, split_file
+from beamscore.transforms.io.parquet import RowLimits, read_rows
+from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.records import InputProblem
 from tests.abuse import readers
-from transforms.io import files
-from transforms.io.arrow_rows import Row
-from transforms.io.files import match_files, split_file
-from transforms.io.parquet import RowLimits, read_rows
-from transforms.io.side_columns import SideColumns
-from transforms.records import InputProblem
 
 DEPTH = 8
 LIMITS = RowLimits(16 << 20, DEPTH)
@@ -44,9 +44,9 @@ def records_of(path: Path, columns: set[str], structured: set[str] = frozenset()
 
 def test_rows_are_numbered_through_groups_parts_and_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.parquet", pa.table({"sample_id": [f"s{i}" for i in range(20)]}), row_group_size=7)
-    monkeypatch.setattr("transforms.io.parquet_plan.ROWS_PER_BATCH", 3)
+    monkeypatch.setattr("beamscore.transforms.io.parquet_plan.ROWS_PER_BATCH", 3)
     for part_size in (1, 1 << 20):
-        monkeypatch.setattr("transforms.io.files.BYTES_PER_PART", part_size)
+        monkeypatch.setattr("beamscore.transforms.io.files.BYTES_PER_PART", part_size)
         assert [(row.number, row.sample_id) for row in rows_of(path, set())] == [(i, f"s{i}") for i in range(20)]
 
 

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.io import parquet_pages, parquet_plan
-from transforms.io.arrow_rows import Row, RowsOfBatch
-from transforms.io.files import match_files, open_parquet, split_file
-from transforms.io.parquet import RowLimits, read_rows
-from transforms.io.parquet_pages import ChunkBounds, chunk_bounds
-from transforms.io.parquet_plan import plan_group
-from transforms.io.parquet_sizes import row_sizes
-from transforms.io.side_columns import SideColumns
-from transforms.records import InputProblem
+from beamscore.transforms.io import parquet_pages, parquet_plan
+from beamscore.transforms.io.arrow_rows import Row, RowsOfBatch
+from beamscore.transforms.io.files import match_files, open_parquet, split_file
+from beamscore.transforms.io.parquet import RowLimits, read_rows
+from beamscore.transforms.io.parquet_pages import ChunkBounds, chunk_bounds
+from beamscore.transforms.io.parquet_plan import plan_group
+from beamscore.transforms.io.parquet_sizes import row_sizes
+from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.records import InputProblem
 
 LIMITS = RowLimits(1 << 20, 50)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transforms.io import parquet_values
-from transforms.io.parquet_values import encoded_value, python_values
+from beamscore.transforms.io import parquet_values
+from beamscore.transforms.io.parquet_values import encoded_value, python_values
 
 LEAVES: dict[Any, st.SearchStrategy[Any]] = {
     pa.int8(): st.integers(-128, 127),

@@ -19,16 +19,16 @@ from typing import Any
 import pytest
 from apache_beam.io.filesystems import FileSystems
 
+from beamscore.transforms.io import links, published
+from beamscore.transforms.io.claim import LEASE_S, STAGING, Claim, Process, held_claim
+from beamscore.transforms.io.publication import clean_up, own_output, owned_output, publish
+from beamscore.transforms.io.published import Layout, TakenOver, find_published
+from beamscore.transforms.io.staging import StageBundles, StagedFolder, mark_abandoned, staging_folder
+from beamscore.transforms.io.storage import delete_files, list_folder, read_bytes, write_file
+from beamscore.transforms.publish import LineWriter
+from beamscore.transforms.records import InputProblem
 from tests.faults import Faults, Stopped
 from tests.memory_files import FolderStore, ObjectStore
-from transforms.io import links, published
-from transforms.io.claim import LEASE_S, STAGING, Claim, Process, held_claim
-from transforms.io.publication import clean_up, own_output, owned_output, publish
-from transforms.io.published import Layout, TakenOver, find_published
-from transforms.io.staging import StageBundles, StagedFolder, mark_abandoned, staging_folder
-from transforms.io.storage import delete_files, list_folder, read_bytes, write_file
-from transforms.publish import LineWriter
-from transforms.records import InputProblem
 
 LAYOUT = Layout("evaluation", ("report.md", "sums.json", "summary.json"), ("samples", "quarantine"))
 ELSEWHERE = Process("another machine", 1, "1")

@@ -16,13 +16,13 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.registry import benchmark_class
+from beamscore.metrics.registry import benchmark_class
+from beamscore.transforms.io import external_sort, zstd
+from beamscore.transforms.io.external_sort import sorted_on_disk
+from beamscore.transforms.io.parquet_schema import FindColumns, Kind, kind_of, schema_of, table_of
+from beamscore.transforms.io.record_files import WriteRecords, columns_of, encoded
+from beamscore.transforms.records import InputProblem
 from tests.pipelines.test_full_disk import small_disk
-from transforms.io import external_sort, zstd
-from transforms.io.external_sort import sorted_on_disk
-from transforms.io.parquet_schema import FindColumns, Kind, kind_of, schema_of, table_of
-from transforms.io.record_files import WriteRecords, columns_of, encoded
-from transforms.records import InputProblem
 
 RECORDS = [{"sample_id": f"s{number:02}", "x": number} for number in range(20)]
 

@@ -11,8 +11,7 @@ import pytest
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from tests.memory_files import FolderStore, ObjectStore
-from transforms.io.storage import (
+from beamscore.transforms.io.storage import (
     atomic_write,
     delete_files,
     delete_folder,
@@ -24,6 +23,7 @@ from transforms.io.storage import (
     write_file,
     write_probe,
 )
+from tests.memory_files import FolderStore, ObjectStore
 
 
 @pytest.fixture(params=["disk", "objects", "folders"])

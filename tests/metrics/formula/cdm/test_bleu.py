@@ -7,7 +7,7 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.formula.cdm.bleu import BleuCounts, bleu, bleu_counts
+from beamscore.metrics.formula.cdm.bleu import BleuCounts, bleu, bleu_counts
 
 SENTENCE = st.lists(st.sampled_from("abcde"), min_size=0, max_size=12)
 

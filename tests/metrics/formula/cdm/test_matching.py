@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from metrics.formula.cdm import matching, ransac
-from metrics.formula.cdm.matching import match
-from metrics.formula.cdm.ransac import consistent
-from metrics.formula.cdm.visual_class import look
-from metrics.formula.render.boxes import Boxes
+from beamscore.metrics.formula.cdm import matching, ransac
+from beamscore.metrics.formula.cdm.matching import match
+from beamscore.metrics.formula.cdm.ransac import consistent
+from beamscore.metrics.formula.cdm.visual_class import look
+from beamscore.metrics.formula.render.boxes import Boxes
 
 
 def row(tokens: Sequence[str], gap: float = 30.0) -> Boxes:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.formula.documents.comments import strip_comments, without_comments
+from beamscore.metrics.formula.documents.comments import strip_comments, without_comments
 
 
 @pytest.mark.parametrize(

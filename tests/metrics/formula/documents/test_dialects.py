@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.common.budget import Budget
-from metrics.formula.documents.content import bare
-from metrics.formula.documents.dialects import DIALECTS, Dialect, predicted_formulas
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.formula.documents.content import bare
+from beamscore.metrics.formula.documents.dialects import DIALECTS, Dialect, predicted_formulas
 from tests.metrics.formula.documents.test_extract import DELIMITERS
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.budget import Budget
-from metrics.formula.documents.extract import Formula, displayed_formulas
-from metrics.formula.documents.extract import latex_formulas as formulas_within
-from metrics.formula.records import FormulaOptions
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.formula.documents.extract import Formula, displayed_formulas
+from beamscore.metrics.formula.documents.extract import latex_formulas as formulas_within
+from beamscore.metrics.formula.records import FormulaOptions
 from tests.work import executed_lines
 
 DELIMITERS = [

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.budget import Budget, OutOfBudget
-from metrics.formula.documents import macros as module
+from beamscore.metrics.common.budget import Budget, OutOfBudget
+from beamscore.metrics.formula.documents import macros as module
 
 
 def expand_macros(text: str, max_steps: int = 10**6) -> str:

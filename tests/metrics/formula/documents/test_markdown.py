@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.budget import Budget
-from metrics.formula.documents.dialects import predicted_formulas
-from metrics.formula.documents.markdown import stretches
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.formula.documents.dialects import predicted_formulas
+from beamscore.metrics.formula.documents.markdown import stretches
 from tests.work import executed_lines
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.budget import Budget, OutOfBudget
-from metrics.formula.documents import match as module
-from metrics.formula.documents.match import PUBLISHED_THRESHOLDS, Match
-from metrics.formula.records import FormulaOptions
+from beamscore.metrics.common.budget import Budget, OutOfBudget
+from beamscore.metrics.formula.documents import match as module
+from beamscore.metrics.formula.documents.match import PUBLISHED_THRESHOLDS, Match
+from beamscore.metrics.formula.records import FormulaOptions
 
 
 def match_formulas(

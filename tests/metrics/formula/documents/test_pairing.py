@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.common.budget import Budget
-from metrics.formula.documents.extract import displayed_formulas
-from metrics.formula.documents.pairing import displays
-from metrics.formula.documents.prose import evidence, prose_start
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.formula.documents.extract import displayed_formulas
+from beamscore.metrics.formula.documents.pairing import displays
+from beamscore.metrics.formula.documents.prose import evidence, prose_start
 
 
 def found(text: str, markdown: bool) -> list[tuple[str, bool]]:

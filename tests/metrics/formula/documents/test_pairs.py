@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from metrics.benchmark import RejectedRecord
-from metrics.common.budget import Budget
-from metrics.formula.documents import pairs as module
-from metrics.formula.documents.dialects import Dialect
-from metrics.formula.formula_pair import FormulaPair
+from beamscore.metrics.benchmark import RejectedRecord
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.formula.documents import pairs as module
+from beamscore.metrics.formula.documents.dialects import Dialect
+from beamscore.metrics.formula.formula_pair import FormulaPair
 from tests.generate.formula_documents import document
 
 

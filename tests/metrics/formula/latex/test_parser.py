@@ -6,11 +6,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from metrics.formula.latex.commands import words
-from metrics.formula.latex.cursor import Unparsable
-from metrics.formula.latex.normal_form import Unbalanced, comparison_tokens, normal_form
-from metrics.formula.latex.parser import normal_tokens
-from metrics.formula.latex.tokens import clean_formula
+from beamscore.metrics.formula.latex.commands import words
+from beamscore.metrics.formula.latex.cursor import Unparsable
+from beamscore.metrics.formula.latex.normal_form import Unbalanced, comparison_tokens, normal_form
+from beamscore.metrics.formula.latex.parser import normal_tokens
+from beamscore.metrics.formula.latex.tokens import clean_formula
 
 
 def printed(text: str) -> str:

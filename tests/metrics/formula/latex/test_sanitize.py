@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from metrics.formula.latex.sanitize import allowed
+from beamscore.metrics.formula.latex.sanitize import allowed
 
 
 def test_whatever_is_not_in_the_vocabulary_is_an_unknown_command() -> None:

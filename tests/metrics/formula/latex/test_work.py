@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from metrics.formula.cdm import scoring
-from metrics.formula.latex.normal_form import normal_form
-from metrics.formula.latex.sanitize import allowed
-from metrics.formula.latex.token_markup import marked
-from metrics.formula.latex.work import START_STEPS, matching_steps, reading_steps, typesetting_steps
-from metrics.formula.records import FormulaPrediction, FormulaTruth
-from metrics.formula.render import document, typeset
-from metrics.formula.render.boxes import PIXELS_PER_UNIT
-from metrics.formula.render.dvi import Ink, Page
-from metrics.formula.render.raster import drawing_steps
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.formula.cdm import scoring
+from beamscore.metrics.formula.latex.normal_form import normal_form
+from beamscore.metrics.formula.latex.sanitize import allowed
+from beamscore.metrics.formula.latex.token_markup import marked
+from beamscore.metrics.formula.latex.work import START_STEPS, matching_steps, reading_steps, typesetting_steps
+from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
+from beamscore.metrics.formula.render import document, typeset
+from beamscore.metrics.formula.render.boxes import PIXELS_PER_UNIT
+from beamscore.metrics.formula.render.dvi import Ink, Page
+from beamscore.metrics.formula.render.raster import drawing_steps
 from tests.plain_loop import make_benchmark
 
 PROBE = r"\global\advance\count252 by 1\relax"

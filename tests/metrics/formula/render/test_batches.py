@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metrics.benchmark import Benchmark, Pair, RejectedRecord
-from metrics.formula.latex.normal_form import Unbalanced, normal_form
-from metrics.formula.latex.token_markup import Marked, marked
-from metrics.formula.records import FormulaPrediction, FormulaTruth
-from metrics.formula.render import document
-from metrics.formula.render import typeset as module
-from metrics.formula.render.boxes import token_boxes
-from metrics.formula.render.document import PAPERS
-from metrics.formula.render.dvi import Font
-from metrics.formula.render.typeset import Failure, Typeset, Typesetter
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord
+from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
+from beamscore.metrics.formula.latex.token_markup import Marked, marked
+from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
+from beamscore.metrics.formula.render import document
+from beamscore.metrics.formula.render import typeset as module
+from beamscore.metrics.formula.render.boxes import token_boxes
+from beamscore.metrics.formula.render.document import PAPERS
+from beamscore.metrics.formula.render.dvi import Font
+from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
 from tests.generate.formula import sample
 from tests.metrics.formula.damaged import CORPUS, damaged_pairs, differences, real_formulas, told
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metrics.formula.latex.normal_form import Unbalanced, normal_form
-from metrics.formula.latex.token_markup import Marked, marked
-from metrics.formula.latex.vocabulary import COMMANDS
-from metrics.formula.render.boxes import MARGIN, PADDING, PIXELS_PER_UNIT, token_boxes
-from metrics.formula.render.dvi import Ink, Page
-from metrics.formula.render.typeset import UNLIMITED, Failure, Typeset, Typesetter
+from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
+from beamscore.metrics.formula.latex.token_markup import Marked, marked
+from beamscore.metrics.formula.latex.vocabulary import COMMANDS
+from beamscore.metrics.formula.render.boxes import MARGIN, PADDING, PIXELS_PER_UNIT, token_boxes
+from beamscore.metrics.formula.render.dvi import Ink, Page
+from beamscore.metrics.formula.render.typeset import UNLIMITED, Failure, Typeset, Typesetter
 
 PIXEL = 1 / PIXELS_PER_UNIT
 

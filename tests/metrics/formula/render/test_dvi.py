@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.formula.render.dvi import Font, Ink, Metrics, Page, UnreadableOutput, read_metrics, read_pages
+from beamscore.metrics.formula.render.dvi import Font, Ink, Metrics, Page, UnreadableOutput, read_metrics, read_pages
 
 PREAMBLE = b"\xf7\x02" + struct.pack(">3i", 25400000, 473628672, 1000) + b"\x00"
 # Character 65 is 1/2 of the size wide, 1/4 high and 1/8 deep; 66 leans 1/16 beyond its width besides.

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from metrics.benchmark import MissingTool
-from metrics.formula.latex.token_markup import Marked
-from metrics.formula.latex.vocabulary import COMMANDS
-from metrics.formula.render import tex
-from metrics.formula.render import typeset as module
-from metrics.formula.render.dvi import Page
-from metrics.formula.render.tex import (
+from beamscore.metrics.benchmark import MissingTool
+from beamscore.metrics.formula.latex.token_markup import Marked
+from beamscore.metrics.formula.latex.vocabulary import COMMANDS
+from beamscore.metrics.formula.render import tex
+from beamscore.metrics.formula.render import typeset as module
+from beamscore.metrics.formula.render.dvi import Page
+from beamscore.metrics.formula.render.tex import (
     End,
     environment,
     find_file,
@@ -20,7 +20,7 @@ from metrics.formula.render.tex import (
     search_paths,
     seconds_told,
 )
-from metrics.formula.render.typeset import Typeset, Typesetter
+from beamscore.metrics.formula.render.typeset import Typeset, Typesetter
 
 
 def test_a_machine_without_tex_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metrics.formula.latex.normal_form import Unbalanced, normal_form
-from metrics.formula.latex.token_markup import MARK, UNMARK, Marked, marked
-from metrics.formula.render import document
-from metrics.formula.render.boxes import Boxes, token_boxes
-from metrics.formula.render.typeset import Failure, Typeset, Typesetter
+from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
+from beamscore.metrics.formula.latex.token_markup import MARK, UNMARK, Marked, marked
+from beamscore.metrics.formula.render import document
+from beamscore.metrics.formula.render.boxes import Boxes, token_boxes
+from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
 
 NEIGHBOURS = (r"x^2+\frac{1}{2}", r"\alpha+\beta=\gamma", r"\sum_{i=1}^n \left( i \right)")
 

@@ -4,10 +4,10 @@ import json
 
 import msgspec
 
-from metrics.traffic_rules.benchmark import TrafficRulesBenchmark
-from metrics.traffic_rules.records import Options
-from pipelines.results.page.cards import MAX_RECORD_LENGTH, Beginning, make_card, record_text
-from transforms.pick import MAX_RECORD_BYTES, PickedSample
+from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
+from beamscore.metrics.traffic_rules.records import Options
+from beamscore.pipelines.results.page.cards import MAX_RECORD_LENGTH, Beginning, make_card, record_text
+from beamscore.transforms.pick import MAX_RECORD_BYTES, PickedSample
 
 TRUTH = {"sample_id": "s", "source": "web", "rules": [{"id": "r0", "properties": {"a": "1"}, "centerlines": ["4"]}]}
 

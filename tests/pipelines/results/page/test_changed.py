@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.chemistry.benchmark import ChemistryBenchmark, ChemistryOptions
-from pipelines.results.page.changed import make_changed, what_changed, worst_first
-from pipelines.results.page.comparison_document import ChangedSide
-from transforms.changed_records import ChangedRecords, Text
+from beamscore.metrics.chemistry.benchmark import ChemistryBenchmark, ChemistryOptions
+from beamscore.pipelines.results.page.changed import make_changed, what_changed, worst_first
+from beamscore.pipelines.results.page.comparison_document import ChangedSide
+from beamscore.transforms.changed_records import ChangedRecords, Text
 
 
 def side(score: float | None, *words: str, status: str = "scored") -> ChangedSide:

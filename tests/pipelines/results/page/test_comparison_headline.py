@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from metrics.registry import benchmark_class
-from pipelines.results.page.comparison_headline import comparison_headline
+from beamscore.metrics.registry import benchmark_class
+from beamscore.pipelines.results.page.comparison_headline import comparison_headline
 
 CHEMISTRY = benchmark_class("chemistry")
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.cli.common import CRASHED
-from pipelines.results.page import evaluation
-from pipelines.results.page.document import Page
-from pipelines.results.page.render import render
-from pipelines.results.page.rows import MAX_ROWS
+from beamscore.pipelines.cli.common import CRASHED
+from beamscore.pipelines.results.page import evaluation
+from beamscore.pipelines.results.page.document import Page
+from beamscore.pipelines.results.page.render import render
+from beamscore.pipelines.results.page.rows import MAX_ROWS
 from tests.runs import Run, command, evaluate, write_lines
 
 PROBLEM = "ValueError: <b>no page</b>"
@@ -24,7 +24,7 @@ def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ValueError("<b>no page</b>")
 
     for module in ("evaluation.evaluation_page", "comparison.comparison_page", "history.history_page"):
-        monkeypatch.setattr(f"pipelines.results.page.{module}", broken)
+        monkeypatch.setattr(f"beamscore.pipelines.results.page.{module}", broken)
 
 
 @pytest.mark.usefixtures("no_page")
@@ -129,7 +129,7 @@ def test_the_page_of_equal_large_runs_has_equal_data(
     """Also where the rows are in another order, and in files with other names."""
     monkeypatch.setattr(evaluation, "MAX_ROWS", 100)
     for name, bytes_per_bucket in (("a", 64 << 10), ("b", 1000), ("c", 300)):
-        monkeypatch.setattr("transforms.blocks.BYTES_PER_SMALL_BUCKET", bytes_per_bucket)
+        monkeypatch.setattr("beamscore.transforms.blocks.BYTES_PER_SMALL_BUCKET", bytes_per_bucket)
         run_of(tmp_path, name)
     first, second, third = (page.data for page in pages)
     assert first == second == third

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.results.page.history import page_link
+from beamscore.pipelines.results.page.history import page_link
 from tests.memory_files import ObjectStore
 
 

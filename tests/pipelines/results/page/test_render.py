@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.results.page.render import number, parts, signed
+from beamscore.pipelines.results.page.render import number, parts, signed
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from metrics.benchmark import MetricSpec
-from pipelines.results.page.distributions import bin_edges, distributions
-from pipelines.results.page.rows import sample_table, sort_worst_first
+from beamscore.metrics.benchmark import MetricSpec
+from beamscore.pipelines.results.page.distributions import bin_edges, distributions
+from beamscore.pipelines.results.page.rows import sample_table, sort_worst_first
 
 SPECS = (MetricSpec("score", "", main=1), MetricSpec("errors", "", higher_is_better=False, bounds=(0.0, None)))
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.results.page.text import clipped, command_line, one_line, visible
+from beamscore.pipelines.results.page.text import clipped, command_line, one_line, visible
 
 
 @pytest.mark.parametrize(

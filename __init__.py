@@ -10,37 +10,23 @@ sums are those of the command `beamscore`, to the last bit. docs/python.md expla
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import json
 import os
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-_FOLDER = Path(__file__).resolve().parent
-for _name in ("metrics", "transforms", "pipelines"):
-    # Looked up before anything of ours is imported: whoever has a package of this name would get ours from then on.
-    _spec = sys.modules[_name].__spec__ if _name in sys.modules else importlib.util.find_spec(_name)
-    _found = Path(_spec.origin).resolve().parents[1] if _spec is not None and _spec.origin else None
-    if _found != _FOLDER:
-        raise ImportError(
-            f"the package {_name} in {_found or 'no folder'} shadows that of beamscore in {_FOLDER}; "
-            "rename it, or start Python in another folder"
-        )
+import msgspec
 
-import msgspec  # noqa: E402
-
-from metrics.benchmark import Benchmark, MissingTool, Pair, RejectedRecord  # noqa: E402
-from metrics.registry import benchmark_class, benchmark_names  # noqa: E402
-from metrics.scoring import Missing, score_pairs  # noqa: E402
-from metrics.version import VERSION  # noqa: E402
-from pipelines.api.arguments import SampleIdType, check_arguments  # noqa: E402
-from pipelines.api.records import json_records  # noqa: E402
-from pipelines.api.scorer import (  # noqa: E402
+from .metrics.benchmark import Benchmark, MissingTool, Pair, RejectedRecord
+from .metrics.registry import benchmark_class, benchmark_names
+from .metrics.scoring import Missing, score_pairs
+from .metrics.version import VERSION
+from .pipelines.api.arguments import SampleIdType, check_arguments
+from .pipelines.api.records import json_records
+from .pipelines.api.scorer import (
     Plan,
     Rejected,
     Result,
@@ -50,9 +36,9 @@ from pipelines.api.scorer import (  # noqa: E402
     result_of,
     score_records,
 )
-from pipelines.config.settings import Configuration  # noqa: E402
-from transforms.io.field_map import SAMPLE_ID  # noqa: E402
-from transforms.process import quiet_root_logger  # noqa: E402
+from .pipelines.config.settings import Configuration
+from .transforms.io.field_map import SAMPLE_ID
+from .transforms.process import quiet_root_logger
 
 __all__ = [
     "MissingTool",
@@ -291,7 +277,7 @@ def evaluate(
     if all(files):
         # Beam is imported in there.
         with quiet_root_logger:
-            from pipelines.api.from_files import evaluate_files
+            from .pipelines.api.from_files import evaluate_files
 
             result = evaluate_files(configuration, int(processes))
         _warn(result)
