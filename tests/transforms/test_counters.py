@@ -18,7 +18,7 @@ from beamscore.transforms.counters import NAMESPACE, metric_names
 from tests.runs import write_lines
 from tests.toy import ToyBenchmark
 
-DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "beamscore.metrics.md"
+DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 
 
 class TimedBenchmark(ToyBenchmark):
