@@ -126,7 +126,8 @@ def test_the_source_has_all_that_the_distribution_is_made_of() -> None:
     copied = {Path(source).name for copy in found("COPY", 1) for source in copy.arguments[:-1]}
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
     modules = {path.name for path in ROOT.glob("*.py")}
-    assert copied == {"pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "configs", "py.typed"} | packages | modules
+    others = {"pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "configs", "py.typed"}
+    assert copied == others | packages | modules
 
 
 def test_the_label_has_the_version() -> None:

@@ -1,4 +1,4 @@
-"""`python -m pipelines.cli` is the command `beamscore`."""
+"""`python -m beamscore.pipelines.cli` is the command `beamscore`."""
 
 import sys
 

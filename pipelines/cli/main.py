@@ -122,7 +122,3 @@ def parser() -> argparse.ArgumentParser:
     for command in COMMANDS:
         command.add(commands)
     return whole
-
-
-if __name__ == "__main__":
-    sys.exit(main())
