@@ -104,6 +104,7 @@ $(VENV)-stores/.s3: $(READY)
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
 		$$($(VENV)-stores/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth
 	$(VENV)-stores/bin/python -m pip install --quiet --disable-pip-version-check boto3 "moto[server]>=5,<6"
+	$(VENV)-stores/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
 $(VENV)-stores/.gcs: $(VENV)-stores/.s3

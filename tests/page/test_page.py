@@ -178,7 +178,7 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     assert samples is not None
     assert shown_count(chromium, "#samples-filters") == f"{samples.systems.count(1)} of {len(samples.ids)} rows"
     sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
-    assert sentence.startswith("careful ranks first of 2 systems: careful has ")
+    assert sentence.startswith("careful, hasty share the first place of 2 systems: careful has ")
     flips = [card for card in page.data.cards if card.why == "flip"]
     assert flips
     assert {card.system for card in flips} == {0, 1}
