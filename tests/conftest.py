@@ -5,9 +5,14 @@ The profile `mutants` is for runs by the hundreds: the same few examples each ti
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import Phase, settings
 
 from tests import toy
+
+ROOT = Path(__file__).parents[1]
 
 toy.register()
 settings.register_profile("beamscore", deadline=None)
@@ -20,3 +25,16 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.generate),
 )
 settings.load_profile("beamscore")
+
+
+class RootFolder:
+    """Makes the folder of the repository a plain folder for pytest, which would import it under whatever name it has."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        return pytest.Dir.from_parent(parent, path=path) if path == ROOT else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # The hooks of this file alone would not be asked about the folder above it.
+    config.pluginmanager.register(RootFolder())
