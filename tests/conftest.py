@@ -28,7 +28,7 @@ settings.load_profile("beamscore")
 
 
 class RootFolder:
-    """Makes the folder of the repository a plain folder for pytest, which would import it under whatever name it has."""
+    """Makes the folder of the repository a plain folder for pytest, which would import it by whatever name it has."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
