@@ -23,7 +23,6 @@ from .blas import one_blas_thread
 from .counters import Observed, count_samples, timing
 from .faults import faults_end_the_bundle
 from .pair import PairedSample
-from .pick import Picker, Picks
 from .read import side_name
 from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined
 from .reuse import ReusedRows, split_known
@@ -42,8 +41,7 @@ class ScoringPlan:
 
     names: those of the systems. cluster: the column whose value the bootstrap draws, or None; a sample where it is null
     or absent is a cluster of its own. slicing: a sample that belongs to more slices than it allows is rejected. reuse:
-    rows of an earlier run, from which the scores of samples that have not changed are taken. picks: the samples to pick
-    for people to look at, if any.
+    rows of an earlier run, from which the scores of samples that have not changed are taken.
     """
 
     benchmark: Benchmark[Any, Any, Any]
@@ -52,7 +50,6 @@ class ScoringPlan:
     cluster: str | None = None
     slicing: Slicing = field(default_factory=Slicing)
     reuse: ReusedRows | None = None
-    picks: Picks | None = None
 
 
 class _Job(NamedTuple):
@@ -74,8 +71,8 @@ class ScoredBatch:
 class ScoreSamples(beam.PTransform):
     """Scores samples.
 
-    Input: lists of PairedSample. Output, by tag: `samples`, lists of ScoredSample; `quarantine`, Quarantined; `picked`,
-    what transforms.pick.Picker offers.
+    Input: lists of PairedSample. Output, by tag: `samples`, lists of ScoredSample; `quarantine`, Quarantined;
+    `batches`, pairs (list of PairedSample, list of ScoredSample).
     """
 
     def __init__(self, plan: ScoringPlan) -> None:
@@ -86,7 +83,7 @@ class ScoreSamples(beam.PTransform):
         """Scores batch by batch, in the stage that paired."""
         return batches | "Score" >> beam.ParDo(ScoreBatch(self._plan)).with_output_types(
             list[ScoredSample]
-        ).with_outputs("quarantine", "picked", main="samples")
+        ).with_outputs("quarantine", "batches", main="samples")
 
 
 class ScoreBatch(beam.DoFn):
@@ -94,7 +91,6 @@ class ScoreBatch(beam.DoFn):
 
     def __init__(self, plan: ScoringPlan) -> None:
         self._plan = plan
-        self._picker: Picker | None = None
         self._timings = {name: timing(name) for name in plan.benchmark.timed}
 
     def setup(self) -> None:
@@ -111,10 +107,6 @@ class ScoreBatch(beam.DoFn):
         collector.unfreeze()
         self._plan.benchmark.teardown()
 
-    def start_bundle(self) -> None:
-        """Starts without a sample to look at."""
-        self._picker = Picker(self._plan.picks) if self._plan.picks is not None else None
-
     def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:
         """Yields what became of the samples of a batch."""
         batch = ScoredBatch()
@@ -130,9 +122,7 @@ class ScoreBatch(beam.DoFn):
         yield batch.samples
         for entry in batch.quarantine:
             yield TaggedOutput("quarantine", entry)
-        if self._picker is not None:
-            for offer in self._picker.offers(samples, batch.samples):
-                yield TaggedOutput("picked", offer)
+        yield TaggedOutput("batches", (samples, batch.samples))
 
     def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[Result]:
         started = time.perf_counter_ns()
