@@ -6,7 +6,7 @@ Records travel in blocks, samples in batches; see docs/architecture.md.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -52,6 +52,9 @@ from .results.run import (
     summary,
     sums_document,
 )
+
+Documents = dict[str, bytes]
+Around = Callable[[Callable[[dict[str, list[Any]]], Documents], dict[str, list[Any]]], Documents]
 
 ROWS_FILE_S = 30.0
 """How long a worker of a run that may be resumed writes to one file of rows: what is lost of it at most."""
@@ -129,11 +132,15 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
 
 
 class PublishRun(beam.PTransform):
-    """Publishes a run: from Evaluated to whether the result is in its place; see transforms.publish.Publish."""
+    """Publishes a run: from Evaluated to whether the result is in its place; see transforms.publish.Publish.
 
-    def __init__(self, plan: EvaluationPlan) -> None:
+    around: makes the documents by calling what it is given; by default nothing is done around that.
+    """
+
+    def __init__(self, plan: EvaluationPlan, around: Around | None = None) -> None:
         super().__init__()
         self._plan = plan
+        self._around = around
 
     def expand(self, evaluated: tuple[beam.PCollection, ...]) -> beam.PCollection:
         """Writes rows and the quarantine, picks and draws samples, and publishes all of it with the documents."""
@@ -162,6 +169,8 @@ class PublishRun(beam.PTransform):
             parts["cards"] = picked.shown | "Draw" >> beam.ParDo(DrawCard(benchmark))
         samples = rows.path if plan.page else None
         make = partial(make_result, configuration, plan.systems, plan.run_id, plan.launch, plan.baseline, samples)
+        if self._around is not None:
+            make = partial(self._around, make)
         published: beam.PCollection = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
         return published
 

@@ -150,7 +150,9 @@ def test_keys_are_coded_one_way(submitted: list[Any]) -> None:
             coder = context.coders.get_by_id(graph.components.pcollections[source].coder_id)
             groups[step.unique_name] = coder.key_coder()
     assert {name for name, coder in groups.items() if not coder.is_deterministic()} == set()
-    assert {f"Evaluate/{name}" for name in ("Pair/ByBucket", "Combine/GroupByKey", "Outcomes/GroupByKey")} <= set(groups)
+    assert {f"Evaluate/{name}" for name in ("Pair/ByBucket", "Combine/GroupByKey", "Outcomes/GroupByKey")} <= set(
+        groups
+    )
     assert isinstance(groups["Evaluate/Pair/ByBucket"], coders.VarIntCoder)
     assert isinstance(groups["Evaluate/Combine/GroupByKey"], SliceKeyCoder)
 
