@@ -16,7 +16,7 @@ import apache_beam as beam
 
 from ..metrics.benchmark import Benchmark
 from ..metrics.statistics.bootstrap import Bootstrap
-from ..transforms.blas import one_blas_thread
+from ..transforms.blas import limited_blas_threads
 from ..transforms.earlier_values import EarlierRows
 from ..transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords, EvaluationCore
 from ..transforms.faults import faults_end_the_bundle
@@ -187,13 +187,14 @@ class DrawCard(beam.DoFn):
 
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker."""
-        one_blas_thread()
+        self._blas = limited_blas_threads()
         with faults_end_the_bundle("the start of drawing"):
             self._benchmark.setup()
 
     def teardown(self) -> None:
         """Removes what `setup` made."""
         self._benchmark.teardown()
+        self._blas.close()
 
     def process(self, sample: PickedSample) -> Iterator[tuple[Any, PickedCard]]:
         """Yields the card of a sample."""

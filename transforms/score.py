@@ -19,7 +19,7 @@ from ..metrics.benchmark import Benchmark, Pair
 from ..metrics.common.errors import explain
 from ..metrics.scoring import Missing, Outcome, Result, prediction_status, score_pairs
 from . import collector
-from .blas import one_blas_thread
+from .blas import limited_blas_threads
 from .counters import Observed, count_samples, timing
 from .faults import faults_end_the_bundle
 from .pair import PairedSample
@@ -95,7 +95,7 @@ class ScoreBatch(beam.DoFn):
 
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker."""
-        one_blas_thread()
+        self._blas = limited_blas_threads()
         self._decoder = BatchDecoder(self._plan)
         self._known = None if self._plan.reuse is None else self._plan.reuse.open()
         with faults_end_the_bundle("the start of scoring"):
@@ -106,6 +106,7 @@ class ScoreBatch(beam.DoFn):
         """Removes what `setup` made."""
         collector.unfreeze()
         self._plan.benchmark.teardown()
+        self._blas.close()
 
     def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:
         """Yields what became of the samples of a batch."""
