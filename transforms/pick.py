@@ -225,7 +225,9 @@ class PickSamples(beam.PTransform):
 
     def expand(self, batches: beam.PCollection) -> KeptSamples:
         """Offers samples bundle by bundle, in the stage that scored them, and keeps those that are picked."""
-        return batches | "Offer" >> beam.ParDo(OfferSamples(self._picks)) | "Keep" >> KeepPicked(self._picks)
+        offers = batches | "Offer" >> beam.ParDo(OfferSamples(self._picks))
+        kept: KeptSamples = offers | "Keep" >> KeepPicked(self._picks)
+        return kept
 
 
 class OfferSamples(beam.DoFn):

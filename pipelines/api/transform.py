@@ -62,7 +62,7 @@ SAMPLE_ROW = _row_type(
     sample_id=str,
     system=str,
     status=str,
-    metrics=Mapping[str, OPTIONAL_FLOAT],
+    metrics=Mapping[str, Optional[float]],  # noqa: UP045
     details=str,
     prediction_status=OPTIONAL_TEXT,
     slices=Sequence[str],
@@ -180,7 +180,8 @@ class Evaluate(beam.PTransform):
         evaluated = read | "Evaluate" >> EvaluateRecords(core_of(configuration, inputs.systems))
         if plan is not None:
             _ = evaluated | "Publish" >> PublishRun(plan, partial(_own, plan)) | "Check" >> beam.Map(_published, plan)
-        return evaluated | "Rows" >> _MakeRows(configuration, inputs.systems)
+        rows: Evaluation = evaluated | "Rows" >> _MakeRows(configuration, inputs.systems)
+        return rows
 
     def _read(self, inputs: Inputs, collections: Sequence[beam.PCollection]) -> dict[str, beam.PCollection]:
         settings = inputs.configuration.settings.limits

@@ -21,7 +21,6 @@ from apache_beam.transforms.trigger import AccumulationMode, AfterCount, Repeate
 from apache_beam.transforms.window import FixedWindows, GlobalWindows
 
 import beamscore
-from beamscore.transforms.record_json import sorted_record_json
 from tests.pipelines.runtime.test_foreign_packages import foreign
 from tests.runs import Record, Run, evaluate, write_lines
 from tests.transforms.test_encode import content_hash
@@ -39,8 +38,8 @@ def _collect(element: Any, name: str) -> None:
 def evaluated(sides: Mapping[str, Iterable[Any]], benchmark: str = "toy", **arguments: Any) -> dict[str, list[Any]]:
     """Runs Evaluate over records in memory; returns the rows of each collection of the result."""
     COLLECTED.clear()
-    with beam.Pipeline() as pipeline:
-        collections = {
+    with beam.Pipeline("FnApiRunner") as pipeline:
+        collections: Any = {
             name: pipeline | f"Create {name}" >> beam.Create(list(records)) for name, records in sides.items()
         }
         result = collections | beamscore.Evaluate(benchmark, **{"replicates": REPLICATES, **arguments})
@@ -92,7 +91,7 @@ def read(path: Path, count: int) -> list[Record]:
 
 @pytest.mark.parametrize(
     ("benchmark", "count"),
-    [("chart", 60), ("chemistry", 66), ("figure_text", 60), ("formula", 10), ("traffic_rules", 60)],
+    [("chart", 20), ("chemistry", 66), ("figure_text", 60), ("formula", 4), ("traffic_rules", 60)],
 )
 def test_a_benchmark_scores_collections_as_files(tmp_path: Path, benchmark: str, count: int) -> None:
     truths = read(CORPORA / benchmark / "ground_truth.jsonl", count)
@@ -177,13 +176,14 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return evaluate(folder / "out", files[0], {"mine": files[1]}, *QUIET, *SETTINGS)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_records_of_any_form_score_the_same(clean: Run, shape: str) -> None:
-    sides = {"ground_truth": map(SHAPES[shape], TRUTHS), "mine": PREDICTIONS}
-    check_same(evaluated(sides, **ARGUMENTS), clean)
+@pytest.mark.parametrize("shapes", [["rows"], list(SHAPES)], ids=str)
+def test_records_of_any_form_score_the_same(clean: Run, shapes: list[str]) -> None:
+    """Rows alone travel by their schema, records of mixed forms by pickle."""
+    truths = [SHAPES[shapes[number % len(shapes)]](record) for number, record in enumerate(TRUTHS)]
+    check_same(evaluated({"ground_truth": truths, "mine": PREDICTIONS}, **ARGUMENTS), clean)
 
 
-@pytest.mark.parametrize("buckets", [1, 7, 1000])
+@pytest.mark.parametrize("buckets", [1, 1000])
 def test_order_buckets_and_duplicates_do_not_change_a_bit(tmp_path: Path, buckets: int) -> None:
     """A file has a first record: here it is the one with the smallest hash, which counts in a collection."""
     sides = {"t": [*TRUTHS, *BAD_TRUTHS], "mine": [*PREDICTIONS, *BROKEN], "theirs": PREDICTIONS[:9]}
@@ -197,12 +197,11 @@ def test_order_buckets_and_duplicates_do_not_change_a_bit(tmp_path: Path, bucket
     found = evaluated({"ground_truth": sides["t"], "mine": sides["mine"], "theirs": sides["theirs"]}, buckets=buckets,
                       **ARGUMENTS)  # fmt: skip
     check_same(found, run)
-    assert sorted_record_json({"b": 1, "a": 2}) == b'{"a":2,"b":1}'
 
 
 def test_options_reach_the_benchmark_and_a_pair_is_one_system(clean: Run) -> None:
     COLLECTED.clear()
-    with beam.Pipeline() as pipeline:
+    with beam.Pipeline("FnApiRunner") as pipeline:
         truths, predictions = pipeline | "T" >> beam.Create(TRUTHS), pipeline | "P" >> beam.Create(PREDICTIONS)
         evaluate = beamscore.Evaluate("toy", options={"batch": 5}, missing="exclude", replicates=0)
         result = (truths, predictions) | evaluate
