@@ -84,16 +84,17 @@ class EncodeBundle(ReadPart):
         yield from self._hold(self._source.side, [self._encoded(element)])
 
     def _encoded(self, element: Any) -> KeyedRecord | Quarantined:
-        what = "unpack: "
+        is_unpacked = self._unpack is None
         try:
             with faults_end_the_bundle("encoding"):
                 record = element if self._unpack is None else self._unpack(element)
-                what = ""
+                is_unpacked = True
                 fields = present_fields(record, self._structured)
                 text, position = record_json(fields), _position(sorted_record_json(fields))
         except InputProblem:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is of this element
+            what = "" if is_unpacked else f"unpack: {type(error).__name__}: "
             return self._unreadable(element, what + explain(error))
         limit = self._limits.record_bytes
         return self._line(self._source, self._encoder, Line(position, 0, text[:limit], len(text)))

@@ -28,8 +28,9 @@ def check_arguments(
     systems: Sequence[str] = (DEFAULT_SYSTEM,),
     **arguments: Any,
 ) -> Configuration:
-    """Returns the configuration that arguments give; arguments: those that have the name of their setting.
-    systems: the names of the systems.
+    """Returns the configuration that arguments give.
+
+    systems: the names of the systems. arguments: those that have the name of their setting.
 
     Raises ValueError where one is wrong, in the words of the command.
     """

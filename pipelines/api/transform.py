@@ -258,18 +258,16 @@ class _MakeRows(beam.PTransform):
         self._configuration = configuration
         self._systems = systems
 
-    def expand(self, evaluated: Evaluated) -> Evaluation:
+    def expand(self, evaluated: tuple[beam.PCollection, ...]) -> Evaluation:
         """Gathers the totals, which fit into memory, for the rows that are about all of them."""
-        _, slices, outcomes, quarantine, _ = evaluated
-        totals = (
-            slices.pipeline
-            | "Start" >> beam.Create([None])
-            | "Gather" >> beam.Map(self._gather, beam.pvalue.AsList(slices), beam.pvalue.AsDict(outcomes))
-        )
+        found = Evaluated(*evaluated)
+        slices, outcomes = beam.pvalue.AsList(found.slices), beam.pvalue.AsDict(found.outcomes)
+        start = found.slices.pipeline | "Start" >> beam.Create([None])
+        totals = start | "Gather" >> beam.Map(self._gather, slices, outcomes)
         return Evaluation(
             totals | "Metrics" >> beam.FlatMap(_metric_rows).with_output_types(METRIC_ROW),
-            evaluated[0] | "Samples" >> beam.FlatMap(_sample_rows, self._systems).with_output_types(SAMPLE_ROW),
-            quarantine | "Rejected" >> beam.Map(_rejected_row).with_output_types(REJECTED_ROW),
+            found.samples | "Samples" >> beam.FlatMap(_sample_rows, self._systems).with_output_types(SAMPLE_ROW),
+            found.quarantine | "Rejected" >> beam.Map(_rejected_row).with_output_types(REJECTED_ROW),
             totals | "Coverage" >> beam.FlatMap(_coverage_rows).with_output_types(COVERAGE_ROW),
             totals | "Sums" >> beam.Map(_sums).with_output_types(bytes),
         )

@@ -137,7 +137,9 @@ def test_what_unpack_raises_rejects_the_element_and_a_fault_of_the_machine_ends_
 
     blocks, quarantine = encode([0, 1], function=function)
     assert len(blocks) == 1
-    assert [(entry.cause, entry.error, entry.text) for entry in quarantine] == [("unreadable", "unpack: 1", "1")]
+    assert [(entry.cause, entry.error, entry.text) for entry in quarantine] == [
+        ("unreadable", "unpack: KeyError: 1", "1")
+    ]
     with pytest.raises(InputProblem, match="encoding failed because of this machine"):
         encode([2], function=function)
 

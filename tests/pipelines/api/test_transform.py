@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import random
 import subprocess
 import sys
@@ -21,6 +22,10 @@ from apache_beam.transforms.trigger import AccumulationMode, AfterCount, Repeate
 from apache_beam.transforms.window import FixedWindows, GlobalWindows
 
 import beamscore
+from beamscore.pipelines.results.run import LAYOUT
+from beamscore.transforms.io.claim import Claim, Process
+from beamscore.transforms.io.publication import own_output
+from beamscore.transforms.records import InputProblem
 from tests.pipelines.runtime.test_foreign_packages import foreign
 from tests.runs import Record, Run, evaluate, write_lines
 from tests.transforms.test_encode import content_hash
@@ -295,6 +300,35 @@ def test_a_side_that_is_missing_or_unknown_is_refused() -> None:
         _ = truths | "4" >> beamscore.Evaluate("toy")
     with pytest.raises(ValueError, match="output"):
         _ = both | "5" >> beamscore.Evaluate("toy", output=__file__)
+
+
+# A folder that is published to.
+
+
+def publish_to(output: Path, truths: list[Record], predictions: list[Record]) -> None:
+    evaluated({"ground_truth": truths, "mine": predictions}, output=str(output))
+
+
+def test_a_run_replaces_the_one_before_it_and_one_that_fails_leaves_it(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    publish_to(output, TRUTHS, PREDICTIONS)
+    first = Run(0, "", "", output)
+    assert first.summary["systems"]["mine"]["coverage"]["ground_truth"]["scored"] == len(PREDICTIONS)
+    before = first.bytes()
+    with pytest.raises(InputProblem, match="scoring failed because of this machine"):
+        publish_to(output, [*TRUTHS, {"sample_id": "disk", "text": "disk is full"}], PREDICTIONS)
+    assert first.bytes() == before
+    publish_to(output, TRUTHS, TRUTHS)
+    assert first.summary["systems"]["mine"]["values"]["exact_match"] == 1
+    assert {row["status"] for row in first.samples} == {"scored"}
+
+
+def test_a_run_does_not_publish_where_another_is_writing(tmp_path: Path) -> None:
+    output = str(tmp_path / "out")
+    own_output(output, Claim("0", Process.of(os.getpid())), LAYOUT)
+    with pytest.raises(InputProblem, match=r"run 0, process .* is writing there"):
+        publish_to(tmp_path / "out", TRUTHS, PREDICTIONS)
+    assert not (tmp_path / "out" / "summary.json").exists()
 
 
 # In a program of somebody else.
