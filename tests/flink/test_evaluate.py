@@ -43,7 +43,7 @@ def assert_work_was_shared(vertices: Iterable[Vertex]) -> None:
     """
     vertices = list(vertices)
     assert {vertex.parallelism for vertex in vertices} == {2}
-    busy = [vertex for vertex in vertices if vertex.records > MANY_BLOCKS and "Pick/Once" not in vertex.name]
+    busy = [vertex for vertex in vertices if vertex.records > MANY_BLOCKS and "Keep/Once" not in vertex.name]
     shares = {vertex.name: vertex.least_share() for vertex in busy}
     assert {name: share for name, share in shares.items() if share < 0.3} == {}
     for step in ("{Read,", "Score"):
