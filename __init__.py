@@ -3,8 +3,9 @@
     result = beamscore.evaluate("formula", ground_truth=truths, predictions=predictions)
     result.values["cdm"]
 
-`evaluate` scores records in memory or files, `score` one pair, and a `Scorer` whatever a loop gives it bit by bit. The
-sums are those of the command `beamscore`, to the last bit. docs/python.md explains each with examples.
+`evaluate` scores records in memory or files, `score` one pair, a `Scorer` whatever a loop gives it bit by bit, and
+`Evaluate` the collections of a Beam pipeline. The sums are those of the command `beamscore`, to the last bit.
+docs/python.md and docs/embed.md explain each with examples.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -41,6 +42,7 @@ from .transforms.io.field_map import SAMPLE_ID
 from .transforms.process import quiet_root_logger
 
 __all__ = [
+    "Evaluate",
     "MissingTool",
     "PairScore",
     "Rejected",
@@ -52,9 +54,24 @@ __all__ = [
     "benchmarks",
     "evaluate",
     "score",
+    "unpack_inference",
 ]
 
 __version__ = VERSION
+
+
+if TYPE_CHECKING:
+    from .pipelines.api.transform import Evaluate, unpack_inference
+
+
+def __getattr__(name: str) -> Any:
+    """Returns what needs Beam, which is imported only then."""
+    if name not in ("Evaluate", "unpack_inference"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with quiet_root_logger:
+        from .pipelines.api import transform
+
+    return getattr(transform, name)
 
 
 @dataclass(frozen=True)

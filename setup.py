@@ -32,6 +32,7 @@ GOOGLE_CLOUD = ["apache-beam[gcp]>=2.72,<3"]
 AMAZON = ["apache-beam[aws]>=2.72,<3"]
 
 DEVELOPMENT = [
+    "apache-beam[yaml]>=2.72,<3",
     "hypothesis>=6.130,<7",
     "kubernetes-validate>=1.33",
     "markdown-it-py>=3,<5",

@@ -1,4 +1,4 @@
-"""The evaluation: read, pair, score, slice, combine, finalise, publish.
+"""The evaluation of files: read, evaluate, publish.
 
 Records travel in blocks, samples in batches; see docs/architecture.md.
 """
@@ -6,7 +6,7 @@ Records travel in blocks, samples in batches; see docs/architecture.md.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -16,22 +16,19 @@ import apache_beam as beam
 
 from ..metrics.benchmark import Benchmark
 from ..metrics.statistics.bootstrap import Bootstrap
-from ..transforms.blas import one_blas_thread
-from ..transforms.combine import MergeSums, SumStatistics
+from ..transforms.blas import limited_blas_threads
 from ..transforms.earlier_values import EarlierRows
+from ..transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords, EvaluationCore
 from ..transforms.faults import faults_end_the_bundle
-from ..transforms.finalize import ComputeValues
 from ..transforms.hashes import scoring_signature
 from ..transforms.io.published import check_not_replaced
 from ..transforms.io.staging import StagedFolder
 from ..transforms.io.storage import prepare_output
-from ..transforms.pair import PairBySample, samples_per_batch
-from ..transforms.pick import KeepPicked, PickedSample, Picks, order_of_picked
+from ..transforms.pick import PickedSample, Picks, PickSamples, order_of_picked
 from ..transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
 from ..transforms.quarantine import CountCauses
 from ..transforms.reuse import ReusedRows
-from ..transforms.score import ScoreSamples, ScoringPlan
-from ..transforms.slice import CheckSliceCount, SliceSamples
+from ..transforms.score import ScoringPlan
 from ..transforms.slice_labels import Slicing
 from .config.errors import UsageError
 from .config.gates import check_targets
@@ -55,6 +52,9 @@ from .results.run import (
     summary,
     sums_document,
 )
+
+Documents = dict[str, bytes]
+Around = Callable[[Callable[[dict[str, list[Any]]], Documents], dict[str, list[Any]]], Documents]
 
 ROWS_FILE_S = 30.0
 """How long a worker of a run that may be resumed writes to one file of rows: what is lost of it at most."""
@@ -86,6 +86,10 @@ class EvaluationPlan:
         """The names of the systems, in the order of their numbers."""
         return self.inputs.systems
 
+    def core(self) -> EvaluationCore:
+        """Returns what the core must know."""
+        return core_of(self.configuration, self.systems, self.reuse)
+
     def picks(self) -> Picks:
         """Returns which samples are picked: those that report.md names, and where there is a page, what it shows."""
         configuration = self.configuration
@@ -94,6 +98,14 @@ class EvaluationPlan:
             return Picks(metric, listed=settings.worst_samples)
         shown = settings.page
         return Picks(metric, shown.worst, shown.flips, shown.random, settings.worst_samples, self.earlier)
+
+
+def core_of(configuration: Configuration, systems: tuple[str, ...], reuse: ReusedRows | None = None) -> EvaluationCore:
+    """Returns what the core must know of a configuration and the names of the systems."""
+    settings, drawn = configuration.settings, configuration.settings.bootstrap
+    slicing = Slicing(configuration.columns(), configuration.slice_indexes(), settings.limits.slices_per_sample)
+    scoring = ScoringPlan(configuration.benchmark, settings.missing, systems, settings.cluster, slicing, reuse)
+    return EvaluationCore(scoring, Bootstrap(drawn.replicates, drawn.seed), drawn.confidence, settings.limits.slices)
 
 
 def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan:
@@ -114,50 +126,53 @@ def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan
 
 def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     """Wires the pipeline of one evaluation."""
-    settings, benchmark = plan.configuration.settings, plan.configuration.benchmark
-    bootstrap = Bootstrap(settings.bootstrap.replicates, settings.bootstrap.seed)
-    limits = settings.limits
-    slicing = Slicing(plan.configuration.columns(), plan.configuration.slice_indexes(), limits.slices_per_sample)
-    picks = plan.picks()
-    scoring = ScoringPlan(benchmark, settings.missing, plan.systems, settings.cluster, slicing, plan.reuse, picks)
-
     read = plan.inputs.read(pipeline)
-    paired = read.records | "Pair" >> PairBySample(plan.systems, samples_per_batch(benchmark.batch_size))
-    scored = paired.batches | "Score" >> ScoreSamples(scoring)
-    totals = (
-        scored.samples
-        | "Slice" >> SliceSamples(slicing.columns, bootstrap, limits.slices)
-        | "Combine" >> beam.CombinePerKey(SumStatistics(bootstrap))
-        | "SliceCount" >> CheckSliceCount(slicing.columns, limits.slices)
-        | "Values" >> ComputeValues(benchmark, settings.bootstrap.confidence, settings.cluster is not None)
-    )
-    file_s = ROWS_FILE_S if plan.resume else None
-    quarantined = (read.quarantine, paired.quarantine, scored.quarantine) | "AllQuarantined" >> beam.Flatten()
-    picked = scored.picked | "Pick" >> KeepPicked(picks)
-    parts = {
-        "slices": totals,
-        "outcomes": (read.outcomes, paired.outcomes)
-        | "AllOutcomes" >> beam.Flatten()
-        | "Outcomes" >> beam.CombinePerKey(MergeSums()),
-        "worst": picked.listed,
-        "causes": quarantined | "Causes" >> CountCauses(),
-        "samples_files": scored.samples
-        | "WriteSamples"
-        >> WriteSamples(
-            _staged(plan, "samples"),
-            plan.systems,
-            benchmark.sample_metric_names(),
-            slicing.columns,
-            scoring_signature(benchmark, settings.missing),
-            file_s,
-        ),
-        "quarantine_files": quarantined | "WriteQuarantine" >> WriteQuarantine(_staged(plan, "quarantine")),
-    }
-    if plan.page:
-        parts["cards"] = picked.shown | "Draw" >> beam.ParDo(DrawCard(benchmark))
-    samples = _staged(plan, "samples").path if plan.page else None
-    make = partial(make_result, plan.configuration, plan.systems, plan.run_id, plan.launch, plan.baseline, samples)
-    _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
+    evaluated = {name: read[name] for name in RECORD_STREAMS} | "Evaluate" >> EvaluateRecords(plan.core())
+    _ = evaluated | "Publish" >> PublishRun(plan)
+
+
+class PublishRun(beam.PTransform):
+    """Publishes a run: from Evaluated to whether the result is in its place; see transforms.publish.Publish.
+
+    around: makes the documents by calling what it is given; by default nothing is done around that.
+    """
+
+    def __init__(self, plan: EvaluationPlan, around: Around | None = None) -> None:
+        super().__init__()
+        self._plan = plan
+        self._around = around
+
+    def expand(self, evaluated: tuple[beam.PCollection, ...]) -> beam.PCollection:
+        """Writes rows and the quarantine, picks and draws samples, and publishes all of it with the documents."""
+        plan, found = self._plan, Evaluated(*evaluated)
+        configuration, benchmark = plan.configuration, plan.configuration.benchmark
+        picks, rows, quarantine = plan.picks(), _staged(plan, "samples"), _staged(plan, "quarantine")
+        picked = found.batches | "Pick" >> PickSamples(picks)
+        parts = {
+            "slices": found.slices,
+            "outcomes": found.outcomes,
+            "worst": picked.listed,
+            "causes": found.quarantine | "Causes" >> CountCauses(),
+            "samples_files": found.samples
+            | "WriteSamples"
+            >> WriteSamples(
+                rows,
+                plan.systems,
+                benchmark.sample_metric_names(),
+                configuration.columns(),
+                scoring_signature(benchmark, configuration.settings.missing),
+                ROWS_FILE_S if plan.resume else None,
+            ),
+            "quarantine_files": found.quarantine | "WriteQuarantine" >> WriteQuarantine(quarantine),
+        }
+        if plan.page:
+            parts["cards"] = picked.shown | "Draw" >> beam.ParDo(DrawCard(benchmark))
+        samples = rows.path if plan.page else None
+        make = partial(make_result, configuration, plan.systems, plan.run_id, plan.launch, plan.baseline, samples)
+        if self._around is not None:
+            make = partial(self._around, make)
+        published: beam.PCollection = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
+        return published
 
 
 def _staged(plan: EvaluationPlan, folder: str) -> StagedFolder:
@@ -172,13 +187,14 @@ class DrawCard(beam.DoFn):
 
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker."""
-        one_blas_thread()
+        self._blas = limited_blas_threads()
         with faults_end_the_bundle("the start of drawing"):
             self._benchmark.setup()
 
     def teardown(self) -> None:
         """Removes what `setup` made."""
         self._benchmark.teardown()
+        self._blas.close()
 
     def process(self, sample: PickedSample) -> Iterator[tuple[Any, PickedCard]]:
         """Yields the card of a sample."""

@@ -117,3 +117,19 @@ def test_files_change_nothing_where_they_are_scored_and_where_they_are_not(tmp_p
         "else:\n    raise AssertionError\n",
         tmp_path,
     )
+
+
+def test_a_transform_in_a_pipeline_of_somebody_else_changes_nothing(tmp_path: Path) -> None:
+    """More than a pipeline changes by itself."""
+    run(
+        f"{LIBRARIES}{BEAM}{SIDES}import beamscore, apache_beam as beam\n"
+        "with beam.Pipeline('FnApiRunner') as pipeline:\n"
+        "    pipeline | beam.Create([1])\n"
+        "beamscore.Evaluate; before = snapshot()\n"
+        "del before['beam']  # a pipeline sets its options\n"
+        "with beam.Pipeline('FnApiRunner') as pipeline:\n"
+        "    sides = pipeline | 'T' >> beam.Create(truths), pipeline | 'P' >> beam.Create(predictions)\n"
+        "    sides | beamscore.Evaluate('traffic_rules', replicates=2, output='out')\n"
+        "check('Evaluate', before)\n",
+        tmp_path,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -36,3 +36,11 @@ def _restored() -> Iterator[None]:
 
 blas_threads_restored = Shared(_restored)
 """Sets the threads of linear algebra back that `one_blas_thread` has changed within."""
+
+
+def limited_blas_threads() -> ExitStack:
+    """Makes linear algebra use one thread until what it returns is closed, and others have closed theirs."""
+    stack = ExitStack()
+    stack.enter_context(blas_threads_restored)
+    one_blas_thread()
+    return stack

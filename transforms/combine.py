@@ -9,7 +9,7 @@ import apache_beam as beam
 
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.sums import Sums
-from .blas import one_blas_thread
+from .blas import limited_blas_threads
 
 
 @dataclass(slots=True)
@@ -56,7 +56,11 @@ class SumStatistics(beam.CombineFn):
 
     def setup(self) -> None:
         """Prepares the worker."""
-        one_blas_thread()
+        self._blas = limited_blas_threads()
+
+    def teardown(self) -> None:
+        """Leaves the worker as it was."""
+        self._blas.close()
 
     def create_accumulator(self) -> SliceTotals:
         """Returns the totals of no samples."""

@@ -216,6 +216,37 @@ class KeptSamples(NamedTuple):
     listed: beam.PCollection
 
 
+class PickSamples(beam.PTransform):
+    """Picks samples: from pairs (list of PairedSample, list of ScoredSample) to KeptSamples."""
+
+    def __init__(self, picks: Picks) -> None:
+        super().__init__()
+        self._picks = picks
+
+    def expand(self, batches: beam.PCollection) -> KeptSamples:
+        """Offers samples bundle by bundle, in the stage that scored them, and keeps those that are picked."""
+        offers = batches | "Offer" >> beam.ParDo(OfferSamples(self._picks))
+        kept: KeptSamples = offers | "Keep" >> KeepPicked(self._picks)
+        return kept
+
+
+class OfferSamples(beam.DoFn):
+    """Offers the samples of a bundle; see Picker."""
+
+    def __init__(self, picks: Picks) -> None:
+        self._picks = picks
+
+    def start_bundle(self) -> None:
+        """Starts without a sample."""
+        self._picker = Picker(self._picks)
+
+    def process(
+        self, batch: tuple[list[PairedSample], list[ScoredSample]]
+    ) -> Iterator[tuple[tuple[Reason, int], PickedSample]]:
+        """Yields ((reason, system), sample) for each sample of a batch that may be picked."""
+        yield from self._picker.offers(*batch)
+
+
 class KeepPicked(beam.PTransform):
     """Keeps the samples that are picked: from what `Picker` offers to KeptSamples."""
 

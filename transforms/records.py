@@ -63,7 +63,9 @@ class Origin(msgspec.Struct, frozen=True, order=True):
 
     @property
     def place(self) -> str:
-        """The place in words, such as `part.jsonl:12`."""
+        """The place in words, such as `part.jsonl:12`; of a record that is in no file, its hash."""
+        if not self.path:
+            return f"the record with the hash {self.position:016x}"
         return f"{self.path}:{self.line}" if self.line else f"{self.path} at byte {self.position}"
 
 

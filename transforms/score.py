@@ -19,11 +19,10 @@ from ..metrics.benchmark import Benchmark, Pair
 from ..metrics.common.errors import explain
 from ..metrics.scoring import Missing, Outcome, Result, prediction_status, score_pairs
 from . import collector
-from .blas import one_blas_thread
+from .blas import limited_blas_threads
 from .counters import Observed, count_samples, timing
 from .faults import faults_end_the_bundle
 from .pair import PairedSample
-from .pick import Picker, Picks
 from .read import side_name
 from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined
 from .reuse import ReusedRows, split_known
@@ -42,8 +41,7 @@ class ScoringPlan:
 
     names: those of the systems. cluster: the column whose value the bootstrap draws, or None; a sample where it is null
     or absent is a cluster of its own. slicing: a sample that belongs to more slices than it allows is rejected. reuse:
-    rows of an earlier run, from which the scores of samples that have not changed are taken. picks: the samples to pick
-    for people to look at, if any.
+    rows of an earlier run, from which the scores of samples that have not changed are taken.
     """
 
     benchmark: Benchmark[Any, Any, Any]
@@ -52,7 +50,6 @@ class ScoringPlan:
     cluster: str | None = None
     slicing: Slicing = field(default_factory=Slicing)
     reuse: ReusedRows | None = None
-    picks: Picks | None = None
 
 
 class _Job(NamedTuple):
@@ -74,8 +71,8 @@ class ScoredBatch:
 class ScoreSamples(beam.PTransform):
     """Scores samples.
 
-    Input: lists of PairedSample. Output, by tag: `samples`, lists of ScoredSample; `quarantine`, Quarantined; `picked`,
-    what transforms.pick.Picker offers.
+    Input: lists of PairedSample. Output, by tag: `samples`, lists of ScoredSample; `quarantine`, Quarantined;
+    `batches`, pairs (list of PairedSample, list of ScoredSample).
     """
 
     def __init__(self, plan: ScoringPlan) -> None:
@@ -86,7 +83,7 @@ class ScoreSamples(beam.PTransform):
         """Scores batch by batch, in the stage that paired."""
         return batches | "Score" >> beam.ParDo(ScoreBatch(self._plan)).with_output_types(
             list[ScoredSample]
-        ).with_outputs("quarantine", "picked", main="samples")
+        ).with_outputs("quarantine", "batches", main="samples")
 
 
 class ScoreBatch(beam.DoFn):
@@ -94,12 +91,11 @@ class ScoreBatch(beam.DoFn):
 
     def __init__(self, plan: ScoringPlan) -> None:
         self._plan = plan
-        self._picker: Picker | None = None
         self._timings = {name: timing(name) for name in plan.benchmark.timed}
 
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker."""
-        one_blas_thread()
+        self._blas = limited_blas_threads()
         self._decoder = BatchDecoder(self._plan)
         self._known = None if self._plan.reuse is None else self._plan.reuse.open()
         with faults_end_the_bundle("the start of scoring"):
@@ -110,10 +106,7 @@ class ScoreBatch(beam.DoFn):
         """Removes what `setup` made."""
         collector.unfreeze()
         self._plan.benchmark.teardown()
-
-    def start_bundle(self) -> None:
-        """Starts without a sample to look at."""
-        self._picker = Picker(self._plan.picks) if self._plan.picks is not None else None
+        self._blas.close()
 
     def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:
         """Yields what became of the samples of a batch."""
@@ -130,9 +123,7 @@ class ScoreBatch(beam.DoFn):
         yield batch.samples
         for entry in batch.quarantine:
             yield TaggedOutput("quarantine", entry)
-        if self._picker is not None:
-            for offer in self._picker.offers(samples, batch.samples):
-                yield TaggedOutput("picked", offer)
+        yield TaggedOutput("batches", (samples, batch.samples))
 
     def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[Result]:
         started = time.perf_counter_ns()

@@ -165,7 +165,7 @@ def sample_table(
     signature: see transforms.hashes.scoring_signature.
     """
     texts = _Texts(_SORTED)
-    statistics = [None if row.statistics is None else _exact(row.statistics) for row in rows]
+    statistics = [None if row.statistics is None else exact_statistics(row.statistics) for row in rows]
     coverage = [texts.of(row.coverage) for row in rows]
     hasher = RowHasher(signature)
     columns: list[list[Any]] = [
@@ -222,7 +222,7 @@ def _slice_value(row: ScoredSample, number: int) -> str | None:
     return None if value is None else _SORTED.encode(value).decode()
 
 
-def _exact(statistics: Mapping[str, float]) -> bytes:
+def exact_statistics(statistics: Mapping[str, float]) -> bytes:
     """Returns statistics as JSON, in which every number is exact; those of NumPy are written as Python's."""
     try:
         return _STATISTICS.encode(statistics)

@@ -12,7 +12,7 @@ from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from .blas import one_blas_thread
+from .blas import limited_blas_threads
 from .combine import SliceTotals
 from .hashes import prediction_fingerprint, sample_fingerprint
 from .records import InputProblem
@@ -137,8 +137,12 @@ class SumSlices(beam.DoFn):
 
     def setup(self) -> None:
         """Prepares the worker."""
-        one_blas_thread()
+        self._blas = limited_blas_threads()
         self._sums = PartialSums(self._columns, self._bootstrap, self._most)
+
+    def teardown(self) -> None:
+        """Leaves the worker as it was."""
+        self._blas.close()
 
     def start_bundle(self) -> None:
         """Forgets what a bundle that failed has left."""

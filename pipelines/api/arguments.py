@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -25,9 +25,12 @@ def check_arguments(
     seed: Any = 0,
     processes: Any = 1,
     predictions: list[str] | None = None,
+    systems: Sequence[str] = (DEFAULT_SYSTEM,),
     **arguments: Any,
 ) -> Configuration:
-    """Returns the configuration that arguments give; arguments: those that have the name of their setting.
+    """Returns the configuration that arguments give.
+
+    systems: the names of the systems. arguments: those that have the name of their setting.
 
     Raises ValueError where one is wrong, in the words of the command.
     """
@@ -41,7 +44,7 @@ def check_arguments(
             **shared,
             "benchmark": benchmark,
             "bootstrap": bootstrap,
-            "predictions": {DEFAULT_SYSTEM: predictions or []},
+            "predictions": {name: predictions or [] for name in systems},
         }
         configuration = settings.check(raw, benchmark)
         settings.check_field_sides(configuration.settings)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 import pyarrow as pa
+
+from ...transforms.record_json import fields_of, record_json
 
 ROWS_PER_BATCH = 1024
 
@@ -15,7 +16,7 @@ ROWS_PER_BATCH = 1024
 def json_records(data: Any, structured: Collection[str]) -> Iterator[bytes]:
     """Yields each record of `data` as a JSON object.
 
-    data: an iterable of mappings or msgspec structs, or a table: Arrow, pandas, Polars or anything else with the Arrow
+    data: an iterable of records, see `fields_of`, or a table: Arrow, pandas, Polars or anything else with the Arrow
     C stream interface. In a table a null is an absent field, and where a column of `structured` holds text, it is JSON.
     Numbers and arrays of NumPy are written as plain ones, NaN as null.
 
@@ -26,7 +27,7 @@ def json_records(data: Any, structured: Collection[str]) -> Iterator[bytes]:
         yield from _table_records(table, structured)
     elif isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
         for record in data:
-            yield _json(record)
+            yield record_json(fields_of(record))
     else:
         raise TypeError(f"records must be a table or an iterable of mappings, not {type(data).__name__}")
 
@@ -50,23 +51,4 @@ def _table_records(table: pa.Table, structured: Collection[str]) -> Iterator[byt
             for name in parsed & cells.keys():
                 if isinstance(cells[name], str):
                     cells[name] = msgspec.Raw(cells[name].encode())
-            yield _json(cells)
-
-
-def _json(record: Any) -> bytes:
-    if not isinstance(record, (Mapping, msgspec.Struct)):
-        raise TypeError(f"a record must be a mapping, not {type(record).__name__}")
-    plain = dict(record) if isinstance(record, Mapping) else record
-    try:
-        return msgspec.json.encode(plain, enc_hook=_plain)
-    except UnicodeEncodeError:
-        # Half of a surrogate pair is no text. As an escape it is refused where the record is decoded, with this record.
-        return json.dumps(msgspec.to_builtins(plain, enc_hook=_plain)).encode()
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+            yield record_json(cells)

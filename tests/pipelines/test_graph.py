@@ -32,12 +32,9 @@ ROOT = Path(__file__).parents[2]
 FLOORS = ("metrics", "transforms", "pipelines")
 
 STEPS = """
-AllOutcomes AllQuarantined Causes Causes/ByCause Causes/Count Causes/Counts Combine Combine/Combine Combine/GroupByKey
-Draw Outcomes Outcomes/Combine Outcomes/GroupByKey Pair Pair/ByBucket Pair/Pick Pick Pick/Best Pick/BestReason
-Pick/BySample Pick/Listed Pick/Once Publish Publish/Publish Publish/Start Read Read/Each Read/Files Read/ReadParts
-Read/Split Read/Spread Score Score/Score Slice Slice/SumSlices SliceCount SliceCount/Check SliceCount/Count
-SliceCount/Pass SliceCount/Systems Values Values/AllSamples Values/Finalise WriteQuarantine WriteQuarantine/Lines
-WriteQuarantine/WriteLines WriteSamples WriteSamples/Tables WriteSamples/WriteParquet
+Evaluate Evaluate/AllOutcomes Evaluate/AllQuarantined Evaluate/Combine Evaluate/Outcomes Evaluate/Pair Evaluate/Score
+Evaluate/Slice Evaluate/SliceCount Evaluate/Values Publish Publish/Causes Publish/Draw Publish/Pick Publish/Publish
+Publish/WriteQuarantine Publish/WriteSamples Read Read/Each Read/Files Read/ReadParts Read/Split Read/Spread
 """
 """The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""
 
@@ -153,16 +150,18 @@ def test_keys_are_coded_one_way(submitted: list[Any]) -> None:
             coder = context.coders.get_by_id(graph.components.pcollections[source].coder_id)
             groups[step.unique_name] = coder.key_coder()
     assert {name for name, coder in groups.items() if not coder.is_deterministic()} == set()
-    assert {"Pair/ByBucket", "Combine/GroupByKey", "Outcomes/GroupByKey"} <= set(groups)
-    assert isinstance(groups["Pair/ByBucket"], coders.VarIntCoder)
-    assert isinstance(groups["Combine/GroupByKey"], SliceKeyCoder)
+    assert {f"Evaluate/{name}" for name in ("Pair/ByBucket", "Combine/GroupByKey", "Outcomes/GroupByKey")} <= set(
+        groups
+    )
+    assert isinstance(groups["Evaluate/Pair/ByBucket"], coders.VarIntCoder)
+    assert isinstance(groups["Evaluate/Combine/GroupByKey"], SliceKeyCoder)
 
 
 def test_blocks_are_coded_as_bytes(submitted: list[Any]) -> None:
     """Coding them as anything else would cost more than reading them."""
     graph = graph_of(submitted)
     context = PipelineContext(graph.components)
-    (step,) = [each for each in graph.components.transforms.values() if each.unique_name == "Pair/ByBucket"]
+    (step,) = [each for each in graph.components.transforms.values() if each.unique_name == "Evaluate/Pair/ByBucket"]
     (source,) = step.inputs.values()
     coder = context.coders.get_by_id(graph.components.pcollections[source].coder_id)
     assert isinstance(coder.value_coder(), coders.BytesCoder)

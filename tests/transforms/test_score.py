@@ -96,8 +96,10 @@ def score_batch(plan: ScoringPlan, samples: Sequence[PairedSample]) -> tuple[lis
     """Scores a batch; returns its rows and its quarantine."""
     do_fn = ScoreBatch(plan)
     do_fn.setup()
-    scored, *rest = do_fn.process(list(samples))
+    scored, *rest, batches = do_fn.process(list(samples))
     do_fn.teardown()
+    assert isinstance(batches, TaggedOutput)
+    assert (batches.tag, batches.value) == ("batches", (list(samples), scored))
     assert isinstance(scored, list)
     quarantine = []
     for output in rest:

@@ -1,0 +1,347 @@
+"""`beamscore.Evaluate`: the evaluation as a transform, for pipelines of other people."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Optional
+
+import apache_beam as beam
+from apache_beam.transforms.window import GlobalWindows
+from apache_beam.typehints.row_type import RowTypeConstraint
+
+from ...metrics.scoring import Missing
+from ...transforms.encode import EncodeRecords, Unpack
+from ...transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
+from ...transforms.finalize import SliceResult
+from ...transforms.io.claim import Claim, Process, release
+from ...transforms.io.publication import own_output
+from ...transforms.io.storage import new_run_id, prepare_output
+from ...transforms.publish import encode_json
+from ...transforms.read import Limits, side_name
+from ...transforms.record_json import fields_of
+from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined
+from ...transforms.scored_sample import ScoredSample, exact_statistics
+from ..config.inputs import Inputs
+from ..config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
+from ..config.systems import DEFAULT_SYSTEM
+from ..evaluate import EvaluationPlan, PublishRun, core_of
+from ..results.provenance import Launch
+from ..results.run import LAYOUT, RunResult, sums_document
+from ..runtime import launch
+from .arguments import SampleIdType, check_arguments
+
+BUCKETS = 256
+"""Of a collection nobody knows the size. So many workers at most pair and score at once; a bucket of any size works, as
+it is sorted on disk."""
+MAX_BUCKETS = 10_000
+
+_LOG = logging.getLogger(__name__)
+
+
+# Beam makes a schema of no other spelling.
+OPTIONAL_FLOAT, OPTIONAL_TEXT = Optional[float], Optional[str]  # noqa: UP045
+
+
+def _row_type(**fields: Any) -> Any:
+    return RowTypeConstraint.from_fields(list(fields.items()))
+
+
+METRIC_ROW = _row_type(
+    system=str,
+    slice=str,
+    metric=str,
+    value=OPTIONAL_FLOAT,
+    low=OPTIONAL_FLOAT,
+    high=OPTIONAL_FLOAT,
+    units=int,
+)
+SAMPLE_ROW = _row_type(
+    sample_id=str,
+    system=str,
+    status=str,
+    metrics=Mapping[str, Optional[float]],  # noqa: UP045
+    details=str,
+    prediction_status=OPTIONAL_TEXT,
+    slices=Sequence[str],
+    statistics=OPTIONAL_TEXT,
+    unit=str,
+    truth_hash=OPTIONAL_TEXT,
+    prediction_hash=OPTIONAL_TEXT,
+)
+REJECTED_ROW = _row_type(side=str, sample_id=OPTIONAL_TEXT, cause=str, error=str, text=str)
+COVERAGE_ROW = _row_type(system=str, side=str, status=str, count=int)
+
+
+class Evaluation(NamedTuple):
+    """The result of `Evaluate` as collections.
+
+    metrics: Row(system, slice, metric, value, low, high, units); of all samples, the slice is empty. value: None where
+    the metric was not measured; low, high: the interval, None where there is none. units: how many samples or clusters
+    the metric rests on.
+    samples: Row(sample_id, system, status, metrics, details, prediction_status, slices, statistics, unit, truth_hash,
+    prediction_hash), one for each sample and system. metrics: by name. details, statistics: JSON.
+    rejected: Row(side, sample_id, cause, error, text), one for each record that was not scored.
+    coverage: Row(system, side, status, count): how many records of each side were read, and became what; the counts of
+    the benchmark's own have no side.
+    sums: one element, the content of `sums.json`: the exact sums behind the metrics, with their replicates.
+    """
+
+    metrics: beam.PCollection
+    samples: beam.PCollection
+    rejected: beam.PCollection
+    coverage: beam.PCollection
+    sums: beam.PCollection
+
+
+class Evaluate(beam.PTransform):
+    """Scores collections of predictions against a collection of ground truth.
+
+    Input: `{"ground_truth": truths, NAME: predictions, ...}`, or a pair (truths, predictions) of one system, which is
+    called `predictions`. Records are mappings, Beam Rows, NamedTuples, dataclasses or msgspec structs, bounded and in
+    the global window. A null is an absent field; in a field that is never plain text, text is JSON. Of several records
+    of one side with the same sample_id, the one with the smallest content hash counts: a collection has no first.
+
+    Output: Evaluation.
+
+    Args:
+        benchmark: its name.
+        options: those of the benchmark's configuration.
+        slices, cluster, missing, fields, limits, sample_id_type: as the settings of those names.
+        replicates, confidence, seed: of the intervals; no replicates, no intervals.
+        unpack: makes a record of each element; of those of all predictions, or by side, as {"ground_truth": f,
+            "predictions": f, NAME: f}. What it raises rejects the element. See `unpack_inference`.
+        buckets: how many groups the samples are paired in: so many workers at most score at once. The result does not
+            depend on it.
+        output: a folder in which the run is published as by `beamscore evaluate`, with its report.
+
+    Raises:
+        ValueError: an argument or the input is wrong, in the words of the command.
+        TypeError: the input is no mapping or pair of collections.
+    """
+
+    def __init__(
+        self,
+        benchmark: str,
+        *,
+        options: Mapping[str, Any] | None = None,
+        slices: Sequence[str] = (),
+        cluster: str | None = None,
+        missing: Missing = "wrong",
+        fields: Mapping[str, Mapping[str, str]] | None = None,
+        replicates: int = 200,
+        confidence: float = 0.95,
+        seed: int = 0,
+        limits: Mapping[str, int] | None = None,
+        sample_id_type: SampleIdType = "any",
+        unpack: Unpack | Mapping[str, Unpack] | None = None,
+        buckets: int = BUCKETS,
+        output: str | None = None,
+    ) -> None:
+        super().__init__()
+        self._check = partial(
+            check_arguments,
+            benchmark,
+            options,
+            slices=slices,
+            cluster=cluster,
+            missing=missing,
+            fields=fields or {},
+            replicates=replicates,
+            confidence=confidence,
+            seed=seed,
+            limits=limits or {},
+            sample_id_type=sample_id_type,
+        )
+        if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= MAX_BUCKETS:
+            raise ValueError(f"buckets: must be a whole number from 1 to {MAX_BUCKETS}, not {buckets!r}")
+        self._unpack = {PREDICTION_FIELDS: unpack} if callable(unpack) else dict(unpack or {})
+        for side, function in self._unpack.items():
+            if not callable(function):
+                raise ValueError(f"unpack.{side}: must be a function, not {type(function).__name__}")
+        self._buckets = buckets
+        self._output = output
+        # Sides have names only when there are collections; whatever else is wrong is said here.
+        named = dict.fromkeys([*(fields or {}), *self._unpack])
+        self._check(systems=[name for name in named if name not in _SIDES] or [DEFAULT_SYSTEM])
+
+    def expand(self, sides: Any) -> Evaluation:
+        """Encodes both sides, evaluates, and makes rows of the result; publishes it where there is an output."""
+        truths, predictions = _sides(sides)
+        configuration = self._check(systems=list(predictions))
+        for side in self._unpack:
+            if side not in (*_SIDES, *predictions):
+                raise ValueError(f"unpack.{side}: there is no such side; there are {', '.join(predictions)}")
+        inputs = Inputs(configuration, (), tuple(predictions), configuration.truth_columns())
+        plan = self._plan(configuration, inputs, truths.pipeline) if self._output else None
+        read = self._read(inputs, [truths, *predictions.values()])
+        evaluated = read | "Evaluate" >> EvaluateRecords(core_of(configuration, inputs.systems))
+        if plan is not None:
+            _ = evaluated | "Publish" >> PublishRun(plan, partial(_own, plan)) | "Check" >> beam.Map(_published, plan)
+        rows: Evaluation = evaluated | "Rows" >> _MakeRows(configuration, inputs.systems)
+        return rows
+
+    def _read(self, inputs: Inputs, collections: Sequence[beam.PCollection]) -> dict[str, beam.PCollection]:
+        settings = inputs.configuration.settings.limits
+        limits, encoded = Limits(settings.record_bytes, settings.depth), []
+        for side, records in zip([GROUND_TRUTH, *range(len(inputs.systems))], collections, strict=True):
+            name = side_name(side, inputs.systems)
+            unpack = self._unpack.get(name, None if side == GROUND_TRUTH else self._unpack.get(PREDICTION_FIELDS))
+            columns = inputs.columns[side]
+            encode = EncodeRecords(side, inputs.systems, columns, limits, self._buckets, unpack)
+            encoded.append(records | f"Read {name}" >> encode)
+        return {
+            stream: [each[stream] for each in encoded] | f"All {stream}" >> beam.Flatten() for stream in RECORD_STREAMS
+        }
+
+    def _plan(self, configuration: Configuration, inputs: Inputs, pipeline: beam.Pipeline) -> EvaluationPlan:
+        output = launch.path_for_workers(pipeline.options, str(self._output))
+        try:
+            prepare_output(output)
+        except InputProblem as error:
+            raise ValueError(error.message) from None
+        started = Launch.now(["beamscore.Evaluate"], launch.runner_name(pipeline.options))
+        return EvaluationPlan(configuration, inputs, output, new_run_id(), started, page=True)
+
+
+_SIDES = (GROUND_TRUTH_FIELDS, PREDICTION_FIELDS)
+
+
+def _sides(sides: Any) -> tuple[beam.PCollection, dict[str, beam.PCollection]]:
+    """Returns the collection of ground truth, and those of predictions by system."""
+    if isinstance(sides, (tuple, list)) and len(sides) == 2:
+        sides = {GROUND_TRUTH_FIELDS: sides[0], DEFAULT_SYSTEM: sides[1]}
+    if not isinstance(sides, Mapping) or not all(isinstance(each, beam.PCollection) for each in sides.values()):
+        raise TypeError(
+            "Evaluate takes {'ground_truth': PCollection, NAME: PCollection, ...} or a pair (truths, predictions)"
+        )
+    predictions = dict(sides)
+    truths = predictions.pop(GROUND_TRUTH_FIELDS, None)
+    if truths is None or not predictions:
+        raise ValueError(
+            f"Evaluate needs ground_truth and predictions; there is {', '.join(map(str, sides)) or 'nothing'}"
+        )
+    for name, records in sides.items():
+        if not records.is_bounded:
+            raise ValueError(f"{name}: the collection is unbounded; Evaluate scores bounded collections only")
+        if records.windowing.windowfn != GlobalWindows():
+            raise ValueError(f"{name}: the collection is windowed; put it into beam.WindowInto(GlobalWindows()) first")
+        if not records.windowing.is_default():
+            raise ValueError(f"{name}: the collection has a trigger; Evaluate scores collections without one only")
+    return truths, predictions
+
+
+def _own(
+    plan: EvaluationPlan, make: Callable[[dict[str, list[Any]]], dict[str, bytes]], parts: Any
+) -> dict[str, bytes]:
+    """Makes the documents of a run that owns its output from here on: nobody else waits for it, or cleans up."""
+    own_output(plan.output, Claim(plan.run_id, Process.of(os.getpid()), is_job=True, detached=True), LAYOUT)
+    try:
+        return make(parts)
+    except BaseException:
+        release(plan.output, plan.run_id)
+        raise
+
+
+def _published(is_published: bool, plan: EvaluationPlan) -> None:
+    if not is_published:
+        raise InputProblem(f"output {plan.output}: another run has published there meanwhile; run again")
+
+
+class _MakeRows(beam.PTransform):
+    """Makes rows of a result: from Evaluated to Evaluation."""
+
+    def __init__(self, configuration: Configuration, systems: tuple[str, ...]) -> None:
+        super().__init__()
+        self._configuration = configuration
+        self._systems = systems
+
+    def expand(self, evaluated: tuple[beam.PCollection, ...]) -> Evaluation:
+        """Gathers the totals, which fit into memory, for the rows that are about all of them."""
+        found = Evaluated(*evaluated)
+        slices, outcomes = beam.pvalue.AsList(found.slices), beam.pvalue.AsDict(found.outcomes)
+        start = found.slices.pipeline | "Start" >> beam.Create([None])
+        totals = start | "Gather" >> beam.Map(self._gather, slices, outcomes)
+        return Evaluation(
+            totals | "Metrics" >> beam.FlatMap(_metric_rows).with_output_types(METRIC_ROW),
+            found.samples | "Samples" >> beam.FlatMap(_sample_rows, self._systems).with_output_types(SAMPLE_ROW),
+            found.quarantine | "Rejected" >> beam.Map(_rejected_row).with_output_types(REJECTED_ROW),
+            totals | "Coverage" >> beam.FlatMap(_coverage_rows).with_output_types(COVERAGE_ROW),
+            totals | "Sums" >> beam.Map(_sums).with_output_types(bytes),
+        )
+
+    def _gather(self, _: None, slices: list[SliceResult], outcomes: Mapping[int, Any]) -> RunResult:
+        result = RunResult.of(self._configuration, self._systems, slices, outcomes, {}, [])
+        for warning in result.warnings:
+            _LOG.warning("%s", warning)
+        return result
+
+
+def _metric_rows(result: RunResult) -> Iterator[beam.Row]:
+    for system in result.systems.values():
+        for label, found in {"": system.overall, **system.slices}.items():
+            for metric, value in found.values.items():
+                low, high = found.intervals.get(metric) or (None, None)
+                yield beam.Row(
+                    system=system.name,
+                    slice=label,
+                    metric=metric,
+                    value=_float(value),
+                    low=_float(low),
+                    high=_float(high),
+                    units=round(found.units[metric]),
+                )
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _sample_rows(samples: Sequence[ScoredSample], systems: Sequence[str]) -> Iterator[beam.Row]:
+    for sample in samples:
+        yield beam.Row(
+            sample_id=sample.sample_id,
+            system=systems[sample.system],
+            status=sample.status,
+            metrics={name: _float(value) for name, value in sample.metrics.items()},
+            details=sample.details.decode(),
+            prediction_status=sample.prediction_status,
+            slices=[each.label for each in sample.slices],
+            statistics=None if sample.statistics is None else exact_statistics(sample.statistics).decode(),
+            unit=sample.unit,
+            truth_hash=sample.truth_hash,
+            prediction_hash=sample.prediction_hash,
+        )
+
+
+def _rejected_row(entry: Quarantined) -> beam.Row:
+    return beam.Row(side=entry.side, sample_id=entry.sample_id, cause=entry.cause, error=entry.error, text=entry.text)
+
+
+def _coverage_rows(result: RunResult) -> Iterator[beam.Row]:
+    for system in result.systems.values():
+        for side, counts in system.coverage.items():
+            if isinstance(counts, bool):
+                continue
+            for status, count in counts.items() if isinstance(counts, Mapping) else [(side, counts)]:
+                named = side if isinstance(counts, Mapping) else ""
+                yield beam.Row(system=system.name, side=named, status=status, count=count)
+
+
+def _sums(result: RunResult) -> bytes:
+    return encode_json(sums_document(result))
+
+
+def unpack_inference(element: Any) -> dict[str, Any]:
+    """Returns the record of a PredictionResult of Beam's RunInference: what the model answered, with the sample_id.
+
+    The answer is a record without `sample_id`; that is the key, where the model handler is keyed, or else that of the
+    example. Raises TypeError where the answer is no record, AttributeError where the element is no PredictionResult.
+    """
+    key, result = element if isinstance(element, tuple) and not hasattr(element, "inference") else (None, element)
+    record = fields_of(result.inference)
+    if "sample_id" not in record:
+        record["sample_id"] = fields_of(result.example).get("sample_id") if key is None else key
+    return record

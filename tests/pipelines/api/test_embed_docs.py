@@ -1,0 +1,123 @@
+"""What docs/embed.md shows runs, and prints what is shown."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pytest
+from apache_beam.ml.inference.base import PredictionResult
+
+import beamscore
+from tests.pipelines.api.test_transform import COLLECTED, _collect
+from tests.runs import evaluate, write_lines
+from tests.test_docs_examples import blocks
+from tests.worker_pool import bare_environment
+
+ROOT = Path(__file__).parents[3]
+PROGRAM, PRINTED, BIGQUERY, AVRO = blocks(ROOT / "docs" / "embed.md")
+CORPUS = ROOT / "tests" / "corpora" / "chemistry"
+
+
+def test_the_program_prints_what_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM.replace("beam.Pipeline()", 'beam.Pipeline("FnApiRunner")'))
+    environment = bare_environment(Path(sys.executable))
+    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == PRINTED
+
+
+def test_avro_is_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fastavro = pytest.importorskip("fastavro")
+    monkeypatch.chdir(tmp_path)
+    Path("avro").mkdir()
+    names = ("sample_id", "text")
+    sides = {"truths-1": "ground_truth", "predictions-1": "predictions"}
+    lines = {}
+    for name, side in sides.items():
+        records = [json.loads(line) for line in (CORPUS / f"{side}.jsonl").read_bytes().splitlines()]
+        lines[side] = [{key: each.get(key) for key in names} for each in records]
+        schema = {"type": "record", "name": "r", "fields": [{"name": key, "type": ["null", "string"]} for key in names]}
+        with open(f"avro/{name}.avro", "wb") as file:
+            fastavro.writer(file, fastavro.parse_schema(schema), lines[side])
+    COLLECTED.clear()
+    with beam.Pipeline("FnApiRunner") as pipeline:
+        scope: dict[str, Any] = {"beam": beam, "beamscore": beamscore, "pipeline": pipeline}
+        exec(AVRO.replace('"chart"', '"chemistry"'), scope)
+        _ = scope["result"].sums | beam.Map(_collect, "sums")
+    files = [write_lines(tmp_path / f"{side}.jsonl", each) for side, each in lines.items()]
+    run = evaluate(tmp_path / "run", files[0], files[1], "--quiet", "--no-html", config="chemistry")
+    (sums,) = COLLECTED["sums"]
+    assert json.loads(sums)["systems"] == run.sums["systems"]
+
+
+def test_bigquery_is_a_source_that_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a warehouse, the rows are those that its client yields: mappings, with JSON as text."""
+    asked: dict[str, Any] = {}
+
+    def rows(**arguments: Any) -> beam.PTransform:
+        asked.update(arguments)
+        return beam.Create([{"sample_id": "a", "task1": '{"output": {"chart_type": "Line"}}', "source": None}])
+
+    monkeypatch.setattr(beam.io, "ReadFromBigQuery", rows)
+    COLLECTED.clear()
+    with beam.Pipeline("FnApiRunner") as pipeline:
+        predictions = pipeline | beam.Create([{"sample_id": "a", "task1": {"output": {"chart_type": "Line"}}}])
+        scope: dict[str, Any] = {
+            "beam": beam, "beamscore": beamscore, "pipeline": pipeline, "predictions": predictions,
+        }  # fmt: skip
+        exec(BIGQUERY, scope)
+        _ = scope["result"].samples | beam.Map(_collect, "samples")
+        _ = scope["result"].rejected | "R" >> beam.Map(_collect, "rejected")
+    assert asked["use_standard_sql"]
+    assert COLLECTED["rejected"] == []
+    (row,) = COLLECTED["samples"]
+    assert (row.status, row.slices) == ("scored", ["source=null"])
+
+
+@pytest.mark.parametrize(
+    ("element", "expected"),
+    [
+        (PredictionResult({"sample_id": "a", "x": 1}, {"text": "t"}), {"sample_id": "a", "text": "t"}),
+        (("key", PredictionResult("image", {"text": "t"})), {"sample_id": "key", "text": "t"}),
+        (PredictionResult("image", {"sample_id": "own", "text": "t"}), {"sample_id": "own", "text": "t"}),
+        (("key", PredictionResult("image", {"sample_id": "own"})), {"sample_id": "own"}),
+    ],
+)
+def test_a_prediction_result_is_unpacked(element: Any, expected: dict[str, Any]) -> None:
+    assert beamscore.unpack_inference(element) == expected
+
+
+def test_the_pipeline_of_beam_yaml_reads_parquet_evaluates_and_writes(tmp_path: Path) -> None:
+    pytest.importorskip("quickjs", reason="needs apache-beam[yaml]")
+    pytest.importorskip("docstring_parser", reason="needs apache-beam[yaml]")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for name in ("ground_truth", "predictions"):
+        records = [json.loads(line) for line in (CORPUS / f"{name}.jsonl").read_bytes().splitlines()]
+        pq.write_table(pa.Table.from_pylist(records), tmp_path / f"{name}.parquet")
+    output = tmp_path / "run"
+    variables = {
+        "benchmark": "chemistry",
+        "truths": str(tmp_path / "ground_truth.parquet"),
+        "predictions": str(tmp_path / "predictions.parquet"),
+        "output": str(output),
+    }
+    pipeline = ROOT / "configs" / "beam_yaml" / "evaluate_parquet.yaml"
+    flags = [f"--yaml_pipeline_file={pipeline}", f"--jinja_variables={json.dumps(variables)}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "apache_beam.yaml.main", *flags, "--runner=FnApiRunner"],
+        cwd=tmp_path, env=bare_environment(Path(sys.executable)), capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for path in tmp_path.glob("run-metrics*") for line in path.read_bytes().splitlines()]
+    values = json.loads((output / "summary.json").read_bytes())["systems"]["mine"]["values"]
+    written = {row["metric"]: row["value"] for row in rows if not row["slice"]}
+    assert {name: value for name, value in values.items() if value is not None} == pytest.approx(
+        {name: value for name, value in written.items() if value is not None}
+    )

@@ -1,0 +1,394 @@
+"""`beamscore.Evaluate` over collections against the command over files: the same sums, values and coverage."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import msgspec
+import numpy as np
+import pytest
+from apache_beam.testing import test_stream
+from apache_beam.transforms.trigger import AccumulationMode, AfterCount, Repeatedly
+from apache_beam.transforms.window import FixedWindows, GlobalWindows
+
+import beamscore
+from beamscore.pipelines.results.run import LAYOUT
+from beamscore.transforms.io.claim import Claim, Process
+from beamscore.transforms.io.publication import own_output
+from beamscore.transforms.records import InputProblem
+from tests.pipelines.runtime.test_foreign_packages import foreign
+from tests.runs import Record, Run, evaluate, write_lines
+from tests.transforms.test_encode import content_hash
+from tests.worker_pool import bare_environment
+
+CORPORA = Path(__file__).parents[2] / "corpora"
+COLLECTED: defaultdict[str, list[Any]] = defaultdict(list)
+REPLICATES = 5
+
+
+def _collect(element: Any, name: str) -> None:
+    COLLECTED[name].append(element)
+
+
+def evaluated(sides: Mapping[str, Iterable[Any]], benchmark: str = "toy", **arguments: Any) -> dict[str, list[Any]]:
+    """Runs Evaluate over records in memory; returns the rows of each collection of the result."""
+    COLLECTED.clear()
+    with beam.Pipeline("FnApiRunner") as pipeline:
+        collections: Any = {
+            name: pipeline | f"Create {name}" >> beam.Create(list(records)) for name, records in sides.items()
+        }
+        result = collections | beamscore.Evaluate(benchmark, **{"replicates": REPLICATES, **arguments})
+        for name, rows in result._asdict().items():
+            _ = rows | f"Collect {name}" >> beam.Map(_collect, name)
+    return {name: COLLECTED[name] for name in ("metrics", "samples", "rejected", "coverage", "sums")}
+
+
+def check_same(found: Mapping[str, list[Any]], run: Run) -> None:
+    """Checks that a result is that of the run of the command."""
+    (sums,) = found["sums"]
+    for name, content in json.loads(sums).items():
+        expected = run.sums[name]
+        assert content == ({**expected, **_paths(content)} if name == "config" else expected), name
+    assert json.dumps(json.loads(sums)["systems"]) == json.dumps(run.sums["systems"])
+    systems = run.summary["systems"]
+    values: dict[Any, Any] = {}
+    for name, system in systems.items():
+        for label, part in {"": system, **system["slices"]}.items():
+            for metric, value in part["values"].items():
+                low, high = part["intervals"].get(metric) or (None, None)
+                values[name, label, metric] = (value, low, high, part["units"][metric])
+    assert {(r.system, r.slice, r.metric): (r.value, r.low, r.high, r.units) for r in found["metrics"]} == values
+    coverage = {
+        (name, side if isinstance(counts, dict) else "", status): count
+        for name, system in systems.items()
+        for side, counts in system["coverage"].items()
+        if not isinstance(counts, bool)
+        for status, count in (counts.items() if isinstance(counts, dict) else [(side, counts)])
+    }
+    assert {(r.system, r.side, r.status): r.count for r in found["coverage"]} == coverage
+    rows = sorted(found["samples"], key=lambda row: (row.system, row.sample_id))
+    for row, expected in zip(rows, run.samples, strict=True):
+        for name in ("sample_id", "system", "status", "prediction_status", "unit", "statistics", "details"):
+            assert getattr(row, name) == expected[name], name
+        assert (row.truth_hash, row.prediction_hash) == (expected["truth_hash"], expected["prediction_hash"])
+        assert row.metrics == {name: expected[name] for name in row.metrics}
+    kept = [(entry["side"], entry["sample_id"], entry["cause"]) for entry in run.quarantine]
+    assert sorted(map(str, kept)) == sorted(str((r.side, r.sample_id, r.cause)) for r in found["rejected"])
+
+
+def _paths(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: config[name] for name in ("ground_truth", "predictions")}
+
+
+def read(path: Path, count: int) -> list[Record]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()[:count]]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "count"),
+    [("chart", 20), ("chemistry", 66), ("figure_text", 60), ("formula", 4), ("traffic_rules", 60)],
+)
+def test_a_benchmark_scores_collections_as_files(tmp_path: Path, benchmark: str, count: int) -> None:
+    truths = read(CORPORA / benchmark / "ground_truth.jsonl", count)
+    predictions = read(CORPORA / benchmark / "predictions.jsonl", count)
+    files = [write_lines(tmp_path / f"{name}.jsonl", each) for name, each in (("t", truths), ("p", predictions))]
+    flags = ("--quiet", "--slice", "source", "--set", f"bootstrap.replicates={REPLICATES}")
+    output = tmp_path / "embedded"
+    run = evaluate(tmp_path / "run", files[0], files[1], *flags, "--no-html", config=benchmark)
+    found = evaluated(
+        {"ground_truth": truths, "predictions": predictions}, benchmark, slices=["source"], output=str(output)
+    )
+    check_same(found, run)
+    published = Run(0, "", "", output)
+    assert published.sums["systems"] == run.sums["systems"]
+    assert published.summary["systems"] == run.summary["systems"]
+    assert (output / "report.html").stat().st_size > 10_000
+    assert published.report.splitlines()[0] == run.report.splitlines()[0]
+
+
+class TruthTuple(NamedTuple):
+    sample_id: str
+    text: str
+    words: list[str]
+    kind: int
+    page: str
+
+
+@dataclasses.dataclass
+class TruthClass:
+    sample_id: str
+    text: str
+    words: list[str]
+    kind: int
+    page: str
+
+
+class TruthStruct(msgspec.Struct):
+    sample_id: str
+    text: str
+    words: list[str]
+    kind: int
+    page: str
+
+
+TRUTHS = [
+    {"sample_id": f"s{n}", "text": "x" * (n % 7), "words": ["a", "b"][: n % 3], "kind": n % 2, "page": f"p{n // 3}"}
+    for n in range(40)
+]
+PREDICTIONS = [{"sample_id": f"s{n}", "text": "x" * ((n + n % 3) % 7)} for n in range(40) if n % 11 != 5]
+BROKEN: list[Any] = [
+    {"sample_id": "s1", "text": "another"},
+    {"sample_id": "s1", "text": "a third"},
+    {"sample_id": "nobody", "text": "x"},
+    {"text": "x"},
+    {"sample_id": "s2x", "text": 3},
+    {"sample_id": "s5", "text": "prediction is bad"},
+    {"sample_id": "s16", "text": "score fails"},
+]
+BAD_TRUTHS: list[Any] = [
+    {"sample_id": "s2", "text": "other", "kind": 5},
+    {"sample_id": "bad", "text": "truth is bad", "kind": 1, "page": None},
+    {"sample_id": "untyped", "text": 5},
+]
+SHAPES: dict[str, Any] = {
+    "mappings": lambda record: record,
+    "rows": lambda record: beam.Row(**record),
+    "tuples": lambda record: TruthTuple(**record),
+    "dataclasses": lambda record: TruthClass(**record),
+    "structs": lambda record: TruthStruct(**record),
+    "numpy": lambda record: {**record, "kind": np.int8(record["kind"]), "words": np.array(record["words"], object)},
+    "texts": lambda record: {**record, "words": json.dumps(record["words"]), "empty": None},
+}
+SETTINGS = ("--slice", "kind", "--slice", "kind,words", "--set", "cluster=page", "--set", "bootstrap.seed=3")
+ARGUMENTS: dict[str, Any] = {"slices": ["kind", "kind,words"], "cluster": "page", "seed": 3}
+QUIET = ("--quiet", "--no-html", "--set", f"bootstrap.replicates={REPLICATES}")
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("clean")
+    files = [write_lines(folder / f"{name}.jsonl", each) for name, each in (("t", TRUTHS), ("p", PREDICTIONS))]
+    return evaluate(folder / "out", files[0], {"mine": files[1]}, *QUIET, *SETTINGS)
+
+
+@pytest.mark.parametrize("shapes", [["rows"], list(SHAPES)], ids=str)
+def test_records_of_any_form_score_the_same(clean: Run, shapes: list[str]) -> None:
+    """Rows alone travel by their schema, records of mixed forms by pickle."""
+    truths = [SHAPES[shapes[number % len(shapes)]](record) for number, record in enumerate(TRUTHS)]
+    check_same(evaluated({"ground_truth": truths, "mine": PREDICTIONS}, **ARGUMENTS), clean)
+
+
+@pytest.mark.parametrize("buckets", [1, 1000])
+def test_order_buckets_and_duplicates_do_not_change_a_bit(tmp_path: Path, buckets: int) -> None:
+    """A file has a first record: here it is the one with the smallest hash, which counts in a collection."""
+    sides = {"t": [*TRUTHS, *BAD_TRUTHS], "mine": [*PREDICTIONS, *BROKEN], "theirs": PREDICTIONS[:9]}
+    files = {
+        name: write_lines(tmp_path / f"{name}.jsonl", sorted(each, key=content_hash)) for name, each in sides.items()
+    }
+    run = evaluate(tmp_path / "o", files["t"], {n: files[n] for n in ("mine", "theirs")}, *QUIET, *SETTINGS)
+    assert run.summary["systems"]["mine"]["coverage"]["predictions"]["duplicate"] == 2
+    for each in sides.values():
+        random.Random(buckets).shuffle(each)
+    found = evaluated({"ground_truth": sides["t"], "mine": sides["mine"], "theirs": sides["theirs"]}, buckets=buckets,
+                      **ARGUMENTS)  # fmt: skip
+    check_same(found, run)
+
+
+def test_options_reach_the_benchmark_and_a_pair_is_one_system(clean: Run) -> None:
+    COLLECTED.clear()
+    with beam.Pipeline("FnApiRunner") as pipeline:
+        truths, predictions = pipeline | "T" >> beam.Create(TRUTHS), pipeline | "P" >> beam.Create(PREDICTIONS)
+        evaluate = beamscore.Evaluate("toy", options={"batch": 5}, missing="exclude", replicates=0)
+        result = (truths, predictions) | evaluate
+        _ = result.metrics | "M" >> beam.Map(_collect, "metrics")
+        _ = result.sums | "S" >> beam.Map(_collect, "sums")
+    rows = {row.metric: row for row in COLLECTED["metrics"]}
+    equal = sum(p in [{k: t[k] for k in ("sample_id", "text")} for t in TRUTHS] for p in PREDICTIONS)
+    assert rows["exact_match"].value == equal / len(PREDICTIONS)
+    assert (rows["exact_match"].system, rows["exact_match"].low) == ("predictions", None)
+    (sums,) = COLLECTED["sums"]
+    assert json.loads(sums)["config"]["batch"] == 5
+
+
+def test_fields_and_unpack_find_the_records(clean: Run) -> None:
+    fields = {"ground_truth": {"text": "label.text"}, "mine": {"text": "answer"}}
+    truths = [{**each, "text": None, "label": json.dumps({"text": each["text"]})} for each in TRUTHS]
+    predictions = [(each["sample_id"], each["text"]) for each in PREDICTIONS]
+    unpack = {"mine": lambda pair: {"sample_id": pair[0], "answer": pair[1]}}
+    found = evaluated({"ground_truth": truths, "mine": predictions}, fields=fields, unpack=unpack, **ARGUMENTS)
+    assert json.loads(found["sums"][0])["systems"] == clean.sums["systems"]
+
+
+def test_no_records_are_a_result_too() -> None:
+    found = evaluated({"ground_truth": [], "mine": []})
+    assert {row.value for row in found["metrics"]} == {None}
+    assert {row.count for row in found["coverage"]} == {0}
+    assert len(found["sums"]) == 1
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"benchmark": "toys"}, "there is no benchmark toys"),
+        ({"options": {"batches": 3}}, "batches: unknown key"),
+        ({"slices": "kind"}, "slices"),
+        ({"missing": "ignore"}, "missing"),
+        ({"confidence": 95}, "confidence"),
+        ({"limits": {"depth": 0}}, "limits.depth"),
+        ({"limits": {"size": 1}}, "limits"),
+        ({"fields": {"mine": {"text": "a..b"}}}, "fields.mine.text"),
+        ({"buckets": 0}, "buckets: must be a whole number"),
+        ({"buckets": True}, "buckets: must be a whole number"),
+        ({"unpack": {"mine": "text"}}, "unpack.mine: must be a function"),
+    ],
+    ids=lambda value: str(value),
+)
+def test_a_wrong_argument_is_refused_at_once(arguments: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        beamscore.Evaluate(**{"benchmark": "toy", **arguments})
+    assert "\n" not in str(error.value)
+
+
+def _windowed(records: Any) -> Any:
+    return records | beam.WindowInto(FixedWindows(60))
+
+
+def _triggered(records: Any) -> Any:
+    trigger = Repeatedly(AfterCount(1))
+    return records | beam.WindowInto(GlobalWindows(), trigger=trigger, accumulation_mode=AccumulationMode.DISCARDING)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda records: records.pipeline | test_stream.TestStream(), "mine: the collection is unbounded"),
+        (_windowed, "mine: the collection is windowed"),
+        (_triggered, "mine: the collection has a trigger"),
+    ],
+)
+def test_only_bounded_collections_in_the_global_window_are_scored(change: Any, message: str) -> None:
+    pipeline = beam.Pipeline()
+    truths, predictions = pipeline | "T" >> beam.Create(TRUTHS), pipeline | "P" >> beam.Create(PREDICTIONS)
+    with pytest.raises(ValueError, match=message):
+        _ = {"ground_truth": truths, "mine": change(predictions)} | beamscore.Evaluate("toy")
+
+
+def test_a_side_that_is_missing_or_unknown_is_refused() -> None:
+    pipeline = beam.Pipeline()
+    truths = pipeline | beam.Create(TRUTHS)
+    both = {"ground_truth": truths, "mine": truths}
+    with pytest.raises(ValueError, match="needs ground_truth and predictions; there is ground_truth"):
+        _ = {"ground_truth": truths} | "1" >> beamscore.Evaluate("toy")
+    with pytest.raises(ValueError, match=r"fields\.mien: there is no such side"):
+        _ = both | "2" >> beamscore.Evaluate("toy", fields={"mien": {"text": "a"}})
+    with pytest.raises(ValueError, match=r"unpack\.mien: there is no such side"):
+        _ = both | "3" >> beamscore.Evaluate("toy", unpack={"mien": dict})
+    with pytest.raises(TypeError, match="Evaluate takes"):
+        _ = truths | "4" >> beamscore.Evaluate("toy")
+    with pytest.raises(ValueError, match="output"):
+        _ = both | "5" >> beamscore.Evaluate("toy", output=__file__)
+
+
+# A folder that is published to.
+
+
+def publish_to(output: Path, truths: list[Record], predictions: list[Record]) -> None:
+    evaluated({"ground_truth": truths, "mine": predictions}, output=str(output))
+
+
+def test_a_run_replaces_the_one_before_it_and_one_that_fails_leaves_it(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    publish_to(output, TRUTHS, PREDICTIONS)
+    first = Run(0, "", "", output)
+    assert first.summary["systems"]["mine"]["coverage"]["ground_truth"]["scored"] == len(PREDICTIONS)
+    before = first.bytes()
+    with pytest.raises(InputProblem, match="scoring failed because of this machine"):
+        publish_to(output, [*TRUTHS, {"sample_id": "disk", "text": "disk is full"}], PREDICTIONS)
+    assert first.bytes() == before
+    publish_to(output, TRUTHS, TRUTHS)
+    assert first.summary["systems"]["mine"]["values"]["exact_match"] == 1
+    assert {row["status"] for row in first.samples} == {"scored"}
+
+
+def test_a_run_does_not_publish_where_another_is_writing(tmp_path: Path) -> None:
+    output = str(tmp_path / "out")
+    own_output(output, Claim("0", Process.of(os.getpid())), LAYOUT)
+    with pytest.raises(InputProblem, match=r"run 0, process .* is writing there"):
+        publish_to(tmp_path / "out", TRUTHS, PREDICTIONS)
+    assert not (tmp_path / "out" / "summary.json").exists()
+
+
+# In a program of somebody else.
+
+PROJECT = """
+import sys
+import beamscore
+assert "apache_beam" not in sys.modules, "importing beamscore imports Beam"
+import apache_beam as beam
+from metrics.answers import Answer
+from pipelines.truths import truths
+from transforms.shout import Shout
+
+if __name__ == "__main__":
+    flags = ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]
+    with beam.Pipeline(options=beam.options.pipeline_options.PipelineOptions(flags)) as pipeline:
+        gold = pipeline | "Truths" >> beam.Create(truths(30))
+        predictions = pipeline | "Answers" >> beam.Create(range(30)) | Answer() | beam.ParDo(Shout())
+        result = {"ground_truth": gold, "mine": predictions} | beamscore.Evaluate(
+            "chemistry", replicates=3, output=sys.argv[1])
+        lines = result.metrics | beam.Map(lambda row: f"{row.metric} {row.value}")
+        lines | beam.io.WriteToText(sys.argv[1] + "/metrics")
+"""
+FILES = {
+    "metrics/answers.py": r"""
+import apache_beam as beam
+class Answer(beam.PTransform):
+    def expand(self, numbers):
+        return numbers | beam.Map(lambda n: {"sample_id": str(n), "text": r"\chemfig{A-b}" + "b" * (n % 3)})
+""",
+    "pipelines/truths.py": r"""
+def truths(count):
+    return [{"sample_id": str(n), "text": r"\chemfig{A-B}"} for n in range(count)]
+""",
+    "transforms/shout.py": """
+import apache_beam as beam
+class Shout(beam.DoFn):
+    def process(self, record):
+        yield {**record, "text": record["text"].replace("b", "B")}
+""",
+}
+
+
+def test_a_project_with_packages_of_the_same_names_embeds_it_in_two_processes(tmp_path: Path) -> None:
+    foreign(tmp_path, "metrics", "pipelines", "transforms")
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content)
+        (tmp_path / name).with_name("__init__.py").write_text("")
+    (tmp_path / "program.py").write_text(PROJECT)
+    output = tmp_path / "out"
+    done = subprocess.run(
+        [sys.executable, "program.py", output],
+        cwd=tmp_path,
+        env={**bare_environment(Path(sys.executable)), "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((output / "summary.json").read_bytes())["systems"]["mine"]
+    assert summary["coverage"]["ground_truth"]["scored"] == 30
+    written = dict(line.rsplit(" ", 1) for path in output.glob("metrics*") for line in path.read_text().splitlines())
+    assert {name: str(value) for name, value in summary["values"].items()} == written
