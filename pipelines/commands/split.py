@@ -14,50 +14,20 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...metrics.common import split as splits
 from ...transforms.io.record_files import WriteRecords, columns_of
 from ...transforms.records import GROUND_TRUTH
-from ..config import settings
 from ..config.errors import UsageError
 from ..config.explain import nearest
 from ..config.inputs import find_inputs
 from ..config.mismatch import doubtful_sides
 from ..runtime import launch
 from ..split import PublishedSplit, SplitPlan, build_split
-from .common import (
-    add_command,
-    add_config,
-    add_ground_truth,
-    add_record_output,
-    rejected_beside,
-    warn,
-    write_records,
-)
-
-DEFAULT_FRACTIONS = "training=0.2,validation=0.2,testing=0.6"
-
-
-def add(commands: Any) -> None:
-    """Adds the command."""
-    command = add_command(commands, "split", run, "write the records with a column of splits by group")
-    add_config(command)
-    add_ground_truth(command)
-    add_record_output(command)
-    command.add_argument("--group", metavar="COLUMN", help="samples with the same value, an article say, stay together")
-    command.add_argument("--column", metavar="NAME", default="split", help="the column to write (default: split)")
-    command.add_argument("--seed", type=int, default=0, help="another seed draws another split")
-    rule = command.add_mutually_exclusive_group()
-    rule.add_argument(
-        "--fractions", metavar="NAME=X,...", help=f"fractions of the groups; default: {DEFAULT_FRACTIONS}"
-    )
-    rule.add_argument("--folds", type=int, metavar="K", help="k-fold cross validation: 0 to K - 1")
-    rule.add_argument(
-        "--published",
-        metavar="T,V",
-        help="the DeTEXT recipe: T samples for training, one a group, and V for validation, in whole groups",
-    )
+from .arguments import DEFAULT_FRACTIONS, configuration_of
+from .common import rejected_beside, write_records
+from .messages import warn
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Splits; 1 where a record could not be read or stands twice, with the list of those in OUTPUT.rejected.jsonl."""
-    configuration = settings.load(parsed.config, parsed.set, {"ground_truth": parsed.ground_truth})
+    configuration = configuration_of(parsed)
     if not parsed.output:
         raise UsageError("give --output FILE")
     if parsed.column in ("sample_id", parsed.group):

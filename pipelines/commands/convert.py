@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
@@ -13,30 +12,8 @@ from ..config.errors import UsageError
 from ..config.settings import check_benchmark
 from ..convert import build_conversion, find_role_files
 from ..runtime import launch
-from .common import (
-    DONE,
-    NamedGlobs,
-    add_command,
-    add_record_output,
-    rejected_beside,
-    unsupported,
-    write_records,
-)
-
-
-def add(commands: Any) -> None:
-    """Adds the command."""
-    command = add_command(commands, "convert", run, "turn a benchmark's own files into JSONL or Parquet")
-    command.add_argument("benchmark", metavar="BENCHMARK", help="the benchmark")
-    command.add_argument(
-        "--input",
-        metavar="[ROLE=]GLOB",
-        action=NamedGlobs,
-        nargs="+",
-        default=[],
-        help="files; 'roles' in place of GLOB lists them",
-    )
-    add_record_output(command)
+from .common import rejected_beside, unsupported, write_records
+from .messages import DONE
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:

@@ -6,46 +6,26 @@ import argparse
 import json
 import posixpath
 from functools import partial
-from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.io.published import check_not_replaced
 from ...transforms.io.storage import new_run_id, prepare_output
 from ...transforms.records import printable
-from ..config import settings
 from ..config.errors import UsageError
 from ..config.inputs import find_inputs
 from ..describe import DOCUMENT, LAYOUT, REPORT, build_description
 from ..results.causes import most_frequent, most_often, stored_causes
 from ..results.unscored import why_undescribed
 from ..runtime import launch
-from .common import (
-    DONE,
-    FAILED,
-    add_command,
-    add_config,
-    add_ground_truth,
-    run_and_publish,
-    unsupported,
-    warn,
-)
-from .messages import say
-
-
-def add(commands: Any) -> None:
-    """Adds the command."""
-    command = add_command(commands, "describe", run, "write the tables of a data set")
-    add_config(command)
-    add_ground_truth(command)
-    command.add_argument("--output", metavar="DIR", help="the folder for description.json and description.md")
-    command.add_argument("--slice", metavar="COLUMN", action="append", default=[], help="compare, such as by split")
+from .arguments import configuration_of
+from .common import run_and_publish, unsupported
+from .messages import DONE, FAILED, say, warn
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Describes; 1 where there is nothing to describe, or more records were rejected than the configuration allows."""
-    given = {"ground_truth": parsed.ground_truth, "output": parsed.output, "slices": parsed.slice}
-    configuration = settings.load(parsed.config, parsed.set, given)
+    configuration = configuration_of(parsed)
     description, output = configuration.benchmark.description, configuration.settings.output
     if description is None:
         raise unsupported("describe", configuration.benchmark.name)
