@@ -30,7 +30,6 @@ from ..results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
 from ..results.stored import Start, StoredRun, scored_otherwise
 from ..results.unscored import why_unscored
 from ..runtime import launch
-from ..runtime.needs import LocalNeeds
 from . import console
 from .arguments import configuration_of
 from .common import check_tools, hand_over, naming, run_and_publish, without_page
@@ -71,7 +70,6 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), launch=started)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if launch.is_local(options):
-        warn(LocalNeeds.of(plan.inputs.files, launch.process_count(options)).warnings())
         check_tools(configuration)
     if launch.is_detached(options):
         return _leave(options, plan)
