@@ -1,16 +1,34 @@
-"""`beamscore convert`: turns a benchmark's own file layout into records."""
+"""`beamscore convert`: turns a benchmark's own file layout into records: a map over files, a group by sample, a build."""
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from operator import itemgetter
 
+import apache_beam as beam
+import msgspec
+from apache_beam import typehints
 from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.pvalue import TaggedOutput
 
+from ...metrics.common.errors import explain
+from ...metrics.converter import Converter, Part, UnreadableSource
 from ...metrics.registry import benchmark_class
-from ...transforms.io.record_files import WriteRecords, columns_of
+from ...transforms.blocks import KeyedRecord, ToBlocks, buckets_for, unpack
+from ...transforms.faults import faults_end_the_bundle
+from ...transforms.io.external_sort import sorted_on_disk
+from ...transforms.io.files import match_glob
+from ...transforms.io.jsonl import open_uncompressed
+from ...transforms.io.record_files import WriteRecords, columns_of, encoded
+from ...transforms.records import InputProblem, writable
+from ...transforms.stored_blocks import Block
 from ..config.errors import UsageError
 from ..config.settings import check_benchmark
-from ..convert import build_conversion, find_role_files
 from ..runtime import launch
 from .common import rejected_beside, unsupported, write_records
 from .messages import DONE
@@ -40,3 +58,142 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     return write_records(
         options, lambda pipeline: build_conversion(pipeline, converter, files, write, rejected), read, write, rejected
     )
+
+
+_COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleFile:
+    """One file, the role that it plays, and its bytes."""
+
+    role: str
+    path: str
+    size: int
+
+
+def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFile]:
+    """Returns the files that `inputs`, each [ROLE=]GLOB, name.
+
+    Raises UsageError where a role is unknown, a glob matches nothing or is a folder, or no file makes a record alone.
+    """
+    files: dict[RoleFile, None] = {}
+    for each in inputs:
+        role, equals, glob = each.partition("=")
+        if not equals or "/" in role:
+            role, glob = next(iter(converter.roles)), each
+        if role not in converter.roles:
+            known = "; ".join(f"{name}: {meaning}" for name, meaning in converter.roles.items())
+            raise UsageError(f"--input {each}: there is no role {role}; the roles are {known}")
+        if not glob.endswith("/") and os.path.isdir(glob):
+            raise UsageError(f"--input {each}: this is a folder; give a pattern of files, such as '{glob}/*'")
+        try:
+            found = match_glob(glob, f"--input {role}=")
+        except InputProblem as error:
+            raise UsageError(error.message) from error
+        files.update(dict.fromkeys(RoleFile(role, path, size) for path, size in sorted(found)))
+    if files and all(file.role in converter.additions for file in files):
+        wanted = ", ".join(role for role in converter.roles if role not in converter.additions)
+        raise UsageError(
+            f"--input: {', '.join(sorted(converter.additions))} alone make no records; give {wanted}=GLOB too"
+        )
+    return list(files)
+
+
+def build_conversion(
+    pipeline: beam.Pipeline, converter: Converter, files: list[RoleFile], write: WriteRecords, rejected: WriteRecords
+) -> None:
+    """Wires the pipeline: converted records go to `write`, sources that cannot be read to `rejected`."""
+    folder, buckets = launch.block_folder(pipeline), buckets_for(sum(file.size for file in files))
+    parts = (
+        pipeline
+        | "Files" >> beam.Create(files, reshuffle=True)
+        | "Parts"
+        >> beam.ParDo(ReadParts(converter))
+        .with_output_types(tuple[bytes, bytes])
+        .with_outputs("rejected", main="parts")
+    )
+    needed = frozenset(file.role for file in files) & converter.additions
+    records = (
+        parts.parts
+        | "Blocks" >> beam.ParDo(ToBlocks(buckets, folder)).with_output_types(typehints.Tuple[int, folder.block_type])
+        | "ByBucket" >> beam.GroupByKey()
+        | "Build" >> beam.ParDo(BuildRecords(converter, needed)).with_outputs("rejected", main="records")
+    )
+    _ = records.records | "Write" >> write.through(folder)
+    _ = (parts.rejected, records.rejected) | "Rejected" >> beam.Flatten() | "WriteRejected" >> rejected.through(folder)
+
+
+_PARTS = msgspec.msgpack.Decoder(Part)
+
+
+class ReadParts(beam.DoFn):
+    """Takes the parts out of a file: pairs (key, Part), both as bytes."""
+
+    def __init__(self, converter: Converter) -> None:
+        self._converter = converter
+
+    def process(self, file: RoleFile) -> Iterator[KeyedRecord | TaggedOutput]:
+        """Yields each part by its key, or what is wrong with the file or with one part of it."""
+        try:
+            with faults_end_the_bundle("converting", _is_of_the_file), open_uncompressed(file.path) as stream:
+                # All or nothing: of a file that breaks off no part counts.
+                found = list(self._converter.parts(file.role, _COMPRESSED.sub("", file.path), stream))
+        except InputProblem:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
+            yield _rejected(file.path, error)
+            return
+        for part in found:
+            if isinstance(part, UnreadableSource):
+                yield _rejected(file.path, part)
+            elif writable(part[0]) != part[0]:
+                yield _rejected(file.path, UnreadableSource("the name of the sample is not UTF-8"))
+            else:
+                yield part[0].encode(), msgspec.msgpack.encode(Part(file.role, file.path, part[1]))
+
+
+class BuildRecords(beam.DoFn):
+    """Builds the records of the keys of a bucket; each needs a part of every role in `needed`."""
+
+    def __init__(self, converter: Converter, needed: frozenset[str] = frozenset()) -> None:
+        self._converter = converter
+        self._needed = needed
+
+    def process(self, bucket: tuple[int, Iterable[Block]]) -> Iterator[tuple[str, bytes] | TaggedOutput]:
+        """Yields the records as JSON by sample_id, or what is wrong with the parts."""
+        parts = itertools.chain.from_iterable(map(unpack, bucket[1]))
+        with sorted_on_disk(parts) as ordered:
+            for key, same in itertools.groupby(ordered, key=itemgetter(0)):
+                yield from self._build(key.decode(), [_PARTS.decode(part) for _, part in same])
+
+    def _build(self, key: str, parts: Iterable[Part]) -> Iterator[tuple[str, bytes] | TaggedOutput]:
+        ordered = sorted(parts, key=lambda part: (part.role, part.path, part.content))
+        roles = {part.role for part in ordered}
+        try:
+            with faults_end_the_bundle("converting", _is_of_the_file):
+                records = [encoded(record) for record in self._converter.records(key, ordered)]
+            missing = sorted(self._needed - roles)
+            if records and missing:
+                raise UnreadableSource(f"{ordered[0].path}: none of the files given as {missing[0]} is of {key!r}")
+            yield from records
+        except InputProblem:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
+            yield _rejected(ordered[0].path, error)
+
+
+def _is_of_the_file(error: BaseException) -> bool:
+    """Tells whether an error is of one file: it cannot be opened, or a library cannot read what is in it.
+
+    What the system says of a disk or of memory has a number; what a library says of a broken image has none.
+    """
+    cannot_open = isinstance(error, (FileNotFoundError, PermissionError, IsADirectoryError))
+    return cannot_open or (isinstance(error, OSError) and error.errno is None)
+
+
+def _rejected(path: str, error: Exception) -> TaggedOutput:
+    known = isinstance(error, UnreadableSource)
+    message = explain(error) if known else f"cannot be converted: {type(error).__name__}: {explain(error)}"
+    entry = {"source": writable(path), "error": writable(message)}
+    return TaggedOutput("rejected", (entry["source"], msgspec.json.encode(entry)))

@@ -1,21 +1,42 @@
-"""`beamscore describe`: the tables of a data set."""
+"""`beamscore describe`: the tables of a data set: the combiner of evaluations, another statistics function."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import posixpath
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
+import apache_beam as beam
+import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.pvalue import TaggedOutput
+from apache_beam.transforms.window import GlobalWindows
+from apache_beam.utils.windowed_value import WindowedValue
 
-from ...transforms.io.published import check_not_replaced
+from ...metrics.common.errors import ENVIRONMENT_FAULTS, explain
+from ...metrics.description import Description
+from ...metrics.statistics.bootstrap import Bootstrap
+from ...metrics.statistics.sums import Sums
+from ...metrics.table import Table
+from ...transforms.combine import SliceTotals, SumStatistics
+from ...transforms.faults import faults_end_the_bundle
+from ...transforms.io.published import Layout, check_not_replaced
+from ...transforms.io.staging import StagedFolder
 from ...transforms.io.storage import new_run_id, prepare_output
-from ...transforms.records import printable
+from ...transforms.pair import PairBySample, PairedSample
+from ...transforms.publish import Publish, WriteQuarantine, encode_json
+from ...transforms.quarantine import CauseCount, CountCauses
+from ...transforms.records import ColumnsReader, printable, quarantined
+from ...transforms.scored_sample import WITHOUT_FIELDS, has_no_field
+from ...transforms.slice import BYTES_HELD, CheckSliceCount, PartialSums, SliceKey
+from ...transforms.slice_labels import ALL_SAMPLES, Slicing
 from ..config.errors import UsageError
-from ..config.inputs import find_inputs
-from ..describe import DOCUMENT, LAYOUT, REPORT, build_description
-from ..results.causes import most_frequent, most_often, stored_causes
+from ..config.inputs import Inputs, find_inputs
+from ..results.causes import most_frequent, most_often, quarantine_causes, stored_causes
+from ..results.report import cell, data_table
 from ..results.unscored import why_undescribed
 from ..runtime import launch
 from .arguments import configuration_of
@@ -53,3 +74,139 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         f"{most_often(most_frequent(stored_causes(document), ('ground_truth',)))}; see quarantine/",
     )
     return FAILED
+
+
+DOCUMENT, REPORT = "description.json", "description.md"
+NO_REPLICATES = Bootstrap(replicates=0)
+_WITHOUT_FIELDS = WITHOUT_FIELDS["ground_truth"]
+LAYOUT = Layout("description", (REPORT, DOCUMENT), ("quarantine",))
+
+
+def build_description(
+    pipeline: beam.Pipeline, inputs: Inputs, description: Description[Any], output: str, run_id: str
+) -> None:
+    """Wires the pipeline: read, take each sample once, count by slice, write."""
+    read = inputs.read(pipeline)
+    paired = read.records | "Pair" >> PairBySample(inputs.systems)
+    counted = paired.batches | "Describe" >> (
+        beam.ParDo(DescribeSamples(description, inputs))
+        .with_output_types(tuple[SliceKey, SliceTotals])
+        .with_outputs("quarantine", "distinct", main="counts")
+    )
+    most = inputs.configuration.settings.limits.slices
+    sums = (
+        counted.counts
+        | "Combine" >> beam.CombinePerKey(SumStatistics(NO_REPLICATES))
+        | "SliceCount" >> CheckSliceCount(inputs.more_columns, most)
+    )
+    distinct = (
+        counted.distinct
+        | "Once" >> beam.Distinct()
+        | "Names" >> beam.Map(lambda entry: (entry[0], entry[1]))
+        | "CountDistinct" >> beam.combiners.Count.PerElement()
+    )
+    entries = (read.quarantine, paired.quarantine, counted.quarantine) | "AllQuarantined" >> beam.Flatten()
+    parts = {
+        "sums": sums | "Plain" >> beam.MapTuple(lambda key, totals: (key, totals.sums.sums())),
+        "distinct": distinct,
+        "quarantine_files": entries | WriteQuarantine(StagedFolder(output, run_id, "quarantine")),
+        "causes": entries | "Causes" >> CountCauses(),
+    }
+    make = partial(make_description, description, inputs.configuration.settings.slices)
+    _ = parts | "Publish" >> Publish(output, run_id, LAYOUT, make)
+
+
+class DescribeSamples(beam.DoFn):
+    """Adds the counts of samples up for each slice, and yields the keys of their distinct counts."""
+
+    def __init__(self, description: Description[Any], inputs: Inputs) -> None:
+        configuration = inputs.configuration
+        self._description = description
+        self._most = configuration.settings.limits.slices
+        self._slicing = Slicing(
+            inputs.more_columns, configuration.slice_indexes(), configuration.settings.limits.slices_per_sample
+        )
+
+    def setup(self) -> None:
+        """Makes the type that the columns are decoded into."""
+        self._reader = ColumnsReader(self._slicing.columns)
+        self._sums = PartialSums(self._slicing.columns, NO_REPLICATES, self._most)
+
+    def start_bundle(self) -> None:
+        """Forgets what a bundle that failed has left."""
+        for _ in self._sums.take():
+            pass
+
+    def process(self, samples: list[PairedSample]) -> Iterator[tuple[SliceKey, SliceTotals] | TaggedOutput]:
+        """Adds a batch; yields the keys of its distinct counts, and the sums where they have become large."""
+        for sample in samples:
+            with faults_end_the_bundle("the description"):
+                yield from self._describe(sample)
+        yield from self._sums.take(BYTES_HELD)
+
+    def finish_bundle(self) -> Iterator[WindowedValue]:
+        """Yields the sums of each slice."""
+        for totals in self._sums.take():
+            yield GlobalWindows.windowed_value(totals)
+
+    def _describe(self, sample: PairedSample) -> Iterator[TaggedOutput]:
+        try:
+            truth = sample.truth.decode(self._description.truth_type)
+            slices = self._slicing.of(self._reader.read(sample.truth))
+            statistics: dict[str, float] = {"samples": 1, **self._description.statistics(truth)}
+            if has_no_field(truth):
+                statistics[_WITHOUT_FIELDS] = 1
+            keys = self._description.distinct_keys(truth)
+        except ENVIRONMENT_FAULTS:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a record does to a description must not end the run
+            entry = quarantined(sample.truth, "ground_truth", sample.sample_id, "score", "invalid", explain(error))
+            yield TaggedOutput("quarantine", entry)
+            return
+        self._sums.add(0, slices, "", statistics, {})
+        for name, value in keys.items():
+            for each in (ALL_SAMPLES, *slices):
+                yield TaggedOutput("distinct", (each.label, name, value))
+
+
+def make_description(description: Description[Any], slices: list[str], parts: dict[str, list[Any]]) -> dict[str, bytes]:
+    """Returns description.json and description.md."""
+    by_label = {key.label: _without(sums, _WITHOUT_FIELDS) for key, sums in parts["sums"]}
+    bare = sum(round(sums[_WITHOUT_FIELDS]) for key, sums in parts["sums"] if key.label == ALL_SAMPLES.label)
+    for (label, name), count in parts["distinct"]:
+        by_label[label] = by_label.get(label, Sums()).merge(Sums.of({name: count}))
+    overall = by_label.pop("", Sums())
+    sliced = {label: by_label[label] for label in sorted(by_label)}
+    tables = description.tables(overall)
+    compared = description.side_by_side(sliced) if sliced else []
+    document = {
+        "benchmark": description.name,
+        "samples": round(overall["samples"]),
+        "rejected": sum(cause.count for cause in parts["causes"] if not _is_duplicate(cause)),
+        "duplicates": sum(cause.count for cause in parts["causes"] if _is_duplicate(cause)),
+        **({_WITHOUT_FIELDS: bare} if bare else {}),
+        **({"quarantine": msgspec.to_builtins(causes)} if (causes := quarantine_causes(parts["causes"])) else {}),
+        "sums": {name: overall[name] for name in overall},
+        "tables": msgspec.to_builtins(tables),
+        "slices": {label: {name: sums[name] for name in sums} for label, sums in sliced.items()},
+        "compared": msgspec.to_builtins(compared),
+    }
+    return {REPORT: _report(description, document, [*tables, *compared]).encode(), DOCUMENT: encode_json(document)}
+
+
+def _without(sums: Sums, name: str) -> Sums:
+    return Sums({each: total for each, total in sums.units().items() if each != name})
+
+
+def _is_duplicate(cause: CauseCount) -> bool:
+    return cause.example is not None and cause.example.cause == "duplicate"
+
+
+def _report(description: Description[Any], document: dict[str, Any], tables: list[Table]) -> str:
+    lines = [f"# {description.name}: the data set", f"{document['samples']} samples described."]
+    left_out = [f"{document[what]} {what}" for what in ("rejected", "duplicates") if document[what]]
+    if left_out:
+        lines.append(f"Left out: {', '.join(left_out)}; quarantine/ says which and why.")
+    for table in tables:
+        lines += [f"## {cell(table.title)}", data_table(table)]
+    return "\n\n".join(lines) + "\n"
