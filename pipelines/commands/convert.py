@@ -1,4 +1,4 @@
-"""`beamscore convert`: turns a benchmark's own file layout into records: a map over files, a group by sample, a build."""
+"""`beamscore convert`: turns a benchmark's own file layout into records, by a map over files and a group by sample."""
 
 from __future__ import annotations
 
