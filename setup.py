@@ -66,5 +66,5 @@ setup(
     },
     install_requires=REQUIREMENTS,
     extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "dev": DEVELOPMENT},
-    entry_points={"console_scripts": ["beamscore = beamscore.pipelines.cli.start:main"]},
+    entry_points={"console_scripts": ["beamscore = beamscore.pipelines.commands.main:main"]},
 )

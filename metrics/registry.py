@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 import importlib
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .benchmark import Benchmark
+if TYPE_CHECKING:
+    from .benchmark import Benchmark
 
 ENTRY_POINTS = "beamscore.benchmarks"
 
@@ -48,6 +49,8 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
     """
     if name in BUILT_IN:
         return _load(BUILT_IN[name])
+    from .benchmark import Benchmark
+
     target = _installed()[name]
     try:
         loaded = _load(target)

@@ -17,7 +17,7 @@ WRITTEN_BEFORE = SCORED_BEFORE // BATCH * BATCH
 _COMMAND = f"""
 import os, sys
 from beamscore.pipelines import evaluate
-from beamscore.pipelines.cli import main
+from beamscore.pipelines.commands import main
 from tests import toy
 from beamscore.transforms import pair, publish
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.sums import Sums
-from beamscore.pipelines.cli import main
+from beamscore.pipelines.commands import main
 from beamscore.transforms.io import zstd
 
 Record = dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from beamscore.pipelines.cli import common, main
+from beamscore.pipelines.commands import arguments, messages
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.gates import gate_target
 from beamscore.pipelines.runtime import launch
@@ -42,7 +42,7 @@ def commands(page: str) -> list[str]:
 
 def understood(command: str) -> None:
     plain = command.replace("\\$(date +%F)", "2026-01-31").replace("$(date +%F)", "2026-01-31")
-    parsed, rest = main.parser().parse_known_args(shlex.split(plain)[1:])
+    parsed, rest = arguments.parser().parse_known_args(shlex.split(plain)[1:])
     assert parsed.config
     assert parsed.output
     launch.beam_options(rest)
@@ -127,5 +127,12 @@ def test_the_nightly_configuration_is_valid() -> None:
 def test_every_exit_code_is_told() -> None:
     codes = [int(code) for code in re.findall(r"^\| (\d+) \|", NIGHTLY, flags=re.MULTILINE)]
     assert codes == [
-        *(common.DONE, common.FAILED, common.WRONG_USAGE, common.CRASHED, common.INCONCLUSIVE, common.INTERRUPTED),
+        *(
+            messages.DONE,
+            messages.FAILED,
+            messages.WRONG_USAGE,
+            messages.CRASHED,
+            messages.INCONCLUSIVE,
+            messages.INTERRUPTED,
+        ),
     ]

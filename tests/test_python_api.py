@@ -208,10 +208,18 @@ def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_importing_it_does_not_import_beam(tmp_path: Path) -> None:
-    code = "import beamscore; print(any(name.startswith('apache_beam') for name in sys.modules))"
-    assert python(code, tmp_path).stdout == "False\n"
+    heavy = ("apache_beam", "scipy", "pyarrow", "numpy", "shapely", "PIL")
+    code = f"import beamscore; print([name for name in {heavy} if name in sys.modules])"
+    assert python(code, tmp_path).stdout == "[]\n"
     code = "import beamscore; beamscore.score('chart', {}); print('apache_beam' in sys.modules)"
     assert python(code, tmp_path).stdout == "False\n"
+
+
+def test_public_names_are_there_though_none_is_imported_before_it_is_used() -> None:
+    assert set(beamscore.__all__) <= set(dir(beamscore))
+    assert all(getattr(beamscore, name) is not None for name in beamscore.__all__)
+    with pytest.raises(AttributeError, match="module 'beamscore' has no attribute 'evaluat'"):
+        _ = beamscore.evaluat
 
 
 def test_the_examples_of_the_docs_are_true() -> None:

@@ -13,12 +13,12 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from beamscore.pipelines.cli import common
+from beamscore.pipelines.commands import messages
 from tests.test_cluster_docs import understood
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 UNITS = CONFIGS / "systemd"
-SAME_WHEN_REPEATED = {common.FAILED, common.WRONG_USAGE, common.INCONCLUSIVE}
+SAME_WHEN_REPEATED = {messages.FAILED, messages.WRONG_USAGE, messages.INCONCLUSIVE}
 """The exit codes after which another try would end alike: a gate failed, wrong usage, a gate is inconclusive."""
 
 

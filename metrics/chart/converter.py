@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
 
 import msgspec
-from PIL import Image, UnidentifiedImageError
 
 from ..common.errors import explain
 from ..converter import Converter, Part, UnreadableSource, read_json
@@ -26,8 +25,6 @@ UNREADABLE = (
     KeyError,
     ArithmeticError,
     RuntimeError,
-    Image.DecompressionBombError,
-    Image.DecompressionBombWarning,
 )
 TASKS = ("task1", "task2", "task3", "task4", "task5", "task6", "task7")
 
@@ -73,13 +70,16 @@ class ChartConverter(Converter):
 
 def _image_size(path: str, stream: BinaryIO) -> dict[str, int]:
     """Returns width and height of an image from its header; its pixels are never decoded."""
+    # Not at the top: Pillow is needed here alone, and takes a while to import.
+    from PIL import Image, UnidentifiedImageError
+
     source = stream if stream.seekable() else io.BytesIO(stream.read())
     try:
         with Image.open(source, formats=IMAGE_FORMATS) as image:
             width, height = image.size
     except UnidentifiedImageError as error:
         raise UnreadableSource(f"{path}: not an image of the kinds {', '.join(IMAGE_FORMATS)}") from error
-    except UNREADABLE as error:
+    except (*UNREADABLE, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         if isinstance(error, OSError) and error.errno is not None:
             # Of the disk; what Pillow raises for an image that it cannot read has no number.
             raise

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from ..common.arrays import floats
 from ..common.text import normalized
-from .latex import without_latex
 from .options import ChartOptions
 from .records import Scalar, identifier_text
 
@@ -41,7 +40,12 @@ def read_text(text: str, options: ChartOptions) -> tuple[str, int]:
     return plain, steps
 
 
-_without_latex = lru_cache(maxsize=4096)(without_latex)
+@lru_cache(maxsize=4096)
+def _without_latex(text: str) -> tuple[str, int]:
+    # Not at the top: the tables of thousands of commands take a while to make, and few texts need them.
+    from .latex import without_latex
+
+    return without_latex(text)
 
 
 def compared_text(text: str, options: ChartOptions) -> str:

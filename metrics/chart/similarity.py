@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
 from ..common.geometry import Array
 from ..common.segments import Indexes, places_behind, segment_sums, starts_of, within
@@ -271,6 +270,8 @@ def _independence(truth: Array, standardised: Array, spread: Array, correlation:
 
 def released_point_set_scores(truth: Array, prediction: Array, gamma: float) -> Array | None:
     """Returns the scores of metric6b.py, which inverts the covariance as it is; None where that stops the script."""
+    from scipy.spatial.distance import cdist
+
     if len(truth) < 2:
         return None
     with np.errstate(all="ignore"):

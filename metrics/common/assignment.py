@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from .segments import Array
 
@@ -21,6 +20,9 @@ def best_assignment(scores: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int
     >>> rows.tolist(), columns.tolist()
     ([0, 1], [1, 0])
     """
+    # Not at the top: SciPy takes half a second to import, which `beamscore benchmarks` need not wait for.
+    from scipy.optimize import linear_sum_assignment
+
     rows, columns = linear_sum_assignment(scores, maximize=True)
     return rows, columns
 

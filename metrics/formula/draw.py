@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
-from xml.sax.saxutils import escape
+from html import escape
 
 from .cdm.matching import match
 from .cdm.scoring import Reading, Rendering
@@ -83,7 +83,7 @@ def _formula(
     )
     boxes = "".join(
         f'<rect x="{box[0]:.1f}" y="{top + box[1]:.1f}" width="{box[2] - box[0]:.1f}" height="{box[3] - box[1]:.1f}" '
-        f"{_MATCHED if index in matched else _UNMATCHED}><title>{escape(token)}</title></rect>"
+        f"{_MATCHED if index in matched else _UNMATCHED}><title>{escape(token, quote=False)}</title></rect>"
         for index, (token, box) in enumerate(zip(rendering.boxes.tokens, rendering.boxes.boxes, strict=True))
     )
     return _text(caption, y) + picture + boxes, wide, high + _CAPTION
@@ -100,4 +100,4 @@ def _legend(y: float) -> str:
 
 
 def _text(text: str, y: float) -> str:
-    return f'<text x="8" y="{y + _CAPTION - 5:.0f}" fill="#444444">{escape(text)}</text>'
+    return f'<text x="8" y="{y + _CAPTION - 5:.0f}" fill="#444444">{escape(text, quote=False)}</text>'

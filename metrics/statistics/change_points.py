@@ -21,8 +21,6 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.integrate import trapezoid
-from scipy.optimize import brentq
 from scipy.special import ndtr
 
 FloatArray = npt.NDArray[np.float64]
@@ -68,6 +66,9 @@ def threshold(correlation: float, alpha: float) -> float:
 
 @lru_cache(maxsize=1024)
 def _threshold(step: int, alpha: float) -> float:
+    # Not at the top: SciPy's optimizers take half a second to import, which tests of change points alone need.
+    from scipy.optimize import brentq
+
     return float(brentq(lambda k: both_above(k, step / _STEPS) - alpha / 2, 0.0, 10.0, xtol=1e-6))
 
 
@@ -75,7 +76,9 @@ def both_above(k: float, correlation: float) -> float:
     """Returns P(Z1 > k, Z2 > k) of normals: the integral of phi(z) Phi((r z - k) / sqrt(1 - r^2)) from k on."""
     z: FloatArray = np.linspace(k, k + 12.0, 4001)
     density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-    return float(trapezoid(density * ndtr((correlation * z - k) / math.sqrt(1 - correlation**2)), z))
+    values = density * ndtr((correlation * z - k) / math.sqrt(1 - correlation**2))
+    # The trapezoidal rule.
+    return float((np.diff(z) * (values[1:] + values[:-1]) / 2.0).sum())
 
 
 def false_alarms(years: int, series: int = 8, seed: int = 0) -> float:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from ..common.assignment import best_assignment, best_pairs
 from ..common.budget import Budget
 from .rules import Rule
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # Up to so many pairs of rules are compared one by one, without matrices.
 MAX_FEW = 64
@@ -88,6 +91,8 @@ def _in_common(some: Sequence[Collection[int]], others: Sequence[Collection[int]
 
 def _incidence(sets: Sequence[Collection[int]], width: int) -> csr_array:
     """Returns a 1 in each row of [N, width] for each number of its set."""
+    from scipy.sparse import csr_array
+
     starts = np.cumsum([0, *map(len, sets)])
     members = np.fromiter((number for numbers in sets for number in numbers), dtype=np.intp, count=starts[-1])
     return csr_array((np.ones(len(members), dtype=np.int64), members, starts), shape=(len(sets), width))

@@ -17,7 +17,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...transforms.faults import OF_THE_MACHINE
 from ...transforms.io.storage import new_run_id
 from ...transforms.records import InputProblem
-from ..cli.common import run_and_publish
+from ..commands.common import run_and_publish
 from ..config.errors import UsageError
 from ..config.settings import Configuration
 from ..config.systems import DEFAULT_SYSTEM

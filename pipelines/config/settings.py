@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, BinaryIO, Literal, TypeVar
 
 import msgspec
 import yaml
@@ -240,14 +240,10 @@ def check_field_sides(settings: Settings) -> None:
 
 
 def _read_yaml(path: str) -> dict[str, Any]:
-    # Not at the top: the settings of records in memory are checked without Beam.
-    from apache_beam.io.filesystem import BeamIOError
-    from apache_beam.io.filesystems import FileSystems
-
     try:
-        with FileSystems.open(path) as stream:
+        with _opened(path) as stream:
             raw = load_yaml(stream.read(MAX_BYTES + 1))
-    except (OSError, BeamIOError, ValueError) as error:
+    except (OSError, ValueError) as error:
         known = ", ".join(benchmark_names())
         raise UsageError(
             f"{path}: the configuration cannot be read ({one_line(error)}); "
@@ -258,6 +254,20 @@ def _read_yaml(path: str) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise UsageError(f"{path}: the configuration must be a mapping of keys to values, such as `benchmark: chart`")
     return raw
+
+
+def _opened(path: str) -> BinaryIO:
+    if "://" not in path:
+        return open(path, "rb")
+    # Not at the top: Beam takes a second to import.
+    from apache_beam.io.filesystem import BeamIOError
+    from apache_beam.io.filesystems import FileSystems
+
+    try:
+        stream: BinaryIO = FileSystems.open(path)
+    except BeamIOError as error:
+        raise OSError(str(error)) from error
+    return stream
 
 
 def _override(raw: dict[str, Any], override: str) -> None:

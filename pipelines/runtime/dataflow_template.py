@@ -6,8 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from ..cli import main as cli
-from ..cli.common import WRONG_USAGE, Parser
+from ..commands import main as command
+from ..commands.arguments import Parser
+from ..commands.messages import WRONG_USAGE
 from ..config.errors import UsageError
 
 SEPARATOR = ";"
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     --template_location; with that one, the command hands the job over and does not wait for its end.
     """
     try:
-        return cli.main(command_line(sys.argv[1:] if arguments is None else arguments))
+        return command.main(command_line(sys.argv[1:] if arguments is None else arguments))
     except UsageError as error:
         print(f"beamscore: {error}", file=sys.stderr)
         return WRONG_USAGE

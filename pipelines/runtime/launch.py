@@ -264,12 +264,6 @@ def _in_words() -> Iterator[None]:
         raise problem from error
 
 
-def counter(result: beam.runners.runner.PipelineResult, name: str) -> int:
-    """Returns the value of the counter `name` after a run."""
-    found = result.metrics().query(beam.metrics.MetricsFilter().with_name(name))["counters"]
-    return sum(each.result or 0 for each in found)
-
-
 def use_processes(options: PipelineOptions, processes: int | None, input_bytes: int) -> None:
     """Makes a local run use several worker processes, unless the options of Beam say how to run it.
 

@@ -6,16 +6,8 @@ import re
 
 from ..config.errors import UsageError, one_line
 
-_STARTERS = (
-    "apache_beam.utils.subprocess_server",
-    "apache_beam.runners.portability.flink_runner",
-    "apache_beam.runners.portability.job_server",
-    "apache_beam.runners.portability.kafka_streams_runner",
-    "apache_beam.runners.portability.portable_runner",
-    "apache_beam.runners.portability.prism_runner",
-    "apache_beam.runners.portability.spark_runner",
-)
-"""The modules of Beam that look for a job server, download it and start it."""
+_STARTERS = ("apache_beam.utils.subprocess_server", "apache_beam.runners.portability.")
+"""Where Beam looks for a job server, downloads it and starts it."""
 
 _ELSEWHERE = "or start a job server and give --runner PortableRunner --job_endpoint HOST:PORT"
 _FIXES = {
@@ -38,7 +30,7 @@ _KINDS = (RuntimeError, ValueError, NotImplementedError, OSError)
 
 def start_problem(runner: str, error: BaseException) -> UsageError | None:
     """Returns the problem of a runner that could not be started; None where the error is another one."""
-    if not isinstance(error, _KINDS) or runner not in _FIXES or _last_of_beam(error) not in _STARTERS:
+    if not isinstance(error, _KINDS) or runner not in _FIXES or not _last_of_beam(error).startswith(_STARTERS):
         return None
     text, fix = one_line(error), _FIXES[runner]
     if "java" in text.split(".")[0].lower().split("'") or text.startswith("Java "):

@@ -16,14 +16,12 @@ from .worker_processes import end_with, temporary_folder
 
 def main(parent: int) -> None:
     """Works until the command, the process `parent`, has no more to do; the argument is the folder that it lives by."""
-    # This process is ours to its end: nothing is set back.
-    quiet_root_logger.__enter__()
-    from ...transforms.beam_internals import run_worker
-    from ...transforms.io.s3 import shared_clients
-
-    shared_clients.__enter__()
     # It ends at once: Python would look for garbage among all objects of the libraries once more.
     atexit.register(gc.freeze)
-    with temporary_folder(os.path.dirname(sys.argv[1])) as temporary:
-        end_with(sys.argv[1], temporary, parent)
-        run_worker(sys.argv)
+    with quiet_root_logger:
+        from ...transforms.beam_internals import run_worker
+        from ...transforms.io.s3 import shared_clients
+
+        with shared_clients, temporary_folder(os.path.dirname(sys.argv[1])) as temporary:
+            end_with(sys.argv[1], temporary, parent)
+            run_worker(sys.argv)

@@ -48,7 +48,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def beamscore(*arguments: object) -> None:
-    command = [sys.executable, "-m", "beamscore.pipelines.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "beamscore.pipelines.commands", *map(str, arguments)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
 
 
@@ -85,7 +85,7 @@ def test_the_night_is_a_success_where_its_gate_is(home: Path, tmp_path: Path, va
     ran = airflow(
         home,
         *("dags", "test", "beamscore_nightly", DATE),
-        BEAMSCORE=f"{sys.executable} -m beamscore.pipelines.cli",
+        BEAMSCORE=f"{sys.executable} -m beamscore.pipelines.commands",
         PYTHONPATH=str(ROOT),
         BEAMSCORE_CONFIG=str(config),
         BEAMSCORE_PREDICTIONS=str(CORPUS / "predictions.jsonl"),

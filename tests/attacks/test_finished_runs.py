@@ -118,7 +118,7 @@ def test_a_run_that_is_replaced_is_read_as_the_old_or_the_new_one(nights: Path, 
     evaluate(run, inputs / "truths.jsonl", predictions[0], *FLAGS, config="traffic_rules")
     known = {(nights / name / "summary.json").read_bytes() for name in ("monday", "tuesday")}
     allowed = {json.dumps(json.loads(each)["systems"]) for each in known}
-    command_line = [sys.executable, "-m", "beamscore.pipelines.cli", "evaluate", "traffic_rules", *FLAGS]
+    command_line = [sys.executable, "-m", "beamscore.pipelines.commands", "evaluate", "traffic_rules", *FLAGS]
     command_line.append(f"--output={run}")
 
     def replace() -> None:
@@ -158,7 +158,7 @@ def test_a_thousand_small_files_need_few_descriptors(tmp_path: Path) -> None:
             (tmp_path / side / f"{number}.jsonl").write_bytes(to_line(record))
     given = [f"--ground-truth={tmp_path}/t/*", f"--predictions={tmp_path}/p/*", f"--output={tmp_path}/out"]
     script = 'ulimit -n 64; exec "$@"'
-    evaluating = [sys.executable, "-m", "beamscore.pipelines.cli", "evaluate", "traffic_rules", *given, *FLAGS]
+    evaluating = [sys.executable, "-m", "beamscore.pipelines.commands", "evaluate", "traffic_rules", *given, *FLAGS]
     done = subprocess.run(
         ["sh", "-c", script, "sh", *evaluating], cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ
     )

@@ -30,7 +30,7 @@ def written(folder: Path, name: str, count: int, seed: int) -> tuple[Path, Path]
 def killed_after(moment_s: float, temporary: Path, arguments: list[str]) -> None:
     """Starts a command and kills it, alone, some time after it began to shuffle; its workers see to themselves."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "beamscore.pipelines.cli", *arguments],
+        [sys.executable, "-m", "beamscore.pipelines.commands", *arguments],
         cwd=ROOT,
         env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.DEVNULL,

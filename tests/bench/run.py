@@ -25,8 +25,8 @@ from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.scoring import score_pairs
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.pipelines import evaluate as evaluation
-from beamscore.pipelines.cli import main
-from beamscore.pipelines.cli.messages import use_format
+from beamscore.pipelines.commands import main
+from beamscore.pipelines.commands.messages import use_format
 from beamscore.pipelines.runtime import launch
 from beamscore.transforms.blas import one_blas_thread
 from beamscore.transforms.blocks import bucket_count

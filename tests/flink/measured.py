@@ -55,7 +55,7 @@ def evaluate(cluster: FlinkCluster, corpus: Corpus, parallelism: int, *more: str
         started, before = time.monotonic(), cluster.task_manager_seconds()
         subprocess.run(
             [
-                *(sys.executable, "-m", "beamscore.pipelines.cli", "evaluate", BENCHMARK),
+                *(sys.executable, "-m", "beamscore.pipelines.commands", "evaluate", BENCHMARK),
                 *("--quiet", "--output", output),
                 *("--ground-truth", str(corpus.ground_truth), "--predictions", str(corpus.predictions)),
                 *(*more, *cluster.options(parallelism)),

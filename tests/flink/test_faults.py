@@ -34,7 +34,7 @@ def evaluation(cluster: FlinkCluster, output: Path) -> list[str]:
     """Returns the command that evaluates the corpus on the cluster."""
     corpus = traffic_rules(COUNT)
     return [
-        *(sys.executable, "-m", "beamscore.pipelines.cli", "evaluate", "traffic_rules", *SLICES),
+        *(sys.executable, "-m", "beamscore.pipelines.commands", "evaluate", "traffic_rules", *SLICES),
         *("--output", str(output)),
         *("--ground-truth", str(corpus.ground_truth), "--predictions", str(corpus.predictions), *cluster.options()),
     ]

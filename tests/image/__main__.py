@@ -90,7 +90,16 @@ def run_by_worker(folder: Path, container: str, benchmark: str) -> None:
     run(*buildah(folder), "run", "--isolation", "chroot", *volumes, container, "--", "sh", "-c", script)
     corpus = ROOT / "tests" / "corpora" / benchmark
     sides = [f"--ground-truth={corpus}/ground_truth.jsonl", f"--predictions={corpus}/predictions.jsonl"]
-    run(sys.executable, "-m", "beamscore.pipelines.cli", "evaluate", benchmark, *sides, f"--output={here}", "--quiet")
+    run(
+        sys.executable,
+        "-m",
+        "beamscore.pipelines.commands",
+        "evaluate",
+        benchmark,
+        *sides,
+        f"--output={here}",
+        "--quiet",
+    )
     found, expected = (json.loads((each / "sums.json").read_bytes()) for each in (there / benchmark, here))
     assert found["systems"] == expected["systems"], f"{there / benchmark} and {here} differ"
 

@@ -171,6 +171,6 @@ def test_foreign_packages_in_the_current_folder_do_no_harm(installed: Installed,
     apart = Installed(installed.archive, installed.python, here, installed.cluster, installed.logs)
     done = apart.run("beamscore", "evaluate", "traffic_rules", *inputs, "--output", "out", "--processes", "2")
     assert (done.returncode, done.stderr) == (0, "")
-    command = ("python", "-m", "beamscore.pipelines.cli", "evaluate", "traffic_rules", *inputs)
+    command = ("python", "-m", "beamscore.pipelines.commands", "evaluate", "traffic_rules", *inputs)
     done = apart.run(*command, "--output", "again")
     assert (done.returncode, done.stderr) == (0, "")

@@ -133,7 +133,7 @@ def test_steps_have_the_names_that_they_always_had(submitted: list[Any]) -> None
 def test_two_launches_give_the_same_graph_but_for_the_id_and_the_start_of_the_run(
     submitted: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("beamscore.pipelines.cli.evaluate.new_run_id", lambda: "0123456789ab")
+    monkeypatch.setattr("beamscore.pipelines.commands.evaluate.new_run_id", lambda: "0123456789ab")
     monkeypatch.setattr("beamscore.pipelines.results.provenance.time.time", lambda: 0.0)
     first, second = graph_of(submitted), graph_of(submitted)
     assert dict.fromkeys(payloads(first)).keys() == dict.fromkeys(payloads(second)).keys()

@@ -26,7 +26,7 @@ COMMAND = """
 import os, signal, sys
 from beamscore.transforms.process import quiet_root_logger
 with quiet_root_logger:
-    from beamscore.pipelines.cli import main
+    from beamscore.pipelines.commands import main
     from tests import toy
 
 def killed(call, last, before):

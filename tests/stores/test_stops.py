@@ -30,7 +30,8 @@ ROOT = Path(__file__).parents[2]
 COUNT = 20
 TRUTHS = [toy.sample(index, 0)[0] for index in range(COUNT)]
 COMMAND = (
-    "import sys; from beamscore.pipelines.cli import main; from tests import toy; toy.register(); sys.exit(main.main())"
+    "import sys; from beamscore.pipelines.commands import main; from tests import toy; "
+    "toy.register(); sys.exit(main.main())"
 )
 MOMENTS = [
     *((signal.SIGKILL, at) for at in (1, 6, 7, 8, 11, 14)),

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from ..render.boxes import Boxes
 from .ransac import consistent
@@ -48,6 +47,9 @@ def match(truth: Boxes, prediction: Boxes) -> Matches:
         # Each token with itself costs nothing, and any other assignment does, for its order at least. Nothing moves.
         return Matches(tuple((index, index) for index in range(len(truth))), len(truth), len(prediction))
     token_cost = _token_cost(truth.tokens, prediction.tokens)
+    # Not at the top: SciPy takes half a second to import, which `beamscore benchmarks` need not wait for.
+    from scipy.optimize import linear_sum_assignment
+
     rows, columns = linear_sum_assignment(_cost(truth, prediction, token_cost))
     kept = consistent(_centres(truth)[rows], _centres(prediction)[columns])
     true = kept & (token_cost[rows, columns] < 1)

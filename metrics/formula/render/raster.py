@@ -11,15 +11,18 @@ import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
 from rapidfuzz.distance import Levenshtein
 
 from .boxes import DPI, PADDING, visible
 from .dvi import POINTS_PER_INCH, UNITS_PER_POINT, Font, Ink
 from .typeset import Typeset
+
+if TYPE_CHECKING:
+    from PIL import Image, ImageDraw, ImageFont
 
 MAX_SIDE = 8000
 """Pixels; a larger image is cut."""
@@ -37,6 +40,9 @@ def draw_image(typeset: Typeset, find_font: FindFont, dpi: int = DPI) -> Image.I
 
     `find_font` returns the file of a font's outlines by its name; a glyph without one is drawn as its box.
     """
+    # Not at the top: Pillow takes a while to import, and is not needed where nothing is drawn.
+    from PIL import Image, ImageDraw
+
     inks = _pieces(typeset)
     scale = dpi / POINTS_PER_INCH / UNITS_PER_POINT
     left = min((ink.left for ink in inks), default=0)
@@ -102,6 +108,8 @@ def _draw(
 @lru_cache(maxsize=256)
 def _face(path: str, size: float) -> ImageFont.FreeTypeFont | None:
     """A font at a size in pixels, in its own encoding; None where it has none that can be used."""
+    from PIL import ImageFont
+
     # Read before: Pillow raises OSError, too, for a font that it cannot use.
     outlines = io.BytesIO(Path(path).read_bytes())
     try:

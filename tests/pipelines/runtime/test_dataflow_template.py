@@ -17,8 +17,8 @@ import pytest
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, WorkerOptions
 
 from beamscore.metrics.registry import benchmark_names
-from beamscore.pipelines.cli import evaluate as evaluate_command
-from beamscore.pipelines.cli import main
+from beamscore.pipelines.commands import arguments
+from beamscore.pipelines.commands import evaluate as evaluate_command
 from beamscore.pipelines.config.settings import Configuration
 from beamscore.pipelines.runtime import dataflow_template, launch
 from tests import toy
@@ -284,7 +284,7 @@ def test_the_command_line_is_one_that_the_command_knows() -> None:
     line = dataflow_template.command_line(
         ["--config=toy", "--ground_truth=a;b", "--set=x=1; y=2", "--runner=DataflowRunner"]
     )
-    parsed, rest = main.parser().parse_known_args(line)
+    parsed, rest = arguments.parser().parse_known_args(line)
     assert (parsed.config, parsed.ground_truth, parsed.set) == ("toy", ["a", "b"], ["x=1", "y=2"])
     assert rest == ["--runner=DataflowRunner"]
 
@@ -293,6 +293,6 @@ def test_what_the_operator_of_airflow_adds_is_understood() -> None:
     """It passes the name, project and region of the job, and labels of its own, beside the parameters."""
     given = ["--config=chart", "--output=gs://b/o", "--baseline=gs://b/blessed.txt", "--runner=DataflowRunner"]
     given += ["--labels=airflow-version=v3-3-2", "--job_name=nightly", "--project=p", "--region=r"]
-    parsed, rest = main.parser().parse_known_args(dataflow_template.command_line(given))
+    parsed, rest = arguments.parser().parse_known_args(dataflow_template.command_line(given))
     assert (parsed.config, parsed.baseline) == ("chart", "gs://b/blessed.txt")
     assert launch.beam_options(rest).get_all_options()["labels"] == ["airflow-version=v3-3-2"]

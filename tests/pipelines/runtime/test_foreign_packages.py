@@ -56,6 +56,6 @@ def test_the_command_and_its_workers_import_what_is_installed(tmp_path: Path, mo
 def test_a_module_that_is_run_takes_the_packages_beside_its_own(tmp_path: Path) -> None:
     if not PROGRAM.exists():
         pytest.skip("needs beamscore installed for this Python")
-    done = evaluate(foreign(tmp_path, "metrics", "transforms"), sys.executable, "-m", "beamscore.pipelines.cli",
+    done = evaluate(foreign(tmp_path, "metrics", "transforms"), sys.executable, "-m", "beamscore.pipelines.commands",
                     more=("--processes", "2"))  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

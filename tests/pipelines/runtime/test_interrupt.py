@@ -53,7 +53,16 @@ def test_an_interrupted_run_leaves_nothing_behind(
     temporary.mkdir()
     inputs = [f"--ground-truth={corpus}/ground_truth.jsonl", f"--predictions={corpus}/predictions.jsonl"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "beamscore.pipelines.cli", "evaluate", "chart", *inputs, f"--output={output}", *flags],
+        [
+            sys.executable,
+            "-m",
+            "beamscore.pipelines.commands",
+            "evaluate",
+            "chart",
+            *inputs,
+            f"--output={output}",
+            *flags,
+        ],
         cwd=ROOT,
         env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
@@ -94,7 +103,8 @@ class Finder:
 # What runs in the background of a shell may be started with SIGINT ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, Finder())
-from beamscore.pipelines.cli.start import main
+from beamscore.pipelines.commands.main import main
+sys.argv[1:] = ["gate", "run"]
 sys.exit(main())
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from beamscore.pipelines.cli.common import CRASHED
+from beamscore.pipelines.commands.messages import CRASHED
 from beamscore.pipelines.results.page import evaluation
 from beamscore.pipelines.results.page.document import Page
 from beamscore.pipelines.results.page.render import render

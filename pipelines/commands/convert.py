@@ -1,7 +1,8 @@
-"""The conversion of a benchmark's own layout: a map over files, a group by sample, a build."""
+"""`beamscore convert`: turns a benchmark's own file layout into records, by a map over files and a group by sample."""
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import os
 import re
@@ -12,20 +13,52 @@ from operator import itemgetter
 import apache_beam as beam
 import msgspec
 from apache_beam import typehints
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.pvalue import TaggedOutput
 
-from ..metrics.common.errors import explain
-from ..metrics.converter import Converter, Part, UnreadableSource
-from ..transforms.blocks import KeyedRecord, ToBlocks, buckets_for, unpack
-from ..transforms.faults import faults_end_the_bundle
-from ..transforms.io.external_sort import sorted_on_disk
-from ..transforms.io.files import match_glob
-from ..transforms.io.jsonl import open_uncompressed
-from ..transforms.io.record_files import WriteRecords, encoded
-from ..transforms.records import InputProblem, writable
-from ..transforms.stored_blocks import Block
-from .config.errors import UsageError
-from .runtime import launch
+from ...metrics.common.errors import explain
+from ...metrics.converter import Converter, Part, UnreadableSource
+from ...metrics.registry import benchmark_class
+from ...transforms.blocks import KeyedRecord, ToBlocks, buckets_for, unpack
+from ...transforms.faults import faults_end_the_bundle
+from ...transforms.io.external_sort import sorted_on_disk
+from ...transforms.io.files import match_glob
+from ...transforms.io.jsonl import open_uncompressed
+from ...transforms.io.record_files import WriteRecords, columns_of, encoded
+from ...transforms.records import InputProblem, writable
+from ...transforms.stored_blocks import Block
+from ..config.errors import UsageError
+from ..config.settings import check_benchmark
+from ..runtime import launch
+from .common import rejected_beside, unsupported, write_records
+from .messages import DONE
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Converts; 1 where a source could not be read, with the list of those in OUTPUT.rejected.jsonl."""
+    check_benchmark(parsed.benchmark)
+    kind = benchmark_class(parsed.benchmark)
+    converter = kind.converter
+    if converter is None:
+        raise unsupported("convert", parsed.benchmark)
+    if parsed.input == ["roles"]:
+        for role, meaning in converter.roles.items():
+            print(f"{role}: {meaning}")
+        return DONE
+    if not parsed.input or not parsed.output:
+        raise UsageError("give --input [ROLE=]GLOB and --output FILE; `--input roles` lists the roles")
+    files = launch.files_for_workers(options, find_role_files(converter, parsed.input))
+    write = WriteRecords(
+        launch.path_for_workers(options, parsed.output),
+        columns_of(kind.truth_type, kind.prediction_type),
+        parsed.shards,
+    )
+    rejected = rejected_beside(write)
+    read = [file.path for file in files]
+    return write_records(
+        options, lambda pipeline: build_conversion(pipeline, converter, files, write, rejected), read, write, rejected
+    )
+
 
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)\Z", re.IGNORECASE)
 

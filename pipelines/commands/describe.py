@@ -1,36 +1,80 @@
-"""The description of a data set: the same combiner, another statistics function."""
+"""`beamscore describe`: the tables of a data set: the combiner of evaluations, another statistics function."""
 
 from __future__ import annotations
 
+import argparse
+import json
+import posixpath
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import apache_beam as beam
 import msgspec
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from ..metrics.common.errors import ENVIRONMENT_FAULTS, explain
-from ..metrics.description import Description
-from ..metrics.statistics.bootstrap import Bootstrap
-from ..metrics.statistics.sums import Sums
-from ..metrics.table import Table
-from ..transforms.combine import SliceTotals, SumStatistics
-from ..transforms.faults import faults_end_the_bundle
-from ..transforms.io.published import Layout
-from ..transforms.io.staging import StagedFolder
-from ..transforms.pair import PairBySample, PairedSample
-from ..transforms.publish import Publish, WriteQuarantine, encode_json
-from ..transforms.quarantine import CauseCount, CountCauses
-from ..transforms.records import ColumnsReader, quarantined
-from ..transforms.scored_sample import WITHOUT_FIELDS, has_no_field
-from ..transforms.slice import BYTES_HELD, CheckSliceCount, PartialSums, SliceKey
-from ..transforms.slice_labels import ALL_SAMPLES, Slicing
-from .config.inputs import Inputs
-from .results.causes import quarantine_causes
-from .results.report import cell, data_table
+from ...metrics.common.errors import ENVIRONMENT_FAULTS, explain
+from ...metrics.description import Description
+from ...metrics.statistics.bootstrap import Bootstrap
+from ...metrics.statistics.sums import Sums
+from ...metrics.table import Table
+from ...transforms.combine import SliceTotals, SumStatistics
+from ...transforms.faults import faults_end_the_bundle
+from ...transforms.io.published import Layout, check_not_replaced
+from ...transforms.io.staging import StagedFolder
+from ...transforms.io.storage import new_run_id, prepare_output
+from ...transforms.pair import PairBySample, PairedSample
+from ...transforms.publish import Publish, WriteQuarantine, encode_json
+from ...transforms.quarantine import CauseCount, CountCauses
+from ...transforms.records import ColumnsReader, printable, quarantined
+from ...transforms.scored_sample import WITHOUT_FIELDS, has_no_field
+from ...transforms.slice import BYTES_HELD, CheckSliceCount, PartialSums, SliceKey
+from ...transforms.slice_labels import ALL_SAMPLES, Slicing
+from ..config.errors import UsageError
+from ..config.inputs import Inputs, find_inputs
+from ..results.causes import most_frequent, most_often, quarantine_causes, stored_causes
+from ..results.report import cell, data_table
+from ..results.unscored import why_undescribed
+from ..runtime import launch
+from .arguments import configuration_of
+from .common import run_and_publish, unsupported
+from .messages import DONE, FAILED, say, warn
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Describes; 1 where there is nothing to describe, or more records were rejected than the configuration allows."""
+    configuration = configuration_of(parsed)
+    description, output = configuration.benchmark.description, configuration.settings.output
+    if description is None:
+        raise unsupported("describe", configuration.benchmark.name)
+    if not output:
+        raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
+    inputs = find_inputs(configuration, configuration.columns(), predictions=False)
+    warn(inputs.warnings)
+    check_not_replaced(output, LAYOUT, (file.path for file in inputs.files))
+    prepare_output(output)
+    output = launch.path_for_workers(options, output)
+    run_id = new_run_id()
+    build = partial(build_description, inputs=inputs, description=description, output=output, run_id=run_id)
+    document = json.loads(run_and_publish(options, build, output, run_id, LAYOUT).read(DOCUMENT))
+    if (reason := why_undescribed(document, inputs)) is not None:
+        say("ERROR", printable(reason))
+        return FAILED
+    print(f"report: {posixpath.join(output, REPORT)}")
+    rejected, read = document["rejected"], document["samples"] + document["rejected"] + document["duplicates"]
+    allowed = configuration.settings.max_rejected_fraction
+    if rejected <= allowed * read:
+        return DONE
+    say(
+        "ERROR",
+        f"{rejected} of {read} records were rejected, more than max_rejected_fraction {allowed:g} allows"
+        f"{most_often(most_frequent(stored_causes(document), ('ground_truth',)))}; see quarantine/",
+    )
+    return FAILED
+
 
 DOCUMENT, REPORT = "description.json", "description.md"
 NO_REPLICATES = Bootstrap(replicates=0)

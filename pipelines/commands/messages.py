@@ -1,13 +1,22 @@
-"""What a command says on standard error: lines for a person, or a JSON object a line for a log collector."""
+"""What a command says on standard error, and the codes that it ends with.
+
+Messages are lines for a person, or a JSON object a line for a log collector.
+"""
 
 from __future__ import annotations
 
 import datetime
 import json
 import logging
+import os
 import sys
 import traceback
+from collections.abc import Iterable
 from typing import Any, Literal
+
+from ...transforms.records import printable
+
+DONE, FAILED, WRONG_USAGE, CRASHED, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 Level = Literal["INFO", "WARNING", "ERROR"]
 
@@ -34,6 +43,17 @@ def say(level: Level, message: str, **fields: Any) -> None:
     else:
         word = "warning: " if level == "WARNING" else ""
         print(f"beamscore: {word}{message}", file=sys.stderr, flush=True)
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Writes warnings, a line each."""
+    for warning in warnings:
+        say("WARNING", printable(warning))
+
+
+def stop_output() -> None:
+    """Lets what is left to print go nowhere: whoever reads the output, `head` say, has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say_defect(error: BaseException) -> None:

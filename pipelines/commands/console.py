@@ -21,15 +21,10 @@ from ..results.comparison_report import difference_text
 from ..results.report import number
 from ..results.verdict import gates_passed
 from ..results.verdict_files import coverage_text
-from .messages import say
+from .messages import say, stop_output
 from .watch import progress_lines
 
 POLL_INTERVAL_S = 0.5
-
-
-def stop_output() -> None:
-    """Lets what is left to print go nowhere: whoever reads the output, `head` say, has seen enough."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Output(Console):

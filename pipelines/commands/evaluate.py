@@ -19,7 +19,6 @@ from ...transforms.io.storage import new_run_id
 from ...transforms.records import printable
 from ...transforms.reuse import ReusedRows
 from ..check import check_inputs
-from ..config import settings
 from ..config.errors import UsageError, one_line
 from ..config.inputs import find_inputs
 from ..config.settings import Configuration
@@ -31,67 +30,18 @@ from ..results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
 from ..results.stored import Start, StoredRun, scored_otherwise
 from ..results.unscored import why_unscored
 from ..runtime import launch
-from ..runtime.needs import LocalNeeds
 from . import console
-from .common import (
-    DONE,
-    WRONG_USAGE,
-    add_command,
-    add_config,
-    add_ground_truth,
-    add_predictions,
-    check_tools,
-    hand_over,
-    naming,
-    positive,
-    run_and_publish,
-    systems,
-    warn,
-    without_page,
-)
-from .gate import add_verdicts, conclude, read_baseline, remove_verdicts, require_baseline, write_verdicts
-from .messages import say
+from .arguments import configuration_of
+from .common import check_tools, hand_over, naming, run_and_publish, without_page
+from .gate import conclude, read_baseline, remove_verdicts, require_baseline, write_verdicts
+from .messages import DONE, WRONG_USAGE, say, warn
 from .watch import MetricsFile
-
-
-def add(commands: Any) -> None:
-    """Adds the command."""
-    command = add_command(commands, "evaluate", run, "score predictions and write a report")
-    add_config(command)
-    add_ground_truth(command)
-    add_predictions(command, "several systems are ranked")
-    command.add_argument("--output", metavar="DIR", help="the folder for the result, on any filesystem of Beam")
-    command.add_argument(
-        "--slice", metavar="COLUMN[,COLUMN]", action="append", default=[], help="metrics by column, or crossed columns"
-    )
-    command.add_argument(
-        "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
-    )
-    command.add_argument("--reuse", metavar="RUN", help="take the scores of unchanged samples from a finished run")
-    command.add_argument(
-        "--resume", action="store_true", help="go on where an interrupted run into this --output has stopped"
-    )
-    command.add_argument("--no-html", action="store_true", help="no report.html, the page for a browser")
-    add_verdicts(command)
-    command.add_argument(
-        "--check", action="store_true", help="look at the first records, say what the run would do, and stop"
-    )
-    command.add_argument(
-        "--metrics-file", metavar="FILE", help="keep the metrics of the run in a textfile for Prometheus"
-    )
-    command.add_argument("--quiet", action="store_true", help="no progress and no metrics on the console")
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Evaluates; 1 where a gate or the fraction of rejected records failed, or nothing was scored, 4 inconclusive."""
     remove_verdicts(parsed)
-    given = {
-        "ground_truth": parsed.ground_truth,
-        "predictions": systems(parsed.predictions),
-        "output": parsed.output,
-        "slices": parsed.slice,
-    }
-    configuration = settings.load(parsed.config, parsed.set, given)
+    configuration = configuration_of(parsed)
     require_baseline(parsed, configuration)
     if parsed.check:
         return _check(configuration, options, parsed.processes)
@@ -120,7 +70,6 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), launch=started)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if launch.is_local(options):
-        warn(LocalNeeds.of(plan.inputs.files, launch.process_count(options)).warnings())
         check_tools(configuration)
     if launch.is_detached(options):
         return _leave(options, plan)

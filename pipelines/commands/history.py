@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import posixpath
 from collections.abc import Sequence
-from typing import Any
 
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -21,21 +20,11 @@ from ..results.night_differences import with_differences
 from ..results.numbers import fixed
 from ..results.page.history import PAGE, HistorySources, page_or_reason
 from ..results.stored import StoredRun
-from .common import DONE, add_command, warn, without_page
+from .common import without_page
+from .messages import DONE, warn
 
 REPORT = "history.md"
 BLESSED = "blessed.txt"
-
-
-def add(commands: Any) -> None:
-    """Adds the command."""
-    command = add_command(commands, "history", run, "tell what changed over the runs below a folder")
-    command.add_argument("folder", metavar="FOLDER", help="the folder with the runs, on any disk or object store")
-    command.add_argument(
-        "--output", metavar="DIR", help="where history.parquet, history.md and history.html go (default: FOLDER)"
-    )
-    command.add_argument("--no-html", action="store_true", help="no history.html, the page for a browser")
-    command.add_argument("--rebuild", action="store_true", help="read every run again, not only what is new")
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from beamscore.pipelines.cli import main, watch
+from beamscore.pipelines.commands import watch
+from beamscore.pipelines.runtime import launch
 from tests import toy
 from tests.runs import command, write_lines
 
@@ -100,7 +101,7 @@ def test_lines_of_progress_and_errors_are_json_where_that_is_wanted(
 )
 def test_a_command_line_that_is_wrong_is_json_where_that_is_wanted(arguments: tuple[str, ...], said: str) -> None:
     """Nothing that is imported may say anything in another format before."""
-    given = [sys.executable, "-m", "beamscore.pipelines.cli", *arguments, "--log-format", "json"]
+    given = [sys.executable, "-m", "beamscore.pipelines.commands", *arguments, "--log-format", "json"]
     found = subprocess.run(given, cwd=ROOT, capture_output=True, text=True, check=False)
     (line,) = found.stderr.splitlines()
     assert (found.returncode, found.stdout, json.loads(line)["level"]) == (2, "", "ERROR")
@@ -113,7 +114,7 @@ def test_a_defect_is_one_line_of_json_where_that_is_wanted(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("no luck")
 
-    monkeypatch.setattr(main, "check_reachable", fail)
+    monkeypatch.setattr(launch, "beam_options", fail)
     code, _, stderr = command(*given, "--log-format=json")
     (line,) = map(json.loads, stderr.splitlines())
     assert (code, line["level"], line["message"]) == (3, "ERROR", "ZeroDivisionError: no luck")
@@ -125,7 +126,7 @@ def test_beam_says_nothing_while_it_is_imported() -> None:
 import logging
 from beamscore.transforms.process import quiet_root_logger
 with quiet_root_logger:
-    import beamscore.pipelines.cli.main
+    import beamscore.pipelines.commands.main
 assert not logging.getLogger().handlers
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from typing import Any
-
-from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import MetricSpec
 from ...metrics.registry import benchmark_class, benchmark_names
 from ..config.settings import check_benchmark
-from .common import DONE, add_command
+from .messages import DONE
 
 WIDTH = 100
 
 
-def add(commands: Any) -> None:
-    """Adds the command."""
-    command = add_command(commands, "benchmarks", run, "list the benchmarks and what their metrics mean")
-    command.add_argument("name", nargs="?", metavar="NAME", help="one benchmark alone")
-    command.add_argument("--names", action="store_true", help="the names alone, one a line")
-
-
-def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+def run(parsed: argparse.Namespace, options: object = None) -> int:
     """Prints every benchmark, or the one that is named, in at most 100 columns where the names allow it."""
     if parsed.name:
         check_benchmark(parsed.name)

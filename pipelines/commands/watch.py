@@ -15,8 +15,7 @@ from ...transforms.counters import NAMESPACE, PROGRESS, Progress
 from ...transforms.io.storage import STORAGE_ERRORS, write_file
 from ...transforms.repeat import repeated
 from ..config.errors import UsageError, as_usage_error, one_line
-from .common import CRASHED, INTERRUPTED, WRONG_USAGE
-from .messages import say
+from .messages import CRASHED, INTERRUPTED, WRONG_USAGE, say
 
 LINE_INTERVAL_S = 30.0
 FILE_INTERVAL_S = 15.0

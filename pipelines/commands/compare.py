@@ -27,41 +27,10 @@ from ..results.page.comparison import PAGE
 from ..results.provenance import PAGE_PROBLEM
 from ..runtime import launch
 from . import console
-from .common import DONE, add_command, hand_over, positive, run_and_publish, warn, without_page
+from .common import hand_over, run_and_publish, without_page
+from .messages import DONE, warn
 
 MAX_SAMPLES = 1000
-
-
-def add(commands: Any) -> None:
-    """Adds the command."""
-    command = add_command(commands, "compare", run, "tell which of two finished runs is better, and where")
-    command.add_argument("baseline", metavar="BASELINE", help="the output folder of a run, or RUN:SYSTEM")
-    command.add_argument("candidate", metavar="CANDIDATE", help="another, or the same run with another system")
-    command.add_argument(
-        "--output", metavar="DIR", help="the folder for comparison.json, comparison.md, comparison.html and changes/"
-    )
-    command.add_argument(
-        "--allow-differences", action="store_true", help="compare though options, versions or ground truth differ"
-    )
-    command.add_argument(
-        "--threshold",
-        type=float,
-        default=0.1,
-        metavar="X",
-        help="a larger change of a sample is counted (default: 0.1)",
-    )
-    command.add_argument(
-        "--changes", type=positive, default=100_000, metavar="N", help="samples listed in changes/ (default: 100000)"
-    )
-    command.add_argument("--no-html", action="store_true", help="no comparison.html, the page for a browser")
-    command.add_argument(
-        "--samples",
-        type=int,
-        default=50,
-        metavar="N",
-        help="samples in comparison.html that lost most, and that won most (default: 50); 0 reads no input again",
-    )
-    command.add_argument("--quiet", action="store_true", help="no table on the console")
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:

@@ -24,27 +24,11 @@ from ..results.judged import judged_run
 from ..results.moved import MovedSample, SlicePart, UnreadableRows, moved_most
 from ..results.stored import StoredRun, scoring_keys, scoring_version
 from ..results.verdict_files import junit, markdown
-from .common import DONE, FAILED, INCONCLUSIVE, add_command, naming, warn
+from .common import naming
 from .console import print_verdicts, tell
+from .messages import DONE, FAILED, INCONCLUSIVE, warn
 
 Verdicts = Sequence[Mapping[str, Any]]
-
-
-def add(commands: Any) -> None:
-    """Adds the command."""
-    command = add_command(commands, "gate", run, "judge the gates of a finished run")
-    command.add_argument("run", metavar="RUN", help="the output folder of the run")
-    command.add_argument("--config", metavar="FILE", help="the configuration with the gates (default: the run's own)")
-    command.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="set a key of the config")
-    add_verdicts(command)
-    command.add_argument("--quiet", action="store_true", help="no verdicts on the console")
-
-
-def add_verdicts(command: argparse.ArgumentParser) -> None:
-    """Adds the baseline of gates and the files for their verdicts."""
-    command.add_argument("--baseline", metavar="RUN", help="a run, RUN:SYSTEM, or a file such as blessed.txt")
-    command.add_argument("--junit", metavar="FILE", help="write the verdicts as JUnit XML")
-    command.add_argument("--markdown", metavar="FILE", help="write the verdicts as short Markdown")
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:

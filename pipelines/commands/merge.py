@@ -7,7 +7,6 @@ import json
 import os
 import posixpath
 from dataclasses import replace
-from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
@@ -23,18 +22,9 @@ from ..results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
 from ..results.stored import StoredRun
 from ..runtime import launch
 from . import console
-from .common import DONE, add_command, hand_over, run_and_publish, warn, without_page
-from .gate import add_verdicts, conclude, read_baseline, remove_verdicts, write_verdicts
-
-
-def add(commands: Any) -> None:
-    """Adds the command."""
-    command = add_command(commands, "merge", run, "merge runs over disjoint samples to one")
-    command.add_argument("runs", metavar="RUN", nargs="+", help="the output folders of finished runs")
-    command.add_argument("--output", metavar="RUN", required=True, help="the folder for the merged run")
-    command.add_argument("--no-html", action="store_true", help="no report.html, the page for a browser")
-    add_verdicts(command)
-    command.add_argument("--quiet", action="store_true", help="no metrics on the console")
+from .common import hand_over, run_and_publish, without_page
+from .gate import conclude, read_baseline, remove_verdicts, write_verdicts
+from .messages import DONE, warn
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:

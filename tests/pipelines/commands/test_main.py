@@ -20,8 +20,9 @@ from markdown_it import MarkdownIt
 from beamscore.metrics.benchmark import MissingTool
 from beamscore.metrics.registry import benchmark_class, benchmark_names
 from beamscore.metrics.version import VERSION
-from beamscore.pipelines.cli import common, main
-from beamscore.pipelines.cli import evaluate as evaluate_command
+from beamscore.pipelines.commands import arguments as command_line
+from beamscore.pipelines.commands import evaluate as evaluate_command
+from beamscore.pipelines.commands import main
 from beamscore.pipelines.config.errors import UsageError, as_usage_error
 from beamscore.pipelines.runtime import launch
 from beamscore.transforms.io import zstd
@@ -117,7 +118,7 @@ def test_wrong_usage_is_told_in_one_line_before_anything_runs(corpus: Path, argu
     assert not (corpus / "out").exists()
 
 
-@pytest.mark.parametrize("runner", ["no.such.Runner", "beamscore.pipelines.cli.main.NoRunner"])
+@pytest.mark.parametrize("runner", ["no.such.Runner", "beamscore.pipelines.commands.main.NoRunner"])
 def test_a_runner_that_cannot_be_had_is_told_in_one_line(corpus: Path, runner: str) -> None:
     assert refused("evaluate", "toy", *INPUTS, f"--runner={runner}").startswith(f"--runner {runner}: ")
 
@@ -407,7 +408,7 @@ def test_the_configuration_may_name_all_inputs(corpus: Path) -> None:
     ],
 )
 def test_a_system_is_named_before_its_glob(given: list[str], systems: dict[str, list[str]]) -> None:
-    assert common.systems(given) == systems
+    assert command_line.systems(given) == systems
 
 
 # Errors that a runner has wrapped.

@@ -1,17 +1,14 @@
-"""What the commands share: their parsers, their inputs, their exit codes."""
+"""What the commands share: how they run a pipeline that publishes, or one that writes records."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import apache_beam as beam
-import shtab
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
@@ -26,123 +23,10 @@ from ...transforms.io.staging import mark_abandoned
 from ...transforms.io.storage import STORAGE_ERRORS, file_version
 from ...transforms.records import InputProblem, printable
 from ..config.errors import UsageError
-from ..config.explain import not_positive
 from ..config.settings import Configuration
-from ..config.systems import DEFAULT_SYSTEM
 from ..runtime import launch
 from .interrupt import explained
-from .messages import say
-
-_NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
-
-DONE, FAILED, WRONG_USAGE, CRASHED, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser that ends with one line."""
-
-    _starts_with_option = False
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parses arguments, of which a CONFIG may stand behind globs, which would be taken for one more."""
-        return super().parse_known_args(None if args is None else self._config_first(list(args)), namespace)
-
-    def error(self, message: str) -> NoReturn:
-        """Raises UsageError instead of ending the process."""
-        if "required: CONFIG" in message and self._starts_with_option:
-            message += "; give it first, as --ground-truth and --predictions take all paths that follow them"
-        raise UsageError(f"{message}; see {self.prog} --help")
-
-    def _config_first(self, args: list[str]) -> list[str]:
-        takes_config = any(action.dest == "config" for action in self._actions)
-        self._starts_with_option = takes_config and args[:1] != [] and args[0].startswith("-")
-        if not self._starts_with_option:
-            return args
-        for index in range(2, len(args)):
-            is_config = args[index] in benchmark_names() or args[index].endswith((".yaml", ".yml"))
-            if is_config and not args[index - 1].startswith("-"):
-                return [args[index], *args[:index], *args[index + 1 :]]
-        return args
-
-
-class Globs(argparse.Action):
-    """Adds the globs that follow an option, one or several, to those given before."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        """Adds `values`."""
-        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), *values])
-
-
-class NamedGlobs(Globs):
-    """Adds globs that may have a name, NAME=GLOB: one without belongs to the name before it."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        """Adds `values`, each with its name."""
-        named: list[str] = []
-        name = ""
-        for value in values:
-            found = _NAMED.match(value)
-            name = f"{found[1]}=" if found else name
-            named.append(value if found else name + value)
-        super().__call__(parser, namespace, named, option_string)
-
-
-class SystemGlobs(NamedGlobs):
-    """Adds the globs of systems.
-
-    Several paths that follow one option, none of them a pattern and none with a name, may be what the shell made of a
-    pattern: `notes` of the namespace says what they are taken for.
-    """
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        """Adds `values`, each with its name."""
-        if len(values) > 1 and not any(_NAMED.match(value) or re.search(r"[*?[]", value) for value in values):
-            text = f"--predictions: {len(values)} paths without a name are one system; NAME=PATH makes one of each"
-            namespace.notes = [*getattr(namespace, "notes", []), text]
-        super().__call__(parser, namespace, values, option_string)
-
-
-def add_command(commands: Any, name: str, run: Callable[..., int], text: str) -> argparse.ArgumentParser:
-    """Adds a command that `run` carries out."""
-    command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
-    command.add_argument("--verbose", action="store_true", help="show the log of Beam too")
-    command.add_argument(
-        "--log-format", choices=["text", "json"], default="text", help="how messages are written (default: text)"
-    )
-    command.set_defaults(command=run)
-    command.epilog = "Any option of a Beam pipeline may follow, such as --runner or --direct_num_workers."
-    return command
-
-
-def add_config(command: argparse.ArgumentParser) -> None:
-    """Adds the configuration and what overrides it."""
-    config = command.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a benchmark")
-    config.complete = shtab.FILE  # type: ignore[attr-defined]
-    command.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="set a key of the config")
-
-
-def add_ground_truth(command: argparse.ArgumentParser) -> None:
-    """Adds the ground truth."""
-    command.add_argument(
-        "--ground-truth",
-        metavar="GLOB",
-        action=Globs,
-        nargs="+",
-        default=[],
-        help="files of records, or a folder of them",
-    )
-
-
-def add_predictions(command: argparse.ArgumentParser, of_several: str) -> None:
-    """Adds the predictions; of_several: what the command does with several systems."""
-    command.add_argument(
-        "--predictions",
-        metavar="[NAME=]GLOB",
-        action=SystemGlobs,
-        nargs="+",
-        default=[],
-        help=f"the files of a system; {of_several}",
-    )
+from .messages import CRASHED, DONE, FAILED, say
 
 
 def run_and_publish(
@@ -218,14 +102,6 @@ def _in_words() -> Iterator[None]:
         raise UsageError(error.message) from error
 
 
-def add_record_output(command: argparse.ArgumentParser) -> None:
-    """Adds the file of records that a command writes."""
-    command.add_argument("--output", metavar="FILE", help="ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
-    command.add_argument(
-        "--shards", metavar="N", type=int, default=1, help="write N files, numbered before the ending (default: 1)"
-    )
-
-
 def write_records(
     options: PipelineOptions,
     build: Callable[[beam.Pipeline], Any],
@@ -289,29 +165,6 @@ def naming(option: str) -> Iterator[None]:
         yield
     except UsageError as error:
         raise UsageError(f"{option} {error}") from error
-
-
-def warn(warnings: Iterable[str]) -> None:
-    """Prints warnings, a line each, on standard error."""
-    for warning in warnings:
-        say("WARNING", printable(warning))
-
-
-def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
-    """Returns the globs by system; a glob without a name belongs to DEFAULT_SYSTEM."""
-    named: dict[str, list[str]] = {}
-    for each in predictions:
-        found = _NAMED.match(each)
-        name, glob = (found.group(1), found.group(2)) if found else (DEFAULT_SYSTEM, each)
-        named.setdefault(name, []).append(glob)
-    return named
-
-
-def positive(text: str) -> int:
-    """Returns a whole number of at least 1; raises ArgumentTypeError for anything else."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(not_positive(text))
-    return int(text)
 
 
 def unsupported(ability: Ability, name: str) -> UsageError:

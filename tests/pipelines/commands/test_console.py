@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from beamscore.pipelines.cli import console
+from beamscore.pipelines.commands import console
 from beamscore.transforms.counters import PROGRESS, PROGRESS_FOLDER, Progress
 
 COVERAGE = {

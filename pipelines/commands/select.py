@@ -20,31 +20,7 @@ from ..config.inputs import Inputs, find_inputs
 from ..results.stored import StoredRun
 from ..runtime import launch
 from ..select import Selection, build_selection
-from .common import Globs, add_command, add_record_output, write_records
-
-
-def add(commands: Any) -> None:
-    """Adds the command."""
-    text = "write the samples of a finished run that score low, or that a list names"
-    command = add_command(commands, "select", run, text)
-    command.add_argument("run", metavar="DIR", help="the output folder of the run")
-    add_record_output(command)
-    command.add_argument("--value", metavar="NAME", help="the per-sample metric (default: that of the worst samples)")
-    command.add_argument("--below", type=float, help="the threshold (default: 1; with --samples, none)")
-    command.add_argument(
-        "--samples", metavar="FILE", help="only these: JSONL or Parquet with sample_id, such as changes/ of compare"
-    )
-    command.add_argument("--system", metavar="NAME", help="the system (default: the best)")
-    command.add_argument(
-        "--ground-truth", metavar="GLOB", action=Globs, nargs="+", help="where it is now, if it has moved since the run"
-    )
-    command.add_argument(
-        "--predictions",
-        metavar="GLOB",
-        action=Globs,
-        nargs="+",
-        help="where those of the system are now, if they have moved",
-    )
+from .common import write_records
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:

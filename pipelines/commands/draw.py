@@ -6,7 +6,6 @@ import argparse
 import itertools
 import posixpath
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -17,52 +16,22 @@ from ...transforms.io.sample_list import sample_ids
 from ...transforms.io.storage import delete_files, list_folder, new_run_id, prepare_output, read_bytes, rename_files
 from ...transforms.pair import PairBySample
 from ...transforms.records import InputProblem, printable
-from ..config import settings
 from ..config.errors import UsageError
 from ..config.inputs import Inputs, find_inputs
 from ..config.mismatch import doubtful_sides
 from ..runtime import launch
-from .common import (
-    DONE,
-    Globs,
-    add_command,
-    add_config,
-    add_ground_truth,
-    add_predictions,
-    check_tools,
-    systems,
-    unsupported,
-    warn,
-)
+from .arguments import configuration_of
+from .common import check_tools, unsupported
+from .messages import DONE, warn
 
 MAX_PICTURES = 10_000
 NAMED = 5
 """So many samples that cannot be drawn are named."""
 
 
-def add(commands: Any) -> None:
-    """Adds the command."""
-    command = add_command(commands, "draw", run, "draw ground truth and prediction of samples as SVG")
-    add_config(command)
-    add_ground_truth(command)
-    add_predictions(command, "of several systems the first is drawn")
-    command.add_argument(
-        "--sample", metavar="ID", action=Globs, nargs="+", default=[], help="a sample_id, or several of them"
-    )
-    command.add_argument(
-        "--samples",
-        metavar="FILE",
-        help="those of a list: JSONL or Parquet with sample_id, such as changes/ of compare",
-    )
-    command.add_argument(
-        "--output", metavar="PATH", required=True, help="the picture, FILE.svg; of several samples, the folder for them"
-    )
-
-
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Draws the samples; of several systems, the prediction of the first. 2 where one cannot be drawn."""
-    given = {"ground_truth": parsed.ground_truth, "predictions": systems(parsed.predictions)}
-    configuration = settings.load(parsed.config, parsed.set, given)
+    configuration = configuration_of(parsed)
     if "draw" not in configuration.benchmark.abilities():
         raise unsupported("draw", configuration.benchmark.name)
     wanted = _wanted(parsed)

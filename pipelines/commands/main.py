@@ -1,0 +1,121 @@
+"""The command `beamscore`: reads the command line, imports the command, runs it, and says what went wrong.
+
+Importing Beam takes a second, SciPy half of one: neither is imported before the command line and the configuration are
+known to be right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import errno
+import gc
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+
+from ...transforms.records import printable
+from ..config.errors import UsageError, as_usage_error
+from .arguments import configuration_of, parser
+from .interrupt import Interrupted, is_interrupt, signals
+from .messages import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, say, say_defect, stop_output, use_format, warn
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns the exit code.
+
+    0 done; 1 a gate failed; 2 wrong usage or input; 3 a defect; 4 a gate is inconclusive; 130 interrupted, by Ctrl-C
+    or SIGTERM.
+    """
+    # Else Python looks for garbage once more when it ends, among all objects of the libraries, for half a second.
+    atexit.register(gc.freeze)
+    # Whoever starts the command may have closed them.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    with signals():
+        try:
+            return _run(list(sys.argv[1:] if arguments is None else arguments))
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - each is told, and told apart by the exit code
+            return _failed(error)
+
+
+def _run(arguments: list[str]) -> int:
+    use_format(_log_format(arguments), False)
+    parsed, rest = parser().parse_known_args(arguments)
+    warn(getattr(parsed, "notes", []))
+    if rest and not rest[0].startswith("-"):
+        raise UsageError(
+            f"{rest[0]}: belongs to no option, as each but --ground-truth and --predictions takes one value; "
+            "quote a pattern, or the shell expands it"
+        )
+    if parsed.command == "benchmarks" and not rest:
+        from . import benchmarks
+
+        return benchmarks.run(parsed)
+    takes_config = hasattr(parsed, "configuration") and "://" not in parsed.config
+    # A command that writes verdicts first removes those of an earlier run, whatever becomes of this one.
+    if takes_config and not (getattr(parsed, "junit", None) or getattr(parsed, "markdown", None)):
+        configuration_of(parsed)
+    return _with_beam(parsed, rest, arguments)
+
+
+def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Sequence[str]) -> int:
+    """Runs a command that needs Beam; rest: those of the arguments that are options of Beam."""
+    from apache_beam.io.filesystems import FileSystems
+
+    from ...transforms.io.storage import new_run_id
+    from ..config.reachable import check_reachable
+    from ..runtime import launch
+    from ..runtime.process import run_in_this_process
+    from ..runtime.temporary_space import own_temporary_folder
+
+    command = import_module(f".{parsed.command}", __package__)
+    use_format(parsed.log_format, parsed.verbose)
+    with run_in_this_process(), own_temporary_folder():
+        options = launch.beam_options(rest)
+        launch.quiet_workers(options, parsed.verbose)
+        FileSystems.set_options(options)
+        check_reachable(_texts(parsed))
+        parsed.command_line = ["beamscore", *arguments]
+        launch.name_job(options, parsed.command, new_run_id())
+        code: int = command.run(parsed, options)
+        return code
+
+
+def _log_format(arguments: Sequence[str]) -> str:
+    """Returns how messages are written, known before the rest of the command line is found right."""
+    alone = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    alone.add_argument("--log-format", nargs="?", default="text")
+    return str(alone.parse_known_args(arguments)[0].log_format)
+
+
+def _texts(parsed: argparse.Namespace) -> Iterator[str]:
+    """Yields all text that was given, alone or in lists: whatever it is, an address in it is one of a filesystem."""
+    for value in vars(parsed).values():
+        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
+
+
+def _failed(error: BaseException) -> int:
+    """Says what ended the command, and returns the exit code."""
+    if is_interrupt(error):
+        say("ERROR", "; ".join(["interrupted", *([printable(str(error))] if isinstance(error, Interrupted) else [])]))
+        return INTERRUPTED
+    problem = as_usage_error(error)
+    if problem is not None:
+        say("ERROR", str(problem))
+        return WRONG_USAGE
+    if isinstance(error, BrokenPipeError):
+        # Python must not stumble over it again when it ends.
+        stop_output()
+        return DONE
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        say("ERROR", f"{error}: a disk is full, or standard output goes to one; make room and run again")
+        return WRONG_USAGE
+    # A defect is shown whole, and told apart from wrong usage by the exit code.
+    say_defect(error)
+    return CRASHED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""How a command begins and ends."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+AT_THE_END = """
+import atexit, gc, sys
+from beamscore.pipelines.commands.main import main
+
+# What is registered first runs last.
+atexit.register(lambda: print("objects left to look at:", len(gc.get_objects())))
+sys.argv[1:] = {arguments}
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--version"], 0), (["benchmarks"], 0), (["evaluate"], 2)])
+def test_python_does_not_look_for_garbage_when_a_command_ends(arguments: list[str], code: int) -> None:
+    """Among the objects of the libraries, several hundred thousand, it takes half a second."""
+    text = AT_THE_END.format(arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert int(done.stdout.rpartition(":")[2]) < 1000
+
+
+HEAVY = ("apache_beam", "scipy", "pyarrow", "PIL")
+"""What takes long to import, and what telling the options of a command, or what is wrong with them, can do without."""
+
+IMPORTED = """
+import sys
+from beamscore.pipelines.commands.main import main
+
+sys.argv[1:] = {arguments}
+try:
+    code = main()
+except SystemExit as end:
+    code = end.code
+print("\\n", code, *[name for name in {packages} if name in sys.modules])
+"""
+
+
+def imported(arguments: list[str], *packages: str) -> list[str]:
+    """Returns the exit code of a command, and which of some packages it has imported."""
+    text = IMPORTED.format(arguments=arguments, packages=packages)
+    done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1].split()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["evaluate", "--help"], ["benchmarks", "--names"]])
+def test_help_imports_no_library_that_takes_long(arguments: list[str]) -> None:
+    assert imported(arguments, *HEAVY, "shapely", "numpy") == ["0"]
+
+
+def test_the_list_of_benchmarks_imports_neither_beam_nor_scipy() -> None:
+    assert imported(["benchmarks"], *HEAVY) == ["0"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["no-such-command"],
+        ["evaluate"],
+        ["evaluate", "no-such-benchmark"],
+        ["evaluate", "chart", "stray"],
+        ["evaluate", "chart", "--processes", "0"],
+        ["evaluate", "chart", "--set", "no-such-key=1"],
+        ["split", "chart", "--set", "protocol=none"],
+        ["draw", "chart", "--output", "x.svg", "--set", "slices"],
+        ["benchmarks", "no-such-benchmark"],
+    ],
+)
+def test_wrong_usage_imports_neither_beam_nor_scipy(arguments: list[str]) -> None:
+    assert imported(arguments, *HEAVY) == ["2"]
+
+
+def test_the_check_finds_what_is_imported() -> None:
+    assert imported(["gate", "no-such-run"], *HEAVY)[:2] == ["2", "apache_beam"]
