@@ -1,194 +1,159 @@
-"""The rows of a part of a Parquet file as records, column by column."""
+"""The rows of Parquet and Arrow files as records, batch by batch."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-from apache_beam.io.filesystem import BeamIOError
 
 from ..records import InputProblem
-from .arrow_rows import Row, RowsOfBatch
-from .expansion import (
-    LEAST_RECORD_BYTES,
-    check_records,
-    containers_allowed,
-    records_allowed,
-)
 from .field_map import FIELDS_AS_NAMED, FieldMap
-from .files import OpenParquet, Part, SourceFile, open_parquet, stored_bytes, unreadable
-from .parquet_plan import GroupPlan, plan_group
-from .parquet_sizes import BYTES, PARTS, Weights, row_sizes
-from .restriction import Place, Unread
+from .files import Part, SourceFile, open_parquet, reading
+from .restriction import Place, Unread, first_place
+from .rows import Row, RowLimits, RowsOfBatch
 from .side_columns import SideColumns
 
 NAMES_LISTED = 20
+ROWS_PER_BATCH = 64
 BYTES_AT_ONCE = 8 << 20
-BYTES_PER_READ = 1 << 20
-MAX_ID_LENGTH_READ = 1 << 16
-RECORD_BYTES = "limits.record_bytes"
+"""How much of a batch becomes Python objects at a time, unless a single row has more."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowLimits:
-    """The limits on one row: the bytes of its record, and how deep JSON in it, or its schema, may be nested."""
+class Batch(NamedTuple):
+    """A batch of rows: the number of the first one, and the bytes of the part that are read before and behind it."""
 
-    record_bytes: int
-    depth: int
+    first: int
+    rows: Any
+    read_before: int
+    read_behind: int
 
 
 class RowReader:
-    """The rows of a part, from a place on.
+    """The rows of a part of a Parquet or Arrow file, from a place on.
 
-    Columns that do not matter are not even read; those of Parquet's own JSON type are taken as JSON in any case.
+    Columns that do not matter are not decoded; those of Parquet's own JSON type are taken as JSON in any case.
     unread: from where to where it reads; None: all of the part.
 
-    Memory is bounded, whatever a small file promises to become: see GroupPlan. A row that is larger than the limit is
-    given as such before any of it becomes a Python object. Iterating raises InputProblem where the file cannot be read,
-    has no column of the sample_id, or becomes too large, see transforms.io.expansion. `place` is where the reader
-    stands, behind the row that it gave last.
+    Iterating raises InputProblem where the file cannot be read, has no column of the sample_id, or is nested too deep.
     """
 
     def __init__(self, part: Part, columns: SideColumns, limits: RowLimits, unread: Unread | None = None) -> None:
         self._part = part
-        self._fields = columns.fields
-        self._columns = columns.read
-        self._rows = RowsOfBatch(columns, limits.depth, containers_allowed(limits.record_bytes))
+        self._columns = columns
         self._limits = limits
-        self._from = unread.start.position if unread else part.first_row
+        self._rows = RowsOfBatch(columns, limits)
+        self._number = (unread.start if unread else first_place(part)).position
         self._stop = unread.stop.position if unread and unread.stop else None
-        self._number = self._from
-        # By the columns that are read as dictionaries; most row groups of a file have the same.
-        self._opened: dict[tuple[str, ...], Any] = {}
-        self._unpacked = unread.start.unpacked if unread else 0
-        self._allowed = 0
-        self._read, self._group_first, self._group_rows, self._group_bytes = 0, part.first_row, 1, 0
+        self._batch = Batch(self._number, (), 0, unread.start.read if unread else 0)
 
     def __iter__(self) -> Iterator[Row]:
         """Yields the rows."""
-        with open_parquet(self._part.file) as parquet:
-            data_bytes = self._part.file.size - parquet.metadata.serialized_size
-            self._allowed = records_allowed(self._part.stored, data_bytes)
-            try:
-                schema = parquet.schema
-                check_columns(self._part.file, schema, self._fields)
-                names = [name for name in schema.names if self._columns is None or name in self._columns]
-                check_depth(self._part.file, [schema.field(name) for name in names], self._limits.depth)
-                yield from self._of_groups(parquet, names)
-            except (OSError, ValueError, pa.ArrowException, BeamIOError) as error:
-                raise unreadable(self._part.file, error) from error
+        is_arrow = self._part.file.format == "arrow"
+        for batch in self._of_arrow() if is_arrow else self._of_parquet():
+            self._batch, rows = batch, batch.rows
+            step = max(1, BYTES_AT_ONCE * len(rows) // max(1, rows.nbytes))
+            for start in range(max(0, self._number - batch.first), len(rows), step):
+                for row in self._rows.of(rows.slice(start, step), batch.first + start):
+                    if row.number == self._stop:
+                        return
+                    self._number = row.number + 1
+                    yield row
 
     @property
     def place(self) -> Place:
-        """Where the reader stands; of a row group that is being read, the bytes count by the share of its rows."""
-        share = (self._number - self._group_first) / max(1, self._group_rows)
-        read = self._read + int(self._group_bytes * min(1.0, share))
-        return Place(self._number, self._number + 1, read, unpacked=self._unpacked)
+        """Where the reader stands, behind the row that it gave last; the bytes of a batch count by the row."""
+        first, rows, before, behind = self._batch
+        share = (self._number - first) / len(rows) if len(rows) else 1.0
+        return Place(self._number, self._number + 1, before + int((behind - before) * share))
 
-    def _of_groups(self, parquet: OpenParquet, names: list[str]) -> Iterator[Row]:
-        for number in range(self._part.start, self._part.stop or 0):
-            group = parquet.metadata.row_group(number)
-            self._group_rows, self._group_bytes = group.num_rows, stored_bytes(group)
-            behind = self._group_first + group.num_rows
-            if self._stop is not None and self._group_first >= self._stop:
-                return
-            if behind > self._from:
-                for row, size in self._of_group(parquet, number, names):
-                    if self._stop is not None and row.number >= self._stop:
-                        return
-                    self._number = row.number + 1
-                    self._count(size)
-                    yield row
-            self._read += self._group_bytes
-            self._group_first, self._group_bytes = behind, 0
+    def _of_parquet(self) -> Iterator[Batch]:
+        """Yields the batches of the row groups from the one on in which the reader stands."""
+        with open_parquet(self._part.file) as parquet:
+            names = self._wanted(parquet.schema_arrow)
+            numbers = range(self._part.start, self._part.stop or 0)
+            groups = [parquet.metadata.row_group(number) for number in numbers]
+            unpacked = max(1, sum(group.total_byte_size for group in groups))
+            first, read = self._part.first_row, 0.0
+            for number, group in zip(numbers, groups, strict=True):
+                behind = first + group.num_rows
+                per_row = self._part.stored * group.total_byte_size / unpacked / max(1, group.num_rows)
+                if behind > self._number:
+                    start = first
+                    for rows in parquet.iter_batches(ROWS_PER_BATCH, row_groups=[number], columns=names):
+                        before = read + per_row * (start - first)
+                        yield Batch(start, rows, int(before), int(before + per_row * len(rows)))
+                        start += len(rows)
+                first, read = behind, read + per_row * group.num_rows
 
-    def _count(self, size: int) -> None:
-        self._unpacked += max(size, LEAST_RECORD_BYTES)
-        check_records(self._number, self._unpacked, self._allowed)
+    def _of_arrow(self) -> Iterator[Batch]:
+        """Yields the record batches of an Arrow file, also those before the place: only they tell where one starts."""
+        with reading(self._part.file) as stream:
+            reader, first, read = _open_arrow(stream, self._part.file), 0, 0
+            names = self._wanted(reader.schema)
+            for batch in _batches(reader, stream):
+                rows = batch.select(names)
+                rows.validate(full=True)
+                read, before = min(stream.tell(), self._part.size), read
+                yield Batch(first, rows, before, max(before, read))
+                first += len(rows)
 
-    def _of_group(self, parquet: OpenParquet, number: int, names: list[str]) -> Iterator[tuple[Row, int]]:
-        """Yields the rows of a row group that are to be read, with the bytes of each, as far as it is read."""
-        plan = plan_group(parquet, number, names, self._limits.record_bytes, self._fields.id_column())
-        if plan.stop != 0:
-            for first, batch in self._batches(parquet, plan, names):
-                yield from self._of_batch(batch, first)
-        if plan.stop is None:
+    def _wanted(self, schema: Any) -> list[str]:
+        file, wanted = self._part.file, self._columns.read
+        check_columns(file, schema, self._columns.fields)
+        fields = [field for field in schema if wanted is None or field.name in wanted]
+        for field in fields:
+            if _depth(field.type) >= self._limits.depth:
+                limit = f"the {self._limits.depth} levels of limits.depth"
+                raise InputProblem(f"{file.path}: the column {field.name} is nested deeper than {limit}")
+        return [field.name for field in fields]
+
+
+class _UpToEnd:
+    """A stream of which no more is asked than its file has: a damaged length would ask for terabytes."""
+
+    def __init__(self, stream: BinaryIO, size: int) -> None:
+        self._stream, self._size = stream, size
+
+    def read(self, size: int) -> bytes:
+        return self._stream.read(min(size, self._size))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _open_arrow(stream: BinaryIO, file: SourceFile) -> Any:
+    """Opens an Arrow IPC file, or a stream."""
+    is_file = stream.read(6) == b"ARROW1"
+    stream.seek(0)
+    source = pa.PythonFile(_UpToEnd(stream, file.size), "r")
+    return pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
+
+
+def _batches(reader: Any, stream: BinaryIO) -> Iterator[Any]:
+    """Yields the record batches; raises ValueError where a stream was cut off between two of them."""
+    if isinstance(reader, pa.RecordBatchFileReader):
+        yield from map(reader.get_batch, range(reader.num_record_batches))
+        return
+    while True:
+        before = stream.tell()
+        batch = next(reader, None)
+        if batch is not None:
+            yield batch
+        elif stream.tell() == before:
+            raise ValueError(f"it was cut off: nothing ends the stream at byte {before}")
+        else:
             return
-        for first, batch in self._batches(parquet, plan.ids_alone(), [self._fields.id_column()]):
-            for offset, sample_id in enumerate(self._rows.ids(batch.column(0))):
-                cause, error = plan.refusal(first + offset - self._group_first)
-                yield Row(first + offset, sample_id, b"\xc0", error, cause), 0
-
-    def _batches(self, parquet: OpenParquet, plan: GroupPlan, names: list[str]) -> Iterator[tuple[int, Any]]:
-        """Yields the batches of a row group that have rows to give, without the others, with their first numbers."""
-        opened = self._opened.get(plan.dictionaries)
-        if opened is None:
-            opened = self._opened[plan.dictionaries] = pq.ParquetFile(
-                parquet.stream,
-                metadata=parquet.metadata,
-                read_dictionary=list(plan.dictionaries),
-                buffer_size=BYTES_PER_READ,
-                pre_buffer=False,
-            )
-        start, first = self._group_first, max(self._from, self._group_first + plan.start)
-        for batch in opened.iter_batches(plan.batch_rows, row_groups=[plan.number], columns=names):
-            stop = start + batch.num_rows
-            if plan.stop is not None:
-                stop = min(stop, self._group_first + plan.stop)
-            if stop > first:
-                begin = max(first, start)
-                yield begin, batch.slice(begin - start, stop - begin)
-            start += batch.num_rows
-            if plan.stop is not None and start >= self._group_first + plan.stop:
-                return
-
-    def _of_batch(self, batch: Any, first: int) -> Iterator[tuple[Row, int]]:
-        """Yields the rows of a batch: all at once where they are small, else one by one."""
-        sizes = _summed(batch, BYTES)
-        limit, containers = self._limits.record_bytes, containers_allowed(self._limits.record_bytes)
-        most_parts = PARTS.container * containers
-
-        def has_too_many(rows: Any, size: int) -> bool:
-            # Every part takes a byte at least.
-            return size > containers and int(_summed(rows, PARTS).max()) > most_parts
-
-        total = int(sizes.sum())
-        if total <= min(BYTES_AT_ONCE, limit) and not has_too_many(batch, total):
-            yield from ((row, len(row.payload)) for row in self._rows.of(batch, first))
-            return
-        for offset, size in enumerate(sizes.tolist()):
-            row = batch.slice(offset, 1)
-            if size > limit:
-                message = f"the record has at least {size} bytes, more than the {limit} of {RECORD_BYTES}"
-                yield self._too_large(row, first + offset, message), limit
-            elif has_too_many(row, size):
-                message = f"the record has more than {containers} arrays and objects, or {most_parts} values in all"
-                yield self._too_large(row, first + offset, message), size
-            else:
-                yield from ((each, size) for each in self._rows.of(row, first + offset))
-
-    def _too_large(self, row: Any, number: int, message: str) -> Row:
-        ids = row.column(row.schema.names.index(self._fields.id_column()))
-        sample_id = self._rows.ids(ids)[0] if int(np.max(row_sizes(ids))) <= MAX_ID_LENGTH_READ else None
-        return Row(number, sample_id, b"\xc0", message, "too_large")
 
 
-def _summed(batch: Any, weights: Weights) -> Any:
-    """Returns what the weights count of each row of a batch, int [N]."""
-    sums = np.zeros(batch.num_rows, np.int64)
-    for column in batch.columns:
-        sums += row_sizes(column, weights)
-    return sums
-
-
-def read_rows(part: Part, columns: SideColumns, limits: RowLimits) -> Iterator[Row]:
-    """Yields the rows of `part`; see RowReader."""
-    return iter(RowReader(part, columns, limits))
+def schema_of(file: SourceFile) -> Any:
+    """Returns the schema of a Parquet or Arrow file; raises InputProblem where it cannot be read."""
+    if file.format == "parquet":
+        with open_parquet(file) as parquet:
+            return parquet.schema_arrow
+    with reading(file) as stream:
+        return _open_arrow(stream, file).schema
 
 
 def check_columns(file: SourceFile, schema: Any, fields: FieldMap = FIELDS_AS_NAMED) -> None:
@@ -208,13 +173,6 @@ def listed(names: Iterable[str]) -> str:
     return (", ".join(found[:NAMES_LISTED]) or "none") + more
 
 
-def check_depth(file: SourceFile, fields: Iterable[Any], limit: int) -> None:
-    """Raises InputProblem where a column is nested deeper than `limit`, the record itself counted."""
-    for field in fields:
-        inner, depth = [field.type], 1
-        while inner := [kind.field(i).type for kind in inner for i in range(kind.num_fields)]:
-            depth += 1
-            if depth > limit:
-                raise InputProblem(
-                    f"{file.path}: the column {field.name} is nested deeper than the {limit} levels of limits.depth"
-                )
+def _depth(kind: Any) -> int:
+    """Returns how deep the values of an Arrow type are nested, 0 for a number or text."""
+    return max((1 + _depth(kind.field(index).type) for index in range(kind.num_fields)), default=0)
