@@ -58,7 +58,8 @@ class RecordReader:
         self._text, self._delimiter, self._limit = text, delimiter, limit
         self._content = re.compile(f'[^"\r\n{delimiter}]+'.encode())
         self.position, self.line = position, line
-        self._start_record()
+        self._length, self._line_end, self._lines, self._problem = 0, 0, 0, ""
+        self._pieces: list[bytes] = []
 
     def __iter__(self) -> Iterator[Record]:
         """Yields the records."""
@@ -83,9 +84,8 @@ class RecordReader:
                 yield record
 
     def _start_record(self) -> None:
-        self._length, self._line_end, self._lines = 0, 0, 0
-        self._pieces: list[bytes] = []
-        self._problem: str = ""
+        self._length, self._line_end, self._lines, self._problem = 0, 0, 0, ""
+        self._pieces.clear()
 
     def _parsed_lines(self) -> Iterator[str]:
         """Yields the lines for the parser, and notes what it takes for the next record."""

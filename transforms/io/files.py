@@ -192,7 +192,7 @@ def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[Part]:
     with open_parquet(file) as parquet:
         metadata = parquet.metadata
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    unpacked = max(1, sum(group.total_byte_size for group in groups))
+    unpacked: int = max(1, sum(group.total_byte_size for group in groups))
     start, first_row, before, row, read = 0, 0, 0, 0, 0
 
     def stored() -> int:
