@@ -44,7 +44,7 @@ TRANSFORMS = {
     "transforms/slice_labels.py": ["tests/transforms/test_slice.py"],
     "transforms/io/links.py": ["tests/transforms/io/test_publication.py"],
     "transforms/pair.py": ["tests/transforms/test_pair.py"],
-    "transforms/io/parquet.py": ["tests/transforms/io/test_parquet.py", "tests/transforms/io/test_arrow.py"],
+    "transforms/io/columnar.py": ["tests/transforms/io/test_parquet.py", "tests/transforms/io/test_arrow.py"],
     "transforms/io/publication.py": ["tests/transforms/io/test_publication.py"],
     "transforms/io/published.py": ["tests/transforms/io/test_publication.py"],
     "transforms/quarantine.py": ["tests/transforms/test_quarantine.py"],

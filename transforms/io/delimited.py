@@ -15,9 +15,9 @@ from typing import NamedTuple
 import msgspec
 
 from ..records import TEXT_KEPT, InputProblem
+from .columnar import listed
 from .field_map import FIELDS_AS_NAMED, FieldMap
 from .files import Part, SourceFile
-from .parquet import listed
 from .restriction import Place, Unread, first_place
 from .rows import Row, RowLimits, RowsOfBatch, too_large
 from .side_columns import SideColumns

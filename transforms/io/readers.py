@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from .columnar import RowReader, check_columns, schema_of
 from .delimited import DELIMITERS, DelimitedReader, header_of
 from .field_map import FIELDS_AS_NAMED, FieldMap
 from .files import Part, SourceFile
 from .jsonl import LineReader
-from .parquet import RowReader, check_columns, schema_of
 from .restriction import Unread
 from .rows import RowLimits
 from .side_columns import SideColumns

@@ -13,8 +13,8 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from beamscore.transforms.io.columnar import RowReader, schema_of
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.parquet import RowReader, schema_of
 from beamscore.transforms.io.restriction import Unread, first_place
 from beamscore.transforms.io.rows import Row, RowLimits
 from beamscore.transforms.io.side_columns import SideColumns

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamscore.transforms.io.columnar import RowReader
 from beamscore.transforms.io.field_map import FieldMap
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.parquet import RowReader
 from beamscore.transforms.io.rows import Row, RowLimits
 from beamscore.transforms.io.side_columns import SideColumns
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.transforms.io import files, parquet
+from beamscore.transforms.io import columnar, files
+from beamscore.transforms.io.columnar import RowReader
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.parquet import RowReader
 from beamscore.transforms.io.rows import Row, RowLimits, RowsOfBatch
 from beamscore.transforms.io.side_columns import SideColumns
 from beamscore.transforms.records import InputProblem
@@ -45,7 +45,7 @@ def records_of(path: Path, columns: Collection[str] | None, structured: Collecti
 
 def test_rows_are_numbered_through_groups_parts_and_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.parquet", pa.table({"sample_id": [f"s{i}" for i in range(20)]}), row_group_size=7)
-    monkeypatch.setattr("beamscore.transforms.io.parquet.ROWS_PER_BATCH", 3)
+    monkeypatch.setattr("beamscore.transforms.io.columnar.ROWS_PER_BATCH", 3)
     for part_size in (1, 1 << 20):
         monkeypatch.setattr("beamscore.transforms.io.files.BYTES_PER_PART", part_size)
         assert [(row.number, row.sample_id) for row in rows_of(path, set())] == [(i, f"s{i}") for i in range(20)]
@@ -262,7 +262,7 @@ def test_large_rows_become_objects_a_few_at_a_time(tmp_path: Path, monkeypatch: 
         tmp_path / "a.parquet", pa.table({"sample_id": map(str, range(count)), "text": ["x" * 1_000_000] * count})
     )
     assert len(rows_of(path, None)) == count
-    assert max(converted) * 1_000_000 <= parquet.BYTES_AT_ONCE
+    assert max(converted) * 1_000_000 <= columnar.BYTES_AT_ONCE
     assert sum(converted) == count
 
 
