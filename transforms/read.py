@@ -18,14 +18,12 @@ from apache_beam.utils.windowed_value import WindowedValue
 from ..metrics.common.errors import explain
 from .blocks import HeldRecords, KeyedRecord, bucket_count
 from .counters import Outcomes
-from .io import json_depth as depth
 from .io import restriction
-from .io.arrow_rows import Row
-from .io.expansion import containers_allowed
 from .io.files import Part, SourceFile, part_size, split_file
 from .io.jsonl import Line, LineReader, Lines
-from .io.parquet import RowLimits
+from .io.nesting import deeper_than
 from .io.readers import reader_of
+from .io.rows import Row, RowLimits, too_large
 from .io.side_columns import SideColumns
 from .records import (
     GROUND_TRUTH,
@@ -245,12 +243,9 @@ class ReadPart(beam.DoFn):
     def _keys_of(self, file: SourceFile, texts: Sequence[bytes]) -> list[bytes] | None:
         """Returns the sample_ids of records in UTF-8; None where one needs a closer look."""
         limits, decode = self._limits, KEY_ONLY.decode
-        longest = max(map(len, texts))
-        if longest > limits.record_bytes or longest > containers_allowed(limits.record_bytes):
+        if max(map(len, texts)) > limits.record_bytes or self._columns[file.side].fields.changes_records:
             return None
-        if self._columns[file.side].fields.changes_records:
-            return None
-        if depth.any_deeper_than(texts, limits.depth):
+        if any(deeper_than(text, limits.depth) for text in texts):
             return None
         try:
             ids = [decode(text).sample_id for text in texts]
@@ -268,12 +263,11 @@ class ReadPart(beam.DoFn):
             return EncodedRecord(encoder.encode(line.position, line.line, JSON, text))
 
         if line.length > self._limits.record_bytes:
-            return self._too_large(encoded(), line.length)
-        if depth.deeper_than(text, self._limits.depth):
-            return self._too_deep(encoded())
-        containers = containers_allowed(self._limits.record_bytes)
-        if depth.more_containers_than(text, containers):
-            return self._rejected(encoded(), "too_large", f"the record has more than {containers} arrays and objects")
+            message = too_large(line.length, self._limits.record_bytes)
+            return self._rejected(encoded(), "too_large", message)
+        if deeper_than(text, self._limits.depth):
+            message = f"the record is nested deeper than the {self._limits.depth} levels of limits.depth"
+            return self._rejected(encoded(), "too_deep", message)
         try:
             text = fields.of_json(text)
             sample_id = KEY_ONLY.decode(text).sample_id
@@ -291,8 +285,6 @@ class ReadPart(beam.DoFn):
         if not isinstance(row.sample_id, str):
             found = "null" if row.sample_id is None else type(row.sample_id).__name__
             return self._rejected(encoded, "no_sample_id", not_a_sample_id(found, integers))
-        if len(row.payload) > self._limits.record_bytes:
-            return self._too_large(encoded, len(row.payload))
         return self._keyed(encoded, row.sample_id)
 
     def _keyed(self, encoded: EncodedRecord, sample_id: str) -> KeyedRecord | Quarantined:
@@ -300,16 +292,6 @@ class ReadPart(beam.DoFn):
         if problem is not None:
             return self._rejected(encoded, "no_sample_id", problem)
         return sample_id.encode(), encoded.encoded
-
-    def _too_large(self, encoded: EncodedRecord, size: int) -> Quarantined:
-        limit = self._limits.record_bytes
-        return self._rejected(
-            encoded, "too_large", f"the record has {size} bytes, more than the {limit} of limits.record_bytes"
-        )
-
-    def _too_deep(self, encoded: EncodedRecord) -> Quarantined:
-        message = f"the record is nested deeper than the {self._limits.depth} levels of limits.depth"
-        return self._rejected(encoded, "too_deep", message)
 
     def _rejected(self, encoded: EncodedRecord, cause: Cause, error: str, sample_id: str | None = None) -> Quarantined:
         side = side_name(encoded.side, self._names)

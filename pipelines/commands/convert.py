@@ -23,8 +23,8 @@ from ...transforms.blocks import KeyedRecord, ToBlocks, buckets_for, unpack
 from ...transforms.faults import faults_end_the_bundle
 from ...transforms.io.external_sort import sorted_on_disk
 from ...transforms.io.files import match_glob
-from ...transforms.io.jsonl import open_uncompressed
 from ...transforms.io.record_files import WriteRecords, columns_of, encoded
+from ...transforms.io.text import open_uncompressed
 from ...transforms.records import InputProblem, writable
 from ...transforms.stored_blocks import Block
 from ..config.errors import UsageError

@@ -10,8 +10,8 @@ import msgspec
 
 from ...transforms.io.files import Part, SourceFile, open_parquet
 from ...transforms.io.jsonl import Line
-from ...transforms.io.parquet import RowLimits
 from ...transforms.io.readers import known_fields, reader_of
+from ...transforms.io.rows import RowLimits
 from ...transforms.io.side_columns import SideColumns
 from ...transforms.records import JSON, MSGPACK, EncodedRecord, InputProblem, Origin
 from .seen import RECORDS_LOOKED_AT, FirstRecords

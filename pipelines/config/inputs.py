@@ -10,10 +10,11 @@ import apache_beam as beam
 import msgspec
 
 from ...metrics.record_fields import record_fields, text_fields
+from ...transforms.io.columnar import listed
 from ...transforms.io.files import SourceFile, match_files
-from ...transforms.io.parquet import RowLimits, listed
 from ...transforms.io.readers import known_fields
 from ...transforms.io.restriction import BYTES_PER_BUNDLE
+from ...transforms.io.rows import RowLimits
 from ...transforms.io.side_columns import SideColumns
 from ...transforms.read import Limits, ReadRecords
 from ...transforms.records import GROUND_TRUTH, InputProblem

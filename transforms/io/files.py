@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +16,7 @@ from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
 from ..records import InputProblem
-from .arrow_stream import RECORD_BATCH, messages, read_beginning
+from . import zstd
 from .dataset_folder import check_no_metadata, files_of_folder
 
 Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]
@@ -25,21 +25,14 @@ BYTES_PER_PART = 32 << 20
 LEAST_BYTES_PER_PART = 4 << 20
 TARGET_PARTS = 64
 """The input is cut into this many parts, for that many workers to read it, unless they become too small or too large:
-a plain JSONL file into parts of one size, a Parquet file by row groups and an Arrow file by record batches up to that
-size. A JSONL file of BYTES_PER_PART or less stays whole, as the later parts of a file do not know their line numbers.
-CSV stays whole too: where a record starts can only be known by what stands before."""
+a plain JSONL file into parts of one size, a Parquet file by row groups up to that size. A JSONL file of BYTES_PER_PART
+or less stays whole, as the later parts of a file do not know their line numbers. CSV and Arrow stay whole too: where a
+record starts can only be known by what stands before."""
 
 LEAST_STORED_PER_PART = 64 << 10
 """What a part of a Parquet file takes of it at least, as each reads the footer again."""
 
-MAX_FOOTER_BYTES = 16 << 20
-MAX_ROW_GROUPS = 5_000
-MAX_COLUMNS = 32_000
-MAX_COLUMN_CHUNKS = 100_000
-"""The limits on what a Parquet file tells of itself; a column chunk is one column of one row group."""
-
-_MAX_FOOTER_LIST = 2 * MAX_COLUMNS
-"""The schema is a list of columns and of what holds them."""
+BYTES_PER_READ = 1 << 20
 
 _NAMES = re.compile(r"\.(?:(jsonl|ndjson|json|csv|tsv)(?:\.(?:gz|zst|bz2))?|(parquet|pq|arrow))$", re.IGNORECASE)
 _FORMATS: dict[str, Format] = {"parquet": "parquet", "pq": "parquet", "arrow": "arrow", "csv": "csv", "tsv": "tsv"}
@@ -70,11 +63,11 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a file: the bytes [start, stop) of text or Arrow, or the row groups [start, stop) of Parquet.
+    """A part of a file: the bytes [start, stop) of JSONL, or the row groups [start, stop) of Parquet.
 
-    A JSONL line or a record batch belongs to the part in which it starts. `first_row` is the number of the first row of
-    a part of Parquet or Arrow, and `stored` the bytes that row groups take in the file. `stop` is None for a file that
-    is read to its end, such as a compressed one.
+    A line belongs to the part in which it starts. `first_row` is the number of the first row of a part of Parquet, and
+    `stored` its share of the bytes of the file. `stop` is None for a file that is read to its end, such as a compressed
+    one.
     """
 
     file: SourceFile
@@ -183,12 +176,10 @@ def part_size(files: Iterable[SourceFile]) -> int:
 def split_file(file: SourceFile, size: int) -> Iterator[Part]:
     """Yields the parts of a file, of `size` bytes, which together cover it.
 
-    Raises InputProblem where a Parquet footer, or the headers of Arrow's record batches, cannot be read.
+    Raises InputProblem where a Parquet footer cannot be read.
     """
     if file.format == "parquet":
         yield from _split_parquet(file, size)
-    elif file.format == "arrow" and file.size > BYTES_PER_PART:
-        yield from _split_arrow(file, size)
     elif not file.is_plain:
         yield Part(file, 0, None)
     else:
@@ -200,100 +191,45 @@ def split_file(file: SourceFile, size: int) -> Iterator[Part]:
 def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[Part]:
     with open_parquet(file) as parquet:
         metadata = parquet.metadata
-    start, first_row, row, size, stored, total = 0, 0, 0, 0, 0, 0
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        if stored >= min(part_bytes, LEAST_STORED_PER_PART) and size + group.total_byte_size > part_bytes:
-            yield Part(file, start, number, first_row, stored)
-            start, first_row, size, stored = number, row, 0, 0
-        size += group.total_byte_size
-        stored += stored_bytes(group)
-        total += stored_bytes(group)
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    unpacked: int = max(1, sum(group.total_byte_size for group in groups))
+    start, first_row, before, row, read = 0, 0, 0, 0, 0
+
+    def stored() -> int:
+        return file.size * read // unpacked - file.size * before // unpacked
+
+    for number, group in enumerate(groups):
+        is_large = stored() >= min(part_bytes, LEAST_STORED_PER_PART)
+        if is_large and read - before + group.total_byte_size > part_bytes:
+            yield Part(file, start, number, first_row, stored())
+            start, first_row, before = number, row, read
+        read += group.total_byte_size
         row += group.num_rows
-    if total > file.size:
-        raise unreadable(file, ValueError(f"its column chunks have {total} bytes, the file {file.size}: they overlap"))
-    if metadata.num_row_groups:
-        yield Part(file, start, metadata.num_row_groups, first_row, stored)
-
-
-def _split_arrow(file: SourceFile, part_bytes: int) -> Iterator[Part]:
-    """Yields the parts of a large Arrow file, by its headers: a single one where batches need dictionaries."""
-    start, first_row, row = 0, 0, 0
-    try:
-        with FileSystems.open(file.path, compression_type="uncompressed") as stream:
-            beginning = read_beginning(stream, file.size)
-            for message in () if beginning.has_dictionaries else messages(stream, beginning.stop, file.size):
-                if message.start - start >= part_bytes:
-                    yield Part(file, start, message.start, first_row)
-                    start, first_row = message.start, row
-                row += message.rows if message.kind == RECORD_BATCH else 0
-    except (OSError, ValueError, pa.ArrowException, BeamIOError) as error:
-        raise unreadable(file, error) from error
-    yield Part(file, start, None, first_row)
-
-
-def stored_bytes(group: Any) -> int:
-    """Returns the bytes that a row group, given as its metadata, takes in its file."""
-    return sum(max(0, group.column(column).total_compressed_size) for column in range(group.num_columns))
-
-
-class OpenParquet(NamedTuple):
-    """A Parquet file that is open: the stream of its bytes, its metadata, and its columns as Arrow's schema."""
-
-    stream: BinaryIO
-    metadata: Any
-    schema: Any
+    if groups:
+        yield Part(file, start, len(groups), first_row, stored())
 
 
 @contextlib.contextmanager
-def open_parquet(file: SourceFile) -> Iterator[OpenParquet]:
-    """Opens a file on any filesystem of Beam and reads its footer.
+def reading(file: SourceFile) -> Iterator[BinaryIO]:
+    """Opens a file on any filesystem of Beam, as it is stored.
 
-    Raises InputProblem where it cannot be opened, is no Parquet, has encrypted columns, or tells more of itself than
-    the limits of this module allow.
+    Raises InputProblem where it cannot be opened, and for whatever says within that it cannot be read to its end.
     """
-    with contextlib.ExitStack() as opened:
-        try:
-            stream = opened.enter_context(FileSystems.open(file.path, compression_type="uncompressed"))
-            _check_footer_size(stream)
-            parquet = opened.enter_context(
-                pq.ParquetFile(stream, pre_buffer=False, thrift_container_size_limit=_MAX_FOOTER_LIST)
-            )
-            found = OpenParquet(stream, parquet.metadata, parquet.schema_arrow)
-            _check_footer(found)
-        except (OSError, ValueError, BeamIOError) as error:
-            if "Exceeded size limit" in str(error):
-                error = ValueError(f"its footer holds a list of more than {_MAX_FOOTER_LIST} columns or row groups")
-            raise unreadable(file, error) from error
-        yield found
+    try:
+        with FileSystems.open(file.path, compression_type="uncompressed") as stream:
+            yield stream
+    except MemoryError:
+        # pyarrow's is an ArrowException, too.
+        raise
+    except (OSError, EOFError, ValueError, BeamIOError, pa.ArrowException, zlib.error, zstd.ZstdError) as error:
+        raise unreadable(file, error) from error
 
 
-def _check_footer_size(stream: BinaryIO) -> None:
-    """Raises ValueError where the footer is too large to be parsed in bounded memory."""
-    if stream.seek(0, io.SEEK_END) >= 8:
-        stream.seek(-8, io.SEEK_END)
-        size = int.from_bytes(stream.read(4), "little")
-        if stream.read(4) == b"PAR1" and size > MAX_FOOTER_BYTES:
-            raise ValueError(f"its footer has {size} bytes, at most {MAX_FOOTER_BYTES}; write it as several files")
-    stream.seek(0)
-
-
-def _check_footer(parquet: OpenParquet) -> None:
-    """Raises ValueError where a signature follows the metadata, as it does in a file with encrypted columns.
-
-    The metadata of such a column cannot be asked for: Arrow ends the process.
-    """
-    parquet.stream.seek(-8, io.SEEK_END)
-    if int.from_bytes(parquet.stream.read(4), "little") != parquet.metadata.serialized_size:
-        raise ValueError("its footer is signed, so columns of it are encrypted; write the file without encryption")
-    groups, columns = parquet.metadata.num_row_groups, parquet.metadata.num_columns
-    for found, limit, what in (
-        (groups, MAX_ROW_GROUPS, "row groups"),
-        (columns, MAX_COLUMNS, "columns"),
-        (groups * columns, MAX_COLUMN_CHUNKS, "column chunks (row groups times columns)"),
-    ):
-        if found > limit:
-            raise ValueError(f"it has {found} {what}, at most {limit}; write it as several files")
+@contextlib.contextmanager
+def open_parquet(file: SourceFile) -> Iterator[Any]:
+    """Opens a Parquet file, of which pages are read as they are needed; see `reading`."""
+    with reading(file) as stream, pq.ParquetFile(stream, buffer_size=BYTES_PER_READ, pre_buffer=False) as parquet:
+        yield parquet
 
 
 def unreadable(file: SourceFile, error: BaseException) -> InputProblem:

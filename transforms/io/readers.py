@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .arrow_batches import BatchReader, known_columns
+from .columnar import RowReader, check_columns, schema_of
 from .delimited import DELIMITERS, DelimitedReader, header_of
 from .field_map import FIELDS_AS_NAMED, FieldMap
-from .files import Part, SourceFile, open_parquet
+from .files import Part, SourceFile
 from .jsonl import LineReader
-from .parquet import RowLimits, RowReader, check_columns
 from .restriction import Unread
+from .rows import RowLimits
 from .side_columns import SideColumns
 
 Reader = LineReader | RowReader | DelimitedReader
@@ -16,10 +16,8 @@ Reader = LineReader | RowReader | DelimitedReader
 
 def reader_of(part: Part, columns: SideColumns, limits: RowLimits, unread: Unread | None = None) -> Reader:
     """Returns the reader of a part. unread: from where to where it reads; None: all of the part."""
-    if part.file.format == "parquet":
+    if part.file.format in ("parquet", "arrow"):
         return RowReader(part, columns, limits, unread)
-    if part.file.format == "arrow":
-        return BatchReader(part, columns, limits, unread)
     if part.file.format in DELIMITERS:
         return DelimitedReader(part, columns, limits, unread)
     return LineReader(part, limits.record_bytes, unread)
@@ -30,14 +28,10 @@ def known_fields(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[s
 
     Raises InputProblem where the file cannot be read, or lacks the column of the sample_id.
     """
-    if file.format == "parquet":
-        with open_parquet(file) as parquet:
-            schema = parquet.schema
-    elif file.format == "arrow":
-        schema = known_columns(file)
-    elif file.format in DELIMITERS:
+    if file.format in DELIMITERS:
         return fields.present(header_of(file, fields))
-    else:
+    if file.format == "jsonl":
         return None
+    schema = schema_of(file)
     check_columns(file, schema, fields)
     return fields.present(schema.names)

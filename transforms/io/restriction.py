@@ -2,10 +2,9 @@
 
 Flink takes all parts that one of its slots reads as one bundle, and holds what a bundle gives in memory until it has
 ended; when that is more than about 1 GB, it waits for ever. So a bundle that has given enough defers the rest of
-its parts to another bundle, which reads on from the place that the first one reached: a byte of plain text, a member of
-a compressed file, a row group, a record batch. Within one of the latter nothing can be sought. There the worker keeps
-the open reader for the bundle that reads on; only where that bundle comes to another worker is the beginning of the
-member, row group or batch read again.
+its parts to another bundle, which reads on from the place that the first one reached: a byte of text, or a row. In a
+compressed or Arrow file, or within a row group, nothing can be sought. There the worker keeps the open reader for the
+bundle that reads on; only where that bundle comes to another worker is the file, or the row group, read from its start.
 """
 
 from __future__ import annotations
@@ -34,16 +33,12 @@ class Place:
 
     position: the byte of the text, or the number of the row, that comes next. line: the number of the line that comes
     next, from 1; 0 where it is not known. read: how many bytes of the part, as it is stored, have been read to come
-    here. stored_start, start: the byte of a compressed file from which to uncompress, and the position of the text
-    there. unpacked: of Parquet and Arrow, the bytes of the records of the part up to here.
+    here.
     """
 
     position: int
     line: int
     read: int
-    stored_start: int = 0
-    start: int = 0
-    unpacked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +77,9 @@ class UnreadOfPart(RestrictionProvider):
 
 def first_place(part: Part) -> Place:
     """Returns the place before all records of a part."""
-    if part.file.format == "parquet":
+    if part.file.format in ("parquet", "arrow"):
         return Place(part.first_row, part.first_row + 1, 0)
-    if part.file.format == "arrow":
-        return Place(part.first_row, part.first_row + 1, 0, part.start, part.first_row)
-    return Place(part.start, 0 if part.start else 1, 0, part.start, part.start)
+    return Place(part.start, 0 if part.start else 1, 0)
 
 
 class UnreadTracker(RestrictionTracker):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,30 +17,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.transforms.io import delimited
-from beamscore.transforms.io.arrow_rows import Row
-from beamscore.transforms.io.delimited import DelimitedReader, RecordEnds, TextReader, header_of
+from beamscore.transforms.io.delimited import DelimitedReader, RecordReader, header_of
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.parquet import RowLimits
+from beamscore.transforms.io.rows import Row, RowLimits
 from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.io.text import Text
 from beamscore.transforms.records import InputProblem
 
 HEAD = b"sample_id,text\n"
 
 
-class Chunks:
-    """A stream that gives a few bytes at a time."""
+class Chunks(Text):
+    """A text of which a few bytes are read at a time."""
 
     def __init__(self, content: bytes, size: int) -> None:
-        self._stream, self._size = io.BytesIO(content), size
+        super().__init__(io.BytesIO(content), "a.csv", 0)
+        self._size = size
 
-    def read(self, size: int) -> bytes:
-        return self._stream.read(min(size, self._size))
-
-    def read_for(self, position: int) -> int:
-        return position
-
-    def restart(self, position: int) -> tuple[int, int]:
-        return position, position
+    def read(self) -> bytes:
+        return self._stream.read(self._size)
 
 
 def read(
@@ -53,7 +51,7 @@ def read(
     names = None if wanted is None else frozenset(wanted)
     columns = SideColumns(names, frozenset({"words"}), texts={"text": True} if texts is None else texts)
     reader = DelimitedReader(part, columns, RowLimits(limit, 5))
-    return [row for row in reader if row is not None]
+    return list(reader)
 
 
 def records(rows: list[Row]) -> list[Any]:
@@ -61,18 +59,50 @@ def records(rows: list[Row]) -> list[Any]:
     return [msgspec.msgpack.decode(row.payload) for row in rows]
 
 
-@given(st.text('a,"\n\u00e9', max_size=30), st.integers(1, 7))
-def test_records_end_where_python_ends_them(text: str, size: int) -> None:
-    chunks = Chunks(text.encode(), size)
-    texts = [each for each in TextReader(chunks, b",", 1000).texts(chunks.read(size)) if each is not None]
-    expected = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
-    closed = [each for each in texts if not each.is_open]
-    assert [next(csv.reader([each.text.decode()])) for each in closed] == expected[: len(closed)]
-    assert len(texts) == len(expected)
-    assert closed == texts[: len(closed)]
-    assert len(closed) >= len(texts) - 1
-    starts = [len(text.encode()[: each.position].split(b"\n")) for each in texts]
-    assert [each.line for each in texts] == starts
+@given(st.text('a,"\n\u00e9', max_size=30), st.integers(1, 7), st.integers(1, 40))
+def test_records_are_those_of_python(text: str, size: int, limit: int) -> None:
+    """However the text comes, and however little of a long record goes to the parser."""
+    given_lines = io.StringIO(text, newline="").readlines()
+    taken = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal taken
+        for line in given_lines:
+            taken += 1
+            yield line
+
+    expected = []
+    parser = csv.reader(lines(), strict=True)
+    while True:
+        start, fields = taken, None
+        with contextlib.suppress(csv.Error):
+            fields = next(parser, [])
+        if taken == start:
+            break
+        if fields != []:
+            raw = "".join(given_lines[start:taken]).encode()
+            expected.append((start + 1, taken - start, raw.removesuffix(b"\n"), fields))
+    found = list(RecordReader(Chunks(text.encode(), size), ",", limit))
+    assert [(each.line, each.lines, each.length) for each in found] == [
+        (line, count, len(raw)) for line, count, raw, _ in expected
+    ]
+    for each, (_, _, raw, fields) in zip(found, expected, strict=True):
+        assert text.encode()[each.position :].startswith(raw)
+        if each.length <= limit:
+            assert (each.text, each.fields, bool(each.problem)) == (raw, fields or [], fields is None)
+
+
+@pytest.mark.parametrize("line", [b"x,y\n", b'x,""y""\n'])
+def test_what_is_beyond_the_limit_takes_no_memory(line: bytes) -> None:
+    """Of a quote that is never closed, as in four megabytes of records, the parser sees hardly anything."""
+    content = b'a,"x\n' + line * ((4 << 20) // len(line))
+    tracemalloc.start()
+    (record,) = RecordReader(Chunks(content, 1 << 14), ",", 1000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert record.problem == "a quote is not closed before the file ends"
+    assert record.length == len(content) - 1
+    assert peak < 1 << 20
 
 
 @given(
@@ -190,29 +220,13 @@ def test_a_long_record_is_rejected_and_reading_goes_on_behind_it(tmp_path: Path)
     content = HEAD + b'a,"' + b'""x\n' * 500 + b'"\n' + b"b," + b"y" * 2000 + b"\nc,z\n"
     first, second, good = read(tmp_path / "a.csv", content, limit=500)
     assert [first.cause, second.cause] == ["too_large"] * 2
-    assert second.error == "the record has 2003 bytes, more than the 500 of limits.record_bytes"
+    assert second.error == "the record has 2002 bytes, more than the 500 of limits.record_bytes"
     assert (records([good]), good.line) == ([{"sample_id": "c", "text": "z"}], 504)
 
 
 def test_a_long_value_is_read_where_the_limit_allows_it(tmp_path: Path) -> None:
     (row,) = read(tmp_path / "a.csv", HEAD + b"a," + b"x" * 300_000, limit=1 << 20)
     assert len(records([row])[0]["text"]) == 300_000
-
-
-def test_finding_ends_takes_a_step_a_quote_and_not_a_pass_a_field() -> None:
-    """A chunk of many quoted and plain fields without a line end must not be searched to its end for each of them."""
-
-    class Counted(bytes):
-        searched = 0
-
-        def find(self, what: Any, start: Any = 0, stop: Any = None) -> int:
-            found = super().find(what, start, len(self) if stop is None else stop)
-            Counted.searched += (len(self) if found < 0 else found) - start
-            return found
-
-    chunk = Counted(b'"a",b,' * 20_000)
-    assert RecordEnds(b",").find(chunk, 0) == -1
-    assert Counted.searched < 4 * len(chunk)
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.transforms.io.arrow_rows import Row
+from beamscore.transforms.io.columnar import RowReader
 from beamscore.transforms.io.field_map import FieldMap
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.parquet import RowLimits, RowReader
+from beamscore.transforms.io.rows import Row, RowLimits
 from beamscore.transforms.io.side_columns import SideColumns
 
 KEYS = st.sampled_from(["a", "b", "c.d", "sample_id", "text"])

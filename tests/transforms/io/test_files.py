@@ -150,19 +150,26 @@ def test_parquet_is_cut_between_row_groups(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"sample_id": [f"s{i}" for i in range(10)]}), path, row_group_size=3)
     (file,) = match_files(0, [str(path)], "--x ")
-    metadata = pq.ParquetFile(path).metadata
-    stored = [metadata.row_group(group).column(0).total_compressed_size for group in range(4)]
-    assert list(split_file(file, files.part_size([file]))) == [Part(file, 0, 4, 0, sum(stored))]
+
+    def parts() -> list[tuple[int, int | None, int]]:
+        found = list(split_file(file, files.part_size([file])))
+        assert sum(part.size for part in found) == file.size
+        return [(part.start, part.stop, part.first_row) for part in found]
+
+    assert parts() == [(0, 4, 0)]
     monkeypatch.setattr(files, "BYTES_PER_PART", 1)
-    assert list(split_file(file, files.part_size([file]))) == [
-        Part(file, group, group + 1, 3 * group, stored[group]) for group in range(4)
-    ]
-    size = metadata.row_group(0).total_byte_size
-    monkeypatch.setattr(files, "BYTES_PER_PART", 2 * size)
-    assert list(split_file(file, files.part_size([file]))) == [
-        Part(file, 0, 2, 0, sum(stored[:2])),
-        Part(file, 2, 4, 6, sum(stored[2:])),
-    ]
+    assert parts() == [(group, group + 1, 3 * group) for group in range(4)]
+    monkeypatch.setattr(files, "BYTES_PER_PART", 2 * pq.ParquetFile(path).metadata.row_group(0).total_byte_size)
+    assert parts() == [(0, 2, 0), (2, 4, 6)]
+
+
+def test_many_small_row_groups_are_read_together(tmp_path: Path) -> None:
+    """Each part reads the footer again, so that a part for each row group would take the square of their number."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"sample_id": [str(number) for number in range(500)]}), path, row_group_size=1)
+    (file,) = match_files(0, [str(path)], "--x ")
+    parts = list(split_file(file, files.LEAST_STORED_PER_PART + 1))
+    assert len(parts) <= 1 + file.size // files.LEAST_STORED_PER_PART
 
 
 def test_the_size_of_a_part_is_what_it_takes_of_its_file(tmp_path: Path) -> None:

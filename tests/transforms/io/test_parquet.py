@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.transforms.io import files
-from beamscore.transforms.io.arrow_rows import Row
+from beamscore.transforms.io import columnar, files
+from beamscore.transforms.io.columnar import RowReader
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.parquet import RowLimits, read_rows
+from beamscore.transforms.io.rows import Row, RowLimits, RowsOfBatch
 from beamscore.transforms.io.side_columns import SideColumns
 from beamscore.transforms.records import InputProblem
 from tests.abuse import readers
@@ -29,22 +31,21 @@ def write(path: Path, table: Any, **options: Any) -> Path:
     return path
 
 
-def rows_of(path: Path, columns: set[str], structured: set[str] = frozenset()) -> list[Row]:  # type: ignore[assignment]
+def rows_of(
+    path: Path, columns: Collection[str] | None, structured: Collection[str] = (), limits: RowLimits = LIMITS
+) -> list[Row]:
     (file,) = match_files(0, [str(path)], "--predictions")
-    return [
-        row
-        for part in split_file(file, files.part_size([file]))
-        for row in read_rows(part, SideColumns(frozenset(columns), frozenset(structured)), LIMITS)
-    ]
+    side = SideColumns(None if columns is None else frozenset(columns), frozenset(structured))
+    return [row for part in split_file(file, files.part_size([file])) for row in RowReader(part, side, limits)]
 
 
-def records_of(path: Path, columns: set[str], structured: set[str] = frozenset()) -> list[Any]:  # type: ignore[assignment]
+def records_of(path: Path, columns: Collection[str] | None, structured: Collection[str] = ()) -> list[Any]:
     return [msgspec.msgpack.decode(row.payload) for row in rows_of(path, columns, structured)]
 
 
 def test_rows_are_numbered_through_groups_parts_and_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.parquet", pa.table({"sample_id": [f"s{i}" for i in range(20)]}), row_group_size=7)
-    monkeypatch.setattr("beamscore.transforms.io.parquet_plan.ROWS_PER_BATCH", 3)
+    monkeypatch.setattr("beamscore.transforms.io.columnar.ROWS_PER_BATCH", 3)
     for part_size in (1, 1 << 20):
         monkeypatch.setattr("beamscore.transforms.io.files.BYTES_PER_PART", part_size)
         assert [(row.number, row.sample_id) for row in rows_of(path, set())] == [(i, f"s{i}") for i in range(20)]
@@ -220,7 +221,7 @@ def test_records_are_those_of_json(tmp_path: Path) -> None:
     ("name", "problem"),
     [
         ("an encrypted file", "Could not read encrypted metadata, no decryption found in reader"),
-        ("an encrypted column", "its footer is signed, so columns of it are encrypted; write the file without encryp"),
+        ("an encrypted column", "Cannot decrypt ColumnMetadata"),
         ("a codec that nobody has built in", "LZO compression"),
         ("a codec that does not exist", "cannot be read as parquet: "),
     ],
@@ -232,3 +233,86 @@ def test_what_cannot_be_unpacked_is_a_problem_of_one_line(tmp_path: Path, name: 
         list(readers.read(str(path)))
     assert found.value.message.startswith(f"{path}: cannot be read as parquet: ")
     assert "\n" not in found.value.message
+
+
+def test_a_small_file_of_many_equal_texts_is_read(tmp_path: Path) -> None:
+    """A legal file: 300,000 rows of one prediction of 30 kB take 370 kB, and 9 GB as records."""
+    path, count = tmp_path / "a.parquet", 300_000
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array(["x" * 30_000]))
+    write(path, pa.table({"sample_id": np.arange(count), "text": texts}), compression="zstd")
+    assert path.stat().st_size < 2 << 20
+    (file,) = match_files(0, [str(path)], "--predictions")
+    (part,) = split_file(file, 1 << 30)
+    sizes = [len(row.payload) for row in RowReader(part, SideColumns(None), LIMITS) if row.error is None]
+    assert len(sizes) == count
+    assert min(sizes) > 30_000
+
+
+@pytest.mark.parametrize("count", [1, 70])
+def test_large_rows_become_objects_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    converted: list[int] = []
+    original = RowsOfBatch.of
+
+    def counted(rows: RowsOfBatch, batch: Any, first: int) -> Any:
+        converted.append(batch.num_rows)
+        return original(rows, batch, first)
+
+    monkeypatch.setattr(RowsOfBatch, "of", counted)
+    path = write(
+        tmp_path / "a.parquet", pa.table({"sample_id": map(str, range(count)), "text": ["x" * 1_000_000] * count})
+    )
+    assert len(rows_of(path, None)) == count
+    assert max(converted) * 1_000_000 <= columnar.BYTES_AT_ONCE
+    assert sum(converted) == count
+
+
+def test_a_row_that_is_too_large_is_put_aside_with_its_id(tmp_path: Path) -> None:
+    words = [["x"], ["x" * 10_000] * 300, ["x"]]
+    path = write(tmp_path / "a.parquet", pa.table({"sample_id": ["a", "large", "b"], "words": words}))
+    rows = rows_of(path, None, limits=RowLimits(1 << 20, DEPTH))
+    assert [(row.number, row.sample_id, row.error is None) for row in rows] == [
+        (0, "a", True),
+        (1, "large", False),
+        (2, "b", True),
+    ]
+    # 1 for two fields, 10 and 6 for their names, 6 for the id, 3 for the head of the list, and 10,003 for each text.
+    assert (rows[1].cause, rows[1].payload) == ("too_large", b"\xc0")
+    assert rows[1].error == "the record has 3000926 bytes, more than the 1048576 of limits.record_bytes"
+
+
+def test_pages_that_make_no_sense_are_a_problem_of_the_input(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.parquet", pa.table({"sample_id": ["a"], "text": ["x"]}), compression="none")
+    whole, problems = path.read_bytes(), 0
+    for position in range(4, 60):
+        for byte in (0x00, 0x7F, 0xFF):
+            path.write_bytes(whole[:position] + bytes([byte]) + whole[position + 1 :])
+            try:
+                rows_of(path, None)
+            except InputProblem:
+                problems += 1
+    assert problems > 20
+
+
+def test_names_of_any_characters_are_columns(tmp_path: Path) -> None:
+    names = ["a\nb", 'c"d', "e'f", "g\\h", "i.j", "", "\x00"]
+    columns = {"sample_id": ["s"], **{name: [number] for number, name in enumerate(names)}}
+    path = write(tmp_path / "a.parquet", pa.table(columns))
+    assert records_of(path, None) == [{"sample_id": "s", **{name: number for number, name in enumerate(names)}}]
+
+
+def test_values_that_python_cannot_hold_reject_their_row_alone(tmp_path: Path) -> None:
+    dates = pa.array([0, 2**60, 1], pa.timestamp("ms"))
+    path = write(tmp_path / "a.parquet", pa.table({"sample_id": ["a", "b", "c"], "date": dates}))
+    rows = rows_of(path, None)
+    assert [(row.sample_id, row.error is None) for row in rows] == [("a", True), ("b", False), ("c", True)]
+    assert (rows[1].error or "").startswith("column date: ")
+
+
+def test_a_schema_nested_deeper_than_the_limit_is_a_problem_of_the_input(tmp_path: Path) -> None:
+    kind: Any = pa.int64()
+    for _ in range(4):
+        kind = pa.struct([("a", kind)])
+    path = write(tmp_path / "a.parquet", pa.table({"sample_id": ["s"], "deep": pa.nulls(1, kind)}))
+    assert len(rows_of(path, None, limits=RowLimits(1 << 20, 5))) == 1  # the record, four structs
+    with pytest.raises(InputProblem, match=r"the column deep is nested deeper than the 4 levels of limits\.depth"):
+        rows_of(path, None, limits=RowLimits(1 << 20, 4))

@@ -1,8 +1,9 @@
-"""The rows of Arrow tables as records."""
+"""The rows of Arrow tables, and of text in columns, as records."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -11,9 +12,16 @@ import pyarrow as pa
 from ..collector import no_collection
 from ..records import Cause
 from .field_map import SAMPLE_ID
-from .json_depth import deeper_than, more_containers_than
-from .parquet_values import encoded_value, python_values
+from .nesting import deeper_than
 from .side_columns import SideColumns
+
+
+@dataclass(frozen=True, slots=True)
+class RowLimits:
+    """The limits on one row: the bytes of its record, and how deep JSON in it, or its schema, may be nested."""
+
+    record_bytes: int
+    depth: int
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -32,15 +40,10 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class RowsOfBatch:
-    """Makes rows of Arrow batches.
+    """Makes rows of Arrow batches."""
 
-    depth: how deep JSON may be nested that stands in a column as text. containers: how many arrays and objects it may
-    have.
-    """
-
-    def __init__(self, columns: SideColumns, depth: int, containers: int) -> None:
-        self._depth = depth
-        self._containers = containers
+    def __init__(self, columns: SideColumns, limits: RowLimits) -> None:
+        self._limits = limits
         self._fields = columns.fields
         # A field that is a column is parsed with its column, one within a column after it has been found.
         paths = {name: columns.fields.path_of(name) for name in columns.structured}
@@ -52,14 +55,9 @@ class RowsOfBatch:
 
     def of(self, batch: Any, first: int) -> Iterator[Row]:
         """Yields the rows of a batch, of which the first one has the number `first`."""
-        names = batch.schema.names
-        json_columns = [i for i, field in enumerate(batch.schema) if _holds_json(field, self._structured)]
         try:
             with no_collection():
-                if batch.num_rows == 1:
-                    values = [[encoded_value(column)] for column in batch.columns]
-                else:
-                    values = [python_values(column) for column in batch.columns]
+                columns = [_values(column) for column in batch.columns]
         except MemoryError:
             # pyarrow's is an ArrowException, too.
             raise
@@ -70,93 +68,90 @@ class RowsOfBatch:
             else:
                 yield self._undecodable(batch, first)
             return
-        for offset, cells in enumerate(zip(*values, strict=True)):
-            yield self._of_cells(first + offset, names, list(cells), json_columns)
+        names = batch.schema.names
+        json_columns = [field.name for field in batch.schema if _holds_json(field, self._structured)]
+        for number, values in enumerate(zip(*columns, strict=True), first):
+            record = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+            yield self._of_record(number, record, json_columns)
 
-    def of_text(self, number: int, names: list[str], values: list[str]) -> Row:
+    def of_text(self, number: int, record: dict[str, Any]) -> Row:
         """Returns the row of values that are text: of a field that is never text it is JSON.
 
         An empty value is absent, but for a text that every record must have. Of a record that would have no field left,
         the first text is empty text: the system read nothing.
         """
-        json_columns = [i for i, name in enumerate(names) if name in self._structured]
-        cells: list[Any] = list(values)
-        if "" in values:
-            self._leave_out_empty(names, cells)
-        return self._of_cells(number, names, cells, json_columns)
+        if "" in record.values():
+            known = {name: value for name, value in record.items() if value or name in self._never_absent}
+            first = next((name for name in self._texts if name in record), None)
+            if first is not None and known.keys().isdisjoint(self._texts) and known.keys().isdisjoint(self._structured):
+                known[first] = ""
+            record = {name: known[name] for name in record if name in known}
+        return self._of_record(number, record, [name for name in record if name in self._structured])
 
-    def _leave_out_empty(self, names: list[str], cells: list[Any]) -> None:
-        for index, name in enumerate(names):
-            if cells[index] == "" and name not in self._never_absent:
-                cells[index] = None
-        known = {name for name, cell in zip(names, cells, strict=True) if cell is not None}
-        first = next((name for name in self._texts if name in names), None)
-        if first is not None and known.isdisjoint(self._texts) and known.isdisjoint(self._structured):
-            cells[names.index(first)] = ""
-
-    def _of_cells(self, number: int, names: list[str], cells: list[Any], json_columns: list[int]) -> Row:
-        sample_id = self._id(dict(zip(names, cells, strict=True)))
+    def _of_record(self, number: int, record: dict[str, Any], json_columns: Collection[str]) -> Row:
+        sample_id = self._id(record)
         try:
-            for column in json_columns:
-                if cells[column] is not None:
-                    cells[column] = self._parsed(names[column], cells[column])
-            record = self._fields.of_values(
-                {name: value for name, value in zip(names, cells, strict=True) if value is not None}
-            )
+            for name in json_columns:
+                if name in record:
+                    self._parse(record, name)
+            record = self._fields.of_values(record)
             for name in self._inner:
                 if isinstance(record.get(name), str):
-                    record[name] = self._parsed(name, record[name])
+                    self._parse(record, name)
             payload = msgspec.msgpack.encode(record)
         except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
             return Row(number, sample_id, b"\xc0", str(error) or type(error).__name__)
+        if len(payload) > self._limits.record_bytes:
+            return Row(number, sample_id, b"\xc0", too_large(len(payload), self._limits.record_bytes), "too_large")
         return Row(number, sample_id, payload)
 
-    def ids(self, column: Any) -> list[Any]:
-        """Returns the sample_ids in the column that holds them, None where one has no Python object."""
-        name = self._fields.id_column()
-        return [self._id({name: value}) for value in _cells(column)]
-
-    def _id(self, columns: dict[str, Any]) -> Any:
-        if not self._fields.changes_records and isinstance(columns.get(SAMPLE_ID), str):
-            return columns[SAMPLE_ID]
-        return self._fields.sample_id(self._fields.find(SAMPLE_ID, columns))
+    def _id(self, record: dict[str, Any]) -> Any:
+        return self._fields.sample_id(self._fields.find(SAMPLE_ID, record))
 
     def _undecodable(self, batch: Any, number: int) -> Row:
         """Returns the row of a batch of one in which some value has no Python object; the sample_id may have one."""
-        cells: dict[str, Any] = {}
+        record: dict[str, Any] = {}
         problems = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             try:
-                cells[name] = column.to_pylist(maps_as_pydicts="lossy")[0]
+                (record[name],) = _values(column)
             except MemoryError:
                 raise
             except _NOT_CONVERTED as error:
                 problems.append(f"column {name}: {error}")
-        return Row(number, self._id(cells), b"\xc0", "; ".join(problems))
+        return Row(number, self._id(record), b"\xc0", "; ".join(problems))
 
-    def _parsed(self, name: str, text: str) -> Any:
-        if deeper_than(text.encode(), self._depth):
-            raise ValueError(f"column {name} is nested deeper than the {self._depth} levels of limits.depth")
-        if more_containers_than(text.encode(), self._containers):
-            raise ValueError(f"column {name} has more than {self._containers} arrays and objects")
+    def _parse(self, record: dict[str, Any], name: str) -> None:
+        """Replaces the text of a column by the JSON that it holds; a null is left out."""
+        text, depth = record[name], self._limits.depth
+        if deeper_than(text.encode(), depth):
+            raise ValueError(f"column {name} is nested deeper than the {depth} levels of limits.depth")
         try:
-            return msgspec.json.decode(text)
+            value = msgspec.json.decode(text)
         except (msgspec.DecodeError, RecursionError) as error:
             raise ValueError(f"column {name} holds no JSON: {error}") from error
+        if value is None:
+            del record[name]
+        else:
+            record[name] = value
+
+
+def too_large(size: int, limit: int) -> str:
+    """Returns what is said of a record of `size` bytes."""
+    return f"the record has {size} bytes, more than the {limit} of limits.record_bytes"
 
 
 _NOT_CONVERTED = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, pa.ArrowException)
 """What pyarrow raises for a value that Python has no object for: text that is not UTF-8, a date of the year 20000."""
 
 
-def _cells(column: Any) -> list[Any]:
-    """Returns the values of a column, None where one has no Python object."""
-    try:
-        return list(column.to_pylist())
-    except MemoryError:
-        raise
-    except _NOT_CONVERTED:
-        return [None] if len(column) == 1 else [_cells(column.slice(i, 1))[0] for i in range(len(column))]
+def _values(column: Any) -> Any:
+    """Returns the values of an Arrow array as Python objects: maps as dictionaries, for which pyarrow takes longer."""
+    return column.to_pylist(maps_as_pydicts="lossy") if _has_map(column.type) else column.to_pylist()
+
+
+def _has_map(kind: Any) -> bool:
+    return pa.types.is_map(kind) or any(_has_map(kind.field(index).type) for index in range(kind.num_fields))
 
 
 def _holds_json(field: Any, structured: Collection[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The depth of a JSON text, and its arrays and objects, against plain recursive counts."""
+"""The depth of a JSON text, against a plain recursive count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from beamscore.transforms.io.json_depth import any_deeper_than, deeper_than, more_containers_than
+from beamscore.transforms.io.nesting import deeper_than
 
 TEXTS = st.text(alphabet='[]{}"\\,:né\u2028\n', max_size=8)
 DOCUMENTS = st.recursive(
@@ -34,28 +34,6 @@ def test_depth_is_that_of_the_parsed_document(document: Any, ascii_only: bool, i
     text = json.dumps(document, ensure_ascii=ascii_only, indent=indent).encode()
     deep = depth(document)
     assert [deeper_than(text, limit) for limit in range(deep + 3)] == [limit < deep for limit in range(deep + 3)]
-
-
-@given(st.lists(DOCUMENTS, max_size=5), st.lists(st.sampled_from([b"", b"]", b"{", b"[[[[", b'"[']), max_size=3))
-def test_one_deep_text_is_told_among_others(documents: list[Any], broken: list[bytes]) -> None:
-    texts = [*(json.dumps(document).encode() for document in documents), *broken]
-    for limit in range(5):
-        assert any_deeper_than(texts, limit) == any(deeper_than(text, limit) for text in texts)
-
-
-def containers(value: Any) -> int:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return isinstance(value, (dict, list)) + sum(map(containers, inner))
-
-
-@given(DOCUMENTS, st.booleans(), st.sampled_from([None, 1]))
-@example(["]]]", ["[["]], False, None)
-def test_containers_are_those_of_the_parsed_document(document: Any, ascii_only: bool, indent: int | None) -> None:
-    text = json.dumps(document, ensure_ascii=ascii_only, indent=indent).encode()
-    count = containers(document)
-    assert [more_containers_than(text, limit) for limit in range(count + 3)] == [
-        limit < count for limit in range(count + 3)
-    ]
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":', '[{"[":'])
