@@ -16,13 +16,15 @@ from ..metrics.statistics.paired import MIN_DIFFERING_UNITS, paired_differences
 from ..metrics.statistics.same_samples import same_samples
 from ..metrics.statistics.sums import Sums
 from ..metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
-from ..transforms.compare import BASELINE, CANDIDATE, REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
+from ..transforms.blocks import EXPANSION, buckets_for
+from ..transforms.compare import REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
 from ..transforms.io.published import Layout
 from ..transforms.io.staging import StagedFolder
 from ..transforms.publish import Publish, encode_json
 from ..transforms.records import InputProblem
+from ..transforms.rows import ReadRowBlocks
 from ..transforms.sample_changes import ChangePlan, merged_counts, unpack_changed
-from ..transforms.sample_rows import ReadSampleRows, SampleTable, bucket_count, check_columns
+from ..transforms.sample_rows import SampleTable
 from ..transforms.write_changes import WriteChanges
 from .compare_inputs import Side
 from .compare_page import ChangedSamples, ComparisonPagePlan, in_order
@@ -40,7 +42,7 @@ LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))
 class ComparisonPlan:
     """A comparison that has been checked: all that the pipeline is built from.
 
-    size: the bytes of the rows of both sides, in their files. expansion: how many in memory for each of these.
+    size: the bytes of the rows of both sides, in their files.
     page: what comparison.html shows; None: there is none.
     """
 
@@ -49,15 +51,14 @@ class ComparisonPlan:
     setting: ComparisonSetting
     compare: ComparePlan
     size: int
-    expansion: float = 0.0
     page: ComparisonPagePlan | None = None
 
     def tables(self, path: Callable[[str], str] = str) -> tuple[SampleTable, SampleTable]:
         """Returns the rows of both sides; `path` turns the path of a file into the one that workers use."""
         metrics = tuple(spec.name for spec in self.compare.changes.specs)
         first, second = (
-            SampleTable(number, tuple(map(path, side.files)), side.system, self.compare.columns, metrics)
-            for number, side in ((BASELINE, self.baseline), (CANDIDATE, self.candidate))
+            SampleTable(tuple(map(path, side.files)), side.system, self.compare.columns, metrics)
+            for side in (self.baseline, self.candidate)
         )
         return first, second
 
@@ -104,7 +105,8 @@ def plan_comparison(
     if missing:
         _check_stored(baseline, candidate)
     else:
-        plan = replace(plan, expansion=max(map(check_columns, plan.tables())))
+        for table in plan.tables():
+            table.check()
     return plan
 
 
@@ -167,7 +169,7 @@ def build_comparison(
         return
     compared = (
         pipeline
-        | "Read" >> ReadSampleRows(plan.tables(path), bucket_count(plan.size * plan.expansion), folder)
+        | "Read" >> ReadRowBlocks(dict(enumerate(plan.tables(path))), buckets_for(plan.size * EXPANSION), folder)
         | "Buckets" >> beam.GroupByKey()
         | "Pair"
         >> beam.ParDo(CompareBuckets(plan.compare, folder)).with_outputs("slices", "counts", "metrics", "changed")

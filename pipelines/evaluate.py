@@ -17,8 +17,9 @@ import apache_beam as beam
 from ..metrics.benchmark import Benchmark
 from ..metrics.statistics.bootstrap import Bootstrap
 from ..transforms.blas import one_blas_thread
+from ..transforms.blocks import bucket_count
 from ..transforms.combine import MergeSums, SumStatistics
-from ..transforms.earlier_values import EarlierRows
+from ..transforms.earlier_rows import EarlierRows, ReusedRows
 from ..transforms.faults import faults_end_the_bundle
 from ..transforms.finalize import ComputeValues
 from ..transforms.hashes import scoring_signature
@@ -29,7 +30,8 @@ from ..transforms.pair import PairBySample, samples_per_batch
 from ..transforms.pick import KeepPicked, PickedSample, Picks, order_of_picked
 from ..transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
 from ..transforms.quarantine import CountCauses
-from ..transforms.reuse import ReusedRows
+from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
+from ..transforms.rows import ReadRowBlocks
 from ..transforms.score import ScoreSamples, ScoringPlan
 from ..transforms.slice import CheckSliceCount, SliceSamples
 from ..transforms.slice_labels import Slicing
@@ -55,6 +57,7 @@ from .results.run import (
     summary,
     sums_document,
 )
+from .runtime.launch import block_folder
 
 ROWS_FILE_S = 30.0
 """How long a worker of a run that may be resumed writes to one file of rows: what is lost of it at most."""
@@ -122,7 +125,9 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     scoring = ScoringPlan(benchmark, settings.missing, plan.systems, settings.cluster, slicing, plan.reuse, picks)
 
     read = plan.inputs.read(pipeline)
-    paired = read.records | "Pair" >> PairBySample(plan.systems, samples_per_batch(benchmark.batch_size))
+    paired = _with_rows(pipeline, plan, read.records) | "Pair" >> PairBySample(
+        plan.systems, samples_per_batch(benchmark.batch_size)
+    )
     scored = paired.batches | "Score" >> ScoreSamples(scoring)
     totals = (
         scored.samples
@@ -158,6 +163,16 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     samples = _staged(plan, "samples").path if plan.page else None
     make = partial(make_result, plan.configuration, plan.systems, plan.run_id, plan.launch, plan.baseline, samples)
     _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
+
+
+def _with_rows(pipeline: beam.Pipeline, plan: EvaluationPlan, records: beam.PCollection) -> beam.PCollection:
+    """Returns the blocks of the records, and those of the rows of earlier runs that join them."""
+    sources = {REUSED_ROWS: plan.reuse, EARLIER_ROWS: plan.earlier if plan.page else None}
+    sources_given = {side: source for side, source in sources.items() if source is not None}
+    if not sources_given:
+        return records
+    rows = ReadRowBlocks(sources_given, bucket_count(plan.inputs.files), block_folder(pipeline))
+    return (records, pipeline | "EarlierRuns" >> rows) | "WithRows" >> beam.Flatten()
 
 
 def _staged(plan: EvaluationPlan, folder: str) -> StagedFolder:

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from ...transforms.earlier_rows import ReusedRows
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.kept import ask_to_keep, kept_runs, remove_kept
 from ...transforms.io.storage import new_run_id
 from ...transforms.records import printable
-from ...transforms.reuse import ReusedRows
 from ..check import check_inputs
 from ..config import settings
 from ..config.errors import UsageError, one_line

@@ -71,7 +71,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     else:
         listed = launch.path_for_workers(options, parsed.samples)
         _check_list(listed)
-    selection = Selection(files, system, value, below, listed)
+    selection = Selection(files, system, kind.sample_metric_names(), value, below, listed)
     read = [*(file.path for file in inputs.files), *files, *([listed] if listed else [])]
     return write_records(
         options, lambda pipeline: build_selection(pipeline, inputs, selection, write), read, write, None

@@ -14,7 +14,7 @@ from typing import Any
 from ...metrics.benchmark import Benchmark
 from ...metrics.statistics.measured import Measured, measure
 from ...metrics.statistics.sums import Sums
-from ...transforms.earlier_values import EarlierRows
+from ...transforms.earlier_rows import EarlierRows
 from ...transforms.finalize import corpus_sums
 from ...transforms.io.storage import STORAGE_ERRORS, read_bytes
 from ...transforms.records import InputProblem
@@ -96,7 +96,7 @@ class Baseline:
         try:
             rows.check()
         except InputProblem as error:
-            raise UsageError(f"{error.message}; evaluate it again, or give --no-html") from error
+            raise UsageError(f"{error.message}, or give --no-html") from error
         return rows
 
     def _listed(self) -> str:
