@@ -18,11 +18,12 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.io.storage import new_run_id, prepare_output
 from ..compare import LAYOUT, ComparisonPlan, build_comparison, plan_comparison
-from ..compare_inputs import Side, differences, open_side, surroundings
+from ..compare_inputs import Side, open_side
 from ..compare_page import plan_page
 from ..config.errors import UsageError
 from ..results.comparison import COMPARISON, REPORT
 from ..results.comparison_report import samples_line, verdict_line
+from ..results.differences import COMPARED, differences, surroundings
 from ..results.page.comparison import PAGE
 from ..results.provenance import PAGE_PROBLEM
 from ..runtime import launch
@@ -71,13 +72,16 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not 0 <= parsed.samples <= MAX_SAMPLES:
         raise UsageError(f"--samples {parsed.samples}: must be a whole number from 0 to {MAX_SAMPLES}")
     baseline, candidate = open_side(parsed.baseline), open_side(parsed.candidate)
-    found = differences(baseline, candidate)
-    if found and not parsed.allow_differences:
-        raise UsageError(
-            f"{baseline.name} and {candidate.name} do not compare: {'; '.join(found)}; "
-            "give --allow-differences to compare the samples with the same ground truth all the same"
-        )
-    warn([*found, *surroundings(baseline, candidate)])
+    before, after = baseline.found.signature, candidate.found.signature
+    found = differences(before, after, COMPARED, it="the candidate")
+    hint = ""
+    if before.benchmark == after.benchmark:
+        hint = "; give --allow-differences to compare the samples with the same ground truth all the same"
+    if found and not (hint and parsed.allow_differences):
+        raise UsageError(f"{baseline.name} and {candidate.name} do not compare: {'; '.join(found)}{hint}")
+    warn(found)
+    if before.versions and after.versions:
+        warn(surroundings(before, after, it="the candidate"))
     plan = plan_comparison(
         baseline, candidate, found, parsed.threshold, parsed.changes, size=_size(baseline, candidate)
     )

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from ...metrics.version import VERSION
 from ...transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
 from ..config import settings
 from ..config.errors import UsageError, one_line
@@ -19,10 +18,11 @@ from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration
 from ..results.baseline import Baseline, load_baseline
 from ..results.causes import stored_causes
+from ..results.differences import CONFIGURED, Signature, differences
 from ..results.gates import Decision, Judge, decide, record_failures
 from ..results.judged import judged_run
 from ..results.moved import MovedSample, SlicePart, UnreadableRows, moved_most
-from ..results.stored import StoredRun, scoring_keys, scoring_version
+from ..results.stored import StoredRun
 from ..results.verdict_files import junit, markdown
 from .common import DONE, FAILED, INCONCLUSIVE, add_command, naming, warn
 from .console import print_verdicts, tell
@@ -60,11 +60,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     own = baseline is not None and bool(baseline.run_id) and baseline.run_id == found.run_id
     if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
-    if scoring_version(found.summary.version) != scoring_version(VERSION):
-        made = f"beamscore {found.summary.version}" if found.summary.version else "an earlier version of beamscore"
-        raise UsageError(f"{parsed.run}: {made} made it, and {VERSION} may score differently; evaluate it again")
     _check_intervals(found, configuration)
-    judge = Judge(configuration, judged_run(found), found.identity, baseline)
+    judge = Judge(configuration, judged_run(found), found.signature, baseline)
     verdicts = msgspec.to_builtins(judge.verdicts())
     failures = _coverage_failures(found, configuration)
     if not parsed.quiet:
@@ -78,24 +75,13 @@ def _configuration(parsed: argparse.Namespace, found: StoredRun) -> Configuratio
     """Returns the configuration whose gates are judged; raises UsageError where it scores otherwise than the run."""
     if parsed.config is None:
         changed = copy.deepcopy(found.summary.config)
-        return settings.check(settings.overridden(changed, parsed.set), parsed.run)
-    configuration = settings.load(parsed.config, parsed.set, {})
-    if configuration.benchmark.name != found.summary.benchmark:
-        raise UsageError(
-            f"{parsed.config}: benchmark: {configuration.benchmark.name}, but {parsed.run} is a run of "
-            f"{found.summary.benchmark}"
-        )
-    resolved = msgspec.json.decode(msgspec.json.encode(configuration.resolved()))
-    # The intervals of the run are those of its confidence.
-    ours, theirs = (
-        {**scoring_keys(config), "bootstrap": config.get("bootstrap")} for config in (resolved, found.summary.config)
-    )
-    for key in sorted({*ours, *theirs}):
-        if key in ours and key in theirs and ours[key] != theirs[key]:
-            raise UsageError(
-                f"{parsed.config}: {key}: {ours[key]}, but {parsed.run} was made with {theirs[key]}; evaluate it "
-                f"again, or give --set {key}=..."
-            )
+        configuration = settings.check(settings.overridden(changed, parsed.set), parsed.run)
+    else:
+        configuration = settings.load(parsed.config, parsed.set, {})
+    reasons = differences(Signature.of(configuration), found.signature, CONFIGURED, it=parsed.run)
+    if reasons:
+        where = f"{parsed.config}: " if parsed.config else ""
+        raise UsageError(f"{where}{reasons[0]}; evaluate it again, or give --set KEY=VALUE as it was made")
     return configuration
 
 

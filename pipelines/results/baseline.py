@@ -20,8 +20,9 @@ from ...transforms.io.storage import STORAGE_ERRORS, read_bytes
 from ...transforms.records import InputProblem
 from ..config.errors import UsageError, one_line
 from ..config.settings import Configuration
+from .differences import SCORED_ALIKE, Signature, differences
 from .judged import JudgedSlice, left_out_samples, measured_samples
-from .stored import Identity, StoredRun, incomparable, is_run, split_system
+from .stored import StoredRun, is_run, split_system
 from .stored_documents import SliceSums
 
 MAX_BASELINE_DAYS = 30
@@ -51,7 +52,7 @@ class Baseline:
 
     path: str
     run_id: str
-    identity: Identity
+    signature: Signature
     benchmark: Benchmark[Any, Any, Any]
     clustered: bool
     replicates: int
@@ -88,8 +89,7 @@ class Baseline:
 
         None where there are none, or the scores do not compare. Raises UsageError where a file is damaged.
         """
-        ours = Identity.of_configuration(configuration)
-        if not self.rows or incomparable(ours, self.identity, same_samples=False) is not None:
+        if not self.rows or differences(Signature.of(configuration), self.signature, SCORED_ALIKE):
             return None
         metric = configuration.benchmark.main_sample_metric().name
         rows = EarlierRows(self.rows, metric, tuple(map(self.system_for, systems)))
@@ -158,7 +158,7 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
     return Baseline(
         path,
         run.run_id,
-        run.identity,
+        run.signature,
         run.configuration.benchmark,
         run.configuration.settings.cluster is not None,
         run.sums.bootstrap.replicates,

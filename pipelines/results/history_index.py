@@ -22,8 +22,9 @@ import pyarrow.parquet as pq
 from ...transforms.io.published import CURRENT
 from ...transforms.io.storage import STORAGE_ERRORS, has_folders, is_on_disk, list_tree, read_bytes
 from ..config.errors import UsageError, one_line
+from .differences import scoring_keys
 from .run import LAYOUT, SUMMARY
-from .stored import StoredRun, scoring_keys
+from .stored import StoredRun
 from .stored_documents import StoredSlice
 
 HISTORY = "history.parquet"

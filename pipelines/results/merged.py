@@ -18,8 +18,9 @@ from ..config import settings
 from ..config.errors import UsageError, one_line
 from ..config.settings import Configuration
 from .coverage import STATUSES
+from .differences import SCORED_ALIKE, differences
 from .run import RunResult, SystemResult, worst_first
-from .stored import StoredRun, incomparable
+from .stored import StoredRun
 from .stored_documents import SliceSums
 
 Worst = tuple[float, str, str]
@@ -41,9 +42,9 @@ def merged_configuration(runs: Sequence[StoredRun], output: str) -> Configuratio
                     f"{run.path}: cannot be merged: its predictions have no fingerprint; evaluate it again"
                 )
     for run in runs[1:]:
-        reason = incomparable(first.identity, run.identity, same_samples=False)
-        if reason is not None:
-            raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reason}")
+        reasons = differences(first.signature, run.signature, SCORED_ALIKE)
+        if reasons:
+            raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}; evaluate it again")
         if set(run.summary.systems) != set(first.summary.systems):
             raise UsageError(
                 f"{run.path}: cannot be merged with {first.path}: it has the systems {', '.join(run.summary.systems)}, "

@@ -173,7 +173,7 @@ def test_samples_of_one_side_and_of_another_ground_truth_are_told(tmp_path: Path
     other = write_run(tmp_path / "b", after)
     code, _, stderr = command("compare", str(one), str(other))
     assert code == 2
-    assert "the ground truth differs: 39 samples and 40" in stderr
+    assert "the candidate has other ground truth (40 samples, hash ff, not 39, aa)" in stderr
     assert stderr.count("\n") == 1
     document = compare(one, other, tmp_path / "out", "--allow-differences")
     assert document["samples"] == {"compared": 36, "only_baseline": 1, "only_candidate": 2, "other_ground_truth": 1}

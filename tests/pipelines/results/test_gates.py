@@ -20,9 +20,9 @@ from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.gates import Gate
 from beamscore.pipelines.config.settings import Configuration
 from beamscore.pipelines.results.baseline import Baseline, BaselineSlice
+from beamscore.pipelines.results.differences import Signature
 from beamscore.pipelines.results.gates import Judge, decide
 from beamscore.pipelines.results.judged import JudgedSlice
-from beamscore.pipelines.results.stored import Identity
 from beamscore.pipelines.results.stored_documents import Fingerprint, SliceSums, StoredReplicates
 from beamscore.pipelines.results.verdict import GateVerdict
 
@@ -52,9 +52,11 @@ def judged(right: int, samples: int = SAMPLES) -> JudgedSlice:
     return JudgedSlice(measured.values, intervals(benchmark, measured, 0.95), samples, lambda: measured)
 
 
-def identity(**changes: Any) -> Identity:
-    known = Identity("toy", "0.2.0", {"missing": "wrong", "bootstrap": {"replicates": REPLICATES, "seed": 0}}, SAME)
-    return replace(known, **changes)
+def identity(**changes: Any) -> Signature:
+    known = Signature(
+        "toy", "0.2.0", {"missing": "wrong", "bootstrap": {"replicates": REPLICATES, "seed": 0}}, None, SAME
+    )
+    return msgspec.structs.replace(known, **changes)
 
 
 def baseline(
@@ -323,9 +325,9 @@ ACCIDENTS: dict[str, tuple[dict[str, Gate], dict[str, dict[str, JudgedSlice]], B
     "the baseline is of another benchmark": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
                                              baseline(1, benchmark="chart")),
     "the baseline has other options": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
-                                       baseline(1, scoring={**identity().scoring, "protocol": "released"})),
+                                       baseline(1, config={**identity().config, "protocol": "released"})),
     "the baseline has another seed": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
-                                      baseline(1, scoring={**identity().scoring, "bootstrap": {"seed": 1}})),
+                                      baseline(1, config={**identity().config, "bootstrap": {"seed": 1}})),
     "the baseline is of another version": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
                                            baseline(1, version="0.3.0")),
     "the baseline is of no version": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}}, baseline(1, version="")),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.results.differences import SCORED_ALIKE, differences
 from beamscore.pipelines.results.merged import merged_configuration
-from beamscore.pipelines.results.stored import StoredRun, incomparable
+from beamscore.pipelines.results.stored import StoredRun
 from tests import toy
 from tests.finished_runs import row, write, write_run
 
@@ -23,11 +23,12 @@ def test_the_confidence_of_intervals_is_no_part_of_what_a_run_is(tmp_path: Path)
         settings = {"bootstrap": {"replicates": 50, "confidence": confidence}}
         paths.append(str(write_run(tmp_path / name, [row(name, 1.0)], settings)))
     runs = [StoredRun(each) for each in paths]
-    assert incomparable(runs[0].identity, replace(runs[1].identity, fingerprint=runs[0].identity.fingerprint)) is None
+    assert differences(runs[0].signature, runs[1].signature, SCORED_ALIKE) == []
     assert merged_configuration(runs, "out").settings.bootstrap.confidence == 0.95
     other = {"bootstrap": {"replicates": 50, "seed": 1}}
     seeded = StoredRun(str(write_run(tmp_path / "c", [row("c", 1.0)], other)))
-    assert "bootstrap" in (incomparable(runs[0].identity, seeded.identity) or "")
+    (reason,) = differences(runs[0].signature, seeded.signature, SCORED_ALIKE)
+    assert "bootstrap" in reason
 
 
 def test_a_run_without_a_fingerprint_of_its_predictions_is_refused(tmp_path: Path) -> None:
