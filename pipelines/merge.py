@@ -32,7 +32,7 @@ from .results.page.evaluation import PageInputs, page_or_reason
 from .results.provenance import Launch, problems_of_page, run_document
 from .results.report import report
 from .results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY, SUMS, summary, sums_document, worst_first
-from .results.stored import StoredRun
+from .results.stored import Run
 
 COPY_BYTES = 1 << 20
 OVERLAPS_SHOWN = 5
@@ -62,10 +62,10 @@ class _File:
     path: str
 
 
-def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[StoredRun]) -> None:
+def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -> None:
     """Wires the pipeline; `runs` are those of the plan, for their files."""
     benchmark = plan.configuration.benchmark
-    samples = [_File(number, path) for number, run in enumerate(runs) for path in run.published.folder("samples")]
+    samples = [_File(number, path) for number, run in enumerate(runs) for path in run.rows]
     entries = [_File(number, path) for number, run in enumerate(runs) for path in run.published.folder("quarantine")]
     rows = pipeline | "Samples" >> beam.Create(samples) | "SpreadSamples" >> beam.Reshuffle()
     lines = pipeline | "Quarantine" >> beam.Create(entries) | "SpreadQuarantine" >> beam.Reshuffle()
@@ -106,7 +106,7 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
 
 
 def _documents(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
-    runs = [StoredRun(path) for path, _ in plan.runs]
+    runs = [Run(path) for path, _ in plan.runs]
     for run, (path, run_id) in zip(runs, plan.runs, strict=True):
         if run.run_id != run_id:
             raise InputProblem(f"{path}: another run has replaced the result meanwhile; merge again")

@@ -29,7 +29,7 @@ from ..results.differences import REUSED, Signature, differences
 from ..results.gates import Decision, coverage_failures, decide, rejection_notes
 from ..results.provenance import PAGE_PROBLEM, Launch, versions
 from ..results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
-from ..results.stored import StoredRun
+from ..results.stored import Run
 from ..results.unscored import why_unscored
 from ..runtime import launch
 from ..runtime.needs import LocalNeeds
@@ -168,16 +168,16 @@ def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: Evalua
 
 def reused_rows(
     path: str | None, configuration: Configuration, options: PipelineOptions
-) -> tuple[ReusedRows | None, StoredRun | None]:
+) -> tuple[ReusedRows | None, Run | None]:
     """Returns the rows of the run that --reuse names, and the run; warns where its scores may be others than ours."""
     if path is None:
         return None, None
-    found = StoredRun(path)
+    found = Run(path)
     reasons = differences(_signature_here(configuration), found.signature, REUSED)
     if reasons:
         warn([f"nothing is reused of {path}: {reasons[0]}"])
         return None, None
-    files = tuple(launch.path_for_workers(options, each) for each in found.published.folder("samples"))
+    files = tuple(launch.path_for_workers(options, each) for each in found.rows)
     return reused_of(files, configuration), found
 
 

@@ -22,7 +22,7 @@ from ..results.differences import CONFIGURED, Signature, differences
 from ..results.gates import Decision, Judge, decide, record_failures
 from ..results.judged import judged_run
 from ..results.moved import MovedSample, SlicePart, UnreadableRows, moved_most
-from ..results.stored import StoredRun
+from ..results.stored import Run
 from ..results.verdict_files import junit, markdown
 from .common import DONE, FAILED, INCONCLUSIVE, add_command, naming, warn
 from .console import print_verdicts, tell
@@ -50,7 +50,7 @@ def add_verdicts(command: argparse.ArgumentParser) -> None:
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Judges; 1 where a gate fails or is invalid, 4 where one is inconclusive."""
     remove_verdicts(parsed)
-    found = StoredRun(parsed.run)
+    found = Run.with_sums(parsed.run)
     configuration = _configuration(parsed, found)
     if not configuration.settings.gates:
         where = parsed.config or parsed.run
@@ -71,7 +71,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     return code
 
 
-def _configuration(parsed: argparse.Namespace, found: StoredRun) -> Configuration:
+def _configuration(parsed: argparse.Namespace, found: Run) -> Configuration:
     """Returns the configuration whose gates are judged; raises UsageError where it scores otherwise than the run."""
     if parsed.config is None:
         changed = copy.deepcopy(found.summary.config)
@@ -85,7 +85,7 @@ def _configuration(parsed: argparse.Namespace, found: StoredRun) -> Configuratio
     return configuration
 
 
-def _check_intervals(found: StoredRun, configuration: Configuration) -> None:
+def _check_intervals(found: Run, configuration: Configuration) -> None:
     """Computes the values of each slice that is judged again, so that a damaged run is told and not judged."""
     kind = type(configuration.benchmark)
     for key in configuration.settings.gates:
@@ -95,14 +95,14 @@ def _check_intervals(found: StoredRun, configuration: Configuration) -> None:
                 found.measured(name, target.label)
 
 
-def _coverage_failures(found: StoredRun, configuration: Configuration) -> list[str]:
+def _coverage_failures(found: Run, configuration: Configuration) -> list[str]:
     try:
         return record_failures(_systems(found), configuration.settings, stored_causes(found.provenance))
     except (KeyError, TypeError) as error:
         raise UsageError(f"{found.path}: the coverage in summary.json is not that of a run") from error
 
 
-def _systems(found: StoredRun) -> dict[str, Any]:
+def _systems(found: Run) -> dict[str, Any]:
     return {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
 
 
@@ -183,7 +183,7 @@ def _moved(
     ]
     if baseline is None or not wanted:
         return {}
-    ours, theirs = StoredRun(path), StoredRun(baseline.path)
+    ours, theirs = Run(path), Run(baseline.path)
     found: dict[int, list[MovedSample] | str] = {}
     for place in wanted:
         each = verdicts[place]

@@ -21,9 +21,9 @@ from ...transforms.records import InputProblem
 from ..config.errors import UsageError, one_line
 from ..config.settings import Configuration
 from .differences import SCORED_ALIKE, Signature, differences
-from .judged import JudgedSlice, left_out_samples, measured_samples
-from .stored import StoredRun, is_run, split_system
-from .stored_documents import SliceSums
+from .judged import JudgedSlice
+from .stored import Run, is_run, split_system
+from .stored_documents import SliceSums, left_out_samples, measured_samples
 
 MAX_BASELINE_DAYS = 30
 MAX_BLESSED_BYTES = 1 << 20
@@ -134,7 +134,7 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
     """
     path, system = find_baseline(given)
     try:
-        run = StoredRun(path)
+        run = Run.with_sums(path)
     except UsageError as error:
         # Of a file the reader must know that it is what names the run.
         raise error if path == given else UsageError(f"{given}: {error}") from error
@@ -167,11 +167,11 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
         slices,
         {name: corpus_sums(run.configuration.benchmark, run.corpus(name)) for name in run.summary.systems},
         tuple(age_warnings(path, run)),
-        tuple(run.published.folder("samples")),
+        tuple(run.rows),
     )
 
 
-def age_warnings(path: str, run: StoredRun) -> list[str]:
+def age_warnings(path: str, run: Run) -> list[str]:
     """Returns what should make a person think before others are compared with a run: its age, and its own gates."""
     warnings = []
     ended = run.provenance.get("ended")

@@ -12,7 +12,7 @@ from .history_index import run_path
 from .night_differences import night_differences
 from .numbers import signed
 from .report import cell, code, number, table
-from .stored import StoredRun
+from .stored import Run
 
 NIGHTS_SHOWN = 30
 WINDOWS = (7, 30)
@@ -89,7 +89,7 @@ def _against(folder: str, history: History, blessed: str) -> Iterator[str]:
     """Yields the section on the blessed baseline, where it is a run of this benchmark."""
     tonight = history.nights[-1]
     try:
-        run = StoredRun(blessed)
+        run = Run(blessed)
     except UsageError as error:
         yield "## Against the baseline"
         yield f"**Warning:** {cell(str(error))}"
@@ -99,7 +99,7 @@ def _against(folder: str, history: History, blessed: str) -> Iterator[str]:
     yield "## Against the baseline"
     yield f"{cell(blessed)}, blessed by a person."
     try:
-        reasons = differences(StoredRun(run_path(folder, tonight.run)).signature, run.signature, JUDGED)
+        reasons = differences(Run(run_path(folder, tonight.run)).signature, run.signature, JUDGED)
     except UsageError as error:
         reasons = [str(error)]
     if reasons:

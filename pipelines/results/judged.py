@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ...metrics.statistics.measured import Measured
 from ...transforms.finalize import SliceResult
 from ..config.settings import Configuration
 from .run import RunResult
-from .stored import StoredRun
+from .stored import Run
+from .stored_documents import left_out_samples, measured_samples
 from .verdict import Interval
 
 
@@ -31,18 +31,6 @@ class JudgedSlice:
 
 JudgedSystems = Mapping[str, Mapping[str, JudgedSlice]]
 """By system and label; the label of all samples is empty."""
-
-
-def measured_samples(counts: Mapping[str, Any], missing: str) -> int:
-    """Returns how many samples the metrics rest on; a missing prediction is one of them where it counts as wrong."""
-    scored = int(counts.get("scored", 0))
-    return scored + (int(counts.get("missing_prediction", 0)) if missing == "wrong" else 0)
-
-
-def left_out_samples(counts: Mapping[str, Any], missing: str) -> int:
-    """Returns how many samples no metric rests on; a duplicate is none of its own."""
-    every = sum(int(counts.get(status, 0)) for status in ("scored", "missing_prediction", "rejected"))
-    return every - measured_samples(counts, missing)
 
 
 def judged_result(result: RunResult) -> JudgedSystems:
@@ -70,7 +58,7 @@ def _judged(configuration: Configuration, found: SliceResult) -> JudgedSlice:
     )
 
 
-def judged_run(run: StoredRun) -> JudgedSystems:
+def judged_run(run: Run) -> JudgedSystems:
     """Returns the slices of a finished run."""
     missing = run.configuration.settings.missing
 

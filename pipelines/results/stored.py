@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -26,6 +26,8 @@ from .stored_documents import (
     StoredSlice,
     StoredSummary,
     StoredSums,
+    StoredSystem,
+    SystemSums,
 )
 
 _Document = TypeVar("_Document")
@@ -53,7 +55,54 @@ def is_run(path: str) -> bool:
     return True
 
 
-class StoredRun:
+class SystemRun(NamedTuple):
+    """One system of a finished run."""
+
+    run: Run
+    system: str
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        return f"{self.run.path}:{self.system}"
+
+    @property
+    def overall(self) -> StoredSystem:
+        """What summary.json says of it."""
+        return self.run.summary.systems[self.system]
+
+    @property
+    def sums(self) -> SystemSums:
+        """Its stored sums; raises UsageError where they are damaged."""
+        return self.run.sums.systems[self.system]
+
+    @property
+    def samples(self) -> int:
+        """How many samples its metrics rest on."""
+        return self.overall.measured_samples(self.run.configuration.settings.missing)
+
+
+def open_system(text: str) -> SystemRun:
+    """Returns the only system of the run in the folder `text`, or, of `RUN:SYSTEM`, that system of it.
+
+    Raises UsageError where there is no finished run, or it does not say which of its systems.
+    """
+    path, system = split_system(text)
+    run = Run(path)
+    there = list(run.summary.systems)
+    if system is None and len(there) > 1:
+        raise UsageError(
+            f"{path}: it holds {len(there)} systems; give one of {', '.join(f'{path}:{name}' for name in there)}"
+        )
+    system = there[0] if system is None else system
+    if system not in there:
+        raise UsageError(f"{path}:{system}: there is no such system in this run; there are {', '.join(there)}")
+    # A configuration that cannot be read is told before it is compared.
+    run.configuration  # noqa: B018
+    return SystemRun(run, system)
+
+
+class Run:
     """A finished run in a folder, read once; sums.json, which is large, when it is needed.
 
     Raises UsageError, in one line, where the folder holds no run that this version can read.
@@ -71,11 +120,30 @@ class StoredRun:
         # Whatever is damaged is told by every command alike.
         self.provenance  # noqa: B018
 
+    @classmethod
+    def with_sums(cls, path: str) -> Run:
+        """Returns a run with its sums; it is opened again where another one replaces it while it is read."""
+        while True:
+            published = open_result(path)
+            try:
+                run = cls(path)
+                run.sums  # noqa: B018
+            except UsageError:
+                if open_result(path).run_id == published.run_id:
+                    raise
+            else:
+                return run
+
     @property
     def signature(self) -> Signature:
         """With what the run scored, and what: by which it is told whether it compares with another."""
         summary, versions = self.summary, self.provenance.get("versions")
         return Signature(summary.benchmark, summary.version, summary.config, versions, summary.fingerprint)
+
+    @property
+    def rows(self) -> list[str]:
+        """The files of the rows of its samples."""
+        return self.published.folder("samples")
 
     @property
     def run_id(self) -> str:

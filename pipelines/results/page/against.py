@@ -21,7 +21,7 @@ from ..baseline import Baseline
 from ..differences import JUDGED, differences
 from ..judged import judged_result
 from ..run import RunResult, signature
-from ..stored import StoredRun
+from ..stored import Run
 from .document import Difference
 
 MAX_SLICES = 500
@@ -89,7 +89,7 @@ def against_baseline(result: RunResult, document: Mapping[str, Any], baseline: B
     if reasons:
         return Against(f"Not compared with {name}: {reasons[0]}.")
     try:
-        run = StoredRun(baseline.path)
+        run = Run(baseline.path)
         if run.run_id != baseline.run_id:
             return Against(f"Not compared with {name}: another run has replaced it meanwhile.")
         found, apart = _differences(result, baseline, run)
@@ -116,7 +116,7 @@ def against_baseline(result: RunResult, document: Mapping[str, Any], baseline: B
 
 
 def _differences(
-    result: RunResult, baseline: Baseline, run: StoredRun
+    result: RunResult, baseline: Baseline, run: Run
 ) -> tuple[dict[tuple[str, str, str], AgainstMetric], list[tuple[str, str]]]:
     """Returns the differences, and the systems and labels that rest on other samples in the two runs."""
     configuration = result.configuration
