@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,10 +20,10 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.gates import Gate
 from beamscore.pipelines.config.settings import Configuration
-from beamscore.pipelines.results.baseline import Baseline, BaselineSlice
+from beamscore.pipelines.results.baseline import Baseline
 from beamscore.pipelines.results.differences import Signature
 from beamscore.pipelines.results.gates import Judge, decide
-from beamscore.pipelines.results.judged import JudgedSlice
+from beamscore.pipelines.results.judged import JudgedSlice, measure_stored
 from beamscore.pipelines.results.stored_documents import Fingerprint, SliceSums, StoredReplicates
 from beamscore.pipelines.results.verdict import GateVerdict
 
@@ -65,25 +66,16 @@ def baseline(
     systems: tuple[str, ...] = ("ours",),
     first: int = 0,
     left_out: int = 0,
+    predictions: str | None = "",
     **changes: Any,
 ) -> Baseline:
     sums = summed(right, samples, first)
     packed = PackedReplicates.of(sums)
     stored = SliceSums(sums.sums().units(), {}, StoredReplicates(packed.names, packed.data))
-    slices = {(name, ""): BaselineSlice(samples, left_out, stored, f"{right} right") for name in systems}
-    benchmark = configuration({}).benchmark
-    return Baseline(
-        "last",
-        "id",
-        identity(**changes),
-        benchmark,
-        False,
-        REPLICATES,
-        systems,
-        None,
-        slices,
-        dict.fromkeys(systems, Sums()),
-    )
+    known = f"{right} right" if predictions == "" else predictions
+    measured = partial(measure_stored, configuration({}).benchmark, Sums(), stored, REPLICATES, False, known)
+    slices = {(name, ""): JudgedSlice({}, {}, samples, measured, left_out) for name in systems}
+    return Baseline("last", "id", identity(**changes), systems, None, slices)
 
 
 def judge(gates: Mapping[str, Gate], systems: Mapping[str, Mapping[str, JudgedSlice]], against: Baseline | None = None,
@@ -160,9 +152,7 @@ def test_where_nothing_differs_only_the_same_predictions_are_equal_for_sure() ->
     gate = Gate(not_worse_than="baseline")
     assert verdict(gate, judged(320), baseline(320)).verdict == "pass"
     for unknown in (None, "others"):
-        against = baseline(320)
-        slices = {key: replace(each, predictions=unknown) for key, each in against.slices.items()}
-        against = replace(against, slices=slices)
+        against = baseline(320, predictions=unknown)
         found = verdict(gate, judged(320), against)
         assert (found.verdict, "fewer than 20 units may differ" in found.reason) == ("inconclusive", True)
         assert verdict(Gate(not_worse_than="baseline", margin=0.006), judged(320), against).verdict == "inconclusive"
