@@ -17,7 +17,7 @@ from ..transforms.io.record_files import WriteRecords, encoded
 from ..transforms.io.sample_list import sample_ids
 from ..transforms.pair import PairBySample, PairedSample
 from ..transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Quarantined
-from ..transforms.rows import ReadRows, RowSource
+from ..transforms.rows import ReadRows, RowSource, is_one_of
 from ..transforms.sample_filter import IdBitmap, KeepWanted
 from .config.inputs import Inputs
 from .runtime import launch
@@ -48,7 +48,7 @@ class Selection(RowSource):
         where = ds.field("system") == self.system
         if self.threshold is not None:
             where &= ds.field(self.column) < self.threshold
-        return where if self.listed is None else where & ds.field("sample_id").isin([*set(sample_ids(self.listed))])
+        return where if self.listed is None else where & is_one_of("sample_id", sample_ids(self.listed))
 
     def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
         """Yields the rows, each as JSON."""

@@ -17,7 +17,7 @@ import pyarrow.dataset as ds
 from .blocks import only_samples
 from .pair import PairBySample, PairedSample
 from .pick import MAX_DETAILS_BYTES, beginning_of
-from .rows import read_rows
+from .rows import is_one_of, read_rows
 from .sample_changes import ChangedSample
 from .sample_rows import SampleTable
 
@@ -129,7 +129,7 @@ def _details(file: tuple[int, str, str], wanted: Sequence[str]) -> Iterator[tupl
     side, system, path = file
     if not wanted:
         return
-    where = (ds.field("system") == system) & ds.field("sample_id").isin(list(wanted))
+    where = (ds.field("system") == system) & is_one_of("sample_id", wanted)
     for batch in read_rows(path, ["sample_id", "details"], where):
         for sample_id, details in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             if details is not None and len(details) <= MAX_DETAILS_BYTES:

@@ -24,7 +24,7 @@ from ..metrics.statistics.bootstrap import check_statistics
 from .hashes import RowHasher
 from .pair import PairedSample
 from .records import EARLIER_ROWS, REUSED_ROWS, InputProblem
-from .rows import RowSource
+from .rows import RowSource, is_one_of
 from .scored_sample import WITHOUT_FIELDS, DecodedSample, ScoredSample
 
 _HASHED = ("sample_id", "status", "prediction_status", "truth_hash", "prediction_hash")
@@ -137,7 +137,7 @@ class EarlierRows(RowSource):
     def where(self) -> Any:
         """Keeps the rows of these systems that have a value."""
         systems = [name for name in self.systems if name is not None]
-        return ds.field("system").isin(systems) & ds.field(self.metric).is_valid()
+        return is_one_of("system", systems) & ds.field(self.metric).is_valid()
 
     def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
         """Yields the value of each row."""

@@ -44,6 +44,11 @@ def read_rows(
             yield batch
 
 
+def is_one_of(column: str, texts: Iterable[str]) -> Any:
+    """Returns the expression that a column holds one of some texts; of none, no row does."""
+    return ds.field(column).isin(pa.array(list(texts), pa.string()))
+
+
 @contextlib.contextmanager
 def _opened(path: str, groups: Sequence[int] | None = None) -> Iterator[Any]:
     try:

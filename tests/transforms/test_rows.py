@@ -80,6 +80,11 @@ def test_each_use_of_rows_has_those_that_a_plain_filter_keeps(
         if each["system"] and each["score"] is not None
     ]
 
+    # A baseline may have none of our systems, and a list no sample.
+    assert list(records(EarlierRows(files, "score", (None,)), EARLIER_ROWS)) == []
+    (folder / "none.jsonl").write_bytes(b"")
+    assert list(records(Selection(files, "ours", ("score",), "other", None, str(folder / "none.jsonl")), 1)) == []
+
     listed = folder / "list.jsonl"
     listed.write_bytes(b"".join(msgspec.json.encode({"sample_id": name}) + b"\n" for name in "abx"))
     selection = Selection(files, "ours", ("score",), "other", threshold, str(listed))
