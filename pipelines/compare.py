@@ -16,21 +16,23 @@ from ..metrics.statistics.paired import MIN_DIFFERING_UNITS, paired_differences
 from ..metrics.statistics.same_samples import same_samples
 from ..metrics.statistics.sums import Sums
 from ..metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
-from ..transforms.compare import BASELINE, CANDIDATE, REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
+from ..transforms.blocks import EXPANSION, buckets_for
+from ..transforms.compare import REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
 from ..transforms.io.published import Layout
 from ..transforms.io.staging import StagedFolder
 from ..transforms.publish import Publish, encode_json
 from ..transforms.records import InputProblem
+from ..transforms.rows import ReadRowBlocks
 from ..transforms.sample_changes import ChangePlan, merged_counts, unpack_changed
-from ..transforms.sample_rows import ReadSampleRows, SampleTable, bucket_count, check_columns
+from ..transforms.sample_rows import SampleTable
 from ..transforms.write_changes import WriteChanges
-from .compare_inputs import Side
 from .compare_page import ChangedSamples, ComparisonPagePlan, in_order
 from .config.errors import UsageError
 from .results.comparison import COMPARISON, REPORT, ComparisonSetting, document
 from .results.comparison_report import report
 from .results.page.comparison import PAGE, page_or_reason
 from .results.provenance import problems_of_page
+from .results.stored import SystemRun
 from .runtime import launch
 
 LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))
@@ -40,31 +42,30 @@ LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))
 class ComparisonPlan:
     """A comparison that has been checked: all that the pipeline is built from.
 
-    size: the bytes of the rows of both sides, in their files. expansion: how many in memory for each of these.
+    size: the bytes of the rows of both sides, in their files.
     page: what comparison.html shows; None: there is none.
     """
 
-    baseline: Side
-    candidate: Side
+    baseline: SystemRun
+    candidate: SystemRun
     setting: ComparisonSetting
     compare: ComparePlan
     size: int
-    expansion: float = 0.0
     page: ComparisonPagePlan | None = None
 
     def tables(self, path: Callable[[str], str] = str) -> tuple[SampleTable, SampleTable]:
         """Returns the rows of both sides; `path` turns the path of a file into the one that workers use."""
         metrics = tuple(spec.name for spec in self.compare.changes.specs)
         first, second = (
-            SampleTable(number, tuple(map(path, side.files)), side.system, self.compare.columns, metrics)
-            for number, side in ((BASELINE, self.baseline), (CANDIDATE, self.candidate))
+            SampleTable(tuple(map(path, side.run.rows)), side.system, self.compare.columns, metrics)
+            for side in (self.baseline, self.candidate)
         )
         return first, second
 
 
 def plan_comparison(
-    baseline: Side,
-    candidate: Side,
+    baseline: SystemRun,
+    candidate: SystemRun,
     differences: Sequence[str] = (),
     threshold: float = 0.1,
     most: int = 100_000,
@@ -78,16 +79,18 @@ def plan_comparison(
 
     Raises UsageError or InputProblem where a side lacks what is needed.
     """
-    settings, benchmark = baseline.configuration.settings, baseline.benchmark
+    settings, benchmark = baseline.run.configuration.settings, baseline.run.configuration.benchmark
     corpora = Sums(baseline.sums.sums), Sums(candidate.sums.sums)
     sums = Sums.merged(corpora)
     missing = tuple(
-        f"{side.run}: the rows of the run are missing (samples/)" for side in (baseline, candidate) if not side.files
+        f"{side.run.path}: the rows of the run are missing (samples/)"
+        for side in (baseline, candidate)
+        if not side.run.rows
     )
     setting = ComparisonSetting(
         benchmark,
-        (baseline.run, baseline.system),
-        (candidate.run, candidate.system),
+        (baseline.run.path, baseline.system),
+        (candidate.run.path, candidate.system),
         tuple(benchmark.values(sums)),
         corpora,
         settings.bootstrap.confidence,
@@ -104,14 +107,19 @@ def plan_comparison(
     if missing:
         _check_stored(baseline, candidate)
     else:
-        plan = replace(plan, expansion=max(map(check_columns, plan.tables())))
+        for table in plan.tables():
+            table.check()
     return plan
 
 
-def _compare_plan(baseline: Side, candidate: Side, setting: ComparisonSetting, sums: Sums, most: int) -> ComparePlan:
+def _compare_plan(
+    baseline: SystemRun, candidate: SystemRun, setting: ComparisonSetting, sums: Sums, most: int
+) -> ComparePlan:
     benchmark = setting.benchmark
     slices = [
-        each for each in baseline.configuration.slice_columns() if each in candidate.configuration.slice_columns()
+        each
+        for each in baseline.run.configuration.slice_columns()
+        if each in candidate.run.configuration.slice_columns()
     ]
     columns = tuple(dict.fromkeys(column for each in slices for column in each))
     bits = {metric: 1 << number for number, metric in enumerate(setting.metrics)}
@@ -132,21 +140,21 @@ def _compare_plan(baseline: Side, candidate: Side, setting: ComparisonSetting, s
     )
 
 
-def _only_in(side: Side, other: Side) -> tuple[str, ...]:
+def _only_in(side: SystemRun, other: SystemRun) -> tuple[str, ...]:
     """Returns the labels of the slices that one side alone has."""
     return tuple(sorted(side.sums.slices.keys() - other.sums.slices.keys()))
 
 
-def _check_stored(baseline: Side, candidate: Side) -> None:
+def _check_stored(baseline: SystemRun, candidate: SystemRun) -> None:
     """Raises UsageError where the stored sums of two sides do not pair, so that without rows nothing can be said."""
-    runs = f"{baseline.run} and {candidate.run}"
-    if baseline.found.sums.bootstrap != candidate.found.sums.bootstrap:
+    runs = f"{baseline.run.path} and {candidate.run.path}"
+    if baseline.run.sums.bootstrap != candidate.run.sums.bootstrap:
         raise UsageError(f"{runs}: their replicates differ, and without the rows (samples/) there are no others")
-    before, after = (side.coverage["ground_truth"] for side in (baseline, candidate))
-    measured = [side.found.measured(side.system, "") for side in (baseline, candidate)]
-    main = baseline.benchmark.main_metrics()
-    other = any(same_samples(baseline.benchmark, metric, *measured) is False for metric in main)
-    if baseline.found.summary.fingerprint != candidate.found.summary.fingerprint or before != after or other:
+    before, after = (side.overall.counts("ground_truth") for side in (baseline, candidate))
+    measured = [side.run.measured(side.system, "") for side in (baseline, candidate)]
+    benchmark = baseline.run.configuration.benchmark
+    other = any(same_samples(benchmark, metric, *measured) is False for metric in benchmark.main_metrics())
+    if baseline.run.summary.fingerprint != candidate.run.summary.fingerprint or before != after or other:
         raise UsageError(
             f"{runs}: they may not have scored the same samples, and without the rows (samples/) they cannot be paired"
         )
@@ -167,7 +175,7 @@ def build_comparison(
         return
     compared = (
         pipeline
-        | "Read" >> ReadSampleRows(plan.tables(path), bucket_count(plan.size * plan.expansion), folder)
+        | "Read" >> ReadRowBlocks(dict(enumerate(plan.tables(path))), buckets_for(plan.size * EXPANSION), folder)
         | "Buckets" >> beam.GroupByKey()
         | "Pair"
         >> beam.ParDo(CompareBuckets(plan.compare, folder)).with_outputs("slices", "counts", "metrics", "changed")
@@ -232,21 +240,15 @@ def _from_sums(pipeline: beam.Pipeline, plan: ComparisonPlan) -> dict[str, beam.
     slices = [_compared_sums(plan, label) for label in ("", *labels)]
     return {
         "slices": pipeline | "Slices" >> beam.Create(slices),
-        "counts": pipeline | "Counts" >> beam.Create([("compared", _scored(plan.baseline))]),
+        "counts": pipeline | "Counts" >> beam.Create([("compared", plan.baseline.samples)]),
         **dict.fromkeys(("largest", "metrics", "first", "changes_files", "changed"), nothing),
     }
 
 
 def _compared_sums(plan: ComparisonPlan, label: str) -> ComparedSlice:
-    before, after = (side.found.measured(side.system, label) for side in (plan.baseline, plan.candidate))
+    before, after = (side.run.measured(side.system, label) for side in (plan.baseline, plan.candidate))
     found = paired_differences(plan.setting.benchmark, before, after, plan.setting.confidence)
     return ComparedSlice(label, None, {name: ComparedMetric(each, None) for name, each in found.items()}, None)
-
-
-def _scored(side: Side) -> int:
-    counts = side.coverage["ground_truth"]
-    wrong = counts["missing_prediction"] if side.configuration.settings.missing == "wrong" else 0
-    return int(counts["scored"] + wrong)
 
 
 def _regrouped(count: int) -> str:

@@ -25,13 +25,10 @@ from .results.page.changed import ChangeOrder, make_changed, worst_first
 from .results.page.comparison import ComparedRuns
 from .results.page.comparison_document import Changed
 from .results.provenance import input_sides
-from .results.stored import StoredRun
+from .results.stored import Run, SystemRun
 
 MAX_INPUT_BYTES = 16 << 30
 """Larger inputs are not read again for the few samples of a page."""
-
-Source = tuple[str, str]
-"""The folder of a run, and the system."""
 
 
 @dataclass(frozen=True)
@@ -46,48 +43,36 @@ class ComparisonPagePlan:
     inputs: Inputs | None
 
 
-def plan_page(baseline: Source, candidate: Source, count: int, command: Sequence[str]) -> ComparisonPagePlan:
+def plan_page(baseline: SystemRun, candidate: SystemRun, count: int, command: Sequence[str]) -> ComparisonPagePlan:
     """Returns the plan of the page of a comparison of two systems."""
-    sources = (baseline, candidate)
-    stored = [StoredRun(run) for run, _ in sources]
-    systems = [run.summary.systems[system] for run, (_, system) in zip(stored, sources, strict=True)]
+    sides = (baseline, candidate)
+    # Intervals of both runs may stand beside each other at one confidence alone; all others are at the baseline's.
+    is_same = len({side.run.configuration.settings.bootstrap.confidence for side in sides}) == 1
     runs = ComparedRuns(
-        (stored[0].provenance, stored[1].provenance),
-        (systems[0].intervals, systems[1].intervals if _same_confidence(stored) else {}),
-        (_compared(stored[0], baseline[1]), _compared(stored[1], candidate[1])),
+        (baseline.run.provenance, candidate.run.provenance),
+        (baseline.overall.intervals, candidate.overall.intervals if is_same else {}),
+        (baseline.samples, candidate.samples),
         tuple(command),
     )
     if not count:
         return ComparisonPagePlan(0, runs, None)
     try:
-        return ComparisonPagePlan(count, runs, _inputs(stored, sources))
+        return ComparisonPagePlan(count, runs, _inputs(sides))
     except (UsageError, InputProblem, *STORAGE_ERRORS, ValueError) as error:
         return ComparisonPagePlan(count, replace(runs, no_records=f"The inputs are not read: {one_line(error)}"), None)
 
 
-def _same_confidence(stored: Sequence[StoredRun]) -> bool:
-    """Tells whether intervals of both runs may stand beside each other: all others are at that of the baseline."""
-    return len({run.configuration.settings.bootstrap.confidence for run in stored}) == 1
-
-
-def _compared(run: StoredRun, system: str) -> int:
-    """Returns how many samples of a system have a score."""
-    counts = run.summary.systems[system].counts("ground_truth")
-    missing = run.configuration.settings.missing
-    return int(counts["scored"]) + (int(counts["missing_prediction"]) if missing == "wrong" else 0)
-
-
-def _inputs(stored: Sequence[StoredRun], sources: Sequence[Source]) -> Inputs:
+def _inputs(sides: Sequence[SystemRun]) -> Inputs:
     """Returns the ground truth of the baseline, and the predictions of both as its systems `baseline`, `candidate`.
 
     Raises UsageError where files are gone or are no more what the runs read.
     """
-    before, after = (run.configuration for run in stored)
+    before = sides[0].run.configuration
     predictions, fields = {}, {}
-    for name, configuration, (_, system) in zip(("baseline", "candidate"), (before, after), sources, strict=True):
-        predictions[name] = configuration.settings.predictions.get(system, [])
-        given = configuration.settings.fields
-        fields[name] = {**given.get(PREDICTION_FIELDS, {}), **given.get(system, {})}
+    for name, (run, system) in zip(("baseline", "candidate"), sides, strict=True):
+        settings = run.configuration.settings
+        predictions[name] = settings.predictions.get(system, [])
+        fields[name] = {**settings.fields.get(PREDICTION_FIELDS, {}), **settings.fields.get(system, {})}
     if GROUND_TRUTH_FIELDS in before.settings.fields:
         fields[GROUND_TRUTH_FIELDS] = before.settings.fields[GROUND_TRUTH_FIELDS]
     merged = msgspec.structs.replace(before.settings, predictions=predictions, fields=fields, slices=[], gates={})
@@ -95,23 +80,23 @@ def _inputs(stored: Sequence[StoredRun], sources: Sequence[Source]) -> Inputs:
     size = sum(file.size for file in inputs.files)
     if size > MAX_INPUT_BYTES:
         raise UsageError(f"they have {size:,} bytes, more than the {MAX_INPUT_BYTES:,} that are read for a page")
-    _check_unchanged(inputs, stored, sources)
+    _check_unchanged(inputs, sides)
     return inputs
 
 
-def _check_unchanged(inputs: Inputs, stored: Sequence[StoredRun], sources: Sequence[Source]) -> None:
+def _check_unchanged(inputs: Inputs, sides: Sequence[SystemRun]) -> None:
     found = dict(input_sides(inputs.files))
-    known: list[tuple[int, str, Any]] = [(GROUND_TRUTH, sources[0][0], ("ground_truth",))]
-    known += [(number, run, ("predictions", system)) for number, (run, system) in enumerate(sources)]
+    known: list[tuple[int, Run, tuple[str, ...]]] = [(GROUND_TRUTH, sides[0].run, ("ground_truth",))]
+    known += [(number, run, ("predictions", system)) for number, (run, system) in enumerate(sides)]
     for side, run, keys in known:
-        of_run = stored[max(side, 0)].provenance.get("inputs")
+        of_run = run.provenance.get("inputs")
         for key in keys:
             of_run = of_run.get(key) if isinstance(of_run, dict) else None
         digest = of_run.get("digest") if isinstance(of_run, dict) else None
         if digest is None:
-            raise UsageError(f"{run} does not say which {keys[0].replace('_', ' ')} it read")
+            raise UsageError(f"{run.path} does not say which {keys[0].replace('_', ' ')} it read")
         if side not in found or digest != found[side].digest:
-            raise UsageError(f"the {keys[0].replace('_', ' ')} of {run} have changed since that run")
+            raise UsageError(f"the {keys[0].replace('_', ' ')} of {run.path} have changed since that run")
 
 
 class ChangedSamples(beam.PTransform):

@@ -17,7 +17,8 @@ import apache_beam as beam
 from ..metrics.benchmark import Benchmark
 from ..metrics.statistics.bootstrap import Bootstrap
 from ..transforms.blas import limited_blas_threads
-from ..transforms.earlier_values import EarlierRows
+from ..transforms.blocks import bucket_count
+from ..transforms.earlier_rows import EarlierRows, ReusedRows
 from ..transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords, EvaluationCore
 from ..transforms.faults import faults_end_the_bundle
 from ..transforms.hashes import scoring_signature
@@ -27,7 +28,8 @@ from ..transforms.io.storage import prepare_output
 from ..transforms.pick import PickedSample, Picks, PickSamples, order_of_picked
 from ..transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
 from ..transforms.quarantine import CountCauses
-from ..transforms.reuse import ReusedRows
+from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
+from ..transforms.rows import ReadRowBlocks
 from ..transforms.score import ScoringPlan
 from ..transforms.slice_labels import Slicing
 from .config.errors import UsageError
@@ -52,6 +54,7 @@ from .results.run import (
     summary,
     sums_document,
 )
+from .runtime.launch import block_folder
 
 Documents = dict[str, bytes]
 Around = Callable[[Callable[[dict[str, list[Any]]], Documents], dict[str, list[Any]]], Documents]
@@ -127,7 +130,9 @@ def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan
 def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     """Wires the pipeline of one evaluation."""
     read = plan.inputs.read(pipeline)
-    evaluated = {name: read[name] for name in RECORD_STREAMS} | "Evaluate" >> EvaluateRecords(plan.core())
+    streams = {name: read[name] for name in RECORD_STREAMS}
+    streams["records"] = _with_rows(pipeline, plan, read.records)
+    evaluated = streams | "Evaluate" >> EvaluateRecords(plan.core())
     _ = evaluated | "Publish" >> PublishRun(plan)
 
 
@@ -173,6 +178,16 @@ class PublishRun(beam.PTransform):
             make = partial(self._around, make)
         published: beam.PCollection = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
         return published
+
+
+def _with_rows(pipeline: beam.Pipeline, plan: EvaluationPlan, records: beam.PCollection) -> beam.PCollection:
+    """Returns the blocks of the records, and those of the rows of earlier runs that join them."""
+    sources = {REUSED_ROWS: plan.reuse, EARLIER_ROWS: plan.earlier if plan.page else None}
+    sources_given = {side: source for side, source in sources.items() if source is not None}
+    if not sources_given:
+        return records
+    rows = ReadRowBlocks(sources_given, bucket_count(plan.inputs.files), block_folder(pipeline))
+    return (records, pipeline | "EarlierRuns" >> rows) | "WithRows" >> beam.Flatten()
 
 
 def _staged(plan: EvaluationPlan, folder: str) -> StagedFolder:

@@ -12,9 +12,7 @@ from typing import Any, BinaryIO
 
 import apache_beam as beam
 import msgspec
-import pyarrow as pa
-import pyarrow.parquet as pq
-from apache_beam.io.filesystem import BeamIOError
+import pyarrow.dataset as ds
 from apache_beam.io.filesystems import FileSystems
 
 from ..metrics.benchmark import Benchmark
@@ -23,6 +21,7 @@ from ..transforms.io.storage import STORAGE_ERRORS
 from ..transforms.publish import Publish, encode_json
 from ..transforms.quarantine import CountCauses
 from ..transforms.records import GROUND_TRUTH, InputProblem, Quarantined, printable
+from ..transforms.rows import read_rows
 from .config.errors import UsageError, one_line
 from .config.settings import Configuration
 from .results.baseline import Baseline
@@ -33,11 +32,10 @@ from .results.page.evaluation import PageInputs, page_or_reason
 from .results.provenance import Launch, problems_of_page, run_document
 from .results.report import report
 from .results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY, SUMS, summary, sums_document, worst_first
-from .results.stored import StoredRun
+from .results.stored import Run
 
 COPY_BYTES = 1 << 20
 OVERLAPS_SHOWN = 5
-DAMAGED = (*STORAGE_ERRORS, BeamIOError, pa.ArrowException, KeyError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -64,10 +62,10 @@ class _File:
     path: str
 
 
-def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[StoredRun]) -> None:
+def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -> None:
     """Wires the pipeline; `runs` are those of the plan, for their files."""
     benchmark = plan.configuration.benchmark
-    samples = [_File(number, path) for number, run in enumerate(runs) for path in run.published.folder("samples")]
+    samples = [_File(number, path) for number, run in enumerate(runs) for path in run.rows]
     entries = [_File(number, path) for number, run in enumerate(runs) for path in run.published.folder("quarantine")]
     rows = pipeline | "Samples" >> beam.Create(samples) | "SpreadSamples" >> beam.Reshuffle()
     lines = pipeline | "Quarantine" >> beam.Create(entries) | "SpreadQuarantine" >> beam.Reshuffle()
@@ -108,7 +106,7 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
 
 
 def _documents(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
-    runs = [StoredRun(path) for path, _ in plan.runs]
+    runs = [Run(path) for path, _ in plan.runs]
     for run, (path, run_id) in zip(runs, plan.runs, strict=True):
         if run.run_id != run_id:
             raise InputProblem(f"{path}: another run has replaced the result meanwhile; merge again")
@@ -141,10 +139,9 @@ def _named(plan: MergePlan, runs: int) -> str:
 
 def _sample_ids(file: _File, system: str) -> Iterator[tuple[str, int]]:
     """Yields each sample of a run with the bit of the run; all systems have the same."""
-    for batch in _batches(file, ["sample_id", "system"]):
-        for sample_id, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if name == system:
-                yield sample_id, 1 << file.run
+    for batch in read_rows(file.path, ["sample_id"], ds.field("system") == system):
+        for sample_id in batch.column(0).to_pylist():
+            yield sample_id, 1 << file.run
 
 
 def _quarantined_ids(file: _File) -> Iterator[tuple[str, int]]:
@@ -189,26 +186,12 @@ def _worst_of_file(file: _File, benchmark: Benchmark[Any, Any, Any], most: int) 
     """Yields the worst rows of each system in a file."""
     order, metric = worst_first(benchmark), benchmark.main_sample_metric().name
     worst: dict[str, list[Worst]] = {}
-    for batch in _batches(file, [metric, "sample_id", "status", "system"]):
-        for value, sample_id, status, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if value is not None:
-                worst.setdefault(name, []).append((value, sample_id, status))
+    for batch in read_rows(file.path, [metric, "sample_id", "status", "system"], ds.field(metric).is_valid()):
+        for *sample, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            worst.setdefault(name, []).append(tuple(sample))
         worst = {name: heapq.nsmallest(most, found, key=order) for name, found in worst.items()}
     for name, found in worst.items():
         yield from ((name, each) for each in found)
-
-
-def _batches(file: _File, columns: list[str]) -> Iterator[Any]:
-    try:
-        with FileSystems.open(file.path, compression_type="uncompressed") as stream:
-            parquet = pq.ParquetFile(stream, pre_buffer=False)
-            missing = [name for name in columns if name not in parquet.schema_arrow.names]
-            if missing:
-                raise KeyError(f"there is no column {missing[0]}")
-            for batch in parquet.iter_batches(columns=columns):
-                yield batch.select(columns)
-    except DAMAGED as error:
-        raise _unreadable(file, error) from error
 
 
 def _entries(file: _File) -> Iterator[Quarantined]:
@@ -216,12 +199,8 @@ def _entries(file: _File) -> Iterator[Quarantined]:
         with FileSystems.open(file.path, compression_type="uncompressed") as stream:
             for line in stream:
                 yield msgspec.json.decode(line, type=Quarantined)
-    except DAMAGED as error:
-        raise _unreadable(file, error) from error
-
-
-def _unreadable(file: _File, error: BaseException) -> InputProblem:
-    return InputProblem(f"{file.path}: cannot be read as a file of a finished run: {one_line(error)}")
+    except (*STORAGE_ERRORS, ValueError) as error:
+        raise InputProblem(f"{file.path}: cannot be read as a file of a finished run: {one_line(error)}") from error
 
 
 def _copy(plan: MergePlan, folder: str, suffix: str) -> beam.PTransform:

@@ -28,7 +28,7 @@ too small; and so few that the blocks of a reader, which holds BYTES_HELD for al
 BYTES_PER_BLOCK = 1 << 20
 BYTES_HELD = 32 << 20
 
-_EXPANSION = 8
+EXPANSION = 8
 """How many bytes of records a compressed byte of input stands for, roughly."""
 
 KeyedRecord = tuple[bytes, bytes]
@@ -40,7 +40,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 
 def bucket_count(files: Iterable[SourceFile]) -> int:
     """Returns the number of buckets for an input of these files; the result does not depend on it."""
-    return buckets_for(sum(file.size * (1 if file.is_plain else _EXPANSION) for file in files))
+    return buckets_for(sum(file.size * (1 if file.is_plain else EXPANSION) for file in files))
 
 
 def buckets_for(size: int) -> int:

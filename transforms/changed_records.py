@@ -12,14 +12,14 @@ from typing import Any
 
 import apache_beam as beam
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.dataset as ds
 
 from .blocks import only_samples
 from .pair import PairBySample, PairedSample
 from .pick import MAX_DETAILS_BYTES, beginning_of
+from .rows import is_one_of, read_rows
 from .sample_changes import ChangedSample
-from .sample_rows import ROWS_PER_READ, SampleTable, open_table
+from .sample_rows import SampleTable
 
 Text = tuple[bytes, int]
 """The JSON of a record or its beginning, and the bytes of the whole."""
@@ -96,7 +96,7 @@ class GatherChanged(beam.PTransform):
         """Groups by sample_id."""
         rows = picked | "Rows" >> beam.Map(_row)
         wanted = beam.pvalue.AsList(rows | "Ids" >> beam.Keys())
-        files = [(table.side, table.system, path) for table in self._tables for path in table.files]
+        files = [(side, table.system, path) for side, table in enumerate(self._tables) for path in table.files]
         pieces = [
             rows,
             picked.pipeline
@@ -129,18 +129,11 @@ def _details(file: tuple[int, str, str], wanted: Sequence[str]) -> Iterator[tupl
     side, system, path = file
     if not wanted:
         return
-    ids, columns = pa.array(wanted, pa.string()), ["sample_id", "system", "details"]
-    with open_table(path) as opened:
-        if not set(columns) <= set(opened.schema_arrow.names):
-            return
-        for batch in opened.iter_batches(ROWS_PER_READ, columns=columns):
-            is_wanted = pc.and_(pc.equal(batch.column("system"), system), pc.is_in(batch.column("sample_id"), ids))
-            kept = batch.filter(is_wanted)
-            for sample_id, details in zip(
-                kept.column("sample_id").to_pylist(), kept.column("details").to_pylist(), strict=True
-            ):
-                if details is not None and len(details) <= MAX_DETAILS_BYTES:
-                    yield sample_id, _Named("details", details.encode(), side)
+    where = (ds.field("system") == system) & is_one_of("sample_id", wanted)
+    for batch in read_rows(path, ["sample_id", "details"], where):
+        for sample_id, details in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            if details is not None and len(details) <= MAX_DETAILS_BYTES:
+                yield sample_id, _Named("details", details.encode(), side)
 
 
 def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, _Named]]:

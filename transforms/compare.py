@@ -7,11 +7,14 @@ bundle has seen is added up before it travels, so that memory depends on the sli
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import apache_beam as beam
+import msgspec
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
@@ -19,9 +22,11 @@ from apache_beam.utils.windowed_value import WindowedValue
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.swaps import SwapBits
 from .blas import one_blas_thread
-from .records import InputProblem
+from .blocks import KeyedRecord, unpack
+from .io.external_sort import sorted_on_disk
+from .records import EncodedRecord, InputProblem
 from .sample_changes import SAMPLES_PER_BLOCK, ChangeCounter, ChangePlan
-from .sample_rows import SampleRow, decode_block
+from .sample_rows import SampleRow
 from .slice import too_many_slices
 from .slice_labels import MAX_SLICES, slice_labels
 from .stored_blocks import Block, BlockFolder
@@ -149,15 +154,15 @@ class CompareBuckets(beam.DoFn):
         self._changes = ChangeCounter(self._plan.changes)
         self._writer = self._folder.writer()
 
-    def process(self, bucket: tuple[int, Iterable[tuple[int, Block]]]) -> Iterator[TaggedOutput]:
-        """Pairs a bucket, and yields the sums where they have become large."""
-        rows = _rows_of(bucket[1])
-        for number, sample_id in enumerate(sorted(rows[BASELINE].keys() | rows[CANDIDATE].keys())):
-            self._settle(rows[BASELINE].get(sample_id), rows[CANDIDATE].get(sample_id))
-            if number % SAMPLES_PER_LOOK == 0:
-                yield from self._take_changed(SAMPLES_PER_BLOCK)
-                if sum(sums.size for sums in self._sums.values()) > SUMS_HELD:
-                    yield from self._take_sums()
+    def process(self, bucket: tuple[int, Iterable[Block]]) -> Iterator[TaggedOutput]:
+        """Pairs a bucket, which is sorted by sample_id, and yields the sums where they have become large."""
+        with sorted_on_disk(itertools.chain.from_iterable(map(unpack, bucket[1]))) as ordered:
+            for number, (before, after) in enumerate(_paired(ordered)):
+                self._settle(before, after)
+                if number % SAMPLES_PER_LOOK == 0:
+                    yield from self._take_changed(SAMPLES_PER_BLOCK)
+                    if sum(sums.size for sums in self._sums.values()) > SUMS_HELD:
+                        yield from self._take_sums()
 
     def finish_bundle(self) -> Iterator[WindowedValue]:
         """Yields all that the bundle has seen."""
@@ -218,16 +223,19 @@ _UNPAIRED = {
 }
 
 
-def _rows_of(blocks: Iterable[tuple[int, Block]]) -> tuple[dict[str, SampleRow], dict[str, SampleRow]]:
-    """Returns the rows of each side by sample_id; raises InputProblem where a run has one twice."""
-    sides: tuple[dict[str, SampleRow], dict[str, SampleRow]] = ({}, {})
-    for side, block in blocks:
-        for row in decode_block(block):
-            if row.sample_id in sides[side]:
-                name = ("baseline", "candidate")[side]
-                raise InputProblem(f"the {name} has two rows of sample {row.sample_id}: its folder samples/ is damaged")
-            sides[side][row.sample_id] = row
-    return sides
+_ROW = msgspec.msgpack.Decoder(SampleRow)
+
+
+def _paired(ordered: Iterable[KeyedRecord]) -> Iterator[list[SampleRow | None]]:
+    """Yields the rows of each sample, that of the baseline first; raises InputProblem where a run has one twice."""
+    for key, records in itertools.groupby(ordered, itemgetter(0)):
+        rows: list[SampleRow | None] = [None, None]
+        for record in (EncodedRecord(encoded) for _, encoded in records):
+            if rows[record.side] is not None:
+                name = ("baseline", "candidate")[record.side]
+                raise InputProblem(f"the {name} has two rows of sample {key.decode()}: its folder samples/ is damaged")
+            rows[record.side] = _ROW.decode(record.payload)
+        yield rows
 
 
 def _scored_pair(before: SampleRow, after: SampleRow, plan: ComparePlan) -> ScoredPair:

@@ -16,7 +16,7 @@ from .blocks import unpack
 from .counters import Outcomes
 from .io.external_sort import sorted_on_disk
 from .read import side_name
-from .records import GROUND_TRUTH, Cause, EncodedRecord, Quarantined, quarantined
+from .records import GROUND_TRUTH, REUSED_ROWS, Cause, EncodedRecord, Quarantined, quarantined
 from .sized_coder import SizedCoder
 from .stored_blocks import Block
 
@@ -30,16 +30,17 @@ def samples_per_batch(wanted: int) -> int:
 
 
 class PairedSample(msgspec.Struct, frozen=True):
-    """One sample: its ground truth, and by system the prediction for it, if there is one."""
+    """One sample: its ground truth, by system the prediction for it, if there is one, and rows of earlier runs."""
 
     sample_id: str
     truth: EncodedRecord
     predictions: tuple[EncodedRecord | None, ...]
+    rows: tuple[EncodedRecord, ...] = ()
 
     @property
     def nbytes(self) -> int:
         """The bytes of its records before they were compressed."""
-        return self.truth.size + sum(each.size for each in self.predictions if each is not None)
+        return self.truth.size + sum(each.size for each in (*self.predictions, *self.rows) if each is not None)
 
 
 registry.register_coder(PairedSample, SizedCoder)
@@ -49,7 +50,8 @@ class PairBySample(beam.PTransform):
     """Pairs the records of each bucket.
 
     Of several records of one side with the same sample_id, the first by (file, position) counts, whatever the order
-    in which they arrive; the others are quarantined. So is a prediction whose sample has no ground truth.
+    in which they arrive; the others are quarantined. So is a prediction whose sample has no ground truth. Rows of
+    earlier runs join the sample that they are of, any number of them, if there is one.
 
     batch: how many samples are passed on together; fewer where they would have more than BYTES_PER_BATCH.
 
@@ -108,22 +110,28 @@ class DeduplicateAndPair(beam.DoFn):
         """Yields the samples of records that are ordered by sample_id, side (the ground truth first) and place."""
         current: bytes | None = None
         first: dict[int, EncodedRecord] = {}
+        rows: list[EncodedRecord] = []
         for key, encoded in ordered:
             if key != current:
                 if current is not None:
-                    yield from self._sample(current.decode(), first)
-                current, first = key, {}
+                    yield from self._sample(current.decode(), first, rows)
+                current, first, rows = key, {}, []
             record = EncodedRecord(encoded)
             side = record.side
+            if side >= REUSED_ROWS:
+                rows.append(record)
+                continue
             if side not in first:
                 first[side] = record
                 continue
             message = f"the sample_id is first at {first[side].origin.place}; only that record counts"
             yield self._quarantined(record, key.decode(), "duplicate", message)
         if current is not None:
-            yield from self._sample(current.decode(), first)
+            yield from self._sample(current.decode(), first, rows)
 
-    def _sample(self, sample_id: str, records: dict[int, EncodedRecord]) -> Iterator[list[PairedSample] | TaggedOutput]:
+    def _sample(
+        self, sample_id: str, records: dict[int, EncodedRecord], rows: Sequence[EncodedRecord]
+    ) -> Iterator[list[PairedSample] | TaggedOutput]:
         """Holds the sample of the first records of each side, and yields a batch when there are enough."""
         truth = records.get(GROUND_TRUTH)
         if truth is None:
@@ -131,7 +139,7 @@ class DeduplicateAndPair(beam.DoFn):
             for record in records.values():
                 yield self._quarantined(record, sample_id, "unmatched", message)
             return
-        sample = PairedSample(sample_id, truth, tuple([records.get(system) for system in self._systems]))
+        sample = PairedSample(sample_id, truth, tuple([records.get(system) for system in self._systems]), tuple(rows))
         size = sample.nbytes
         if self._samples and self._size + size > BYTES_PER_BATCH:
             yield self._taken()

@@ -20,7 +20,7 @@ import msgspec
 from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
 from .collector import no_collection
-from .earlier_values import EarlierRows
+from .earlier_rows import EarlierRows
 from .pair import PairedSample
 from .records import MSGPACK, EncodedRecord
 from .sample_changes import FLIPS, kind_of_change
@@ -100,23 +100,23 @@ class Picker:
         self._best: dict[tuple[Reason, int], list[float]] = {}
         # The highest rank that may still be among the best, once there are as many as are wanted.
         self._bounds: dict[tuple[Reason, int], float] = {}
-        self._earlier = None if picks.earlier is None else picks.earlier.open()
 
     def offers(
         self, samples: Sequence[PairedSample], scored: Sequence[ScoredSample]
     ) -> Iterator[tuple[tuple[Reason, int], PickedSample]]:
         """Yields ((reason, system), sample) for each sample of a batch that may be picked."""
-        found = [offer for offer in self._ranked(scored) if self._is_among_best(offer)]
+        found = [offer for offer in self._ranked(samples, scored) if self._is_among_best(offer)]
         paired = {sample.sample_id: sample for sample in samples} if found else {}
         for offer in found:
             yield (offer.why, offer.scored.system), _picked(offer, paired[offer.sample_id])
 
-    def _ranked(self, scored: Sequence[ScoredSample]) -> Iterator[_Offer]:
+    def _ranked(self, samples: Sequence[PairedSample], scored: Sequence[ScoredSample]) -> Iterator[_Offer]:
         """Yields what may be among the best; of almost all samples nothing is, which is told by a few numbers."""
         metric = self._picks.metric
         by_sample: dict[str, list[tuple[float, ScoredSample, float | None]]] = {}
         several = self._picks.flips and any(sample.system for sample in scored)
-        earlier = self._earlier.find(scored) if self._earlier is not None else [None] * len(scored)
+        rows = self._picks.earlier
+        earlier = rows.find(samples, scored) if rows is not None else [None] * len(scored)
         bounds = self._bounds
         for sample, before in zip(scored, earlier, strict=True):
             if sample.status == "rejected":

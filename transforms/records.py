@@ -17,6 +17,9 @@ from .io import zstd
 
 GROUND_TRUTH = -1
 """The number of the ground-truth side; systems are numbered from 0."""
+REUSED_ROWS = 1 << 30
+EARLIER_ROWS = REUSED_ROWS + 1
+"""The sides of rows of earlier runs, see transforms.earlier_rows: behind all systems."""
 
 Encoding = Literal[0, 1]
 JSON: Encoding = 0

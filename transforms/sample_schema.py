@@ -8,6 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 SLICE_PREFIX = "slice."
+_TEXTS = ("sample_id", "system", "status", "prediction_status", "unit")
+_CONTENTS = ("statistics", "coverage", "truth_hash", "prediction_hash", "details", "row_hash")
+
+
+def column_type(name: str) -> Any:
+    """Returns the Arrow type of a column: text, unless it is a per-sample metric."""
+    is_text = name.startswith(SLICE_PREFIX) or name in (*_TEXTS, *_CONTENTS)
+    return pa.string() if is_text else pa.float64()
 
 
 def sample_schema(metrics: Sequence[str], slice_columns: Sequence[str] = ()) -> Any:
@@ -19,9 +27,5 @@ def sample_schema(metrics: Sequence[str], slice_columns: Sequence[str] = ()) -> 
     of the summary. truth_hash, prediction_hash: see transforms.hashes; null where there is none. details: JSON.
     row_hash: see transforms.hashes.RowHasher.
     """
-    columns = [(name, pa.string()) for name in ("sample_id", "system", "status", "prediction_status", "unit")]
-    columns += [(f"{SLICE_PREFIX}{name}", pa.string()) for name in slice_columns]
-    columns += [(name, pa.float64()) for name in metrics]
-    columns += [(name, pa.string()) for name in ("statistics", "coverage", "truth_hash", "prediction_hash")]
-    columns += [("details", pa.string()), ("row_hash", pa.string())]
-    return pa.schema(columns)
+    names = [*_TEXTS, *(f"{SLICE_PREFIX}{name}" for name in slice_columns), *metrics, *_CONTENTS]
+    return pa.schema([(name, column_type(name)) for name in names])

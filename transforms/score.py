@@ -21,11 +21,11 @@ from ..metrics.scoring import Missing, Outcome, Result, prediction_status, score
 from . import collector
 from .blas import limited_blas_threads
 from .counters import Observed, count_samples, timing
+from .earlier_rows import ReusedRows, split_known
 from .faults import faults_end_the_bundle
 from .pair import PairedSample
 from .read import side_name
 from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined
-from .reuse import ReusedRows, split_known
 from .scored_sample import DecodedSample, ScoredSample, hash_of, unreadable_truth
 from .sized_coder import SizedCoder
 from .slice_labels import Slicing, cluster_unit
@@ -97,7 +97,6 @@ class ScoreBatch(beam.DoFn):
         """Makes what the benchmark needs in this worker."""
         self._blas = limited_blas_threads()
         self._decoder = BatchDecoder(self._plan)
-        self._known = None if self._plan.reuse is None else self._plan.reuse.open()
         with faults_end_the_bundle("the start of scoring"):
             self._plan.benchmark.setup()
         collector.freeze()
@@ -114,7 +113,7 @@ class ScoreBatch(beam.DoFn):
         # The collector would look at the records of the batch again and again: decoding would take twice as long.
         with collector.no_collection():
             jobs = self._decoder.jobs(samples, self._decoder.decode(samples), batch)
-        known, due = split_known(self._known, [job.sample for job in jobs])
+        known, due = split_known(self._plan.reuse, samples, [job.sample for job in jobs])
         with faults_end_the_bundle("scoring"):
             scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
         for job, outcome in zip(jobs, known, strict=True):

@@ -18,13 +18,14 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.io.storage import new_run_id, prepare_output
 from ..compare import LAYOUT, ComparisonPlan, build_comparison, plan_comparison
-from ..compare_inputs import Side, differences, open_side, surroundings
 from ..compare_page import plan_page
 from ..config.errors import UsageError
 from ..results.comparison import COMPARISON, REPORT
 from ..results.comparison_report import samples_line, verdict_line
+from ..results.differences import COMPARED, differences, surroundings
 from ..results.page.comparison import PAGE
 from ..results.provenance import PAGE_PROBLEM
+from ..results.stored import SystemRun, open_system
 from ..runtime import launch
 from . import console
 from .common import hand_over, run_and_publish, without_page
@@ -39,14 +40,17 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError(f"--threshold {parsed.threshold}: must be a number of at least 0")
     if not 0 <= parsed.samples <= MAX_SAMPLES:
         raise UsageError(f"--samples {parsed.samples}: must be a whole number from 0 to {MAX_SAMPLES}")
-    baseline, candidate = open_side(parsed.baseline), open_side(parsed.candidate)
-    found = differences(baseline, candidate)
-    if found and not parsed.allow_differences:
-        raise UsageError(
-            f"{baseline.name} and {candidate.name} do not compare: {'; '.join(found)}; "
-            "give --allow-differences to compare the samples with the same ground truth all the same"
-        )
-    warn([*found, *surroundings(baseline, candidate)])
+    baseline, candidate = open_system(parsed.baseline), open_system(parsed.candidate)
+    before, after = baseline.run.signature, candidate.run.signature
+    found = differences(before, after, COMPARED, it="the candidate")
+    hint = ""
+    if before.benchmark == after.benchmark:
+        hint = "; give --allow-differences to compare the samples with the same ground truth all the same"
+    if found and not (hint and parsed.allow_differences):
+        raise UsageError(f"{baseline.name} and {candidate.name} do not compare: {'; '.join(found)}{hint}")
+    warn(found)
+    if before.versions and after.versions:
+        warn(surroundings(before, after, it="the candidate"))
     plan = plan_comparison(
         baseline, candidate, found, parsed.threshold, parsed.changes, size=_size(baseline, candidate)
     )
@@ -54,8 +58,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if parsed.output is None and (launch.is_detached(options) or not launch.is_local(options)):
         raise UsageError("give --output DIR: the workers of this runner share no folder with the command")
     if parsed.output is not None and not parsed.no_html:
-        sides = ((baseline.run, baseline.system), (candidate.run, candidate.system))
-        plan = replace(plan, page=plan_page(*sides, parsed.samples, parsed.command_line))
+        plan = replace(plan, page=plan_page(baseline, candidate, parsed.samples, parsed.command_line))
     with _output(parsed.output) as folder:
         return _compare(plan, folder, parsed, options)
 
@@ -98,7 +101,7 @@ def _output(given: str | None) -> Iterator[str]:
         yield folder
 
 
-def _size(*sides: Side) -> int:
+def _size(*sides: SystemRun) -> int:
     """Returns the bytes of the rows of both sides."""
-    files = [path for side in sides for path in side.files]
+    files = [path for side in sides for path in side.run.rows]
     return sum(entry.size_in_bytes for found in FileSystems.match(files) for entry in found.metadata_list)

@@ -13,21 +13,22 @@ from typing import Any
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from ...transforms.earlier_rows import ReusedRows
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.kept import ask_to_keep, kept_runs, remove_kept
 from ...transforms.io.storage import new_run_id
 from ...transforms.records import printable
-from ...transforms.reuse import ReusedRows
 from ..check import check_inputs
 from ..config.errors import UsageError, one_line
 from ..config.inputs import find_inputs
 from ..config.settings import Configuration
 from ..evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from ..results.causes import QuarantineCause, duplicate_warnings, stored_causes
+from ..results.differences import REUSED, Signature, differences
 from ..results.gates import Decision, coverage_failures, decide, rejection_notes
-from ..results.provenance import PAGE_PROBLEM, Launch
+from ..results.provenance import PAGE_PROBLEM, Launch, versions
 from ..results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
-from ..results.stored import Start, StoredRun, scored_otherwise
+from ..results.stored import Run
 from ..results.unscored import why_unscored
 from ..runtime import launch
 from . import console
@@ -116,17 +117,21 @@ def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: Evalua
 
 def reused_rows(
     path: str | None, configuration: Configuration, options: PipelineOptions
-) -> tuple[ReusedRows | None, StoredRun | None]:
+) -> tuple[ReusedRows | None, Run | None]:
     """Returns the rows of the run that --reuse names, and the run; warns where its scores may be others than ours."""
     if path is None:
         return None, None
-    found = StoredRun(path)
-    reason = scored_otherwise(found.start, configuration)
-    if reason is not None:
-        warn([f"nothing is reused of {path}: {reason}"])
+    found = Run(path)
+    reasons = differences(_signature_here(configuration), found.signature, REUSED)
+    if reasons:
+        warn([f"nothing is reused of {path}: {reasons[0]}"])
         return None, None
-    files = tuple(launch.path_for_workers(options, each) for each in found.published.folder("samples"))
+    files = tuple(launch.path_for_workers(options, each) for each in found.rows)
     return reused_of(files, configuration), found
+
+
+def _signature_here(configuration: Configuration) -> Signature:
+    return Signature.of(configuration, versions(configuration.benchmark))
 
 
 def reused_of(files: Sequence[str], configuration: Configuration) -> ReusedRows:
@@ -142,16 +147,17 @@ def resumed(plan: EvaluationPlan) -> EvaluationPlan:
     """
     configuration = plan.configuration
     files = list(plan.reuse.files) if plan.reuse is not None else []
+    here = _signature_here(configuration)
     for run in kept_runs(plan.output):
         try:
-            reason = scored_otherwise(msgspec.json.decode(run.start, type=Start), configuration)
+            reasons = differences(here, msgspec.json.decode(run.start, type=Signature), REUSED)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            reason = one_line(error)
-        if reason is not None:
-            warn([f"nothing is taken from the interrupted run {run.run_id}: {reason}"])
+            reasons = [one_line(error)]
+        if reasons:
+            warn([f"nothing is taken from the interrupted run {run.run_id}: {reasons[0]}"])
         else:
             files += run.files
-    ask_to_keep(plan.output, plan.run_id, msgspec.json.encode(Start.of(configuration)))
+    ask_to_keep(plan.output, plan.run_id, msgspec.json.encode(here))
     if not files:
         return plan
     return replace(plan, reuse=reused_of(files, configuration))

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from ...metrics.version import VERSION
 from ...transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
 from ..config import settings
 from ..config.errors import UsageError, one_line
@@ -19,10 +18,11 @@ from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration
 from ..results.baseline import Baseline, load_baseline
 from ..results.causes import stored_causes
+from ..results.differences import CONFIGURED, Signature, differences
 from ..results.gates import Decision, Judge, decide, record_failures
 from ..results.judged import judged_run
 from ..results.moved import MovedSample, SlicePart, UnreadableRows, moved_most
-from ..results.stored import StoredRun, scoring_keys, scoring_version
+from ..results.stored import Run
 from ..results.verdict_files import junit, markdown
 from .common import naming
 from .console import print_verdicts, tell
@@ -34,7 +34,7 @@ Verdicts = Sequence[Mapping[str, Any]]
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Judges; 1 where a gate fails or is invalid, 4 where one is inconclusive."""
     remove_verdicts(parsed)
-    found = StoredRun(parsed.run)
+    found = Run.with_sums(parsed.run)
     configuration = _configuration(parsed, found)
     if not configuration.settings.gates:
         where = parsed.config or parsed.run
@@ -44,11 +44,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     own = baseline is not None and bool(baseline.run_id) and baseline.run_id == found.run_id
     if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
-    if scoring_version(found.summary.version) != scoring_version(VERSION):
-        made = f"beamscore {found.summary.version}" if found.summary.version else "an earlier version of beamscore"
-        raise UsageError(f"{parsed.run}: {made} made it, and {VERSION} may score differently; evaluate it again")
     _check_intervals(found, configuration)
-    judge = Judge(configuration, judged_run(found), found.identity, baseline)
+    judge = Judge(configuration, judged_run(found), found.signature, baseline)
     verdicts = msgspec.to_builtins(judge.verdicts())
     failures = _coverage_failures(found, configuration)
     if not parsed.quiet:
@@ -58,32 +55,21 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     return code
 
 
-def _configuration(parsed: argparse.Namespace, found: StoredRun) -> Configuration:
+def _configuration(parsed: argparse.Namespace, found: Run) -> Configuration:
     """Returns the configuration whose gates are judged; raises UsageError where it scores otherwise than the run."""
     if parsed.config is None:
         changed = copy.deepcopy(found.summary.config)
-        return settings.check(settings.overridden(changed, parsed.set), parsed.run)
-    configuration = settings.load(parsed.config, parsed.set, {})
-    if configuration.benchmark.name != found.summary.benchmark:
-        raise UsageError(
-            f"{parsed.config}: benchmark: {configuration.benchmark.name}, but {parsed.run} is a run of "
-            f"{found.summary.benchmark}"
-        )
-    resolved = msgspec.json.decode(msgspec.json.encode(configuration.resolved()))
-    # The intervals of the run are those of its confidence.
-    ours, theirs = (
-        {**scoring_keys(config), "bootstrap": config.get("bootstrap")} for config in (resolved, found.summary.config)
-    )
-    for key in sorted({*ours, *theirs}):
-        if key in ours and key in theirs and ours[key] != theirs[key]:
-            raise UsageError(
-                f"{parsed.config}: {key}: {ours[key]}, but {parsed.run} was made with {theirs[key]}; evaluate it "
-                f"again, or give --set {key}=..."
-            )
+        configuration = settings.check(settings.overridden(changed, parsed.set), parsed.run)
+    else:
+        configuration = settings.load(parsed.config, parsed.set, {})
+    reasons = differences(Signature.of(configuration), found.signature, CONFIGURED, it=parsed.run)
+    if reasons:
+        where = f"{parsed.config}: " if parsed.config else ""
+        raise UsageError(f"{where}{reasons[0]}; evaluate it again, or give --set KEY=VALUE as it was made")
     return configuration
 
 
-def _check_intervals(found: StoredRun, configuration: Configuration) -> None:
+def _check_intervals(found: Run, configuration: Configuration) -> None:
     """Computes the values of each slice that is judged again, so that a damaged run is told and not judged."""
     kind = type(configuration.benchmark)
     for key in configuration.settings.gates:
@@ -93,14 +79,14 @@ def _check_intervals(found: StoredRun, configuration: Configuration) -> None:
                 found.measured(name, target.label)
 
 
-def _coverage_failures(found: StoredRun, configuration: Configuration) -> list[str]:
+def _coverage_failures(found: Run, configuration: Configuration) -> list[str]:
     try:
         return record_failures(_systems(found), configuration.settings, stored_causes(found.provenance))
     except (KeyError, TypeError) as error:
         raise UsageError(f"{found.path}: the coverage in summary.json is not that of a run") from error
 
 
-def _systems(found: StoredRun) -> dict[str, Any]:
+def _systems(found: Run) -> dict[str, Any]:
     return {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
 
 
@@ -181,7 +167,7 @@ def _moved(
     ]
     if baseline is None or not wanted:
         return {}
-    ours, theirs = StoredRun(path), StoredRun(baseline.path)
+    ours, theirs = Run(path), Run(baseline.path)
     found: dict[int, list[MovedSample] | str] = {}
     for place in wanted:
         each = verdicts[place]

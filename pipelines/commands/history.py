@@ -19,7 +19,7 @@ from ..results.history_report import history_report
 from ..results.night_differences import with_differences
 from ..results.numbers import fixed
 from ..results.page.history import PAGE, HistorySources, page_or_reason
-from ..results.stored import StoredRun
+from ..results.stored import Run
 from .common import without_page
 from .messages import DONE, warn
 
@@ -84,7 +84,7 @@ def _blessed(folder: str) -> str | None:
         warn([f"{path}: {one_line(error)}"])
         return None
     try:
-        warn(age_warnings(run, StoredRun(run)))
+        warn(age_warnings(run, Run(run)))
     except UsageError as error:
         # Of a file the reader must know that it is what names the run.
         warn([f"{path}: {error}"])

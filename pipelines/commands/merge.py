@@ -19,7 +19,7 @@ from ..results.gates import decide, record_failures, rejection_notes
 from ..results.merged import merged_configuration
 from ..results.provenance import PAGE_PROBLEM, Launch
 from ..results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
-from ..results.stored import StoredRun
+from ..results.stored import Run
 from ..runtime import launch
 from . import console
 from .common import hand_over, run_and_publish, without_page
@@ -35,7 +35,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     same = [path for path in parsed.runs if os.path.abspath(path) == os.path.abspath(parsed.output)]
     if same:
         raise UsageError(f"--output {parsed.output}: this is one of the runs that are merged; give a folder of its own")
-    runs = [StoredRun(launch.path_for_workers(options, path)) for path in parsed.runs]
+    runs = [Run(launch.path_for_workers(options, path)) for path in parsed.runs]
     ids: dict[str, str] = {}
     for found in runs:
         if found.run_id and ids.setdefault(found.run_id, found.path) != found.path:
@@ -44,7 +44,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError("a run is given twice; merge each run once")
     for found in runs:
         counted = sum(system.samples for system in found.summary.systems.values())
-        if counted and not found.published.folder("samples"):
+        if counted and not found.rows:
             raise UsageError(f"{found.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
     configuration = merged_configuration(runs, parsed.output)
     baseline = read_baseline(parsed, configuration)

@@ -17,7 +17,7 @@ from ...transforms.records import InputProblem
 from ..config import settings
 from ..config.errors import UsageError
 from ..config.inputs import Inputs, find_inputs
-from ..results.stored import StoredRun
+from ..results.stored import Run
 from ..runtime import launch
 from ..select import Selection, build_selection
 from .common import write_records
@@ -25,7 +25,7 @@ from .common import write_records
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Selects; the inputs are those that the run's summary names, unless they have moved."""
-    found = StoredRun(parsed.run)
+    found = Run(parsed.run)
     summary = found.summary
     if not parsed.output:
         raise UsageError("give --output FILE")
@@ -40,14 +40,14 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     inputs = _inputs(parsed, summary.config, system)
     write = WriteRecords(launch.path_for_workers(options, parsed.output), _columns(kind), parsed.shards)
     _check_rows(found, system)
-    files = tuple(launch.path_for_workers(options, path) for path in found.published.folder("samples"))
+    files = tuple(launch.path_for_workers(options, path) for path in found.rows)
     below, listed = parsed.below, None
     if parsed.samples is None:
         below = 1.0 if below is None else below
     else:
         listed = launch.path_for_workers(options, parsed.samples)
         _check_list(listed)
-    selection = Selection(files, system, value, below, listed)
+    selection = Selection(files, system, kind.sample_metric_names(), value, below, listed)
     read = [*(file.path for file in inputs.files), *files, *([listed] if listed else [])]
     return write_records(
         options, lambda pipeline: build_selection(pipeline, inputs, selection, write), read, write, None
@@ -68,10 +68,10 @@ def _columns(kind: type[Benchmark[Any, Any, Any]]) -> Columns:
     return columns | dict.fromkeys(["details", "ground_truth", "prediction"], Kind.JSON)
 
 
-def _check_rows(run: StoredRun, system: str) -> None:
+def _check_rows(run: Run, system: str) -> None:
     """Raises UsageError where the run should have rows, but they are not there."""
     counts = run.summary.systems[system].counts("ground_truth")
-    if not run.published.folder("samples") and (counts.get("scored") or counts.get("missing_prediction")):
+    if not run.rows and (counts.get("scored") or counts.get("missing_prediction")):
         raise UsageError(f"{run.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
 
 

@@ -9,36 +9,18 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from ...metrics.benchmark import Benchmark
-from ...metrics.statistics.measured import Measured, measure
-from ...metrics.statistics.sums import Sums
-from ...transforms.earlier_values import EarlierRows
-from ...transforms.finalize import corpus_sums
+from ...transforms.earlier_rows import EarlierRows
 from ...transforms.io.storage import STORAGE_ERRORS, read_bytes
 from ...transforms.records import InputProblem
 from ..config.errors import UsageError, one_line
 from ..config.settings import Configuration
-from .judged import JudgedSlice, left_out_samples, measured_samples
-from .stored import Identity, StoredRun, incomparable, is_run, split_system
-from .stored_documents import SliceSums
+from .differences import SCORED_ALIKE, Signature, differences
+from .judged import JudgedSlice, judged_slice
+from .stored import Run, is_run, split_system
 
 MAX_BASELINE_DAYS = 30
 MAX_BLESSED_BYTES = 1 << 20
-
-
-@dataclass(frozen=True)
-class BaselineSlice:
-    """One slice of a system: how many samples were measured, how many left out, their sums.
-
-    predictions: their fingerprint; None where it is not known.
-    """
-
-    samples: int
-    left_out: int
-    sums: SliceSums
-    predictions: str | None = None
 
 
 @dataclass(frozen=True)
@@ -46,19 +28,15 @@ class Baseline:
     """A finished run, as far as gates compare with it; it goes to the worker that publishes.
 
     system: the one that every system is compared with; None: the one of the same name. slices: by system and label,
-    those that any gate needs. corpora: of each system the sums of all samples. rows: the files of its rows.
+    those that any gate needs. rows: the files of its rows.
     """
 
     path: str
     run_id: str
-    identity: Identity
-    benchmark: Benchmark[Any, Any, Any]
-    clustered: bool
-    replicates: int
+    signature: Signature
     systems: tuple[str, ...]
     system: str | None
-    slices: Mapping[tuple[str, str], BaselineSlice]
-    corpora: Mapping[str, Sums]
+    slices: Mapping[tuple[str, str], JudgedSlice]
     warnings: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
 
@@ -70,12 +48,7 @@ class Baseline:
         found = self.slices.get((name, label))
         if found is None:
             return f"the baseline has no slice {label}"
-
-        def measured() -> Measured:
-            all_sums = found.sums.all_sums(self.replicates)
-            return measure(self.benchmark, self.corpora[name], all_sums, self.clustered, found.predictions)
-
-        return JudgedSlice({}, {}, found.samples, measured, found.left_out), "the baseline"
+        return found, "the baseline"
 
     def system_for(self, system: str) -> str | None:
         """Returns the system that one of ours is compared with: the one of the same name, or the only one there is."""
@@ -88,15 +61,14 @@ class Baseline:
 
         None where there are none, or the scores do not compare. Raises UsageError where a file is damaged.
         """
-        ours = Identity.of_configuration(configuration)
-        if not self.rows or incomparable(ours, self.identity, same_samples=False) is not None:
+        if not self.rows or differences(Signature.of(configuration), self.signature, SCORED_ALIKE):
             return None
         metric = configuration.benchmark.main_sample_metric().name
         rows = EarlierRows(self.rows, metric, tuple(map(self.system_for, systems)))
         try:
             rows.check()
         except InputProblem as error:
-            raise UsageError(f"{error.message}; evaluate it again, or give --no-html") from error
+            raise UsageError(f"{error.message}, or give --no-html") from error
         return rows
 
     def _listed(self) -> str:
@@ -134,44 +106,32 @@ def load_baseline(given: str, labels: Iterable[str]) -> Baseline:
     """
     path, system = find_baseline(given)
     try:
-        run = StoredRun(path)
+        run = Run.with_sums(path)
     except UsageError as error:
         # Of a file the reader must know that it is what names the run.
         raise error if path == given else UsageError(f"{given}: {error}") from error
     if system is not None and system not in run.summary.systems:
         raise UsageError(f"{given}: the run has no system {system}; it has {', '.join(run.summary.systems)}")
-    missing = run.configuration.settings.missing
-    slices: dict[tuple[str, str], BaselineSlice] = {}
+    slices: dict[tuple[str, str], JudgedSlice] = {}
     for name in run.summary.systems:
         for label in dict.fromkeys(labels):
-            found, sums = run.slice(name, label), run.slice_sums(name, label)
-            if found is not None and sums is not None:
+            if run.slice(name, label) is not None:
                 # Whatever is damaged is told before anything is scored.
                 run.measured(name, label)
-                counts = found.counts("ground_truth")
-                slices[name, label] = BaselineSlice(
-                    measured_samples(counts, missing),
-                    left_out_samples(counts, missing),
-                    sums,
-                    found.predictions_fingerprint,
-                )
+                slices[name, label] = judged_slice(run, name, label)
     return Baseline(
         path,
         run.run_id,
-        run.identity,
-        run.configuration.benchmark,
-        run.configuration.settings.cluster is not None,
-        run.sums.bootstrap.replicates,
+        run.signature,
         tuple(run.summary.systems),
         system,
         slices,
-        {name: corpus_sums(run.configuration.benchmark, run.corpus(name)) for name in run.summary.systems},
         tuple(age_warnings(path, run)),
-        tuple(run.published.folder("samples")),
+        tuple(run.rows),
     )
 
 
-def age_warnings(path: str, run: StoredRun) -> list[str]:
+def age_warnings(path: str, run: Run) -> list[str]:
     """Returns what should make a person think before others are compared with a run: its age, and its own gates."""
     warnings = []
     ended = run.provenance.get("ended")

@@ -22,9 +22,9 @@ from ..config.settings import Configuration, Settings
 from ..config.systems import label_of
 from .baseline import Baseline
 from .causes import QuarantineCause, most_frequent, most_often
+from .differences import JUDGED, Signature, differences
 from .judged import JudgedSlice, JudgedSystems, judged_result
-from .run import RunResult
-from .stored import Identity, incomparable
+from .run import RunResult, signature
 from .verdict import GateVerdict, Interval, Word
 
 _WORST_LAST: tuple[Word, ...] = ("pass", "inconclusive", "invalid", "fail")
@@ -32,18 +32,17 @@ _WORST_LAST: tuple[Word, ...] = ("pass", "inconclusive", "invalid", "fail")
 
 def judged(result: RunResult, baseline: Baseline | None) -> RunResult:
     """Returns a result with the verdicts of the gates of its configuration."""
-    identity = Identity.of_result(result)
-    verdicts = Judge(result.configuration, judged_result(result), identity, baseline).verdicts()
+    verdicts = Judge(result.configuration, judged_result(result), signature(result), baseline).verdicts()
     return replace(result, verdicts=tuple(verdicts))
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Judges the gates of a configuration on the systems of a run, whose identity is compared with the baseline's."""
+    """Judges the gates of a configuration on the systems of a run, whose signature is compared with the baseline's."""
 
     configuration: Configuration
     systems: JudgedSystems
-    identity: Identity
+    signature: Signature
     baseline: Baseline | None = None
 
     def verdicts(self) -> list[GateVerdict]:
@@ -132,9 +131,9 @@ class Judge:
             return (slice_, str(gate.not_worse_than)) if slice_ else f"{gate.not_worse_than} has no such slice"
         if self.baseline is None:
             return "there is no baseline; give --baseline RUN"
-        reason = incomparable(self.identity, self.baseline.identity)
-        if reason is not None:
-            return f"the baseline {self.baseline.path} cannot be compared with: {reason}"
+        reasons = differences(self.signature, self.baseline.signature, JUDGED)
+        if reasons:
+            return f"the baseline {self.baseline.path} cannot be compared with: {reasons[0]}; evaluate it again"
         return self.baseline.judged(system, target.label)
 
     def _difference(

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from ...metrics.registry import benchmark_class, benchmark_names
 from ...metrics.statistics.change_points import change_points
+from .differences import scoring_version
 from .numbers import signed
-from .stored import scoring_version
 from .verdict import Interval
 
 MAX_MAIN_METRICS = 8

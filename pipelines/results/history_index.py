@@ -22,8 +22,9 @@ import pyarrow.parquet as pq
 from ...transforms.io.published import CURRENT
 from ...transforms.io.storage import STORAGE_ERRORS, has_folders, is_on_disk, list_tree, read_bytes
 from ..config.errors import UsageError, one_line
+from .differences import scoring_keys
 from .run import LAYOUT, SUMMARY
-from .stored import StoredRun, scoring_keys
+from .stored import Run
 from .stored_documents import StoredSlice
 
 HISTORY = "history.parquet"
@@ -169,7 +170,7 @@ def _read(folder: str, run: str, stamp: str) -> Any:
     """Returns the rows of a run, or in a line why there are none."""
     path = run_path(folder, run)
     try:
-        found = StoredRun(path)
+        found = Run(path)
         provenance = found.provenance
         started = provenance.get("started")
         if not isinstance(started, str):
@@ -188,7 +189,7 @@ def run_path(folder: str, run: str) -> str:
     return folder.rstrip("/") if run == "." else posixpath.join(folder, run)
 
 
-def _rows(found: StoredRun, run: str, stamp: str, started: str) -> Any:
+def _rows(found: Run, run: str, stamp: str, started: str) -> Any:
     summary = found.summary
     scoring = hashlib.blake2b(msgspec.json.encode(scoring_keys(summary.config), order="sorted"), digest_size=8)
     fingerprint = summary.fingerprint

@@ -6,12 +6,13 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from ..config.errors import UsageError
+from .differences import JUDGED, differences
 from .history import Break, History, NightDifference, Point
 from .history_index import run_path
 from .night_differences import night_differences
 from .numbers import signed
 from .report import cell, code, number, table
-from .stored import StoredRun, incomparable
+from .stored import Run
 
 NIGHTS_SHOWN = 30
 WINDOWS = (7, 30)
@@ -88,7 +89,7 @@ def _against(folder: str, history: History, blessed: str) -> Iterator[str]:
     """Yields the section on the blessed baseline, where it is a run of this benchmark."""
     tonight = history.nights[-1]
     try:
-        run = StoredRun(blessed)
+        run = Run(blessed)
     except UsageError as error:
         yield "## Against the baseline"
         yield f"**Warning:** {cell(str(error))}"
@@ -98,25 +99,21 @@ def _against(folder: str, history: History, blessed: str) -> Iterator[str]:
     yield "## Against the baseline"
     yield f"{cell(blessed)}, blessed by a person."
     try:
-        reason = incomparable(StoredRun(run_path(folder, tonight.run)).identity, run.identity)
+        reasons = differences(Run(run_path(folder, tonight.run)).signature, run.signature, JUDGED)
     except UsageError as error:
-        reason = str(error)
-    if reason is not None:
-        yield f"**Not compared:** {cell(reason)}."
+        reasons = [str(error)]
+    if reasons:
+        yield f"**Not compared:** {cell(reasons[0])}."
         return
     rows = []
     for system in tonight.systems:
         if system not in run.summary.systems:
             continue
-        differences = night_differences(blessed, run_path(folder, tonight.run), system)
-        if isinstance(differences, str):
-            yield f"**Not compared:** {cell(differences)}."
+        found = night_differences(blessed, run_path(folder, tonight.run), system)
+        if isinstance(found, str):
+            yield f"**Not compared:** {cell(found)}."
             return
-        rows += [
-            [cell(system), code(name), _difference(differences.get(name))]
-            for name in history.metrics
-            if name in differences
-        ]
+        rows += [[cell(system), code(name), _difference(found.get(name))] for name in history.metrics if name in found]
     yield table(["system", "metric", "difference"], rows) if rows else "It has no system of the same name."
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
-from ...metrics.statistics.measured import Measured
-from ...transforms.finalize import SliceResult
+from ...metrics.statistics.measured import AnyBenchmark, Measured, measure
+from ...metrics.statistics.sums import Sums
+from ...transforms.finalize import SliceResult, corpus_sums
 from ..config.settings import Configuration
 from .run import RunResult
-from .stored import StoredRun
+from .stored import Run
+from .stored_documents import SliceSums, left_out_samples, measured_samples
 from .verdict import Interval
 
 
@@ -31,18 +33,6 @@ class JudgedSlice:
 
 JudgedSystems = Mapping[str, Mapping[str, JudgedSlice]]
 """By system and label; the label of all samples is empty."""
-
-
-def measured_samples(counts: Mapping[str, Any], missing: str) -> int:
-    """Returns how many samples the metrics rest on; a missing prediction is one of them where it counts as wrong."""
-    scored = int(counts.get("scored", 0))
-    return scored + (int(counts.get("missing_prediction", 0)) if missing == "wrong" else 0)
-
-
-def left_out_samples(counts: Mapping[str, Any], missing: str) -> int:
-    """Returns how many samples no metric rests on; a duplicate is none of its own."""
-    every = sum(int(counts.get(status, 0)) for status in ("scored", "missing_prediction", "rejected"))
-    return every - measured_samples(counts, missing)
 
 
 def judged_result(result: RunResult) -> JudgedSystems:
@@ -70,23 +60,40 @@ def _judged(configuration: Configuration, found: SliceResult) -> JudgedSlice:
     )
 
 
-def judged_run(run: StoredRun) -> JudgedSystems:
+def judged_run(run: Run) -> JudgedSystems:
     """Returns the slices of a finished run."""
-    missing = run.configuration.settings.missing
-
-    def judged(system: str, label: str) -> JudgedSlice:
-        found = run.slice(system, label)
-        assert found is not None
-        counts = found.counts("ground_truth")
-        return JudgedSlice(
-            found.values,
-            found.intervals,
-            measured_samples(counts, missing),
-            lambda: run.measured(system, label),
-            left_out_samples(counts, missing),
-        )
-
     return {
-        name: {label: judged(name, label) for label in ("", *system.slices)}
+        name: {label: judged_slice(run, name, label) for label in ("", *system.slices)}
         for name, system in run.summary.systems.items()
     }
+
+
+def judged_slice(run: Run, system: str, label: str) -> JudgedSlice:
+    """Returns a slice of a finished run that is there; it holds no more of the run than its own sums."""
+    found, sums = run.slice(system, label), run.slice_sums(system, label)
+    assert found is not None
+    assert sums is not None
+    configuration, counts = run.configuration, found.counts("ground_truth")
+    missing = configuration.settings.missing
+    return JudgedSlice(
+        found.values,
+        found.intervals,
+        measured_samples(counts, missing),
+        partial(
+            measure_stored,
+            configuration.benchmark,
+            corpus_sums(configuration.benchmark, run.corpus(system)),
+            sums,
+            run.sums.bootstrap.replicates,
+            configuration.settings.cluster is not None,
+            found.predictions_fingerprint,
+        ),
+        left_out_samples(counts, missing),
+    )
+
+
+def measure_stored(
+    benchmark: AnyBenchmark, corpus: Sums, sums: SliceSums, replicates: int, clustered: bool, predictions: str | None
+) -> Measured:
+    """Returns the metrics of stored sums, with their replicates; raises ValueError where these are damaged."""
+    return measure(benchmark, corpus, sums.all_sums(replicates), clustered, predictions)

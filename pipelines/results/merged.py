@@ -18,14 +18,15 @@ from ..config import settings
 from ..config.errors import UsageError, one_line
 from ..config.settings import Configuration
 from .coverage import STATUSES
+from .differences import SCORED_ALIKE, differences
 from .run import RunResult, SystemResult, worst_first
-from .stored import StoredRun, incomparable
+from .stored import Run
 from .stored_documents import SliceSums
 
 Worst = tuple[float, str, str]
 
 
-def merged_configuration(runs: Sequence[StoredRun], output: str) -> Configuration:
+def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
     """Returns the configuration of one evaluation of all inputs of the runs: that of the first, with those of all.
 
     Raises UsageError where the runs do not fit together: benchmark, version, options, systems, slices, or one lacks a
@@ -41,9 +42,9 @@ def merged_configuration(runs: Sequence[StoredRun], output: str) -> Configuratio
                     f"{run.path}: cannot be merged: its predictions have no fingerprint; evaluate it again"
                 )
     for run in runs[1:]:
-        reason = incomparable(first.identity, run.identity, same_samples=False)
-        if reason is not None:
-            raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reason}")
+        reasons = differences(first.signature, run.signature, SCORED_ALIKE)
+        if reasons:
+            raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}; evaluate it again")
         if set(run.summary.systems) != set(first.summary.systems):
             raise UsageError(
                 f"{run.path}: cannot be merged with {first.path}: it has the systems {', '.join(run.summary.systems)}, "
@@ -66,7 +67,7 @@ def _all(globs: Any) -> list[str]:
 
 def merged_result(
     configuration: Configuration,
-    runs: Sequence[StoredRun],
+    runs: Sequence[Run],
     worst: Mapping[str, Sequence[Worst]],
     causes: Sequence[CauseCount],
 ) -> RunResult:
@@ -102,7 +103,7 @@ def _finalised(configuration: Configuration, number: int, label: str, totals: Sl
     return replace(found, tables=[]) if label else found
 
 
-def _totals(runs: Sequence[StoredRun], system: str) -> dict[str, SliceTotals]:
+def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
     """Returns the sums of each slice of a system over all runs, by label."""
     totals: dict[str, SliceTotals] = {}
     for run in runs:
@@ -146,7 +147,7 @@ def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {**merged, "balanced": all(part["balanced"] for part in parts)}
 
 
-def _warnings(runs: Sequence[StoredRun]) -> list[str]:
+def _warnings(runs: Sequence[Run]) -> list[str]:
     """Returns the warnings that all runs have: a column that one of them has is not missing from all."""
     first, *others = [run.summary.warnings for run in runs]
     return [warning for warning in first if all(warning in each for each in others)]

@@ -9,26 +9,24 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
-import pyarrow as pa
-import pyarrow.parquet as pq
-from apache_beam.io.filesystem import BeamIOError
-from apache_beam.io.filesystems import FileSystems
+import pyarrow.dataset as ds
 
 from ...metrics.statistics.measured import AnyBenchmark
 from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
 from ...transforms.io.published import Published
-from ...transforms.io.storage import STORAGE_ERRORS
+from ...transforms.records import InputProblem
+from ...transforms.rows import read_rows
 from ...transforms.sample_schema import SLICE_PREFIX
 from ...transforms.slice_labels import slice_labels
 from ..config.errors import one_line
 
 MAX_ROWS = 2_000_000
 CANDIDATES = 200
-COLUMNS = ["sample_id", "system", "status", "statistics"]
+COLUMNS = ["sample_id", "status", "statistics"]
 
 Statistics = Mapping[str, float]
 
@@ -135,23 +133,20 @@ def _rows(result: Published, system: str, part: SlicePart | None) -> dict[str, _
     found: dict[str, _Row] = {}
     paths = result.folder("samples")
     columns = [*COLUMNS, *(f"{SLICE_PREFIX}{name}" for name in (part.columns if part else ()))]
-    try:
-        for path in paths:
-            for sample_id, name, status, statistics, *cells in _cells(path, columns):
-                if name == system and (part is None or part.holds(cells)):
-                    found[sample_id] = _Row(status, (statistics or "").encode())
-                    if len(found) > MAX_ROWS:
-                        raise UnreadableRows(f"a run has more than {MAX_ROWS:,} samples")
-    except (*STORAGE_ERRORS, BeamIOError, pa.ArrowException, KeyError, ValueError) as error:
-        raise UnreadableRows(f"{path}: the rows of a run cannot be read: {one_line(error)}") from error
     if not paths:
         raise UnreadableRows("a run has no rows (samples/)")
+    try:
+        for path in paths:
+            for batch in read_rows(path, columns, ds.field("system") == system):
+                for sample_id, status, statistics, *cells in zip(
+                    *(column.to_pylist() for column in batch.columns), strict=True
+                ):
+                    if part is None or part.holds(cells):
+                        found[sample_id] = _Row(status, (statistics or "").encode())
+                if len(found) > MAX_ROWS:
+                    raise UnreadableRows(f"a run has more than {MAX_ROWS:,} samples")
+    except InputProblem as error:
+        raise UnreadableRows(error.message) from error
+    except ValueError as error:
+        raise UnreadableRows(f"{path}: the rows of the run cannot be read ({one_line(error)})") from error
     return found
-
-
-def _cells(path: str, columns: list[str]) -> Iterator[Sequence[Any]]:
-    with FileSystems.open(path, compression_type="uncompressed") as stream:
-        for batch in pq.ParquetFile(stream, pre_buffer=False).iter_batches(columns=columns):
-            if set(batch.schema.names) != set(columns):
-                raise KeyError(f"{path}: a column is missing")
-            yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)

@@ -9,7 +9,7 @@ from ...metrics.statistics.same_samples import same_samples
 from ..config.errors import UsageError, one_line
 from .history import Differences, History, NightDifference
 from .history_index import run_path
-from .stored import StoredRun
+from .stored import Run
 from .verdict import Interval
 
 
@@ -27,7 +27,7 @@ def with_differences(folder: str, history: History) -> History:
 def night_differences(before: str, latest: str, system: str) -> Differences | str:
     """Returns the difference of each metric of a system in two runs; where their sums cannot be read, the reason."""
     try:
-        runs = [StoredRun(path) for path in (before, latest)]
+        runs = [Run(path) for path in (before, latest)]
         measured = [run.measured(system, "") for run in runs]
         benchmark = runs[1].configuration.benchmark
         confidence = runs[1].configuration.settings.bootstrap.confidence

@@ -151,7 +151,7 @@ def versions(benchmark: Benchmark[Any, Any, Any]) -> dict[str, Any]:
     """
     packages = {name: found for name in PACKAGES if (found := _package_version(name)) is not None}
     home = type(benchmark).__module__.partition(".")[0]
-    if home != "metrics" and (own := _package_version(home.replace("_", "-"))) is not None:
+    if home != "beamscore" and (own := _package_version(home.replace("_", "-"))) is not None:
         packages[home] = own
     return {
         "beamscore": VERSION,

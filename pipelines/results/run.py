@@ -29,7 +29,9 @@ from ..config.errors import UsageError, one_line
 from ..config.mismatch import without_values
 from ..config.settings import Configuration
 from .coverage import STATUSES, Coverage, coverage_document, extra_counts
+from .differences import Signature
 from .ranking import Ranking, rank_with_ties
+from .stored_documents import Fingerprint
 from .verdict import GateVerdict
 
 SUMMARY = "summary.json"
@@ -237,6 +239,11 @@ def summary(result: RunResult) -> dict[str, Any]:
         **({"ranking_by": result.places.document()} if result.places else {}),
         "systems": {name: _system_summary(result.configuration, system) for name, system in result.systems.items()},
     }
+
+
+def signature(result: RunResult) -> Signature:
+    """Returns with what a run that is about to be written scored, and what."""
+    return Signature.of(result.configuration, fingerprint=msgspec.convert(fingerprint(result), Fingerprint))
 
 
 def fingerprint(result: RunResult) -> dict[str, Any]:

@@ -5,141 +5,33 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from ...metrics.statistics.measured import Measured, measure
 from ...metrics.statistics.sums import FRACTION_BITS, Sums
-from ...metrics.version import VERSION
 from ...transforms.io.published import Published
 from ...transforms.io.storage import STORAGE_ERRORS
 from ..config import settings
 from ..config.errors import UsageError, one_line
 from ..config.settings import Configuration
-from .provenance import RUN_FORMAT, versions
-from .run import RUN, SUMMARY, SUMS, SUMS_FORMAT, RunResult, fingerprint, open_result
+from .differences import Signature
+from .provenance import RUN_FORMAT
+from .run import RUN, SUMMARY, SUMS, SUMS_FORMAT, open_result
 from .stored_documents import (
-    Fingerprint,
     SliceSums,
     StoredProvenance,
     StoredSlice,
     StoredSummary,
     StoredSums,
+    StoredSystem,
+    SystemSums,
 )
 
 _Document = TypeVar("_Document")
 _SYSTEM = re.compile(r"(?P<run>.+):(?P<system>[A-Za-z0-9_.-]{1,100})", re.DOTALL)
-
-
-NOT_SCORING = (
-    *("ground_truth", "predictions", "output", "slices", "limits", "worst_samples"),
-    *("gates", "inconclusive", "max_rejected_fraction", "max_missing_fraction", "sample_id_type"),
-)
-"""The keys of a configuration that do not change what a sample scores, nor what the bootstrap draws; of `bootstrap`
-its confidence does not either."""
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What two runs must have in common for their scores to be comparable."""
-
-    benchmark: str
-    version: str
-    scoring: Mapping[str, Any]
-    fingerprint: Fingerprint | None
-
-    @classmethod
-    def of(cls, summary: StoredSummary) -> Identity:
-        """Returns the identity of a run from its summary."""
-        return cls(summary.benchmark, summary.version, scoring_keys(summary.config), summary.fingerprint)
-
-    @classmethod
-    def of_result(cls, result: RunResult) -> Identity:
-        """Returns the identity of a run that is about to be written."""
-        return cls.of_configuration(result.configuration, msgspec.convert(fingerprint(result), Fingerprint))
-
-    @classmethod
-    def of_configuration(cls, configuration: Configuration, found: Fingerprint | None = None) -> Identity:
-        """Returns the identity of a run that starts here and now; its ground truth may not be known yet."""
-        config = msgspec.json.decode(msgspec.json.encode(configuration.resolved()))
-        return cls(configuration.benchmark.name, VERSION, scoring_keys(config), found)
-
-
-def scoring_keys(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the part of a resolved configuration by which samples are scored and replicates are drawn."""
-    keys = {key: value for key, value in config.items() if key not in NOT_SCORING}
-    if isinstance(drawn := keys.get("bootstrap"), Mapping):
-        keys["bootstrap"] = {key: value for key, value in drawn.items() if key != "confidence"}
-    return keys
-
-
-def incomparable(ours: Identity, theirs: Identity, same_samples: bool = True) -> str | None:
-    """Returns why the scores of two runs must not be compared, in words; None where they may be.
-
-    same_samples: whether both must have the same ground truth. A run without a fingerprint is never comparable then:
-    nothing would tell.
-    """
-    if ours.benchmark != theirs.benchmark:
-        return f"it is a run of {theirs.benchmark}, not of {ours.benchmark}"
-    if not theirs.version or scoring_version(ours.version) != scoring_version(theirs.version):
-        made = f"beamscore {theirs.version}" if theirs.version else "an earlier version of beamscore"
-        return f"it was made by {made}, which may score otherwise than {ours.version}; evaluate it again"
-    for key in sorted({*ours.scoring, *theirs.scoring}):
-        here, there = ours.scoring.get(key), theirs.scoring.get(key)
-        if here != there:
-            return f"it was made with {key}: {_value(there)}, not {_value(here)}"
-    if not same_samples:
-        return None
-    if ours.fingerprint is None or theirs.fingerprint is None:
-        return "the ground truth of a run has no fingerprint, so nothing tells whether both have the same"
-    if ours.fingerprint != theirs.fingerprint:
-        return (
-            f"its ground truth differs ({theirs.fingerprint.samples} samples, hash {theirs.fingerprint.hash[:8]}, not "
-            f"{ours.fingerprint.samples}, {ours.fingerprint.hash[:8]}); evaluate it again on the same samples"
-        )
-    return None
-
-
-class Start(msgspec.Struct, frozen=True):
-    """What a run scores with; versions: those of run.json."""
-
-    benchmark: str
-    version: str
-    config: dict[str, Any]
-    versions: Any = None
-
-    @classmethod
-    def of(cls, configuration: Configuration) -> Start:
-        """Returns what a run scores with that starts here and now."""
-        benchmark = configuration.benchmark
-        config = msgspec.json.decode(msgspec.json.encode(configuration.resolved()), type=dict[str, Any])
-        return cls(benchmark.name, VERSION, config, versions(benchmark))
-
-
-def scored_otherwise(made: Start, configuration: Configuration) -> str | None:
-    """Returns why the rows of a run may differ from what scoring under a configuration gives, here; None where not.
-
-    Unlike for a comparison, the versions must be the same to the last digit, also those of packages and programs.
-    """
-    benchmark = configuration.benchmark
-    if made.benchmark != benchmark.name:
-        return f"it is a run of {made.benchmark}, not of {benchmark.name}"
-    if made.version != VERSION:
-        return f"it was made by beamscore {made.version or 'of an earlier version'}, not {VERSION}"
-    options = msgspec.json.decode(msgspec.json.encode(benchmark.options), type=dict[str, Any])
-    # A missing prediction has a score in the rows of one and none in those of the other.
-    for key, value in {**options, "missing": configuration.settings.missing}.items():
-        if made.config.get(key) != value:
-            return f"it was made with {key}: {_value(made.config.get(key))}, not {_value(value)}"
-    here = versions(benchmark)
-    for key in ("packages", "tools"):
-        if not isinstance(made.versions, dict) or made.versions.get(key) != here[key]:
-            return f"its run.json names other versions of {key} than are here"
-    return None
 
 
 def split_system(text: str) -> tuple[str, str | None]:
@@ -163,18 +55,54 @@ def is_run(path: str) -> bool:
     return True
 
 
-def _value(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= 60 else f"{text[:57]}..."
+class SystemRun(NamedTuple):
+    """One system of a finished run."""
+
+    run: Run
+    system: str
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        return f"{self.run.path}:{self.system}"
+
+    @property
+    def overall(self) -> StoredSystem:
+        """What summary.json says of it."""
+        return self.run.summary.systems[self.system]
+
+    @property
+    def sums(self) -> SystemSums:
+        """Its stored sums; raises UsageError where they are damaged."""
+        return self.run.sums.systems[self.system]
+
+    @property
+    def samples(self) -> int:
+        """How many samples its metrics rest on."""
+        return self.overall.measured_samples(self.run.configuration.settings.missing)
 
 
-def scoring_version(version: str) -> str:
-    """Returns the part of a version that changes when a score may change: the major and the minor number."""
-    found = re.match(r"\d+\.\d+", version)
-    return found.group() if found else version
+def open_system(text: str) -> SystemRun:
+    """Returns the only system of the run in the folder `text`, or, of `RUN:SYSTEM`, that system of it.
+
+    Raises UsageError where there is no finished run, or it does not say which of its systems.
+    """
+    path, system = split_system(text)
+    run = Run(path)
+    there = list(run.summary.systems)
+    if system is None and len(there) > 1:
+        raise UsageError(
+            f"{path}: it holds {len(there)} systems; give one of {', '.join(f'{path}:{name}' for name in there)}"
+        )
+    system = there[0] if system is None else system
+    if system not in there:
+        raise UsageError(f"{path}:{system}: there is no such system in this run; there are {', '.join(there)}")
+    # A configuration that cannot be read is told before it is compared.
+    run.configuration  # noqa: B018
+    return SystemRun(run, system)
 
 
-class StoredRun:
+class Run:
     """A finished run in a folder, read once; sums.json, which is large, when it is needed.
 
     Raises UsageError, in one line, where the folder holds no run that this version can read.
@@ -192,10 +120,30 @@ class StoredRun:
         # Whatever is damaged is told by every command alike.
         self.provenance  # noqa: B018
 
+    @classmethod
+    def with_sums(cls, path: str) -> Run:
+        """Returns a run with its sums; it is opened again where another one replaces it while it is read."""
+        while True:
+            published = open_result(path)
+            try:
+                run = cls(path)
+                run.sums  # noqa: B018
+            except UsageError:
+                if open_result(path).run_id == published.run_id:
+                    raise
+            else:
+                return run
+
     @property
-    def identity(self) -> Identity:
-        """What the run must have in common with another to be compared."""
-        return Identity.of(self.summary)
+    def signature(self) -> Signature:
+        """With what the run scored, and what: by which it is told whether it compares with another."""
+        summary, versions = self.summary, self.provenance.get("versions")
+        return Signature(summary.benchmark, summary.version, summary.config, versions, summary.fingerprint)
+
+    @property
+    def rows(self) -> list[str]:
+        """The files of the rows of its samples."""
+        return self.published.folder("samples")
 
     @property
     def run_id(self) -> str:
@@ -213,12 +161,6 @@ class StoredRun:
         if found.benchmark != self.summary.benchmark or set(found.systems) != self.summary.systems.keys():
             raise self._problem(RUN, "it belongs to another run than summary.json")
         return self._read(RUN, dict[str, Any])
-
-    @property
-    def start(self) -> Start:
-        """What the run scored with."""
-        summary = self.summary
-        return Start(summary.benchmark, summary.version, summary.config, self.provenance.get("versions"))
 
     @cached_property
     def configuration(self) -> Configuration:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -13,6 +13,20 @@ from ...metrics.statistics.sums import Sums
 SIDES = ("ground_truth", "predictions")
 Coverage = dict[str, dict[str, int] | int | bool]
 """What became of the records of each side, by side, and counts of a benchmark's own."""
+
+
+def measured_samples(counts: Mapping[str, int], missing: str) -> int:
+    """Returns how many samples the metrics rest on; a missing prediction is one of them where it counts as wrong."""
+    return counts.get("scored", 0) + (counts.get("missing_prediction", 0) if missing == "wrong" else 0)
+
+
+def left_out_samples(counts: Mapping[str, int], missing: str) -> int:
+    """Returns how many samples no metric rests on; a duplicate is none of its own."""
+    return _samples(counts) - measured_samples(counts, missing)
+
+
+def _samples(counts: Mapping[str, int]) -> int:
+    return sum(counts.get(status, 0) for status in ("scored", "missing_prediction", "rejected"))
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
@@ -48,8 +62,11 @@ class StoredSlice(msgspec.Struct, frozen=True):
     @property
     def samples(self) -> int:
         """How many samples the slice has, whatever became of them."""
-        counts = self.counts("ground_truth")
-        return sum(counts.get(status, 0) for status in ("scored", "missing_prediction", "rejected"))
+        return _samples(self.counts("ground_truth"))
+
+    def measured_samples(self, missing: str) -> int:
+        """Returns how many samples the metrics rest on."""
+        return measured_samples(self.counts("ground_truth"), missing)
 
     def counts(self, side: str) -> dict[str, int]:
         """Returns what became of the records of one side."""

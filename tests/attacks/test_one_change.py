@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.pipelines.config import settings
-from beamscore.pipelines.results.stored import Start
+from beamscore.pipelines.results.differences import Signature
+from beamscore.pipelines.results.provenance import versions
 from beamscore.transforms.io.kept import ask_to_keep
 from beamscore.transforms.io.staging import KEPT
 from tests.attacks import SEEDS, rng_of
@@ -192,7 +193,9 @@ def keep(run: Path, name: str, output: Path) -> None:
     """Makes a finished run's rows what an interrupted run into `output` has kept."""
     run_id = json.loads((run / "run.json").read_bytes())["run_id"]
     configuration = settings.check(json.loads((run / "summary.json").read_bytes())["config"], "test")
-    ask_to_keep(str(output), run_id, msgspec.json.encode(Start.of(configuration)))
+    ask_to_keep(
+        str(output), run_id, msgspec.json.encode(Signature.of(configuration, versions(configuration.benchmark)))
+    )
     folder = output / ".staging" / run_id
     shutil.copytree(run / "samples", folder / "samples")
     folder.rename(folder.with_name(run_id + KEPT))

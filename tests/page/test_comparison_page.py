@@ -12,7 +12,7 @@ from beamscore.pipelines.results.page.comparison import ComparedRuns, build_comp
 from beamscore.pipelines.results.page.comparison_document import Changed, ChangedSide
 from beamscore.pipelines.results.page.document import RecordText
 from beamscore.pipelines.results.page.render import render
-from beamscore.pipelines.results.stored import StoredRun
+from beamscore.pipelines.results.stored import Run
 from tests.page.browser import Browser
 from tests.page.corpora import CORPORA, compared, evaluated, page_data, worse
 from tests.page.hostile import HOSTILE
@@ -165,13 +165,13 @@ def test_hostile_text_in_a_comparison(chromium: Browser, runs: tuple[Path, Path]
     document["slices"] = {f"{number}={text}": found for number, text in enumerate(HOSTILE)}
     document["differences"] = list(HOSTILE)
     document["slices_of_candidate_alone"] = list(HOSTILE)
-    run = {**StoredRun(str(runs[0])).provenance, "command": list(HOSTILE), "host": HOSTILE[1]}
+    run = {**Run(str(runs[0])).provenance, "command": list(HOSTILE), "host": HOSTILE[1]}
     record = RecordText(HOSTILE[0])
     changed = []
     for number, text in enumerate(HOSTILE):
         shown = ChangedSide("scored", {"score": 0.5}, record, (text[:400],), f"<svg>{text[:400]}</svg>", text[:400])
         changed.append(Changed(f"{number}{text[:200]}", text[:100], -0.5, record, (text[:400],), (shown, shown)))
-    benchmark = StoredRun(str(runs[0])).configuration.benchmark
+    benchmark = Run(str(runs[0])).configuration.benchmark
     sources = ComparedRuns((run, run), ({}, {}), (60, 60), HOSTILE)
     path = folder / "hostile-comparison.html"
     path.write_bytes(render(build_comparison_page(document, benchmark, sources, changed)))

@@ -173,7 +173,7 @@ def test_samples_of_one_side_and_of_another_ground_truth_are_told(tmp_path: Path
     other = write_run(tmp_path / "b", after)
     code, _, stderr = command("compare", str(one), str(other))
     assert code == 2
-    assert "the ground truth differs: 39 samples and 40" in stderr
+    assert "the candidate has other ground truth (40 samples, hash ff, not 39, aa)" in stderr
     assert stderr.count("\n") == 1
     document = compare(one, other, tmp_path / "out", "--allow-differences")
     assert document["samples"] == {"compared": 36, "only_baseline": 1, "only_candidate": 2, "other_ground_truth": 1}
@@ -390,10 +390,11 @@ def test_runs_that_do_not_compare(tmp_path: Path) -> None:
     other = write_run(tmp_path / "b", after, {"protocol": "released", "missing": "exclude"})
     code, _, stderr = command("compare", str(one), str(other))
     assert code == 2
-    assert 'the options differ: missing is "wrong" and "exclude", protocol is "published" and "released"' in stderr
+    assert 'do not compare: the candidate was made with missing: "exclude", not "wrong"; the candidate was' in stderr
+    assert 'the candidate was made with protocol: "released", not "published"; give --allow-differences' in stderr
     code, _, stderr = command("compare", str(one), str(other), "--allow-differences", "--quiet")
     assert code == 0
-    assert "warning: the options differ" in stderr
+    assert stderr.count("warning: the candidate was made with") == 2
     code, _, stderr = command("compare", str(one), str(one), "--threshold", "nan")
     assert (code, stderr) == (2, "beamscore: --threshold nan: must be a number of at least 0\n")
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,9 +15,11 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.metrics.statistics.swaps import SwapBits, dependencies
 from beamscore.pipelines.compare import compared_slice, largest_of_all, make_result
 from beamscore.pipelines.results.comparison import COMPARISON, ComparisonSetting
+from beamscore.transforms.blocks import pack
 from beamscore.transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, merged_sums
+from beamscore.transforms.records import MSGPACK, RecordEncoder
 from beamscore.transforms.sample_changes import ChangePlan, unpack_changed
-from beamscore.transforms.sample_rows import SampleRow, encode_block
+from beamscore.transforms.sample_rows import SampleRow
 from beamscore.transforms.stored_blocks import Block, BlockFolder, BlockWriter
 from tests import toy
 
@@ -79,14 +82,17 @@ def parts_of(pairs: Sequence[Sides], cuts: Sequence[int]) -> list[list[Sides]]:
     return list(parts.values())
 
 
-def bucket(pairs: Sequence[Sides], blocks: int) -> list[tuple[int, Block]]:
+def bucket(pairs: Sequence[Sides], blocks: int) -> list[Block]:
     """Returns the blocks of a bucket, each side cut into some, those of both sides in turn."""
     found = []
     for start in range(blocks):
         for side in (BASELINE, CANDIDATE):
-            rows = [pair[side] for pair in pairs[start::blocks]]
-            content = encode_block([each for each in rows if each is not None])
-            found.append((side, BlockWriter().write(content)))
+            rows = [row for pair in pairs[start::blocks] if (row := pair[side]) is not None]
+            encoder = RecordEncoder(side, 0, "")
+            records = [
+                (row.sample_id.encode(), encoder.encode(0, 0, MSGPACK, msgspec.msgpack.encode(row))) for row in rows
+            ]
+            found.append(pack(records, BlockWriter()))
     return found
 
 

@@ -93,10 +93,10 @@ def test_a_row_that_was_reused_is_reused_again(nights: Path, tmp_path: Path, sco
     [
         (("--set", "protocol=released"), 'it was made with protocol: "published", not "released"'),
         (("--set", "missing=exclude"), 'it was made with missing: "wrong", not "exclude"'),
-        ("version", "it was made by beamscore 0.0.1, not "),
-        ("packages", "its run.json names other versions of packages than are here"),
-        ("tools", "its run.json names other versions of tools than are here"),
-        ("no provenance", "its run.json names other versions of packages than are here"),
+        ("version", "it was made by beamscore 0.0.1, which may score otherwise than "),
+        ("packages", "it was made with other versions of packages"),
+        ("tools", "it was made with other versions of tools"),
+        ("no provenance", "it was made with other versions of packages"),
     ],
 )
 def test_what_may_score_otherwise_is_not_reused(

@@ -16,11 +16,14 @@ from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
 
 from beamscore.metrics.benchmark import MetricSpec
-from beamscore.transforms.earlier_values import EarlierRows
-from beamscore.transforms.pair import PairedSample
+from beamscore.transforms.blocks import ToBlocks
+from beamscore.transforms.earlier_rows import EarlierRows
+from beamscore.transforms.pair import PairBySample, PairedSample
 from beamscore.transforms.pick import LISTED, KeepPicked, Picker, Picks, Reason, is_flip, order_of_picked
-from beamscore.transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin
+from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH, JSON, EncodedRecord, Origin
+from beamscore.transforms.rows import ReadRowBlocks
 from beamscore.transforms.scored_sample import ScoredSample
+from beamscore.transforms.stored_blocks import IN_PIPELINE
 
 METRIC = MetricSpec("score", "", main=1)
 PICKS = Picks(METRIC, worst=3, flips=2, random=4, listed=5)
@@ -118,11 +121,37 @@ def test_a_flip_is_to_right_or_wrong_or_far(before: float, value: float, expecte
     assert is_flip(metric, before, value) == expected
 
 
-def earlier(path: Path, rows: Sequence[tuple[str, str, str, float | None]]) -> EarlierRows:
+Rows = Sequence[tuple[str, str, str, float | None]]
+
+
+def earlier(path: Path, rows: Rows) -> EarlierRows:
     names = ("system", "sample_id", "truth_hash", "score")
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     pq.write_table(pa.table(columns), path)
     return EarlierRows((str(path),), "score", ("old", None))
+
+
+def joined(rows: EarlierRows, names: Sequence[str]) -> list[PairedSample]:
+    """The samples of these names, each with the rows that are of it."""
+    with test_pipeline.TestPipeline() as pipeline:
+        truths = [(name.encode(), record(GROUND_TRUTH, "{}").encoded) for name in names]
+        answers = [(name.encode(), record(system, "{}").encoded) for name in names for system in (0, 1)]
+        blocks = (
+            pipeline | ReadRowBlocks({EARLIER_ROWS: rows}, 2, IN_PIPELINE),
+            pipeline | beam.Create([*truths, *answers]) | beam.ParDo(ToBlocks(2, IN_PIPELINE)),
+        )
+        paired = blocks | beam.Flatten() | PairBySample(("ours", "theirs"))
+        _ = paired.batches | beam.combiners.ToList() | beam.Map(collect)
+    found = [sample for batch in COLLECTED.pop() for sample in batch]
+    assert sorted(sample.sample_id for sample in found) == sorted(names)
+    return found
+
+
+COLLECTED: list[list[list[PairedSample]]] = []
+
+
+def collect(batches: list[list[PairedSample]]) -> None:
+    COLLECTED.append(batches)
 
 
 def scored_now(name: str, system: int, score: float) -> ScoredSample:
@@ -134,12 +163,12 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_pa
     rows: list[tuple[str, str, str, float | None]] = [
         ("old", name, "changed" if name == "other" else "t", value) for name, value in before.items()
     ]
-    rows += [("another", "a", "t", 0.0), ("old", "unmeasured", "t", None)]
+    rows += [("another", "a", "t", 0.0), ("old", "unmeasured", "t", None), ("old", "gone", "t", 1.0)]
     now = {"a": 0.25, "b": 0.0, "c": 1.0, "d": 0.2, "e": 0.5, "other": 0.0, "unmeasured": 0.0, "new": 0.0}
-    picks = Picks(METRIC, flips=5, random=20, earlier=earlier(tmp_path / "rows.parquet", rows))
-    paired = [PairedSample(name, record(GROUND_TRUTH, "{}"), (record(0, "{}"), record(1, "{}"))) for name in now]
+    source = earlier(tmp_path / "rows.parquet", rows)
+    picks = Picks(METRIC, flips=5, random=20, earlier=source)
     scored = [scored_now(name, system, value) for name, value in now.items() for system in (0, 1)]
-    found = [sample for _, sample in Picker(picks).offers(paired, scored)]
+    found = [sample for _, sample in Picker(picks).offers(joined(source, list(now)), scored)]
     changed = {why: [(each.sample_id, each.system) for each in found if each.why == why] for why in ("lost", "won")}
     # b lost 0.9 and a 0.75; c won. Less than that is no flip, another ground truth is not compared, nor is system 1.
     assert changed == {"lost": [("a", 0), ("b", 0)], "won": [("c", 0)]}
@@ -150,11 +179,10 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_pa
 
 
 def test_rows_that_are_gone_meanwhile_cost_the_changes_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("WARNING", "beamscore.transforms.earlier_values")
+    caplog.set_level("WARNING", "beamscore.transforms.earlier_rows")
     rows = earlier(tmp_path / "rows.parquet", [("old", "a", "t", 1.0)])
     (tmp_path / "rows.parquet").write_bytes(b"PAR1")
     picks = Picks(METRIC, flips=5, random=20, earlier=rows)
-    paired = [PairedSample("a", record(GROUND_TRUTH, "{}"), (record(0, "{}"),))]
-    found = [each.why for _, each in Picker(picks).offers(paired, [scored_now("a", 0, 0.0)])]
+    found = [each.why for _, each in Picker(picks).offers(joined(rows, ["a"]), [scored_now("a", 0, 0.0)])]
     assert found == ["random"]
     assert "report.html does not show all samples that changed since the baseline" in caplog.text

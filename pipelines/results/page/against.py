@@ -18,9 +18,10 @@ from ....metrics.statistics.same_samples import same_samples
 from ....transforms.io.storage import STORAGE_ERRORS
 from ...config.errors import UsageError
 from ..baseline import Baseline
+from ..differences import JUDGED, differences
 from ..judged import judged_result
-from ..run import RunResult
-from ..stored import Identity, StoredRun, incomparable
+from ..run import RunResult, signature
+from ..stored import Run
 from .document import Difference
 
 MAX_SLICES = 500
@@ -84,11 +85,11 @@ def against_baseline(result: RunResult, document: Mapping[str, Any], baseline: B
     document: of summary.json.
     """
     name = f"the baseline {baseline.path}"
-    reason = incomparable(Identity.of_result(result), baseline.identity)
-    if reason is not None:
-        return Against(f"Not compared with {name}: {reason}.")
+    reasons = differences(signature(result), baseline.signature, JUDGED)
+    if reasons:
+        return Against(f"Not compared with {name}: {reasons[0]}.")
     try:
-        run = StoredRun(baseline.path)
+        run = Run(baseline.path)
         if run.run_id != baseline.run_id:
             return Against(f"Not compared with {name}: another run has replaced it meanwhile.")
         found, apart = _differences(result, baseline, run)
@@ -115,7 +116,7 @@ def against_baseline(result: RunResult, document: Mapping[str, Any], baseline: B
 
 
 def _differences(
-    result: RunResult, baseline: Baseline, run: StoredRun
+    result: RunResult, baseline: Baseline, run: Run
 ) -> tuple[dict[tuple[str, str, str], AgainstMetric], list[tuple[str, str]]]:
     """Returns the differences, and the systems and labels that rest on other samples in the two runs."""
     configuration = result.configuration
@@ -129,10 +130,10 @@ def _differences(
             continue
         for label in [label for label in slices if run.slice(other, label) is not None][: MAX_SLICES + 1]:
             sides = run.measured(other, label), slices[label].measure()
-            differences = paired_differences(benchmark, *sides, confidence)
+            moved = paired_differences(benchmark, *sides, confidence)
             if any(same_samples(benchmark, metric, *sides) is False for metric in main):
                 apart.append((name, label))
-            paired |= {(name, label, metric): differences[metric] for metric in main if metric in differences}
+            paired |= {(name, label, metric): moved[metric] for metric in main if metric in moved}
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
     strict = 1 - (1 - confidence) / max(1, tested)
     found = {

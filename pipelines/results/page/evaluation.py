@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
-from apache_beam.io.filesystems import FileSystems
 
-from ....transforms.io.storage import STORAGE_ERRORS
+from ....transforms.records import InputProblem
+from ....transforms.rows import read_rows
 from ....transforms.sample_schema import SLICE_PREFIX, sample_schema
 from ..baseline import Baseline
 from ..gates import coverage_failures
@@ -93,12 +92,9 @@ def _rows(samples: Sequence[str], result: RunResult, share: float) -> Any | None
     tables = [pa.schema([schema.field(name) for name in wanted]).empty_table()]
     try:
         for path in samples:
-            with FileSystems.open(path, compression_type="uncompressed") as stream:
-                file = pq.ParquetFile(pa.PythonFile(stream, mode="r"))
-                for group in range(file.num_row_groups):
-                    found = file.read_row_group(group, columns=wanted).select(wanted)
-                    tables.append(found if share >= 1 else hashed_share(found, share))
-    except STORAGE_ERRORS:
+            batches = [each if share >= 1 else hashed_share(each, share) for each in read_rows(path, wanted)]
+            tables.append(pa.Table.from_batches(batches, tables[0].schema))
+    except InputProblem:
         # An earlier attempt to publish has moved the files on, and broke off.
         return None
     return pa.concat_tables(tables)

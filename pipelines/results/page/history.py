@@ -20,7 +20,7 @@ from ..history import Break, History, Night
 from ..history_index import run_path
 from ..numbers import fixed
 from ..run import PAGE as REPORT_PAGE
-from ..stored import StoredRun
+from ..stored import Run
 from . import fallback
 from .build import MAX_CELL_LENGTH, declared_metric
 from .document import MetricRow
@@ -226,7 +226,7 @@ def _slices(history: History, place: Mapping[str, int], table: Any) -> tuple[tup
 def _gates(folder: str, history: History) -> Iterator[GateLine]:
     """Yields the bounds of the metrics of all samples in the last run."""
     try:
-        gates = StoredRun(run_path(folder, history.nights[-1].run)).summary.gates
+        gates = Run(run_path(folder, history.nights[-1].run)).summary.gates
     except (UsageError, *STORAGE_ERRORS, ValueError):
         return
     seen = set()

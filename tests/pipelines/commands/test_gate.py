@@ -197,7 +197,7 @@ def test_a_run_that_scored_nothing_passes_no_gate(nights: Path, tmp_path: Path) 
 def test_another_ground_truth_is_invalid(nights: Path) -> None:
     code, _, stderr = gate(nights, "same", "elsewhere")
     assert code == 1
-    assert "cannot be compared with: its ground truth differs (60 samples" in stderr
+    assert "cannot be compared with: it has other ground truth (60 samples" in stderr
 
 
 def test_files_of_an_earlier_run_do_not_outlive_this_one(nights: Path, tmp_path: Path) -> None:
@@ -225,10 +225,11 @@ def refusals(nights: Path, tmp_path: Path) -> dict[str, tuple[list[str | Path], 
         "no run": ([tmp_path], f"{tmp_path}/summary.json: no finished run is here (no such file); give its --output"),
         "half written": ([broken, *config], f"{broken}/summary.json: no finished run can be read here: "),
         "no gates": ([good], f"{good}: gates: there are none, so nothing would be judged"),
-        "another benchmark": ([good, "--config", chart], f"{chart}: benchmark: chart, but {good} is a run of toy"),
+        "another benchmark": ([good, "--config", chart], f"{chart}: {good} is a run of toy, not of chart"),
         "other options": ([good, *config, "--set", "protocol=released"],
-                          f"{nights}/gates.yaml: protocol: released, but {good} was made with published"),
-        "another confidence": ([good, *config, "--set", "bootstrap.confidence=0.5"], f"{nights}/gates.yaml: bootstrap"),
+                          f'{nights}/gates.yaml: {good} was made with protocol: "published", not "released"'),
+        "another confidence": ([good, *config, "--set", "bootstrap.confidence=0.5"],
+                               f"{nights}/gates.yaml: {good} was made with bootstrap: "),
         "itself": ([good, *config, "--baseline", good], f"--baseline {good}: this is the run itself"),
         "no baseline": ([good, *config, "--baseline", tmp_path / "x"],
                         f"--baseline {tmp_path}/x/summary.json: no finished run"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,10 +20,10 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.gates import Gate
 from beamscore.pipelines.config.settings import Configuration
-from beamscore.pipelines.results.baseline import Baseline, BaselineSlice
+from beamscore.pipelines.results.baseline import Baseline
+from beamscore.pipelines.results.differences import Signature
 from beamscore.pipelines.results.gates import Judge, decide
-from beamscore.pipelines.results.judged import JudgedSlice
-from beamscore.pipelines.results.stored import Identity
+from beamscore.pipelines.results.judged import JudgedSlice, measure_stored
 from beamscore.pipelines.results.stored_documents import Fingerprint, SliceSums, StoredReplicates
 from beamscore.pipelines.results.verdict import GateVerdict
 
@@ -52,9 +53,11 @@ def judged(right: int, samples: int = SAMPLES) -> JudgedSlice:
     return JudgedSlice(measured.values, intervals(benchmark, measured, 0.95), samples, lambda: measured)
 
 
-def identity(**changes: Any) -> Identity:
-    known = Identity("toy", "0.2.0", {"missing": "wrong", "bootstrap": {"replicates": REPLICATES, "seed": 0}}, SAME)
-    return replace(known, **changes)
+def identity(**changes: Any) -> Signature:
+    known = Signature(
+        "toy", "0.2.0", {"missing": "wrong", "bootstrap": {"replicates": REPLICATES, "seed": 0}}, None, SAME
+    )
+    return msgspec.structs.replace(known, **changes)
 
 
 def baseline(
@@ -63,25 +66,16 @@ def baseline(
     systems: tuple[str, ...] = ("ours",),
     first: int = 0,
     left_out: int = 0,
+    predictions: str | None = "",
     **changes: Any,
 ) -> Baseline:
     sums = summed(right, samples, first)
     packed = PackedReplicates.of(sums)
     stored = SliceSums(sums.sums().units(), {}, StoredReplicates(packed.names, packed.data))
-    slices = {(name, ""): BaselineSlice(samples, left_out, stored, f"{right} right") for name in systems}
-    benchmark = configuration({}).benchmark
-    return Baseline(
-        "last",
-        "id",
-        identity(**changes),
-        benchmark,
-        False,
-        REPLICATES,
-        systems,
-        None,
-        slices,
-        dict.fromkeys(systems, Sums()),
-    )
+    known = f"{right} right" if predictions == "" else predictions
+    measured = partial(measure_stored, configuration({}).benchmark, Sums(), stored, REPLICATES, False, known)
+    slices = {(name, ""): JudgedSlice({}, {}, samples, measured, left_out) for name in systems}
+    return Baseline("last", "id", identity(**changes), systems, None, slices)
 
 
 def judge(gates: Mapping[str, Gate], systems: Mapping[str, Mapping[str, JudgedSlice]], against: Baseline | None = None,
@@ -158,9 +152,7 @@ def test_where_nothing_differs_only_the_same_predictions_are_equal_for_sure() ->
     gate = Gate(not_worse_than="baseline")
     assert verdict(gate, judged(320), baseline(320)).verdict == "pass"
     for unknown in (None, "others"):
-        against = baseline(320)
-        slices = {key: replace(each, predictions=unknown) for key, each in against.slices.items()}
-        against = replace(against, slices=slices)
+        against = baseline(320, predictions=unknown)
         found = verdict(gate, judged(320), against)
         assert (found.verdict, "fewer than 20 units may differ" in found.reason) == ("inconclusive", True)
         assert verdict(Gate(not_worse_than="baseline", margin=0.006), judged(320), against).verdict == "inconclusive"
@@ -323,9 +315,9 @@ ACCIDENTS: dict[str, tuple[dict[str, Gate], dict[str, dict[str, JudgedSlice]], B
     "the baseline is of another benchmark": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
                                              baseline(1, benchmark="chart")),
     "the baseline has other options": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
-                                       baseline(1, scoring={**identity().scoring, "protocol": "released"})),
+                                       baseline(1, config={**identity().config, "protocol": "released"})),
     "the baseline has another seed": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
-                                      baseline(1, scoring={**identity().scoring, "bootstrap": {"seed": 1}})),
+                                      baseline(1, config={**identity().config, "bootstrap": {"seed": 1}})),
     "the baseline is of another version": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
                                            baseline(1, version="0.3.0")),
     "the baseline is of no version": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}}, baseline(1, version="")),

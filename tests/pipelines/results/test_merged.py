@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.results.differences import SCORED_ALIKE, differences
 from beamscore.pipelines.results.merged import merged_configuration
-from beamscore.pipelines.results.stored import StoredRun, incomparable
+from beamscore.pipelines.results.stored import Run
 from tests import toy
 from tests.finished_runs import row, write, write_run
 
@@ -22,17 +22,18 @@ def test_the_confidence_of_intervals_is_no_part_of_what_a_run_is(tmp_path: Path)
     for name, confidence in (("a", 0.95), ("b", 0.8)):
         settings = {"bootstrap": {"replicates": 50, "confidence": confidence}}
         paths.append(str(write_run(tmp_path / name, [row(name, 1.0)], settings)))
-    runs = [StoredRun(each) for each in paths]
-    assert incomparable(runs[0].identity, replace(runs[1].identity, fingerprint=runs[0].identity.fingerprint)) is None
+    runs = [Run(each) for each in paths]
+    assert differences(runs[0].signature, runs[1].signature, SCORED_ALIKE) == []
     assert merged_configuration(runs, "out").settings.bootstrap.confidence == 0.95
     other = {"bootstrap": {"replicates": 50, "seed": 1}}
-    seeded = StoredRun(str(write_run(tmp_path / "c", [row("c", 1.0)], other)))
-    assert "bootstrap" in (incomparable(runs[0].identity, seeded.identity) or "")
+    seeded = Run(str(write_run(tmp_path / "c", [row("c", 1.0)], other)))
+    (reason,) = differences(runs[0].signature, seeded.signature, SCORED_ALIKE)
+    assert "bootstrap" in reason
 
 
 def test_a_run_without_a_fingerprint_of_its_predictions_is_refused(tmp_path: Path) -> None:
     toy.register()
-    runs = [StoredRun(str(write_run(tmp_path / name, [row(name, 1.0)], predictions=found)))
+    runs = [Run(str(write_run(tmp_path / name, [row(name, 1.0)], predictions=found)))
             for name, found in (("a", "aa"), ("b", None))]  # fmt: skip
     with pytest.raises(UsageError, match="its predictions have no fingerprint"):
         merged_configuration(runs, "out")
@@ -43,8 +44,8 @@ def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path, place: int) -> N
     """That of all would be the one of the others alone, and two runs over other samples would look the same."""
     toy.register()
     folders = [write_run(tmp_path / name, [row(name, 1.0)]) for name in "ab"]
-    assert merged_configuration([StoredRun(str(each)) for each in folders], "out").benchmark.name == "toy"
+    assert merged_configuration([Run(str(each)) for each in folders], "out").benchmark.name == "toy"
     path = folders[place] / "summary.json"
     write(path, {**json.loads(path.read_bytes()), "fingerprint": None})
     with pytest.raises(UsageError, match="no fingerprint"):
-        merged_configuration([StoredRun(str(each)) for each in folders], "out")
+        merged_configuration([Run(str(each)) for each in folders], "out")

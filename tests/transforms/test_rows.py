@@ -1,0 +1,139 @@
+"""Reading the rows of finished runs: those that a filter of Python's own keeps, whatever the row groups."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamscore.pipelines.select import Selection
+from beamscore.transforms.earlier_rows import EarlierRows
+from beamscore.transforms.records import EARLIER_ROWS, EncodedRecord, InputProblem
+from beamscore.transforms.rows import RowSource, _ReadRowGroup, _row_groups, read_rows
+from beamscore.transforms.sample_rows import SampleRow, SampleTable
+from beamscore.transforms.sample_schema import sample_schema
+
+SCHEMA = sample_schema(("score", "other"), ("kind",))
+SCORES = st.sampled_from([None, 0.0, 0.5, 1.0, -2.0, math.nan])
+CELLS = st.fixed_dictionaries(
+    {
+        "sample_id": st.sampled_from("abcdefgh"),
+        "system": st.sampled_from(["ours", "theirs", ""]),
+        "score": SCORES,
+        "other": SCORES,
+        "truth_hash": st.sampled_from([None, "t", "u"]),
+    }
+)
+
+
+def write(path: Path, cells: Sequence[dict[str, Any]], group: int) -> Path:
+    texts = {"status": "scored", "unit": "u", "slice.kind": '"k"', "statistics": "{}", "details": "{}"}
+    pq.write_table(pa.Table.from_pylist([{**texts, **each} for each in cells], SCHEMA), path, row_group_size=group)
+    return path
+
+
+def records(source: RowSource, side: int) -> Iterator[tuple[str, EncodedRecord]]:
+    """The records of all files, as the stages of ReadRows make them."""
+    do_fn = _ReadRowGroup({side: source})
+    do_fn.setup()
+    for element in _row_groups((0, [(side, path) for path in source.files]), {side: source}):
+        for sample_id, encoded in do_fn.process(element):
+            yield sample_id.decode(), EncodedRecord(encoded)
+
+
+def number(value: float | None) -> str:
+    return repr(value)
+
+
+@given(st.lists(CELLS, max_size=30), st.integers(1, 9), st.sampled_from([None, 0.5, math.inf]), st.data())
+def test_each_use_of_rows_has_those_that_a_plain_filter_keeps(
+    tmp_path_factory: pytest.TempPathFactory,
+    cells: list[dict[str, Any]],
+    group: int,
+    threshold: float | None,
+    data: st.DataObject,
+) -> None:
+    folder = tmp_path_factory.mktemp("rows")
+    cut = data.draw(st.integers(0, len(cells)))
+    files = tuple(str(write(folder / name, part, group)) for name, part in (("a", cells[:cut]), ("b", cells[cut:])))
+
+    found = [record.decode(SampleRow) for _, record in records(SampleTable(files, "ours", ("kind",), ("score",)), 1)]
+    kept = [each for each in cells if each["system"] == "ours"]
+    assert [(row.sample_id, number(row.metrics[0]), row.truth_hash) for row in found] == [
+        (each["sample_id"], number(each["score"]), each["truth_hash"]) for each in kept
+    ]
+
+    earlier = EarlierRows(files, "score", ("theirs", None, "ours"))
+    values = [(name, record.decode(list[Any])) for name, record in records(earlier, EARLIER_ROWS)]
+    assert [(name, row[0], row[1], number(row[2])) for name, row in values] == [
+        (each["sample_id"], each["system"], each["truth_hash"], number(each["score"]))
+        for each in cells
+        if each["system"] and each["score"] is not None
+    ]
+
+    # A baseline may have none of our systems, and a list no sample.
+    assert list(records(EarlierRows(files, "score", (None,)), EARLIER_ROWS)) == []
+    (folder / "none.jsonl").write_bytes(b"")
+    assert list(records(Selection(files, "ours", ("score",), "other", None, str(folder / "none.jsonl")), 1)) == []
+
+    listed = folder / "list.jsonl"
+    listed.write_bytes(b"".join(msgspec.json.encode({"sample_id": name}) + b"\n" for name in "abx"))
+    selection = Selection(files, "ours", ("score",), "other", threshold, str(listed))
+    chosen = [
+        each
+        for each in kept
+        if each["sample_id"] in "abx"
+        and (threshold is None or (each["other"] is not None and each["other"] < threshold))
+    ]
+    assert [name for name, _ in records(selection, 1)] == [each["sample_id"] for each in chosen]
+
+
+def test_a_file_that_is_damaged_anywhere_is_a_problem_of_one_line_or_reads_the_same(tmp_path: Path) -> None:
+    cells = [
+        {"sample_id": f"s{n}", "system": "ours", "score": n / 7, "other": None, "truth_hash": "t"} for n in range(50)
+    ]
+    whole = write(tmp_path / "whole", cells, 20).read_bytes()
+    path, columns = tmp_path / "damaged", ["sample_id", "score"]
+    expected = [row for batch in read_rows(str(tmp_path / "whole"), columns) for row in batch.to_pylist()]
+    problems: list[str] = []
+    for place, flip in itertools.product(range(0, len(whole), 97), (0x01, 0xFF)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :])
+        try:
+            found = [row for batch in read_rows(str(path), columns) for row in batch.to_pylist()]
+        except InputProblem as problem:
+            problems.append(problem.message)
+        else:
+            assert len(found) == len(expected)
+    assert problems
+    assert all(message.startswith(f"{path}: ") for message in problems)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("score", None, "the column score is missing: another version wrote this run; evaluate again"),
+        ("score", pa.array(["x"]), "the column score has the type string, not double; evaluate again"),
+        (
+            "status",
+            pa.array([b"\xff"]).cast(pa.string(), safe=False),
+            "the rows of the run cannot be read (In column 1: Invalid",
+        ),
+    ],
+)
+def test_a_column_that_is_not_as_it_was_written_is_named(tmp_path: Path, name: str, array: Any, message: str) -> None:
+    path = write(tmp_path / "rows", [{"sample_id": "s", "system": "ours", "score": 1.0}], 1)
+    table = pq.read_table(path)
+    table = table.drop_columns([name]) if array is None else table.set_column(SCHEMA.get_field_index(name), name, array)
+    pq.write_table(table, path)
+    with pytest.raises(InputProblem) as problem:
+        list(read_rows(str(path), ["sample_id", "status", "score"]))
+    assert problem.value.message.startswith(f"{path}: {message}")

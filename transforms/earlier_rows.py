@@ -1,0 +1,171 @@
+"""Rows of earlier runs that join the samples of a run: one more side of transforms.pair.
+
+Scores are taken from rows where both records of a sample are the same by hash. A score depends on its own pair alone,
+so a row of the same sample, ground truth and prediction, under the same options and version, is what scoring would
+give, to the last bit. A row that is not as it was written, or was scored by other rules, is not taken; nor are rows of
+samples that were rejected, or whose prediction was: what the quarantine says of them is not in the row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import pyarrow.dataset as ds
+
+from ..metrics.benchmark import Pair, SampleScore
+from ..metrics.scoring import Outcome, Status
+from ..metrics.statistics.bootstrap import check_statistics
+from .hashes import RowHasher
+from .pair import PairedSample
+from .records import EARLIER_ROWS, REUSED_ROWS, InputProblem
+from .rows import RowSource, is_one_of
+from .scored_sample import WITHOUT_FIELDS, DecodedSample, ScoredSample
+
+_HASHED = ("sample_id", "status", "prediction_status", "truth_hash", "prediction_hash")
+_CONTENT = ("statistics", "coverage", "details")
+_TEXTS = len(_HASHED) + len(_CONTENT)
+_TAKEN = {("scored", "scored"), ("missing_prediction", None)}
+_LOG = logging.getLogger(__name__)
+
+
+class _ReusedRow(msgspec.Struct, array_like=True):
+    status: Status
+    truth_hash: str
+    prediction_hash: str | None
+    statistics: str
+    coverage: str
+    details: str
+    metrics: list[float | None]
+
+
+@dataclass(frozen=True)
+class ReusedRows(RowSource):
+    """The rows of runs that scored as this one does; of samples that have not changed the scores are taken.
+
+    metrics: the per-sample metrics, which they have a column of. signature: see transforms.hashes.scoring_signature.
+    """
+
+    metrics: tuple[str, ...] = ()
+    signature: bytes = b""
+
+    @property
+    def columns(self) -> list[str]:
+        """All that the row hash covers."""
+        return ["row_hash", *_HASHED, *_CONTENT, *self.metrics]
+
+    def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
+        """Yields the rows that are as they were written, of samples that were not rejected."""
+        hasher = RowHasher(self.signature)
+        for row_hash, *row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            sample_id, status, became, truth, prediction, statistics, coverage, details, *metrics = row
+            whole = truth is not None and statistics is not None and (became is None or prediction is not None)
+            whole = whole and None not in (coverage, details) and (status, became) in _TAKEN
+            texts = [None if text is None else text.encode() for text in row[:_TEXTS]]
+            if whole and hasher.hash(texts, metrics) == row_hash:
+                content = _ReusedRow(status, truth, prediction, statistics, coverage, details, metrics)
+                yield sample_id, msgspec.msgpack.encode(content)
+
+    def find(self, paired: Sequence[PairedSample], samples: Sequence[DecodedSample]) -> list[Outcome | None]:
+        """Returns what became of each sample of a batch; None where no row tells."""
+        rows = _rows_of(paired, REUSED_ROWS, _ReusedRow)
+        return [self._outcome(sample, rows.get(sample.pair.sample_id, ())) for sample in samples]
+
+    def _outcome(self, sample: DecodedSample, rows: Sequence[_ReusedRow]) -> Outcome | None:
+        has_hashes = sample.truth_hash is not None and (
+            sample.prediction_hash is not None or sample.pair.prediction is None
+        )
+        hashes = sample.truth_hash, sample.prediction_hash
+        row = next((row for row in rows if has_hashes and (row.truth_hash, row.prediction_hash) == hashes), None)
+        if row is None:
+            return None
+        try:
+            statistics = _STATISTICS.decode(row.statistics)
+            check_statistics(statistics)
+            extra = _extra(row.coverage)
+        except (msgspec.MsgspecError, ValueError):
+            return None
+        metrics = dict(zip(self.metrics, row.metrics, strict=True))
+        return Outcome(row.status, SampleScore(statistics, metrics, msgspec.Raw(row.details.encode()), extra))
+
+
+_STATISTICS = msgspec.json.Decoder(dict[str, int | float])
+
+
+@lru_cache(maxsize=1024)
+def _extra(coverage: str) -> dict[str, int]:
+    """Returns the counts of a benchmark's own in the coverage of a sample; most samples have the same."""
+    counts = msgspec.json.decode(coverage, type=dict[str, int])
+    return {name: n for name, n in counts.items() if "." not in name and name not in WITHOUT_FIELDS.values()}
+
+
+def split_known(
+    reuse: ReusedRows | None, paired: Sequence[PairedSample], samples: Sequence[DecodedSample]
+) -> tuple[list[Outcome | None], list[Pair[Any, Any]]]:
+    """Returns what rows tell of each sample, and the pairs that are left to score."""
+    known: list[Outcome | None] = [None] * len(samples) if reuse is None else reuse.find(paired, samples)
+    return known, [sample.pair for sample, outcome in zip(samples, known, strict=True) if outcome is None]
+
+
+class _EarlierValue(msgspec.Struct, array_like=True):
+    system: str
+    truth_hash: str | None
+    value: float
+
+
+@dataclass(frozen=True)
+class EarlierRows(RowSource):
+    """The rows of a finished run that tell what samples scored before.
+
+    metric: the per-sample metric. systems: by the number of our system, the name of the one that it is compared with;
+    None: none.
+    """
+
+    metric: str = ""
+    systems: tuple[str | None, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        return ["sample_id", "system", "truth_hash", self.metric]
+
+    def where(self) -> Any:
+        """Keeps the rows of these systems that have a value."""
+        systems = [name for name in self.systems if name is not None]
+        return is_one_of("system", systems) & ds.field(self.metric).is_valid()
+
+    def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
+        """Yields the value of each row."""
+        for sample_id, *cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield sample_id, msgspec.msgpack.encode(_EarlierValue(*cells))
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """Warns of files that cannot be read: they were whole before, and no result is lost for its page."""
+        try:
+            yield
+        except InputProblem as error:
+            _LOG.warning("report.html does not show all samples that changed since the baseline: %s", error.message)
+
+    def find(self, paired: Sequence[PairedSample], samples: Sequence[ScoredSample]) -> list[float | None]:
+        """Returns the value of each sample in the earlier run; None where it had none, or another ground truth."""
+        values = {
+            (sample_id, row.system, row.truth_hash): row.value
+            for sample_id, rows in _rows_of(paired, EARLIER_ROWS, _EarlierValue).items()
+            for row in rows
+        }
+        return [values.get((each.sample_id, self.systems[each.system] or "", each.truth_hash)) for each in samples]
+
+
+def _rows_of(paired: Sequence[PairedSample], side: int, kind: Any) -> dict[str, list[Any]]:
+    """Returns the rows of one use that joined each sample."""
+    return {
+        sample.sample_id: [row.decode(kind) for row in sample.rows if row.side == side]
+        for sample in paired
+        if sample.rows
+    }

@@ -1,0 +1,166 @@
+"""The reader of the rows of finished runs: some columns, by a filter, from one file or as records for a shuffle."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.dataset as ds
+from apache_beam import typehints
+from apache_beam.io.filesystems import FileSystems
+
+from .blocks import KeyedRecord, ToBlocks
+from .io.storage import STORAGE_ERRORS
+from .records import MSGPACK, Encoding, InputProblem, RecordEncoder
+from .sample_schema import column_type
+from .stored_blocks import BlockFolder
+
+ROWS_PER_READ = 2048
+# Row groups are small; reading ahead would hold more of them at once.
+_PARQUET = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False))
+
+
+def read_rows(
+    path: str, columns: Sequence[str], where: Any = None, groups: Sequence[int] | None = None
+) -> Iterator[Any]:
+    """Yields Arrow batches of the rows of a file, with `columns` in this order.
+
+    where: an expression of pyarrow.dataset; None: all rows. groups: the row groups to read; None: all.
+
+    Raises InputProblem where the file is damaged, lacks a column, or has another type in its place.
+    """
+    with _opened(path, groups) as fragment:
+        _check_columns(path, columns, fragment.physical_schema)
+        batches = fragment.to_batches(
+            columns=list(columns), filter=where, batch_size=ROWS_PER_READ, batch_readahead=0, use_threads=False
+        )
+        for batch in batches:
+            # Text that is not UTF-8 is found here, and not by whoever looks at a cell.
+            batch.validate(full=True)
+            yield batch
+
+
+def is_one_of(column: str, texts: Iterable[str]) -> Any:
+    """Returns the expression that a column holds one of some texts; of none, no row does."""
+    return ds.field(column).isin(pa.array(list(texts), pa.string()))
+
+
+@contextlib.contextmanager
+def _opened(path: str, groups: Sequence[int] | None = None) -> Iterator[Any]:
+    try:
+        with FileSystems.open(path, compression_type="uncompressed") as stream:
+            yield _PARQUET.make_fragment(pa.PythonFile(stream, mode="r"), row_groups=groups)
+    except (*STORAGE_ERRORS, pa.ArrowException, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputProblem(f"{path}: the rows of the run cannot be read ({reason}); evaluate again") from error
+
+
+def _check_columns(path: str, columns: Sequence[str], schema: Any) -> None:
+    for name in columns:
+        if name not in schema.names:
+            raise InputProblem(f"{path}: the column {name} is missing: another version wrote this run; evaluate again")
+        found, wanted = schema.field(name).type, column_type(name)
+        if found != wanted:
+            raise InputProblem(f"{path}: the column {name} has the type {found}, not {wanted}; evaluate again")
+
+
+@dataclass(frozen=True)
+class RowSource:
+    """Files of rows, and what a shuffle needs of them: the base of each use of rows in a pipeline."""
+
+    files: tuple[str, ...]
+    encoding: ClassVar[Encoding] = MSGPACK
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        raise NotImplementedError
+
+    def where(self) -> Any:
+        """Returns the expression that tells which rows are read, once in each worker; None: all."""
+        return None
+
+    def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
+        """Yields the sample_id and the encoded content of the rows in an Arrow batch."""
+        raise NotImplementedError
+
+    def reading(self) -> contextlib.AbstractContextManager[None]:
+        """Returns the context in which files are read: what a damaged one means."""
+        return contextlib.nullcontext()
+
+    def check(self) -> None:
+        """Raises InputProblem where a file has no such rows, told by its footer."""
+        for path in self.files:
+            with _opened(path) as fragment:
+                _check_columns(path, self.columns, fragment.physical_schema)
+
+
+class ReadRows(beam.PTransform):
+    """Reads the rows of finished runs as KeyedRecord; each row group on its own, however large a file is.
+
+    sources: by the side of the records that become of their rows.
+    """
+
+    def __init__(self, sources: Mapping[int, RowSource]) -> None:
+        super().__init__()
+        self._sources = dict(sources)
+
+    def expand(self, pipeline: beam.Pipeline) -> beam.PCollection:
+        """Spreads the files by a grouping and the row groups by a reshuffle; see transforms.read.ReadRecords."""
+        files = [(side, path) for side, source in self._sources.items() for path in source.files]
+        return (
+            pipeline
+            | "Files" >> beam.Create(list(enumerate(files)), reshuffle=False)
+            | "Each" >> beam.GroupByKey()
+            | "RowGroups" >> beam.FlatMap(_row_groups, self._sources)
+            | "Spread" >> beam.Reshuffle()
+            | "Read" >> beam.ParDo(_ReadRowGroup(self._sources)).with_output_types(tuple[bytes, bytes])
+        )
+
+
+class ReadRowBlocks(beam.PTransform):
+    """Reads the rows of finished runs as pairs (bucket, block), as ReadRecords reads inputs. sources: see ReadRows."""
+
+    def __init__(self, sources: Mapping[int, RowSource], buckets: int, folder: BlockFolder) -> None:
+        super().__init__()
+        self._rows, self._to_blocks = ReadRows(sources), ToBlocks(buckets, folder)
+        self._type = typehints.Tuple[int, folder.block_type]
+
+    def expand(self, pipeline: beam.Pipeline) -> beam.PCollection:
+        """Gathers the rows of a bundle."""
+        return pipeline | "Rows" >> self._rows | "Blocks" >> beam.ParDo(self._to_blocks).with_output_types(self._type)
+
+
+def _row_groups(
+    numbered: tuple[int, Iterable[tuple[int, str]]], sources: Mapping[int, RowSource]
+) -> Iterator[tuple[int, str, int]]:
+    for side, path in numbered[1]:
+        with sources[side].reading(), _opened(path) as fragment:
+            groups = fragment.num_row_groups
+            for group in range(groups):
+                yield side, path, group
+
+
+class _ReadRowGroup(beam.DoFn):
+    """Reads the rows of one row group."""
+
+    def __init__(self, sources: Mapping[int, RowSource]) -> None:
+        self._sources = sources
+
+    def setup(self) -> None:
+        """Makes the filters."""
+        self._where = {side: source.where() for side, source in self._sources.items()}
+
+    def process(self, element: tuple[int, str, int]) -> Iterator[KeyedRecord]:
+        """Yields a record for each row that is wanted."""
+        side, path, group = element
+        source, encoder, position = self._sources[side], RecordEncoder(side, 0, ""), 0
+        with source.reading():
+            for batch in read_rows(path, source.columns, self._where[side], [group]):
+                for sample_id, content in source.records(batch):
+                    position += 1
+                    yield sample_id.encode(), encoder.encode(position, position, source.encoding, content)
