@@ -6,6 +6,7 @@ however it ends. So the next command can tell what a killed one has left, and re
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from .worker_processes import POLL_INTERVAL_S, REMOVALS
 
+_OF_JOB_SERVER = "beam-temp*"
 _PREFIX, _LOCK, _NEW_LOCK = "beamscore-run-", ".lock", "lock"
 
 
@@ -31,7 +33,8 @@ def own_temporary_folder() -> Iterator[None]:
             shared = tempfile.gettempdir()
             _remove_abandoned(shared)
             folder = tempfile.mkdtemp(prefix=_PREFIX, dir=shared)
-            stack.callback(_remove, folder)
+            atexit.register(_remove, folder)
+            stack.callback(_leave, folder)
             lock = stack.enter_context(open(os.path.join(folder, _NEW_LOCK), "wb"))
             fcntl.flock(lock, fcntl.LOCK_EX)
             # Only now do others see it.
@@ -39,6 +42,12 @@ def own_temporary_folder() -> Iterator[None]:
             stack.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
             tempfile.tempdir = folder
         yield
+
+
+def _leave(folder: str) -> None:
+    """Removes a folder, but for one with files of a job server, which Beam stops and removes when Python ends."""
+    if not any(Path(folder).glob(_OF_JOB_SERVER)):
+        _remove(folder)
 
 
 def _remove(folder: str) -> None:
