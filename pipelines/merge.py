@@ -199,7 +199,7 @@ def _entries(file: _File) -> Iterator[Quarantined]:
         with FileSystems.open(file.path, compression_type="uncompressed") as stream:
             for line in stream:
                 yield msgspec.json.decode(line, type=Quarantined)
-    except (*STORAGE_ERRORS, ValueError) as error:
+    except (*STORAGE_ERRORS, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputProblem(f"{file.path}: cannot be read as a file of a finished run: {one_line(error)}") from error
 
 

@@ -35,6 +35,7 @@ PUBLIC = {
     "apache_beam.pvalue",
     "apache_beam.transforms.core",
     "apache_beam.transforms.window",
+    "apache_beam.typehints.row_type",
     "apache_beam.utils.windowed_value",
 }
 
