@@ -7,7 +7,10 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.options.pipeline_options import PipelineOptions
 
+from beamscore.transforms.io.s3 import shared_clients
 from tests.stores.servers import GcsStore, Requests, S3Store, Store, gcs_server, s3_server
 
 ENVIRONMENT = {
@@ -44,7 +47,12 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
         yield GcsStore(bucket)
         return
     url, requests = request.getfixturevalue("s3")
-    yield S3Store(url, requests, bucket)
+    found = S3Store(url, requests, bucket)
+    # For the tests that read the store themselves; a command sets its own and leaves these behind.
+    FileSystems.set_options(PipelineOptions(list(found.flags)))
+    with shared_clients:
+        yield found
+    FileSystems.set_options(PipelineOptions([]))
     requests.refuse = lambda method, path: False
     requests.served = lambda method, path: None
 
