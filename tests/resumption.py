@@ -16,6 +16,10 @@ WRITTEN_BEFORE = SCORED_BEFORE // BATCH * BATCH
 
 _COMMAND = f"""
 import os, sys
+from beamscore.transforms.process import quiet_root_logger
+
+# What follows imports Beam before the command does, which keeps it quiet meanwhile.
+quiet_root_logger.__enter__()
 from beamscore.pipelines import evaluate
 from beamscore.pipelines.commands import main
 from tests import toy
