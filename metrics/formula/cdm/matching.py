@@ -7,18 +7,56 @@ Matching", CVPR 2025, sections 4.2 and 4.3, and the released tool.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..render.boxes import Boxes
 from .ransac import consistent
-from .visual_class import look
 
 TOKEN_WEIGHT = 1.0
 POSITION_WEIGHT = 0.05
 ORDER_WEIGHT = 0.15
 EQUIVALENT_COST = 0.005
+
+_SAME = {
+    **dict.fromkeys(("\\dot", "\\Dot", "\\cdot", "\\cdotp", "\\ldotp"), "."),
+    **dict.fromkeys(("\\mid", "\\vert", "\\lvert", "\\rvert"), "|"),
+    **dict.fromkeys(("\\parallel", "\\Vert", "\\lVert", "\\rVert"), "\\|"),
+    "\\rightarrow": "\\to",
+    "\\top": "T",
+    "\\prime": "'",
+    "\\ast": "*",
+    "\\left<": "\\langle",
+    "\\right>": "\\rangle",
+    "\\lbrace": "\\{",
+    "\\rbrace": "\\}",
+    "\\lbrack": "[",
+    "\\rbrack": "]",
+    "\\slash": "/",
+    "\\leq": "\\le",
+    "\\geq": "\\ge",
+    "\\neq": "\\ne",
+    "\\colon": ":",
+    "\\neg": "\\lnot",
+    "\\dag": "\\dagger",
+    "\\ddag": "\\ddagger",
+    "\\Tilde": "\\tilde",
+    "\\Ddot": "\\ddot",
+    "\\Bar": "\\bar",
+    "\\Vec": "\\vec",
+    "\\Hat": "\\hat",
+    "\\Check": "\\check",
+    "\\Breve": "\\breve",
+    "\\Acute": "\\acute",
+    "\\textless": "<",
+    "\\textlangle": "<",
+    "\\textgreater": ">",
+    "\\textrangle": ">",
+    "\\textunderscore": "_",
+}
+_NOT_DELIMITERS = ("arrow", "<", ">", "harpoon")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +105,7 @@ def _cost(truth: Boxes, prediction: Boxes, token_cost: NDArray[np.float64]) -> N
 def _token_cost(truth: tuple[str, ...], prediction: tuple[str, ...]) -> NDArray[np.float64]:
     """0 for the same token, 0.005 for tokens that look the same, else 1: [G, P]."""
     same = _numbered(truth, prediction)
-    alike = _numbered(tuple(map(look, truth)), tuple(map(look, prediction)))
+    alike = _numbered(tuple(map(visual_class, truth)), tuple(map(visual_class, prediction)))
     cost = np.ones((len(truth), len(prediction)))
     cost[alike[0][:, None] == alike[1][None]] = EQUIVALENT_COST
     cost[same[0][:, None] == same[1][None]] = 0
@@ -104,3 +142,21 @@ def _order_cost(truth: int, prediction: int) -> NDArray[np.float64]:
 
 def _centres(boxes: Boxes) -> NDArray[np.float64]:
     return (boxes.boxes[:, :2] + boxes.boxes[:, 2:]) / 2
+
+
+@lru_cache(maxsize=4096)
+def visual_class(token: str) -> str:
+    """Returns one name for all tokens that look like `token`.
+
+    A delimiter loses its \\left, \\right or \\big..\\Bigg; symbols with several names get one; \\wideX and \\varX
+    are \\X. Two tokens are equivalent if `visual_class` is equal.
+    """
+    if token.startswith(("\\left", "\\right")) and not any(word in token for word in _NOT_DELIMITERS):
+        token = token.replace("\\left", "").replace("\\right", "")
+    if token.startswith(("\\big", "\\Big")) and not token[4:].isalpha():
+        token = "\\" + token[4:].rpartition("\\")[2] if "\\" in token[4:] else token[-1]
+    token = _SAME.get(token, token)
+    for prefix in ("\\wide", "\\var", "\\string"):
+        if token.startswith(prefix) and len(token) > len(prefix):
+            return token[1:].removeprefix(prefix[1:]) if prefix == "\\string" else "\\" + token[len(prefix) :]
+    return token

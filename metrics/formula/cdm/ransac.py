@@ -50,7 +50,7 @@ def _largest_agreement(source: NDArray[np.float64], target: NDArray[np.float64])
     """The matches within 20 pixels of the model that most agree with, [N]; of equals, the least squared residual."""
     count = len(source)
     samples = _samples(count)
-    found: NDArray[np.bool_] = np.zeros(count, dtype=bool)
+    largest: NDArray[np.bool_] = np.zeros(count, dtype=bool)
     most, least, limit = -1, 0.0, float(TRIALS)
     # The first trials are mostly enough; the residuals of the others are not computed before they are needed.
     for start, end in ((0, FIRST_TRIALS), (FIRST_TRIALS, TRIALS)):
@@ -64,11 +64,11 @@ def _largest_agreement(source: NDArray[np.float64], target: NDArray[np.float64])
             if start + trial >= limit:
                 break
             if counts[trial] > most or (counts[trial] == most and squares[trial] < least):
-                found, most, least = agreeing[trial], counts[trial], squares[trial]
+                largest, most, least = agreeing[trial], counts[trial], squares[trial]
                 limit = min(limit, _trials_needed(most, count))
                 if least <= 0:
-                    return found
-    return found
+                    return largest
+    return largest
 
 
 def _residuals(

@@ -1,8 +1,8 @@
-"""Scores pairs of formulas together: equal texts are read and typeset once."""
+"""Scores pairs of formulas together: equal texts are normalized and typeset once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rapidfuzz.distance import Levenshtein
@@ -12,11 +12,11 @@ from ...common.text import normalized
 from ..latex.normal_form import Unbalanced, normal_form
 from ..latex.token_markup import Marked, marked
 from ..latex.tokens import BLANK, plain_text, split
-from ..latex.work import matching_steps, reading_steps
+from ..limits import UNLIMITED, Allowance, matching_steps, reading_steps
 from ..records import FormulaOptions
 from ..render.boxes import Boxes, all_token_boxes
 from ..render.raster import column_edit_distance, draw_image, drawing_steps, mean_squared_error
-from ..render.typeset import UNLIMITED, Allowance, Failure, Typeset, Typesetter
+from ..render.typeset import Failure, Typeset, Typesetter
 from .bleu import BleuCounts, bleu_counts
 from .matching import Matches, match
 
@@ -24,7 +24,7 @@ _CELLS_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class NormalizedFormula:
     """A formula as read: the tokens that texts are compared by, and its LaTeX with marks, or why there is none.
 
     too_large: whether it is beyond the limits of the run; the problem says which, and it has no tokens.
@@ -36,11 +36,6 @@ class Reading:
     problem: str = ""
     too_large: bool = False
     steps: int = 0
-
-    @property
-    def labels(self) -> int:
-        """How many of its tokens may have a box."""
-        return len(self.marked.labels) if self.marked else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +75,8 @@ class PairScore:
     left_out: bool = False
 
 
-def read(text: str, options: FormulaOptions, budget: Budget) -> Reading:
-    """Reads one formula; one that is too large is neither compared nor typeset.
+def normalize(text: str, options: FormulaOptions, budget: Budget) -> NormalizedFormula:
+    """Normalizes one formula; one that is too large is neither compared nor typeset.
 
     Under `published`, the text is read in Unicode normalization form C.
 
@@ -93,100 +88,84 @@ def read(text: str, options: FormulaOptions, budget: Budget) -> Reading:
     allowed = 2 * options.max_tokens
     steps = reading_steps(tokens[:allowed])
     budget.spend(steps)
+    problem = ""
     if len(text) > options.max_characters:
         problem = f"the formula has {len(text)} characters; max_characters is {options.max_characters}"
-        return Reading((), None, problem, too_large=True, steps=steps)
-    if len(tokens) > allowed:
+    elif len(tokens) > allowed:
         problem = f"the formula has {len(tokens)} LaTeX tokens; max_tokens is {options.max_tokens}"
-        return Reading((), None, problem, too_large=True, steps=steps)
+    if problem:
+        return NormalizedFormula((), None, problem, too_large=True, steps=steps)
     try:
         form = normal_form(text, options.protocol == "released")
         source = marked(form)
     except Unbalanced as unbalanced:
-        return Reading(tokens, None, str(unbalanced), steps=steps)
-    problem = ""
+        return NormalizedFormula(tokens, None, str(unbalanced), steps=steps)
     if len(source.labels) > options.max_tokens:
         problem = f"the formula has {len(source.labels)} tokens; max_tokens is {options.max_tokens}"
     elif source.steps > options.max_steps:
         problem = f"the formula takes {source.steps} steps to typeset; max_steps is {options.max_steps}"
     if problem:
-        return Reading((), None, problem, too_large=True, steps=steps)
-    return Reading(form.tokens, source, steps=steps)
+        return NormalizedFormula((), None, problem, too_large=True, steps=steps)
+    return NormalizedFormula(form.tokens, source, steps=steps)
 
 
-def typesetting_cost(reading: Reading | None) -> int:
-    """Returns the steps of typesetting a formula."""
-    return 0 if reading is None or reading.marked is None else reading.marked.steps
-
-
-def matching_cost(truth: Reading | None, prediction: Reading | None) -> int:
+def matching_cost(truth: NormalizedFormula | None, prediction: NormalizedFormula | None) -> int:
     """Returns the steps of matching a pair of formulas once they are typeset.
 
     0 where a side is not there, or where both are the same: each token matches itself.
     """
     if truth is None or prediction is None or truth is prediction:
         return 0
-    return matching_steps(truth.labels, prediction.labels)
+    return matching_steps(*(len(side.marked.labels) if side.marked else 0 for side in (truth, prediction)))
 
 
 def render(
-    readings: Iterable[Reading], typesetter: Typesetter, allowance: Allowance = UNLIMITED
-) -> dict[Reading, Rendering]:
-    """Typesets readings in one go and finds the boxes of their tokens; what the allowance does not want is left out."""
-    unique = list(dict.fromkeys(readings))
-    sources = [reading.marked for reading in unique if reading.marked is not None]
-    results = typesetter.typeset_within(allowance, sources)
+    formulas: Iterable[NormalizedFormula], typesetter: Typesetter, allowance: Allowance = UNLIMITED
+) -> dict[NormalizedFormula, Rendering]:
+    """Typesets formulas in one go and finds the boxes of their tokens; leaves out what the allowance does not want."""
+    unique = list(dict.fromkeys(formulas))
+    results = typesetter.typeset_within(allowance, [formula.marked for formula in unique if formula.marked])
     boxes = _boxes(results)
-    return {
-        reading: _rendering(reading, results, boxes)
-        for reading in unique
-        if reading.marked is None or reading.marked in results
-    }
+    renderings: dict[NormalizedFormula, Rendering] = {}
+    for formula in unique:
+        if formula.marked is None:
+            renderings[formula] = Rendering(None, problem=formula.problem)
+        elif isinstance(result := results.get(formula.marked), Failure):
+            renderings[formula] = Rendering(None, problem=result.reason)
+        elif result is not None:
+            own = boxes[formula.marked]
+            renderings[formula] = Rendering(own, result) if len(own) else Rendering(None, problem="it leaves no ink")
+    return renderings
 
 
 def _boxes(results: Mapping[Marked, Typeset | Failure]) -> dict[Marked, Boxes]:
     """The boxes of what could be typeset, some formulas at a time: the arrays take ten times the memory of the ink."""
-    typesets = {formula: result for formula, result in results.items() if isinstance(result, Typeset)}
+    typesets = [(formula, result) for formula, result in results.items() if isinstance(result, Typeset)]
     boxes: dict[Marked, Boxes] = {}
-    part: list[Marked] = []
-    size = 0
-    for formula, typeset in typesets.items():
-        part.append(formula)
+    start = size = 0
+    for number, (_, typeset) in enumerate(typesets, start=1):
         size += sum(len(page.cells) for page in typeset.pages)
-        if size > _CELLS_AT_ONCE:
-            boxes.update(_boxes_of(part, typesets))
-            part, size = [], 0
-    boxes.update(_boxes_of(part, typesets))
+        if size > _CELLS_AT_ONCE or number == len(typesets):
+            formulas, inks = zip(*typesets[start:number], strict=True)
+            boxes.update(zip(formulas, all_token_boxes(inks, [each.labels for each in formulas]), strict=True))
+            start, size = number, 0
     return boxes
 
 
-def _boxes_of(formulas: Sequence[Marked], typesets: Mapping[Marked, Typeset]) -> Iterable[tuple[Marked, Boxes]]:
-    found = all_token_boxes([typesets[formula] for formula in formulas], [formula.labels for formula in formulas])
-    return zip(formulas, found, strict=True)
-
-
-def _rendering(
-    reading: Reading, results: Mapping[Marked, Typeset | Failure], boxes: Mapping[Marked, Boxes]
-) -> Rendering:
-    if reading.marked is None:
-        return Rendering(None, problem=reading.problem)
-    result = results[reading.marked]
-    if isinstance(result, Failure):
-        return Rendering(None, problem=result.reason)
-    own = boxes[reading.marked]
-    return Rendering(own, result) if len(own) else Rendering(None, problem="it leaves no ink")
-
-
-def drawing_cost(truth: Reading | None, prediction: Reading | None, renderings: dict[Reading, Rendering]) -> int:
+def drawing_cost(
+    truth: NormalizedFormula | None,
+    prediction: NormalizedFormula | None,
+    renderings: dict[NormalizedFormula, Rendering],
+) -> int:
     """Returns the steps of drawing a pair of formulas and comparing their images."""
-    found = [renderings[reading].typeset if reading else None for reading in (truth, prediction)]
-    return drawing_steps([typeset for typeset in found if typeset]) if found[0] else 0
+    typesets = [renderings[side].typeset if side else None for side in (truth, prediction)]
+    return drawing_steps([typeset for typeset in typesets if typeset]) if typesets[0] else 0
 
 
 def score_pair(
-    truth: Reading | None,
-    prediction: Reading | None,
-    renderings: dict[Reading, Rendering],
+    truth: NormalizedFormula | None,
+    prediction: NormalizedFormula | None,
+    renderings: dict[NormalizedFormula, Rendering],
     images: Typesetter | None = None,
 ) -> PairScore:
     """Scores one pair; `images` finds the fonts where images are to be measured.
@@ -205,21 +184,18 @@ def score_pair(
         matches = Matches((), len(left.boxes or ()), len(right.boxes or ()))
     truth_tokens = truth.tokens if truth else ()
     prediction_tokens = prediction.tokens if prediction else ()
+    compared = truth is not None and prediction is not None and not prediction.too_large
     return PairScore(
         matches,
         left.problem,
         right.problem,
-        exact=truth is not None and _is_compared(prediction) and truth_tokens == prediction_tokens,
+        exact=compared and truth_tokens == prediction_tokens,
         edits=Levenshtein.distance(truth_tokens, prediction_tokens),
         length=max(len(truth_tokens), len(prediction_tokens)),
         bleu=bleu_counts(truth_tokens, prediction_tokens),
         images=_image_scores(left.typeset, right.typeset, images) if images else None,
         left_out=truth is not None and truth.too_large,
     )
-
-
-def _is_compared(prediction: Reading | None) -> bool:
-    return prediction is not None and not prediction.too_large
 
 
 def _image_scores(truth: Typeset | None, prediction: Typeset | None, fonts: Typesetter) -> ImageScores | None:

@@ -1,22 +1,25 @@
-"""Displayed formulas of what systems predict for a document, in the dialects that they write."""
+"""Displayed formulas of LaTeX sources, and of what systems predict for them in the dialects that they write."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from ...common.budget import Budget
-from .comments import strip_comments
-from .content import bare, without_labels
-from .extract import Formula, displayed_formulas, latex_formulas
+from .content import bare
+from .displays import displays
 from .macros import expand_macros
-from .markdown import stretches
+from .markdown import quote_depth, stretches, without_quote_marks
+from .source import visible_source
 
 Dialect = Literal["latex", "mathpix", "gpt4o", "nougat"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
-_LATEX_FENCES = frozenset({"latex", "tex", "math", "katex"})
+_LATEX_FENCES = ("latex", "tex", "math", "katex")
+_BEGIN_DOCUMENT = re.compile(r"\\begin[ \t]*\{document\}")
+_END_DOCUMENT = re.compile(r"\\end[ \t]*\{document\}")
 _MISSING_PAGE = re.compile(r"\[MISSING_PAGE[A-Z_]{0,20}(?::[0-9]{1,9})?\]")
 _WITHIN_FORMULAS = r"aligned|gathered|multlined|split|[a-z]?cases|(?:sub)?array|CD|math\}|[a-zA-Z]?(?:small)?matrix"
 _PROSE = re.compile(
@@ -24,6 +27,46 @@ _PROSE = re.compile(
     rf"|\\begin\s*\{{(?!{_WITHIN_FORMULAS})|\\\(|(?<!\\)\$|\n[ \t\r]*\n"
 )
 _TEXT_WITHIN_FORMULAS = re.compile(r"\\(?:text[a-z]*|[mh]box)\s*\{(?:[^{}\\]|\\.)*\}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """One displayed formula.
+
+    latex: what to typeset, without delimiters, labels and tags; rows are in `aligned` or `gathered`.
+    content: the same without that environment, to compare with.
+    offset: where its opening delimiter is in the source; for one that a macro made, where the macro was called.
+    closed: whether its closing delimiter was found.
+    """
+
+    latex: str
+    content: str
+    offset: int
+    closed: bool = True
+
+
+def latex_formulas(source: str, budget: Budget) -> list[Formula]:
+    """Returns the displayed formulas of a LaTeX source, its author's macros expanded, in reading order.
+
+    Only what is between `\\begin{document}` and `\\end{document}` counts; a source without them counts whole. Displayed
+    are the environments of `metrics.formula.documents.content.DISPLAYED`, `\\[ \\]` and `$$ $$`. One within another
+    (`$$\\begin{align}..\\end{align}$$`, not LaTeX but common) is part of it; those without content are left out. Which
+    delimiters belong together, and where a formula ends that is not closed, see `metrics.formula.documents.displays`.
+
+    Raises OutOfBudget where its macros grow too long.
+    """
+    budget.spend(len(source))
+    expansion = expand_macros(visible_source(source), budget)
+    text = expansion.text
+    begin = _BEGIN_DOCUMENT.search(text)
+    start = begin.end() if begin else 0
+    end = _END_DOCUMENT.search(text, start)
+    text = text[: end.start()] if end else text
+    formulas = (
+        _formula(text[each.start : each.end], each.name, expansion.origin(each.offset), each.closed)
+        for each in displays(text, budget, start)
+    )
+    return [formula for formula in formulas if formula.content]
 
 
 def predicted_formulas(text: str, dialect: Dialect, budget: Budget) -> list[Formula]:
@@ -36,56 +79,65 @@ def predicted_formulas(text: str, dialect: Dialect, budget: Budget) -> list[Form
       one formula, unless it is fenced as latex or tex and shows marks of running text or of a table.
     - nougat: as mathpix; a mark of a missing page, as `[MISSING_PAGE_FAIL:3]`, ends a formula that is not closed.
 
-    How a formula ends that is never closed, see `displayed_formulas`.
-
     Raises OutOfBudget where LaTeX macros grow too long.
     """
     return _READERS[dialect](text, budget)
 
 
-def _mathpix(text: str, budget: Budget) -> list[Formula]:
+def _formula(text: str, environment: str, offset: int, closed: bool = True) -> Formula:
+    content, latex = bare(text, environment)
+    return Formula(latex, content, offset, closed)
+
+
+def _markdown(text: str, budget: Budget, latex_fences: tuple[str, ...] = ()) -> list[Formula]:
     budget.spend(2 * len(text))
-    return [
-        formula
-        for stretch in stretches(text)
-        if not stretch.language
-        for formula in _moved(displayed_formulas(stretch.text, budget, markdown=True), stretch.start)
-    ]
+    formulas: list[Formula] = []
+    for stretch in stretches(text):
+        if not stretch.language:
+            formulas_here = _markdown_formulas(stretch.text, budget)
+        elif stretch.language in latex_fences:
+            formulas_here = latex_formulas(stretch.text, budget) or _one_formula(stretch.text, stretch.language, budget)
+        else:
+            continue
+        formulas += [replace(each, offset=each.offset + stretch.start) for each in formulas_here if each.content]
+    return formulas
+
+
+def _markdown_formulas(text: str, budget: Budget) -> list[Formula]:
+    """The formulas of what is not fenced, without comments and the marks of the quote that they open in.
+
+    A line that begins within a formula is in the quote that the formula opens in: its further `>` is a relation.
+    """
+    formulas: list[Formula] = []
+    depth, after = quote_depth(text, 0), 0
+    for display in displays(text, budget, markdown=True):
+        line = text.rfind("\n", after, display.offset) + 1
+        depth = quote_depth(text, line) if line else depth
+        raw = visible_source(without_quote_marks(text[display.start : display.end], depth))
+        formulas.append(_formula(raw, display.name, display.offset, display.closed))
+        after = display.after
+    return formulas
+
+
+def _one_formula(block: str, language: str, budget: Budget) -> list[Formula]:
+    """The formula that a fenced block without delimiters is; none where it shows marks of text or of a table."""
+    formula = expand_macros(visible_source(block), budget).text.strip()
+    if language in ("latex", "tex") and _PROSE.search(_TEXT_WITHIN_FORMULAS.sub("", formula)):
+        return []
+    return [_formula(formula, "", 0)]
 
 
 def _nougat(text: str, budget: Budget) -> list[Formula]:
-    return _mathpix(_MISSING_PAGE.sub(lambda mark: "\n\n".ljust(len(mark.group())), text), budget)
+    return _markdown(_MISSING_PAGE.sub(lambda mark: "\n\n".ljust(len(mark.group())), text), budget)
 
 
 def _gpt4o(text: str, budget: Budget) -> list[Formula]:
-    budget.spend(2 * len(text))
-    found: list[Formula] = []
-    for stretch in stretches(text):
-        if not stretch.language:
-            found += _moved(displayed_formulas(stretch.text, budget, markdown=True), stretch.start)
-        elif stretch.language in _LATEX_FENCES:
-            found += _moved(_fenced_latex(stretch.text, stretch.language, budget), stretch.start)
-    return found
-
-
-def _fenced_latex(block: str, language: str, budget: Budget) -> list[Formula]:
-    found = latex_formulas(block, budget)
-    if found:
-        return found
-    formula = expand_macros(strip_comments(block), budget).strip()
-    if language not in ("math", "katex") and _PROSE.search(_TEXT_WITHIN_FORMULAS.sub("", formula)):
-        return []
-    content, latex = bare(without_labels(formula))
-    return [Formula(latex, content, 0)] if content else []
-
-
-def _moved(formulas: list[Formula], offset: int) -> list[Formula]:
-    return [Formula(each.latex, each.content, each.offset + offset, each.closed) for each in formulas]
+    return _markdown(text, budget, _LATEX_FENCES)
 
 
 _READERS: Mapping[str, Callable[[str, Budget], list[Formula]]] = {
     "latex": latex_formulas,
-    "mathpix": _mathpix,
+    "mathpix": _markdown,
     "gpt4o": _gpt4o,
     "nougat": _nougat,
 }

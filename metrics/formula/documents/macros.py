@@ -3,276 +3,369 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ...common.budget import Budget, OutOfBudget
-from .awaited import AWAITING, AwaitedArguments
-from .definitions import (
-    DEFINERS,
-    PREFIXES,
-    Definition,
-    Macro,
-    Surroundings,
-    read_arguments,
-    read_definition,
-    read_star,
-)
-from .token_reader import Call, Token, TokenReader
-from .trace import TracedText, Tracer
-from .verbatim import COMMANDS
 
-_DOCUMENT = re.compile(r"\\begin[ \t]*\{document\}")
-_DEFINER = re.compile("|".join(rf"{re.escape(definer)}(?![A-Za-z@])" for definer in sorted(DEFINERS)))
-_ENDS_IN_LETTER = re.compile(r"\\[A-Za-z@]+\Z")
-_GROUP_EDGES = {"{": (True, "{"), "}": (False, "{"), "\\begin": (True, "\\begin"), "\\end": (False, "\\begin")}
-"""What begins and ends a group: whether it begins one, and of which kind."""
-_NOT_PLAIN = frozenset({*DEFINERS, *PREFIXES, *COMMANDS, *_GROUP_EDGES, *AWAITING})
-_NOT_EXPANDING = frozenset({"\\noexpand", "\\protect", "\\unexpanded"})
+MAX_RUN = 64
+"""Plain text is read in runs of at most this many characters, so that taking one off costs little."""
+PROTECTED = frozenset({"\\begin", "\\end", "\\csname", "\\endcsname", "\\expandafter", "\\relax", "\\\\"})
+"""Commands that stay what they are, whatever a text defines."""
+
+_STEPS_OF_TOKEN = 2
 _STEPS_OF_CALL = 5
 _STEPS_OF_DEFINITION = 15
-_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz@")
+_TOKEN = re.compile(rf"\\(?:[A-Za-z@]+|.)|[{{}}#\[\]*=]|\s+|[^\\{{}}#\[\]*=\s]{{1,{MAX_RUN}}}|\\", re.DOTALL)
+_COMMAND = re.compile(r"\\(?:[A-Za-z@]+|.)", re.DOTALL)
+_CONTROL_WORD_AT_END = re.compile(r"\\[A-Za-z@]+\Z")
+_LETTER = re.compile(r"[A-Za-z@]")
+_ONE_ARGUMENT = (
+    "acute|bar|boldsymbol|bm|breve|check|d?dot|grave|hat|math(?:bb|bf|cal|frak|it|ring|rm|scr|sf|tt)|operatorname|"
+    "overline|sqrt|text|text(?:bf|it|rm)|tilde|underline|vec|widehat|widetilde"
+)
+_AWAITED = re.compile(
+    rf"\\(?:(?:{_ONE_ARGUMENT})(?:\[[^\[\]]*\])?|(?:[cdt]?frac|[dt]?binom|overset|stackrel|underset)\s*"
+    r"(?:\{[^{}]*\}|[^\\{}\s]|\\[A-Za-z]+(?![A-Za-z]))?)\s*\Z"
+)
+"""Commands that still await an argument, at the end of what is written."""
+_MAX_AWAITED = 100
 
 
-def expand_macros(text: str, budget: Budget) -> str:
-    """Returns LaTeX text, without comments, with its author's macros expanded; see `expanded`.
+class Call(NamedTuple):
+    """A macro call under expansion, and the one whose expansion made it."""
 
-    >>> expand_macros("\\\\newcommand{\\\\R}{\\\\mathbb{R}}x \\\\in \\\\R", Budget(1000))
-    'x \\\\in \\\\mathbb{R}'
+    macro: Macro
+    parent: Call | None
+    depth: int
+
+
+class Token(NamedTuple):
+    """A command, a brace, white space or a run of plain text.
+
+    origin: where it is in the source; for what a macro made, where the outermost call is.
+    call: the macro call whose body it is from; None where it was written in the source.
     """
-    return expanded(text, budget).text
+
+    text: str
+    origin: int
+    call: Call | None = None
 
 
-def expanded(text: str, budget: Budget) -> TracedText:
+@dataclass(frozen=True, slots=True, eq=False)
+class Macro:
+    """What a command stands for.
+
+    body: texts of tokens, and the numbers (from 1) of parameters.
+    default: the first argument where a call has none in brackets; None where the first argument is not optional.
+    final: whether the body is left as it is, though a macro may have its name.
+    starred: what a call with a star stands for; None where the star is no part of a call.
+    """
+
+    body: tuple[str | int, ...]
+    parameters: int = 0
+    default: tuple[str, ...] | None = None
+    final: bool = False
+    starred: Macro | None = None
+
+
+@dataclass(slots=True)
+class Expansion:
+    """A text with its macros expanded, made of pieces of its source.
+
+    starts: where each piece begins in `text`, rising. origins: where its first character is in the source.
+    """
+
+    text: str = ""
+    starts: list[int] = field(default_factory=lambda: [0])
+    origins: list[int] = field(default_factory=lambda: [0])
+
+    def origin(self, offset: int) -> int:
+        """Returns where in the source the character at `offset` of the text came from."""
+        piece = bisect_right(self.starts, offset) - 1
+        return self.origins[piece] + offset - self.starts[piece]
+
+
+class _NotUnderstood(Exception):
+    """The tokens that come next are not what the construct asks for."""
+
+
+def expand_macros(text: str, budget: Budget) -> Expansion:
     """Returns LaTeX text, without comments, with its author's macros expanded and their definitions taken out.
 
     Definitions are `\\newcommand \\renewcommand \\providecommand \\DeclareRobustCommand` (with or without a star),
-    `\\DeclareMathOperator` and its starred form (which become `\\operatorname`), `\\DeclarePairedDelimiter` and
-    `\\DeclarePairedDelimiterX`, `\\def \\edef \\gdef \\xdef` with numbered parameters and any text between them, and
-    `\\let`. They hold from where they are, as TeX reads: a later one replaces an earlier one, and what a body defines
-    is defined when it is expanded. From `\\begin{document}` on (where there is none, from the start) they end with the
-    braces or the environment that they are in, save for `\\gdef`, `\\xdef`, `\\global`, operators and paired
-    delimiters. The body of `\\edef` and `\\xdef` is expanded at the definition, save for what follows `\\noexpand` or
-    `\\protect` and what is inside `\\unexpanded{..}`.
+    `\\DeclareMathOperator` and its starred form (which become `\\operatorname`), `\\DeclarePairedDelimiter`, `\\let`
+    and `\\def` with nothing between its parameters; `\\gdef`, `\\edef` and `\\xdef` are read as `\\def`. They hold
+    from where they are to the end of the text; a later one replaces an earlier one, and what a body defines is defined
+    when it is expanded.
 
     A call that is an argument without braces, as in `\\frac\\half 2`, is put into braces, since TeX takes it
     whole. A call within its own expansion is left unchanged, and so is a call without the arguments that its
-    definition asks for, and a definition that cannot be read. No conditional is evaluated. Verbatim stretches stay.
+    definition asks for, and a definition that cannot be read. No conditional is evaluated.
     Blanks after a call without arguments stay, though TeX skips them: they leave no ink in a formula.
 
     A token that is read costs two steps, a character that is written and a call nested in a call one; a call
     costs five besides, a definition 15.
 
     Raises OutOfBudget, naming the macro that was called last.
+
+    >>> expand_macros("\\\\newcommand{\\\\R}{\\\\mathbb{R}}x \\\\in \\\\R", Budget(1000)).text
+    'x \\\\in \\\\mathbb{R}'
     """
-    if not _DEFINER.search(text):
+    if DEFINERS.keys().isdisjoint(_COMMAND.findall(text)):
         budget.spend(len(text))
-        return TracedText(text, [0], [0])
-    return _Expander(text, budget).expanded()
-
-
-class _Scopes:
-    """The macros in force, and what to put back where a group ends."""
-
-    def __init__(self) -> None:
-        self.macros: dict[str, Macro] = {}
-        self._open: list[str] = []
-        self._replaced: dict[int, dict[str, Macro | None]] = {}
-        self._levels: dict[str, set[int]] = {}
-        """For each command the groups that have something of it to put back."""
-
-    def open(self, kind: str) -> None:
-        self._open.append(kind)
-
-    def close(self, kind: str) -> None:
-        """Ends the innermost group, if it is of this kind; a stray end is passed over."""
-        if not self._open or self._open[-1] != kind:
-            return
-        level = len(self._open)
-        for name, macro in self._replaced.pop(level, {}).items():
-            self._levels[name].discard(level)
-            if macro is None:
-                del self.macros[name]
-            else:
-                self.macros[name] = macro
-        self._open.pop()
-
-    def define(self, definition: Definition, everywhere: bool) -> None:
-        name = definition.command
-        existing = self.macros.get(name)
-        if definition.keeps_existing and existing is not None:
-            return
-        if everywhere or definition.everywhere:
-            for level in self._levels.pop(name, ()):
-                del self._replaced[level][name]
-        elif self._open:
-            level = len(self._open)
-            self._replaced.setdefault(level, {}).setdefault(name, existing)
-            self._levels.setdefault(name, set()).add(level)
-        self.macros[name] = definition.macro
+        return Expansion(text)
+    expander = _Expander(text, budget)
+    try:
+        return expander.expanded()
+    except OutOfBudget as passed:
+        where = f"; the macro last called was {expander.last_call[:40]}" if expander.last_call else ""
+        raise OutOfBudget(passed.side, f"{passed.message}{where}") from None
 
 
 class _Expander:
     def __init__(self, text: str, budget: Budget) -> None:
-        document = _DOCUMENT.search(text)
-        self._scoped_from = document.start() if document else 0
-        self._reader = TokenReader(text, budget)
+        self._text = text
         self._budget = budget
-        self._scopes = _Scopes()
-        self._written = Tracer()
-        self._awaited = AwaitedArguments()
-        self._after_command = False
-        self._last_call = ""
+        self._position = 0
+        self._front: list[Token] = []
+        """Tokens to be read before the text goes on, the next one last."""
+        self._read: list[Token] = []
+        """What was read of the construct that is being read, so that it can be put back."""
+        self._macros: dict[str, Macro] = {}
+        self._parts: list[str] = []
+        self._length = 0
+        self._expansion = Expansion()
+        self.last_call = ""
 
-    def expanded(self) -> TracedText:
-        try:
-            self._run()
-        except OutOfBudget as passed:
-            where = f"; the macro last called was {self._last_call[:40]}" if self._last_call else ""
-            raise OutOfBudget(passed.side, f"{passed.message}{where}") from None
-        return self._written.finished()
-
-    def _run(self) -> None:
-        reader, macros = self._reader, self._scopes.macros
+    def expanded(self) -> Expansion:
+        macros = self._macros
         while True:
-            if not self._awaited.count:
-                self._write_plain(*reader.read_plain(_NOT_PLAIN, macros))
-            token = reader.next_token()
+            self._copy_plain_text()
+            self._read.clear()
+            token = self._next()
             if token is None:
-                return
-            text = token.text
-            if text in macros:
-                self._call(token, macros[text])
-            elif text in DEFINERS:
-                self._define(token, [])
-            elif text in PREFIXES:
-                self._prefixed(token)
-            else:
-                self._write(token)
-                if text in _GROUP_EDGES:
-                    self._mark_group(token, *_GROUP_EDGES[text])
+                break
+            try:
+                if token.text in macros:
+                    self._call(token, macros[token.text])
+                elif token.text in DEFINERS:
+                    self._budget.spend(_STEPS_OF_DEFINITION)
+                    name, macro = DEFINERS[token.text](self)
+                    macros[name] = macro
+                else:
+                    self._write(token.text, token.origin)
+            except _NotUnderstood:
+                self._front += reversed(self._read[1:])
+                self._write(token.text, token.origin)
+        self._expansion.text = "".join(self._parts)
+        return self._expansion
 
-    def _mark_group(self, token: Token, opens: bool, kind: str) -> None:
-        if token.origin < self._scoped_from:
+    def _copy_plain_text(self) -> None:
+        """Writes the text up to the next macro or definition; it costs no steps but those of writing."""
+        if self._front:
             return
-        if opens:
-            self._scopes.open(kind)
-        else:
-            self._scopes.close(kind)
+        start, end = self._position, len(self._text)
+        for command in _COMMAND.finditer(self._text, start):
+            if command.group() in self._macros or command.group() in DEFINERS:
+                end = command.start()
+                break
+        self._position = end
+        self._write(self._text[start:end], start)
 
-    def _write(self, token: Token) -> None:
-        self._awaited.write(token.text)
-        self._write_plain(token.text, token.origin, token.text)
-
-    def _write_plain(self, text: str, origin: int, last_token: str) -> None:
+    def _write(self, text: str, origin: int) -> None:
         if not text:
             return
         self._budget.spend(len(text))
-        written = self._written
-        if self._after_command and text[0] in _LETTERS:
-            written.append(" ", origin)
-        written.append(text, origin)
-        self._after_command = last_token[0] == "\\" and _ENDS_IN_LETTER.match(last_token) is not None
+        if self._parts and _LETTER.match(text) and _CONTROL_WORD_AT_END.search(self._parts[-1][-_MAX_AWAITED:]):
+            text, origin = f" {text}", origin - 1  # two tokens never become one
+        expansion = self._expansion
+        if expansion.origins[-1] + self._length - expansion.starts[-1] != origin:
+            expansion.starts.append(self._length)
+            expansion.origins.append(origin)
+        self._parts.append(text)
+        self._length += len(text)
 
-    def _define(self, token: Token, prefixes: list[Token]) -> None:
-        """Reads a definition; one that cannot be read is written unchanged."""
-        self._reader.begin()
-        self._reader.charge(_STEPS_OF_DEFINITION)
-        surroundings = Surroundings(self._scopes.macros, self._expanded_body)
-        definition = read_definition(self._reader, token.text, surroundings)
-        if definition is None:
-            self._reader.backtrack()
-            for unread in (*prefixes, token):
-                self._write(unread)
-            return
-        self._scopes.define(definition, everywhere=any(prefix.text == "\\global" for prefix in prefixes))
-
-    def _prefixed(self, token: Token) -> None:
-        """Reads `\\global` and its kin, and the definition after them."""
-        prefixes = [token]
-        self._reader.begin()
-        following = self._reader.read_visible()
-        while following is not None and following.text in PREFIXES and len(prefixes) < len(PREFIXES):
-            prefixes.append(following)
-            following = self._reader.read_visible()
-        if following is not None and following.text in DEFINERS and following.text not in self._scopes.macros:
-            self._define(following, prefixes)
+    def _next(self) -> Token | None:
+        self._budget.spend(_STEPS_OF_TOKEN)
+        if self._front:
+            token = self._front.pop()
         else:
-            self._reader.backtrack()
-            self._write(token)
+            match = _TOKEN.match(self._text, self._position)
+            if match is None:
+                return None
+            token = Token(match.group(), self._position)
+            self._position = match.end()
+        self._read.append(token)
+        return token
+
+    def _visible(self) -> Token:
+        """Reads the next token that is not blank; of plain text, its first character alone."""
+        token = self._next()
+        while token is not None and token.text.isspace():
+            token = self._next()
+        if token is None:
+            raise _NotUnderstood
+        text = token.text
+        if len(text) > 1 and text[0] != "\\":
+            self._front.append(Token(text[1:], token.origin + (token.call is None), token.call))
+            token = self._read[-1] = Token(text[0], token.origin, token.call)
+        return token
+
+    def _follows(self, text: str) -> bool:
+        """Reads the next visible token if it is `text`."""
+        read = len(self._read)
+        try:
+            if self._visible().text == text:
+                return True
+        except _NotUnderstood:
+            pass
+        self._front += reversed(self._read[read:])
+        del self._read[read:]
+        return False
+
+    def _until(self, closing: str) -> list[Token]:
+        """Reads up to `closing` outside of braces, and returns what is before it."""
+        tokens: list[Token] = []
+        depth = 0
+        while (token := self._next()) is not None:
+            if not depth and token.text == closing:
+                return tokens
+            depth += (token.text == "{") - (token.text == "}")
+            tokens.append(token)
+            if depth < 0:
+                break
+        raise _NotUnderstood
+
+    def _argument(self) -> list[Token]:
+        """Reads an argument in braces or of one token."""
+        first = self._visible()
+        if first.text == "}":
+            raise _NotUnderstood
+        return self._until("}") if first.text == "{" else [first]
+
+    def _option(self) -> list[Token] | None:
+        """Reads an argument in brackets; None where none follows."""
+        return self._until("]") if self._follows("[") else None
+
+    def _name(self) -> str:
+        """Reads the command that a definition names, in braces or not."""
+        in_braces = self._follows("{")
+        name = self._visible().text
+        if name[0] != "\\" or name == "\\" or name in PROTECTED or (in_braces and not self._follows("}")):
+            raise _NotUnderstood
+        return name
 
     def _call(self, token: Token, macro: Macro) -> None:
         """Puts the expansion of a call in front of what is still to be read."""
-        replacement = self._replacement(token, macro)
-        if replacement is None:
-            self._write(token)
-        elif macro.final:
-            for final in replacement:
-                self._write(final)
-        elif self._awaited.count and not _is_one_piece(replacement):
-            braces = Token("{", token.origin, token.call), Token("}", token.origin, token.call)
-            self._reader.put_in_front([braces[0], *replacement, braces[1]])
-        else:
-            self._reader.put_in_front(replacement)
-
-    def _replacement(self, token: Token, macro: Macro) -> list[Token] | None:
-        """What a call stands for; None, with nothing read, where it is left unchanged."""
-        self._last_call = token.text
+        self.last_call = token.text
         depth = token.call.depth + 1 if token.call else 1
-        self._reader.charge(_STEPS_OF_CALL + depth)
-        if _is_under_expansion(macro, token.call):
-            return None
+        self._budget.spend(_STEPS_OF_CALL + depth)
+        outer = token.call
+        while outer is not None:
+            if outer.macro is macro:
+                raise _NotUnderstood
+            outer = outer.parent
         call = Call(macro, token.call, depth)
-        self._reader.begin()
-        taken = read_star(self._reader, macro)
-        arguments = read_arguments(self._reader, taken, token.origin, call)
-        if arguments is None:
-            self._reader.backtrack()
-            return None
-        self._reader.charge(taken.size(arguments))
-        return taken.replaced(arguments, token.origin, call)
+        if macro.starred is not None and self._follows("*"):
+            macro = macro.starred
+        arguments: list[list[Token]] = []
+        if macro.default is not None:
+            option = self._option()
+            self._budget.spend(2 * len(macro.default))
+            arguments.append([Token(each, token.origin, call) for each in macro.default] if option is None else option)
+        while len(arguments) < macro.parameters:
+            arguments.append(self._argument())
+        self._budget.spend(sum(1 if isinstance(part, str) else len(arguments[part - 1]) for part in macro.body))
+        body: list[Token] = []
+        for part in macro.body:
+            body += [Token(part, token.origin, call)] if isinstance(part, str) else arguments[part - 1]
+        if macro.final:
+            for each in body:
+                self._write(each.text, each.origin)
+            return
+        whole = len(body) == 1 and (len(body[0].text) == 1 or body[0].text[0] == "\\")
+        if not whole and _AWAITED.search("".join(part[-_MAX_AWAITED:] for part in self._parts[-8:])):
+            body = [Token("{", token.origin, token.call), *body, Token("}", token.origin, token.call)]
+        self._front += reversed(body)
 
-    def _expanded_body(self, body: Sequence[Token]) -> list[Token]:
-        """The body of an `\\edef`, its macros expanded by what they stand for now."""
-        end = Token("}", body[-1].origin if body else 0, None)
-        self._reader.put_in_front([*body, end])
-        result: list[Token] = []
-        depth = 0
-        while (token := self._reader.next_token()) is not None:
-            depth += (token.text == "{") - (token.text == "}")
-            if depth < 0:
-                break
-            if token.text in _NOT_EXPANDING:
-                result += self._kept(token)
-                continue
-            macro = self._scopes.macros.get(token.text)
-            replacement = None if macro is None or macro.final else self._replacement(token, macro)
-            if replacement is None:
-                result.append(token)
-            else:
-                self._reader.put_in_front(replacement)
-        return result
+    def _new_command(self) -> tuple[str, Macro]:
+        """`\\newcommand{\\name}[count][default]{body}`, with or without a star."""
+        self._follows("*")
+        name = self._name()
+        count = "".join(token.text for token in self._option() or ()).strip() or "0"
+        if count not in set("0123456789"):
+            raise _NotUnderstood
+        default = self._option() if count != "0" else None
+        texts = None if default is None else tuple(token.text for token in default)
+        return name, Macro(_body(self._argument(), int(count)), int(count), texts)
 
-    def _kept(self, command: Token) -> list[Token]:
-        """What `command`, one of `\\noexpand \\protect \\unexpanded`, keeps from being expanded."""
-        self._reader.begin()
-        following = self._reader.read_visible()
-        if following is not None and command.text == "\\unexpanded" and following.text == "{":
-            group = self._reader.read_group(following)
-            if group is not None:
-                return group
-        if following is None or following.text in ("{", "}"):
-            self._reader.backtrack()
-            return []
-        return [following]
+    def _provided(self) -> tuple[str, Macro]:
+        """`\\providecommand`: a definition for a command that has none."""
+        name, macro = self._new_command()
+        return name, self._macros.get(name, macro)
+
+    def _operator(self) -> tuple[str, Macro]:
+        """`\\DeclareMathOperator{\\name}{text}`; the star puts limits below and above."""
+        star = ("*",) if self._follows("*") else ()
+        return self._name(), Macro(("\\operatorname", *star, "{", *_body(self._argument(), 0), "}"))
+
+    def _paired_delimiter(self) -> tuple[str, Macro]:
+        """`\\DeclarePairedDelimiter{\\name}{left}{right}`: `\\name[size]{x}`, or with a star as large as `x` is."""
+        name = self._name()
+        left, right = (tuple(token.text for token in self._argument()) for _side in range(2))
+        starred = Macro(("\\left", *(left or (".",)), 1, "\\right", *(right or (".",))), 1)
+        sized: list[str | int] = [1, *left] if left else []
+        sized += [2, 1, *right] if right else [2]
+        return name, Macro(tuple(sized), 2, default=(), starred=starred)
+
+    def _def(self) -> tuple[str, Macro]:
+        """`\\def\\name#1#2{body}`; the parameters must be numbered in order, with nothing between them."""
+        name = self._name()
+        count = 0
+        while self._follows("#"):
+            count += 1
+            if count > 9 or self._visible().text != str(count):
+                raise _NotUnderstood
+        if not self._follows("{"):
+            raise _NotUnderstood
+        return name, Macro(_body(self._until("}"), count), count)
+
+    def _let(self) -> tuple[str, Macro]:
+        """`\\let\\name=target`: what the target stands for now, or the target itself for good."""
+        name = self._name()
+        self._follows("=")
+        target = self._visible().text
+        if target in ("{", "}", "#"):
+            raise _NotUnderstood
+        itself = Macro((target,), final=target not in PROTECTED and target not in DEFINERS)
+        return name, self._macros.get(target, itself)
 
 
-def _is_under_expansion(macro: Macro, call: Call | None) -> bool:
-    while call is not None:
-        if call.macro is macro:
-            return True
-        call = call.parent
-    return False
+DEFINERS: Mapping[str, Callable[[_Expander], tuple[str, Macro]]] = {
+    **dict.fromkeys(("\\newcommand", "\\renewcommand", "\\DeclareRobustCommand"), _Expander._new_command),
+    "\\providecommand": _Expander._provided,
+    "\\DeclareMathOperator": _Expander._operator,
+    "\\DeclarePairedDelimiter": _Expander._paired_delimiter,
+    **dict.fromkeys(("\\def", "\\gdef", "\\edef", "\\xdef"), _Expander._def),
+    "\\let": _Expander._let,
+}
+"""The commands that define others."""
 
 
-def _is_one_piece(tokens: Sequence[Token]) -> bool:
-    return len(tokens) == 1 and (len(tokens[0].text) == 1 or tokens[0].text[0] == "\\")
+def _body(tokens: Sequence[Token], parameters: int) -> tuple[str | int, ...]:
+    """A body with its `#1` as numbers and its `##` as `#`."""
+    parts: list[str | int] = []
+    sharp = False
+    for token in tokens:
+        text = token.text
+        if sharp and text[0] in "123456789" and int(text[0]) <= parameters:
+            parts += [int(text[0]), *([text[1:]] if text[1:] else [])]
+        elif sharp:
+            parts += ["#", *([text] if text != "#" else [])]
+        elif text != "#":
+            parts.append(text)
+        sharp = text == "#" and not sharp
+    return (*parts, "#") if sharp else tuple(parts)

@@ -91,14 +91,11 @@ class TokenCursor:
                 pass
         self.raw_group()
 
-    def has_length(self, token: str) -> bool:
-        """Whether a length follows, in braces if the command `token` wants it so."""
+    def with_length(self, token: str) -> str:
+        """Reads the length that may follow the command `token`, in braces if it wants it so: both as one token."""
         ahead = "".join(self._tokens[self._at : self._at + 40]).replace(BLANK, "")
-        braced = token in commands.SKIPS
-        return bool((_BRACED_LENGTH if braced else _BARE_LENGTH).match(ahead))
-
-    def length(self, token: str) -> str:
-        """Reads the length after the command `token`, where `has_length` has seen one: both as one token."""
+        if not (_BRACED_LENGTH if token in commands.SKIPS else _BARE_LENGTH).match(ahead):
+            return token
         if token in commands.SKIPS:
             star = "*" if self.peek() == "*" and self.take() else ""
             return f"{token}{star}{{{''.join(self.raw_group())}}}"

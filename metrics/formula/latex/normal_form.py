@@ -20,14 +20,8 @@ _TWO_ARGUMENTS = frozenset(commands.FRACTIONS.values()) | commands.STACKS
 _DIMENSIONS = {"\\hspace": 1, "\\vspace": 1, "\\rule": 2, "\\specialrule": 3}
 _TABLE_RULES = frozenset({"\\cmidrule", "\\cline"})
 _ENVIRONMENT = frozenset({"\\begin", "\\end"})
-_JOINING = frozenset(
-    commands.SIZED
-    | {"\\left", "\\right", "\\middle", "\\string", ""}
-    | _ENVIRONMENT
-    | _DIMENSIONS.keys()
-    | _TABLE_RULES
-    | commands.COLOURS.keys()
-)
+_WITH_DELIMITER = commands.SIZED | {"\\left", "\\right", "\\middle", "\\string"}
+_JOINING = frozenset({"", *_WITH_DELIMITER, *_ENVIRONMENT, *_DIMENSIONS, *_TABLE_RULES, *commands.COLOURS})
 _RESPELLED = commands.SPELLED | commands.DOTS | commands.DROPPED | {"--", "---", "*", "\\operatorname*"}
 _BRACED = _ONE_ARGUMENT | _TWO_ARGUMENTS | commands.OPTIONAL_THEN_ONE
 _PLAIN_LENGTH = re.compile(r"[-+.0-9a-z]+")
@@ -62,17 +56,6 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     except Unparsable:
         plain = plain_text(text)
         return NormalForm(tuple(_rewritten(plain.split() if released else _unparsed_tokens(plain))), parsed=False)
-
-
-def comparison_tokens(text: str) -> tuple[str, ...]:
-    """Returns the tokens by which BLEU, the edit distance and the exact match compare formulas.
-
-    The normal form; where it cannot be made, the LaTeX tokens of the text without blanks.
-    """
-    try:
-        return normal_form(text).tokens
-    except Unbalanced:
-        return tuple(token for token in split(plain_text(text)) if token != BLANK)
 
 
 def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}")) -> int:
@@ -120,78 +103,54 @@ def _joined(tokens: list[str], table: bool) -> list[str]:
     result: list[str] = []
     at = 0
     while at < len(tokens):
-        token = tokens[at]
-        if token not in _JOINING:
-            result.append(token)
-            at += 1
-            continue
-        end = at
-        if token in commands.SIZED or token in {"\\left", "\\right", "\\middle", "\\string"}:
+        token, end, kept = tokens[at], at, True
+        if token in _WITH_DELIMITER:
             end = min(at + 1, len(tokens) - 1)
-            joined = "".join(tokens[at : end + 1])
-        elif token in _ENVIRONMENT and _has_group(tokens, at + 1):
-            end, joined = _joined_environment(tokens, at, table)
+        elif token in _ENVIRONMENT:
+            end = _group_end(tokens, at + 1)
+            if table and "".join(tokens[at : end + 1]) == "\\begin{tabular}":
+                end = _group_end(tokens, end + 1)
         elif token in _DIMENSIONS and _has_lengths(tokens, at + 1, _DIMENSIONS[token]):
             end = _group_end(tokens, at + 1, _DIMENSIONS[token])
-            joined = "" if table and token in commands.SKIPS else "".join(tokens[at : end + 1])
+            kept = not table or token not in commands.SKIPS
         elif token in _TABLE_RULES:
-            end, joined = _joined_rule(tokens, at)
+            end = _rule_end(tokens, at)
         elif token in commands.COLOURS:
-            end, joined = _group_end(tokens, _after_option(tokens, at + 1), 1), ""
-        else:
-            joined = token
-        if joined:
+            end, kept = _group_end(tokens, _after_option(tokens, at + 1)), False
+        if kept and (joined := "".join(tokens[at : end + 1])):
             result.append(joined)
-        at = max(end, at) + 1
+        at = end + 1
     return _joined_columns(result)
 
 
-def _has_group(tokens: list[str], at: int) -> bool:
-    return at < len(tokens) and tokens[at] == "{" and "}" in tokens[at:]
-
-
-def _group_end(tokens: list[str], at: int, groups: int) -> int:
+def _group_end(tokens: list[str], at: int, groups: int = 1) -> int:
     """The index where `groups` groups from `at` on end; at - 1 where they are not there."""
     end = at - 1
     for _ in range(groups):
-        if not _has_group(tokens, end + 1):
+        if end + 1 >= len(tokens) or tokens[end + 1] != "{" or "}" not in tokens[end + 1 :]:
             return end
         end = closing(tokens, end + 1)
     return end
 
 
 def _has_lengths(tokens: list[str], at: int, groups: int) -> bool:
-    end = at - 1
     for _ in range(groups):
-        if not _has_group(tokens, end + 1):
+        end = _group_end(tokens, at)
+        if end < at or not _PLAIN_LENGTH.fullmatch("".join(tokens[at + 1 : end])):
             return False
-        start, end = end + 1, closing(tokens, end + 1)
-        if not _PLAIN_LENGTH.fullmatch("".join(tokens[start + 1 : end])):
-            return False
+        at = end + 1
     return True
 
 
 def _after_option(tokens: list[str], at: int) -> int:
-    if at < len(tokens) and tokens[at] == "[" and "]" in tokens[at:]:
-        return tokens.index("]", at) + 1
-    return at
+    return tokens.index("]", at) + 1 if tokens[at : at + 1] == ["["] and "]" in tokens[at:] else at
 
 
-def _joined_environment(tokens: list[str], at: int, table: bool) -> tuple[int, str]:
-    end = closing(tokens, at + 1)
-    joined = "".join(tokens[at : end + 1])
-    if joined == "\\begin{tabular}" and table and _has_group(tokens, end + 1):
-        columns = closing(tokens, end + 1)
-        return columns, joined + "".join(tokens[end + 1 : columns + 1])
-    return end, joined
-
-
-def _joined_rule(tokens: list[str], at: int) -> tuple[int, str]:
+def _rule_end(tokens: list[str], at: int) -> int:
     start = at + 1
-    if start < len(tokens) and tokens[start] == "(":
+    if tokens[start : start + 1] == ["("]:
         start = closing(tokens, start, ("(", ")")) + 1
-    end = closing(tokens, start) if start < len(tokens) else at
-    return end, "".join(tokens[at : end + 1])
+    return closing(tokens, start) if start < len(tokens) else at
 
 
 def _joined_columns(tokens: list[str]) -> list[str]:
@@ -202,7 +161,7 @@ def _joined_columns(tokens: list[str]) -> list[str]:
     at = 0
     while at < len(tokens):
         result.append(tokens[at])
-        if tokens[at] == "\\begin{array}" and _has_group(tokens, at + 1):
+        if tokens[at] == "\\begin{array}" and tokens[at + 1 : at + 2] == ["{"] and "}" in tokens[at:]:
             end = tokens.index("}", at)
             columns = "".join(tokens[at + 2 : end])
             if columns and not columns.strip("lrc"):

@@ -76,8 +76,8 @@ class _Reader(TokenCursor):
                 if infix is not None:
                     raise Unparsable("only one infix operator a group")
                 infix = commands.INFIXES[self.take()]
-                if token == "\\above" and self.has_length(token):
-                    self.length(token)
+                if token == "\\above":
+                    self.with_length(token)
                 numerator, tokens = tokens, []
                 continue
             tokens += self._atom()
@@ -234,7 +234,7 @@ class _Reader(TokenCursor):
             self.skip_colour()
             return _Piece([])
         if token in commands.SKIPS or token in commands.KERNS:
-            return _Piece([self.length(token)] if self.has_length(token) else [token])
+            return _Piece([self.with_length(token)])
         if token in {"\\[", "\\]", "\\(", "\\)"}:
             return _Piece([])
         return _Piece([token])

@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ..limits import typesetting_steps
 from . import commands
 from .normal_form import NormalForm, Unbalanced, closing
-from .work import typesetting_steps
 
 MARK = "\x01"
 UNMARK = "\x02"
@@ -46,12 +46,11 @@ def _is_ordinary(token: str) -> bool:
 class Marked:
     """LaTeX with marks; the token of mark n is labels[n].
 
-    chinese: it needs a Chinese face. steps: the work of typesetting it, as metrics.formula.latex.work counts it.
+    chinese: it needs a Chinese face. steps: the work of typesetting it, as metrics.formula.limits counts it.
     """
 
     source: str
     labels: tuple[str, ...]
-    table: bool = False
     chinese: bool = False
     steps: int = 0
 
@@ -65,7 +64,7 @@ def marked(form: NormalForm) -> Marked:
     writer.write(0, len(form.tokens))
     source = " ".join(writer.pieces)
     chinese = bool(_CHINESE.search(source))
-    return Marked(source, tuple(writer.labels), form.table, chinese, typesetting_steps(source))
+    return Marked(source, tuple(writer.labels), chinese, typesetting_steps(source))
 
 
 def _end_of_script(tokens: list[str], opening: int) -> int | None:

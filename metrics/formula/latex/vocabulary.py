@@ -6,6 +6,8 @@ of tables. None of them reads or writes a file, defines anything beyond its grou
 
 from __future__ import annotations
 
+import re
+
 from .commands import words
 
 COMMANDS = words(
@@ -81,3 +83,26 @@ ENVIRONMENTS = words(
     "subarray"
 )
 CONTROL_SYMBOLS = frozenset(" ,;:!>{}|_&#%$-/'`\"^~=.@\\*<\n")
+
+_COMMAND = re.compile(r"\\(?:([a-zA-Z]+)|(.)|$)", re.DOTALL)
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)[^{}]*\}|\\(?:begin|end)(?![a-zA-Z])")
+_UNKNOWN = r"\unknowncommand "
+_MANY_COLUMNS = re.compile(r"""\*\s*\{(?:\s*\d{3,}\s*\}|[-+\s]*(?:\d{3,}|["'`\\])[^{}]*\}(?=\s*\{))""")
+
+
+def sanitize(source: str) -> str:
+    """Returns the LaTeX with every command and environment outside of the vocabulary made an unknown one.
+
+    A column that is repeated more than 99 times, or as often as other than decimal digits say, is repeated 99 times.
+    """
+
+    def command(match: re.Match[str]) -> str:
+        word, symbol = match.groups()
+        if word is None:
+            return match.group() if symbol and symbol in CONTROL_SYMBOLS else _UNKNOWN
+        return match.group() if word in COMMANDS else _UNKNOWN
+
+    def environment(match: re.Match[str]) -> str:
+        return match.group() if match[2] in ENVIRONMENTS else _UNKNOWN
+
+    return _MANY_COLUMNS.sub("*{99}", _ENVIRONMENT.sub(environment, _COMMAND.sub(command, source)))

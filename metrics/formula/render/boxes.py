@@ -32,13 +32,11 @@ class Boxes:
 
     boxes: [N, 4] left, top, right, bottom in pixels of the image cropped to its ink.
     size: width and height of that image.
-    marks: the mark of each token.
     """
 
     tokens: tuple[str, ...]
     boxes: NDArray[np.float64]
     size: tuple[float, float]
-    marks: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -98,7 +96,7 @@ def all_token_boxes(typesets: Sequence[Typeset], labels: Sequence[Sequence[str]]
         start, end = edges[place], edges[place + 1]
         own = (keys[start:end] - place * step).tolist()
         tokens = tuple(labels[number][mark] for mark in own)
-        results[number] = Boxes(tokens, boxes[start:end], tuple(sizes[place].tolist()), tuple(own))
+        results[number] = Boxes(tokens, boxes[start:end], tuple(sizes[place].tolist()))
     return results
 
 

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
-from ..latex.sanitize import allowed
 from ..latex.token_markup import MARK, SWALLOWING_MARK, Marked
+from ..latex.vocabulary import sanitize
 from .dvi import POINTS_PER_INCH, UNITS_PER_POINT
 
 PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
@@ -130,9 +130,9 @@ def batch_document(formulas: Sequence[Marked]) -> str:
 
 def _display(formula: Marked, number: int = 0) -> str:
     """The formula as a display; its marks are those of formula `number` of a batch."""
-    source = allowed(formula.source)
+    source = sanitize(formula.source)
     if number:
-        source = _MARKED.sub(lambda found: f"{found[1]}{{{number * MARKS_OF_A_FORMULA + int(found[2])}}}", source)
+        source = _MARKED.sub(lambda mark: f"{mark[1]}{{{number * MARKS_OF_A_FORMULA + int(mark[2])}}}", source)
     body = f"\\begin{{displaymath}}\n{source}\n\\end{{displaymath}}"
     return f"\\begin{{CJK}}{{UTF8}}{{gkai}}{body}\\end{{CJK}}" if formula.chinese else body
 

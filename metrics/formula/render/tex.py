@@ -174,7 +174,7 @@ def require_tex() -> None:
         if shutil.which(program) is None:
             raise MissingTool(f"the formula benchmark needs the program {program}: {INSTALL}")
     files = [f"{package}.sty" for package in PACKAGES] + [CHINESE_FACE]
-    found = {path.name for path in _kpsewhich(files)}
-    missing = [name for name in files if name not in found]
+    installed = {path.name for path in _kpsewhich(files)}
+    missing = [name for name in files if name not in installed]
     if missing:
         raise MissingTool(f"LaTeX lacks {', '.join(missing)}: {INSTALL}")

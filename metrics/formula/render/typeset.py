@@ -12,7 +12,7 @@ elsewhere, or left it:
   not, so formulas with and without it are in runs of their own.
 
 Every other formula is typeset alone, as a whole document, and that result counts. So is a formula whose counted work is
-large (metrics.formula.latex.work): where TeX has to be ended, that is paid for once.
+large (metrics.formula.limits): where TeX has to be ended, that is paid for once.
 
 A formula cannot read, write, define or run anything: commands outside of metrics.formula.latex.vocabulary are not known
 to its TeX, `\special` and hexadecimal notation are out of its reach, and the process has no shell escape, opens files
@@ -36,7 +36,7 @@ import numpy as np
 
 from ...benchmark import MissingTool
 from ..latex.token_markup import Marked
-from ..latex.work import START_STEPS
+from ..limits import START_STEPS, UNLIMITED, Allowance
 from .document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, lone_document, on_paper
 from .dvi import (
     NO_MARK,
@@ -93,20 +93,6 @@ class Failure:
     """A formula that TeX gave no page for, with the reason."""
 
     reason: str
-
-
-class Allowance:
-    """What a typesetter asks before it does work that only shows on the way; this one allows everything."""
-
-    def wanted(self, formula: Marked) -> bool:
-        """Whether a formula is still to be typeset."""
-        return True
-
-    def charge(self, formula: Marked, steps: int) -> None:
-        """Takes note of work that shows on the way: a process for one formula, or one that it stalls."""
-
-
-UNLIMITED = Allowance()
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,8 +273,8 @@ class Typesetter:
     def metrics(self, name: str) -> Metrics:
         """Returns the glyph sizes of a font; of a font that is not there, none."""
         if name not in self._metrics:
-            found = find_file(f"{name}.tfm", self._paths.get("TFMFONTS", ""))
-            self._metrics[name] = read_metrics(found.read_bytes()) if found else Metrics({})
+            file = find_file(f"{name}.tfm", self._paths.get("TFMFONTS", ""))
+            self._metrics[name] = read_metrics(file.read_bytes()) if file else Metrics({})
         return self._metrics[name]
 
     def outlines(self, name: str) -> Path | None:

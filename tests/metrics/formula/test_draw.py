@@ -33,8 +33,8 @@ def test_mean_squared_error_pads_with_white() -> None:
 
 def test_a_drawing_tells_matched_and_unmatched_tokens_apart(benchmark_: Benchmark[Any, Any, Any]) -> None:
     svg = ET.fromstring(benchmark_.draw(FormulaTruth("a+b<c"), FormulaPrediction("a+x<c")))
-    boxes = [rect for rect in svg.iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
-    dashed = [rect.findtext(f"{SVG}title") for rect in boxes if rect.get("stroke-dasharray")]
+    boxes = [box for box in svg.iter(f"{SVG}polygon") if box.find(f"{SVG}title") is not None]
+    dashed = [box.findtext(f"{SVG}title") for box in boxes if box.get("stroke-dasharray")]
     assert len(boxes) == 10
     assert dashed == ["b", "x"]
     assert len(list(svg.iter(f"{SVG}image"))) == 2

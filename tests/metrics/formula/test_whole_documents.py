@@ -9,7 +9,7 @@ import pytest
 
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.formula import benchmark as module
-from beamscore.metrics.formula.cdm.totals import MAX_DETAILS
+from beamscore.metrics.formula.metrics import MAX_DETAILS
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from beamscore.metrics.statistics.sums import Sums
 from tests.plain_loop import make_benchmark, total

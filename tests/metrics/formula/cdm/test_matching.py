@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from beamscore.metrics.formula.cdm import matching, ransac
-from beamscore.metrics.formula.cdm.matching import match
+from beamscore.metrics.formula.cdm.matching import match, visual_class
 from beamscore.metrics.formula.cdm.ransac import consistent
-from beamscore.metrics.formula.cdm.visual_class import look
 from beamscore.metrics.formula.render.boxes import Boxes
 
 
@@ -42,7 +41,7 @@ def row(tokens: Sequence[str], gap: float = 30.0) -> Boxes:
     ],
 )
 def test_tokens_that_look_the_same(first: str, second: str) -> None:
-    assert look(first) == look(second)
+    assert visual_class(first) == visual_class(second)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_tokens_that_look_the_same(first: str, second: str) -> None:
     [("a", "b"), (r"\alpha", "a"), (r"\leftarrow", r"\rightarrow"), (r"\bigcup", r"\bigcap"), ("(", ")"), ("x", "X")],
 )
 def test_tokens_that_look_different(first: str, second: str) -> None:
-    assert look(first) != look(second)
+    assert visual_class(first) != visual_class(second)
 
 
 def test_equal_formulas_match_wholly() -> None:
@@ -117,7 +116,7 @@ def brute_force_cost(truth: Boxes, prediction: Boxes) -> float:
 
     def cost(i: int, j: int) -> float:
         a, b = truth.tokens[i], prediction.tokens[j]
-        token = 0.0 if a == b else 0.005 if look(a) == look(b) else 1.0
+        token = 0.0 if a == b else 0.005 if visual_class(a) == visual_class(b) else 1.0
         sides = (truth.size[0], truth.size[1]) * 2, (prediction.size[0], prediction.size[1]) * 2
         position = sum(abs(truth.boxes[i][k] / sides[0][k] - prediction.boxes[j][k] / sides[1][k]) for k in range(4))
         return float(1.0 * token + 0.05 * position / 4 + 0.15 * abs(i - j) / longer)

@@ -1,4 +1,4 @@
-"""Displayed formulas of predictions, dialect by dialect."""
+"""Displayed formulas of LaTeX sources and of predictions, dialect by dialect."""
 
 from __future__ import annotations
 
@@ -7,13 +7,197 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.formula.documents import dialects
 from beamscore.metrics.formula.documents.content import bare
-from beamscore.metrics.formula.documents.dialects import DIALECTS, Dialect, predicted_formulas
-from tests.metrics.formula.documents.test_extract import DELIMITERS
+from beamscore.metrics.formula.documents.dialects import DIALECTS, Dialect, Formula, predicted_formulas
+from beamscore.metrics.formula.records import FormulaOptions
+from tests.work import executed_lines
 
 
 def contents(text: str, dialect: Dialect) -> list[str]:
     return [formula.content for formula in predicted_formulas(text, dialect, Budget(10**6))]
+
+
+DELIMITERS = [
+    ("\\[", "\\]"),
+    ("$$", "$$"),
+    *(
+        (f"\\begin{{{name}}}", f"\\end{{{name}}}")
+        for base in ("equation", "align", "gather", "multline", "eqnarray", "displaymath", "flalign")
+        for name in (base, base + "*")
+    ),
+    ("\\begin{alignat}{2}", "\\end{alignat}"),
+    ("\\begin{xalignat}{2}", "\\end{xalignat}"),
+    ("\\begin{xxalignat}{2}", "\\end{xxalignat}"),
+    ("\\begin{IEEEeqnarray}{rCl}", "\\end{IEEEeqnarray}"),
+    ("\\begin{IEEEeqnarray*}[\\relax]{rCl}", "\\end{IEEEeqnarray*}"),
+    ("\\begin{dmath}", "\\end{dmath}"),
+    ("\\begin{dmath*}[label={eq:a}]", "\\end{dmath*}"),
+    ("\\begin{empheq}{align}", "\\end{empheq}"),
+    ("\\begin{empheq}[box=\\fbox]{alignat=2}", "\\end{empheq}"),
+]
+
+
+def latex_formulas(source: str, max_steps: int = 10**7) -> list[Formula]:
+    return dialects.latex_formulas(source, Budget(max_steps))
+
+
+@pytest.mark.parametrize(("opening", "closing"), DELIMITERS)
+def test_every_delimiter_is_known_and_dropped(opening: str, closing: str) -> None:
+    (formula,) = latex_formulas(f"text {opening} x\n = 1 {closing} text")
+    assert (formula.latex, formula.content, formula.offset, formula.closed) == ("x = 1", "x = 1", 5, True)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("\\[ x \\label{eq:{1}} \\tag*{(1)} \\nonumber y \\]", ["x y"]),
+        ("$$ x \\eqno(1) $$", ["x"]),
+        ("\\[ \\alpha\\label{a}b \\]", ["\\alpha b"]),
+        ("\\[ x\\ \\]", ["x\\ "]),  # a control space needs its blank
+        ("\\[ x \\\\[2pt] y \\]", ["x \\\\[2pt] y"]),
+        ("$x$ and $a$$b$ but $$ y $$", ["y"]),
+        ("costs \\$$x$ and $$ y $$", ["y"]),
+        ("$$ x \\text{ if $y$ or $a$$b$} $$ z", ["x \\text{ if $y$ or $a$$b$}"]),
+        ("\\begin{equation}\\begin{split} a &= b \\end{split}\\end{equation}", ["a &= b"]),
+        ("$$\\begin{align*} a &= b \\end{align*}$$", ["a &= b"]),
+        ("\\[ \\begin{cases} a \\\\ b \\end{cases} \\]", ["\\begin{cases} a \\\\ b \\end{cases}"]),
+        ("\\[ \\] $$$$ \\begin{equation}\\label{a}\\end{equation}", []),
+        ("\\verb|$$ x $$| \\begin{verbatim}\\[ x \\]\\end{verbatim} \\[ y \\]", ["y"]),
+        ("$$ a $$ \\begin{document} $$ b $$ \\end{document} $$ c $$", ["b"]),
+        ("\\def\\be{\\begin{equation}}\\def\\ee{\\end{equation}}\\be x \\ee", ["x"]),
+        ("\\newcommand{\\R}{\\ensuremath{\\mathbb{R}}\\xspace} \\[ \\R \\]", ["{\\mathbb{R}}"]),
+        ("% \\[ a \\]\n\\[ b % c\n d \\]", ["b d"]),
+    ],
+)
+def test_latex_examples(source: str, expected: list[str]) -> None:
+    assert [content.replace("  ", " ") for content in contents(source, "latex")] == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("\\begin{align} a &= b \\\\ c &= d \\end{align}", "\\begin{aligned} a &= b \\\\ c &= d \\end{aligned}"),
+        ("\\begin{alignat}{2} a &= b \\end{alignat}", "\\begin{aligned} a &= b \\end{aligned}"),
+        ("\\begin{gather} a \\\\ b \\end{gather}", "\\begin{gathered} a \\\\ b \\end{gathered}"),
+        ("\\begin{align} a = b \\end{align}", "a = b"),
+        ("\\begin{xalignat}{2} a &= b \\end{xalignat}", "\\begin{aligned} a &= b \\end{aligned}"),
+        (
+            "\\begin{IEEEeqnarray}{rCl} a &=& b \\IEEEyesnumber \\\\"
+            "\\IEEEeqnarraymulticol{3}{l}{c} \\end{IEEEeqnarray}",
+            "\\begin{aligned} a &=& b \\\\ {c} \\end{aligned}",
+        ),
+        ("\\begin{dmath} a = b \\hiderel{=} c \\end{dmath}", "a = b {=} c"),
+        (
+            "\\begin{empheq}[left={f=\\empheqlbrace}]{align} a &= b \\end{empheq}",
+            "\\begin{aligned} a &= b \\end{aligned}",
+        ),
+        (
+            "\\begin{empheq}[box=\\fbox, right=\\empheqbigrparen]{gather*} a \\\\ b \\end{empheq}",
+            "\\begin{gathered} a \\\\ b \\end{gathered}",
+        ),
+        (
+            "\\begin{gather} \\begin{align} a &= b \\end{align} \\\\ c \\end{gather}",
+            "\\begin{gathered} \\begin{align} a &= b \\end{align} \\\\ c \\end{gathered}",
+        ),
+        ("\\[ \\begin{aligned}[t] a &= b \\end{aligned} \\]", "\\begin{aligned} a &= b \\end{aligned}"),
+        (
+            "\\begin{align} \\begin{pmatrix} a & b \\end{pmatrix} \\end{align}",
+            "\\begin{pmatrix} a & b \\end{pmatrix}",
+        ),
+    ],
+)
+def test_rows_stand_in_an_environment_that_can_be_typeset(source: str, expected: str) -> None:
+    assert [formula.latex for formula in latex_formulas(source)] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("\\[ a", [("a", False)]),
+        ("\\[ a \n\n text \\[ b \\]", [("a", False), ("b", True)]),
+        ("\\[ a text \\[ b \\]", [("a text", False), ("b", True)]),
+        ("\\[ a \n\n b \\]", [("a b", True)]),
+        ("$$ a \n\n text $$ b $$", [("a", False), ("b", True)]),
+        ("$$\n\na\n\n$$ text $$ b $$", [("a", True), ("b", True)]),
+        ("\\begin{equation} a \n\n text \\begin{align} b \\end{align}", [("a", False), ("b", True)]),
+        ("\\begin{align} a \\end{align*} text", [("a", True)]),
+        ("\\] text \\end{equation} \\[ b \\]", [("b", True)]),
+        ("$$ costs $ 5 $$ text", [("costs $ 5", True)]),
+    ],
+)
+def test_unclosed_delimiters(source: str, expected: list[tuple[str, bool]]) -> None:
+    assert [(formula.content, formula.closed) for formula in latex_formulas(source)] == expected
+
+
+PROSE = st.sampled_from(["text ", "$x$ ", "\\$5 ", "\n\n", "\\\\[2pt] ", "% $$\n", "\\verb|\\[| ", "\\textbf{a} "])
+FORMULA = st.tuples(st.sampled_from(DELIMITERS), st.sampled_from(["x+1", "\\frac{a}{b}", "\\mbox{$y$}", "50\\%"]))
+
+
+@given(st.lists(st.one_of(PROSE, FORMULA)))
+def test_formulas_are_found_in_order_and_at_their_place(pieces: list[str | tuple[tuple[str, str], str]]) -> None:
+    source, expected = "\\begin{document}", []
+    for piece in pieces:
+        if isinstance(piece, str):
+            source += piece
+        else:
+            (opening, closing), content = piece
+            expected.append((content, len(source)))
+            source += f"{opening} {content} {closing} "
+    found = latex_formulas("% comment\n" + source)
+    assert [(formula.content, formula.offset - len("% comment\n")) for formula in found] == expected
+
+
+def test_an_offset_is_where_the_formula_opens_in_the_source() -> None:
+    source = "\\newcommand{\\keep}[1]{#1}% c\n\\keep{\\iffalse\\fi a $$ x $$} \\[ y \\]"
+    assert [source[formula.offset :][:2] for formula in latex_formulas(source)] == ["$$", "\\["]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "$",
+        "$$ $",
+        "$$ a\n\n",
+        "\\[ a\n\n",
+        "\\begin{equation}\\tag{",
+        "\\[\\begin{aligned}",
+        "\\begin   ",
+        "\\verb0",
+        "\n ",
+        "\\[x\\]",
+        "$$x$$",
+        "\\begin{align}",
+        "\\begin{gather}\\begin{align}x\\end{align}",
+        "\\begin{align}\\begin{gather} where this thing is $$",
+        "{\\def\\a{b}",
+        "\\[ \\label{",
+        "\\begin{empheq}[left=",
+    ],
+)
+def test_twice_the_hostile_text_takes_twice_the_work(piece: str) -> None:
+    once = executed_lines(lambda: latex_formulas(piece * 500))
+    twice = executed_lines(lambda: latex_formulas(piece * 1_000))
+    assert twice < 2.2 * once
+
+
+def test_a_long_paper_is_far_below_the_default_limit() -> None:
+    page = (
+        "Let $x \\in \\R$ be, see \\cite{abc} % note\n"
+        "\\begin{align}\\label{a}\n \\R &= \\frac{a}{b}, \\\\ y &= 1\n\\end{align}\n"
+    )
+    source = "\\newcommand{\\R}{\\mathbb{R}}\\begin{document}" + page * 1_000
+    budget = Budget(FormulaOptions().max_steps)
+    found = dialects.latex_formulas(source, budget)
+    assert budget.steps < 4 * len(source)
+    assert len(found) == 1_000
+    assert found[-1].content == "\\mathbb{R} &= \\frac{a}{b}, \\\\ y &= 1"
+
+
+def test_deep_nesting_is_no_recursion() -> None:
+    assert contents("\\[" + "{" * 50_000 + "x" + "}" * 50_000 + "\\]", "latex")[0].count("{") == 50_000
+    deep = "\\begin{aligned}" * 5_000 + "x" + "\\end{aligned}" * 5_000
+    assert len(contents(f"\\[ {deep} \\]", "latex")) == 1
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ import pytest
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
 from beamscore.metrics.formula.latex.token_markup import Marked, marked
 from beamscore.metrics.formula.latex.vocabulary import COMMANDS
+from beamscore.metrics.formula.limits import UNLIMITED
 from beamscore.metrics.formula.render.boxes import MARGIN, PADDING, PIXELS_PER_UNIT, token_boxes
 from beamscore.metrics.formula.render.dvi import Ink, Page
-from beamscore.metrics.formula.render.typeset import UNLIMITED, Failure, Typeset, Typesetter
+from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
 
 PIXEL = 1 / PIXELS_PER_UNIT
 

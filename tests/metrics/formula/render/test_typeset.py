@@ -111,7 +111,7 @@ def test_a_hostile_formula_gets_what_it_gets_alone_and_leaves_its_neighbours_alo
 def test_tex_itself_opens_nothing_outside_of_its_folder(
     source: str, typesetter: Typesetter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(document, "allowed", lambda text: text)
+    monkeypatch.setattr(document, "sanitize", lambda text: text)
     sentinel = tmp_path / "sentinel.tex"
     (result,) = typesetter.typeset([Marked(source.replace("SENTINEL", str(sentinel)), ())])
     assert not sentinel.exists()

@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget
-from beamscore.metrics.formula.documents.extract import displayed_formulas
-from beamscore.metrics.formula.documents.pairing import displays
-from beamscore.metrics.formula.documents.prose import evidence, prose_start
+from beamscore.metrics.formula.documents.dialects import predicted_formulas
+from beamscore.metrics.formula.documents.displays import displays, evidence, prose_start
 
 
 def found(text: str, markdown: bool) -> list[tuple[str, bool]]:
-    formulas = displayed_formulas(text, Budget(10**6), markdown=markdown)
+    formulas = predicted_formulas(text, "mathpix" if markdown else "latex", Budget(10**6))
     return [(formula.content, formula.closed) for formula in formulas]
 
 

@@ -1,4 +1,4 @@
-r"""Counts the work that a formula is for TeX, from its LaTeX alone and before TeX sees it.
+r"""What a sample may cost: the work of its formulas, counted from their LaTeX alone and before TeX sees it.
 
 Many commands typeset their argument more than once: `\text` in each of the four styles that it may be set in, `\pmb`
 three copies in each. Within one another they multiply, so that 60 characters can take minutes. The count is an upper
@@ -8,11 +8,16 @@ bound, about one step for a microsecond; it depends on the text alone, never on 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
-from .commands import ACCENTS, SWITCHES, TEXTS, words
+from ..benchmark import RejectedRecord, Side
+from ..common.budget import OutOfBudget
+from .latex.commands import ACCENTS, SWITCHES, TEXTS, words
+
+SIDES: tuple[Side, ...] = ("ground_truth", "prediction")
 
 PAGE_STEPS = 300
 """The steps of an empty formula: its page, its paragraph, its place in the log."""
@@ -76,7 +81,6 @@ _PART = re.compile(
 )
 """A mark, alone or with the one character that it marks, a command or a character, behind blanks and ends of marks."""
 _SMALLEST_PART = re.compile(rf"\x01\{{\d*\}}|{_COMMAND}|\s+|.", re.DOTALL)
-_HAS_COLUMNS = re.compile(r"\\begin|\\multicolumn|\*")
 _REPEATED_COLUMN = re.compile(r"\*\s*\{\s*(\d{1,2})\s*\}")
 _MAX_REPEATS = 99
 _MAX_TIMES = 10**9
@@ -84,7 +88,7 @@ _MAX_TIMES = 10**9
 _CHARACTER_STEPS = 2
 _STEPS_OF_TOKEN = 6
 _DEEPEST = 150
-"""Deeper groups are not read: marks.DEEPEST."""
+"""Deeper groups are not read: metrics.formula.latex.token_markup.DEEPEST."""
 _STEPS_OF_PAIR = 600
 
 
@@ -109,13 +113,6 @@ def typesetting_steps(source: str) -> int:
     """Returns the steps of typesetting LaTeX with marks; Python's share, which reads what TeX wrote, is included."""
     parts = _PART.findall(source)
     growing = {} if _GROWING.isdisjoint(parts) else _growing(source)
-    if _TIMES.keys().isdisjoint(parts) and not _HAS_COLUMNS.search(source):
-        return PAGE_STEPS + sum(map(_flat_steps, parts)) + sum([growing.get(part, 0) for part in parts if growing])
-    return _nested_steps(parts, growing)
-
-
-def _nested_steps(parts: Sequence[str], growing: Mapping[str, int]) -> int:
-    """The steps of a source in which commands typeset their arguments more than once, or there are columns."""
     steps = PAGE_STEPS
     levels = [_Level(1)]
     level, times = levels[0], 1
@@ -153,8 +150,8 @@ def _nested_steps(parts: Sequence[str], growing: Mapping[str, int]) -> int:
             level.argument_times *= 4 if level.argument_times == 1 else 1
             levels.append(_Level(level.times * level.argument_times, "]"))
         elif part[0] == "*" and len(part) > 1:
-            found = _REPEATED_COLUMN.fullmatch(part)
-            _argument_awaited(level, int(found[1]) if found else _MAX_REPEATS, 1)
+            repeats = _REPEATED_COLUMN.fullmatch(part)
+            _argument_awaited(level, int(repeats[1]) if repeats else _MAX_REPEATS, 1)
             steps += times
         elif part in _TIMES:
             _argument_awaited(level, *_TIMES[part])
@@ -172,14 +169,6 @@ def _nested_steps(parts: Sequence[str], growing: Mapping[str, int]) -> int:
         level = levels[-1]
         times = min(level.times * level.argument_times if level.arguments else level.times, _MAX_TIMES)
     return steps
-
-
-@lru_cache(maxsize=20_000)
-def _flat_steps(part: str) -> int:
-    """The steps of a part where everything is typeset once, but for how it grows with its surroundings."""
-    if part[0] == "\x01":
-        return MARK_STEPS + (_STEPS.get(part[-3], _CHARACTER_STEPS) if part[-1] == "\x02" else 0)
-    return 0 if part in {"{", "}", "\x02"} or part.isspace() else _own_steps(part)
 
 
 @lru_cache(maxsize=4096)
@@ -244,3 +233,63 @@ def _lengths(source: str) -> int:
         whole = re.split("[.,]", number)[0] or "0"
         total += _LONGEST if len(whole) > 5 else (int(whole) + 1) * _POINTS.get(unit, 1)
     return total
+
+
+class Allowance:
+    """What a typesetter asks before it does work that only shows on the way; this one allows everything."""
+
+    def wanted(self, formula: Any) -> bool:
+        """Whether a formula is still to be typeset."""
+        return True
+
+    def charge(self, formula: Any, steps: int) -> None:
+        """Takes note of work that shows on the way: a process for one formula, or one that it stalls."""
+
+
+UNLIMITED = Allowance()
+
+
+class SampleAllowances(Allowance):
+    """Charges each sample of a batch for the processes of TeX that its formulas need; one may belong to many.
+
+    Which of its formulas need one shows in an order that depends on the batch. So the ground truth may spend half of
+    what the sample has left after reading, and the prediction what the ground truth leaves, and the verdict does not
+    depend on that order: what is spent only grows, and a ground truth within its half is typeset to the end.
+    """
+
+    def __init__(self) -> None:
+        self._users: dict[Any, list[tuple[int, Side]]] = {}
+        self._left: dict[tuple[int, Side], int] = {}
+
+    def add(self, sample: int, left: int, truths: Iterable[Any], predictions: Iterable[Any]) -> None:
+        """Adds a sample by its number, with the steps that it has left."""
+        wanted = set(truths)
+        for side, formulas, steps in zip(SIDES, (wanted, set(predictions) - wanted), (left // 2, left), strict=True):
+            self._left[sample, side] = steps
+            for formula in formulas:
+                self._users.setdefault(formula, []).append((sample, side))
+
+    def wanted(self, formula: Any) -> bool:
+        """Whether a sample that has it may still be scored."""
+        return any(
+            self._left[sample, "ground_truth"] >= 0 and self._left[sample, side] >= 0
+            for sample, side in self._users[formula]
+        )
+
+    def charge(self, formula: Any, steps: int) -> None:
+        """Charges all samples that have it."""
+        for sample, side in self._users[formula]:
+            self._left[sample, "prediction"] -= steps
+            if side == "ground_truth":
+                self._left[sample, side] -= steps
+
+    def rejection(self, sample: int, max_steps: int) -> RejectedRecord | None:
+        """Returns why a sample is not scored once all is typeset; None where it is."""
+        for side in SIDES:
+            if self._left[sample, side] < 0:
+                return OutOfBudget(
+                    side,
+                    "so many formulas have to be typeset alone, because of errors or of their size, that scoring takes "
+                    f"more work than max_steps={max_steps} allows: raise max_steps, or leave the sample out",
+                )
+        return None

@@ -1,4 +1,4 @@
-"""Comments of LaTeX."""
+"""Comments and verbatim text of LaTeX."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.formula.documents.comments import strip_comments, without_comments
+from beamscore.metrics.formula.documents.source import visible_source
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,18 @@ from beamscore.metrics.formula.documents.comments import strip_comments, without
         ("a \\iffalse never closed", "a "),
         ("a\n\\begin{comment}\n% x\n\\end{comment}\nb", "a\nb"),
         ("a \\begin{comment} never closed", "a "),
-        ("\\verb|%| \\verb*+%+ b % c", "\\verb|%| \\verb*+%+ b "),
-        ("\\begin{verbatim} % \\iffalse \\end{verbatim} % c", "\\begin{verbatim} % \\iffalse \\end{verbatim} "),
-        ("\\url{http://a/%20b} % c", "\\url{http://a/%20b} "),
+        ("\\verb|%| \\verb*+%+ b % c", "\\verb| | \\verb*+ + b "),
+        ("\\begin{verbatim} % \\iffalse \\end{verbatim} % c", "\\begin{verbatim} \\end{verbatim} "),
+        ("\\url{http://a/%20b} % c", "\\url{ } "),
         ("\\begin{verbatim} % never closed", "\\begin{verbatim} "),
     ],
 )
 def test_examples(source: str, expected: str) -> None:
-    assert strip_comments(source) == expected
+    assert paragraphs(visible_source(source)) == paragraphs(expected)
+
+
+def paragraphs(text: str) -> list[list[str]]:
+    return [paragraph.split() for paragraph in re.split(r"\n\s*\n", text)]
 
 
 def plainly_stripped(source: str) -> str:
@@ -63,10 +67,11 @@ def plainly_stripped(source: str) -> str:
 @given(st.lists(st.sampled_from(["%", "\\%", "\\\\", "\\iffalse ", "\\ifx ", "\\fi ", "\n", "a", " ", "\\alpha "])))
 def test_a_plain_reading_keeps_the_same(pieces: list[str]) -> None:
     source = "".join(pieces)
-    assert strip_comments(source).split() == plainly_stripped(source).split()
+    assert visible_source(source).split() == plainly_stripped(source).split()
 
 
 @given(st.text(alphabet="\\%{}fi else\n", max_size=60))
-def test_every_kept_character_knows_its_place(source: str) -> None:
-    kept = without_comments(source)
-    assert all(source[kept.origin(offset)] == character for offset, character in enumerate(kept.text))
+def test_every_visible_character_keeps_its_place(source: str) -> None:
+    visible = visible_source(source)
+    assert len(visible) == len(source)
+    assert all(shown in (" ", original) for shown, original in zip(visible, source, strict=True))

@@ -13,9 +13,9 @@ import pytest
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.formula.cdm import scoring
 from beamscore.metrics.formula.latex.normal_form import normal_form
-from beamscore.metrics.formula.latex.sanitize import allowed
 from beamscore.metrics.formula.latex.token_markup import marked
-from beamscore.metrics.formula.latex.work import START_STEPS, matching_steps, reading_steps, typesetting_steps
+from beamscore.metrics.formula.latex.vocabulary import sanitize
+from beamscore.metrics.formula.limits import START_STEPS, matching_steps, reading_steps, typesetting_steps
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from beamscore.metrics.formula.render import document, typeset
 from beamscore.metrics.formula.render.boxes import PIXELS_PER_UNIT
@@ -109,7 +109,7 @@ def test_repeated_columns_multiply_and_count_squared() -> None:
 
 @pytest.mark.parametrize("times", ["100", "+100", '"FFFF', "'777", "`a", r"\leq", " 0099 "])
 def test_a_column_is_repeated_99_times_at_most(times: str) -> None:
-    assert allowed(f"\\begin{{tabular}}{{*{{{times}}}{{c}}}}") == "\\begin{tabular}{*{99}{c}}"
+    assert sanitize(f"\\begin{{tabular}}{{*{{{times}}}{{c}}}}") == "\\begin{tabular}{*{99}{c}}"
 
 
 def test_arrows_and_delimiters_grow_with_lengths() -> None:

@@ -1,0 +1,240 @@
+"""The metrics of the formula benchmark: what a sample adds up, and what is read off the sums."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from ..benchmark import MetricSpec, SampleScore
+from ..common.text import truncated
+from ..statistics.ratios import mean, ratio
+from ..statistics.sums import Sums
+from ..table import Table
+from .cdm.bleu import ORDER, BleuCounts, bleu
+from .cdm.scoring import PairScore
+from .pairs import FormulaPair
+
+RANGES = 10
+"""The histogram of CDM has this many ranges of equal width below 1, and 1 itself."""
+MAX_DETAILS = 200
+"""Of a document with more formulas, the details list this many."""
+_SHOWN_CHARACTERS = 200
+
+_RATIOS = {
+    "cdm": (
+        "cdm",
+        "rendered",
+        "mean over formulas of the F1 of matched tokens; redundant predictions of documents count 0",
+    ),
+    "cdm_precision": ("cdm_precision", "rendered", "mean share of predicted tokens that are matched"),
+    "cdm_recall": ("cdm_recall", "rendered", "mean share of ground-truth tokens that are matched"),
+    "exp_rate_cdm": ("exp_rate_cdm", "rendered", "share of formulas whose CDM is 1 to three decimals"),
+    "exp_rate": ("exp_rate", "formulas", "share of formulas with the same normal form as the ground truth"),
+    "bleu": ("", "bleu_truth_length", "corpus BLEU over the tokens of the normal form, in [0, 1]"),
+    "edit_distance": (
+        "edit_distance",
+        "formulas",
+        "mean edit distance of the tokens of the normal form over the longer length",
+    ),
+    "render_failure_rate": ("render_failures", "predicted", "share of predicted formulas that cannot be typeset"),
+    "image_edit_distance": ("image_edits", "image_columns", "column edit distance of the images over their columns"),
+    "image_mse": ("image_squared_error", "imaged", "mean squared difference of the images' grey values"),
+    "document_cdm": ("document_cdm", "documents", "mean over documents of the mean CDM of their formulas"),
+    "document_missing_rate": (
+        "document_missing",
+        "document_truths",
+        "share of the documents' formulas that no prediction answers",
+    ),
+    "document_redundant_rate": (
+        "document_redundant",
+        "document_predictions",
+        "share of the formulas predicted for documents that answer none",
+    ),
+}
+"""Each metric: the statistic above and the one below the line, and its meaning."""
+_MAIN = ("cdm", "exp_rate_cdm", "exp_rate", "bleu", "edit_distance", "render_failure_rate")
+_RANKED = ("cdm", "exp_rate_cdm")
+_OF_SAMPLES = {
+    "cdm": "F1 of matched tokens",
+    "cdm_precision": "share of predicted tokens that are matched",
+    "cdm_recall": "share of ground-truth tokens that are matched",
+    "exp_rate_cdm": "1 where CDM is 1 to three decimals",
+    "exp_rate": "1 where the normal forms are equal",
+    "bleu": "BLEU of this sample, over the orders that the prediction is long enough for",
+    "edit_distance": "edit distance of the tokens over the longer length",
+    "render_failure": "1 where the prediction cannot be typeset",
+    "image_edit_distance": "column edit distance of the images over their columns",
+    "image_mse": "mean squared difference of the images' grey values",
+}
+_LOWER_IS_BETTER = ("distance", "mse", "failure", "failure_rate", "missing_rate", "redundant_rate")
+
+
+def _place(name: str, names: tuple[str, ...]) -> int | None:
+    return names.index(name) + 1 if name in names else None
+
+
+METRICS = tuple(
+    MetricSpec(
+        name,
+        meaning,
+        higher_is_better=not name.endswith(_LOWER_IS_BETTER),
+        main=_place(name, _MAIN),
+        rank=_place(name, _RANKED),
+        denominator=denominator,
+        per_sample=1 if name == "document_cdm" else None,
+    )
+    for name, (_, denominator, meaning) in _RATIOS.items()
+)
+SAMPLE_METRICS = tuple(
+    MetricSpec(name, meaning, higher_is_better=not name.endswith(_LOWER_IS_BETTER), main=_place(name, ("cdm",)))
+    for name, meaning in _OF_SAMPLES.items()
+)
+
+
+def values(sums: Sums) -> dict[str, float | None]:
+    """Returns the metrics; None where there is nothing to measure.
+
+    Those of CDM are over formulas whose ground truth can be typeset, and over redundant predictions, with CDM 0.
+    """
+    result = {name: ratio(sums[above], sums[below]) if above else None for name, (above, below, _) in _RATIOS.items()}
+    matches, totals = (
+        tuple(sums[f"bleu_{count}_{order}"] for order in range(1, ORDER + 1)) for count in ("matches", "totals")
+    )
+    if sums["bleu_truth_length"]:
+        result["bleu"] = bleu(BleuCounts(matches, totals, sums["bleu_prediction_length"], sums["bleu_truth_length"]))
+    return result
+
+
+def cdm_histogram(sums: Sums) -> Table:
+    """Returns the histogram of CDM over ten ranges and 1 itself (figure 8 of the supplement)."""
+    counts = {label: sums[f"cdm_range[{label}]"] for label in map(_range_label, range(RANGES + 1))}
+    rows = [(label, int(count), ratio(count, sums["rendered"])) for label, count in counts.items()]
+    return Table("Formulas by CDM", ("CDM", "formulas", "share"), rows)
+
+
+def _range_label(index: int) -> str:
+    """The name of a range of CDM: of `index` / 10 to the next tenth, or of 1 itself."""
+    return "1" if index == RANGES else f"{index / RANGES:.1f} to {(index + 1) / RANGES:.1f}"
+
+
+def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore], document: bool) -> SampleScore:
+    """Returns the score of a sample from those of its formulas; its metrics are their means.
+
+    The statistics of CDM leave out formulas whose ground truth is not rendered. A redundant prediction, which has no
+    ground truth, counts as a formula with CDM 0. A pair whose ground truth is beyond the limits is left out of all
+    statistics, and so is the prediction that answers it.
+    """
+    totals: Counter[str] = Counter()
+    metrics: dict[str, list[float]] = {}
+    scored = [(pair, score) for pair, score in zip(pairs, scores, strict=True) if not score.left_out]
+    for pair, score in scored:
+        _add(totals, metrics, score, predicted=pair.prediction is not None)
+    if document:
+        _add_document(totals, metrics, [pair for pair, _ in scored])
+    coverage = {
+        "ground_truth_too_large": len(pairs) - len(scored),
+        "ground_truth_not_rendered": sum(score.matches is None for _, score in scored),
+        "documents_without_formulas": int(not pairs),
+    }
+    return SampleScore(
+        {name: total for name, total in totals.items() if total},
+        {name: mean(measured) for name, measured in metrics.items()},
+        details=_document_details(pairs, scores) if document else [_details(score) for score in scores],
+        coverage={name: count for name, count in coverage.items() if count},
+    )
+
+
+def _add(totals: Counter[str], metrics: dict[str, list[float]], score: PairScore, predicted: bool) -> None:
+    def measure(name: str, value: float) -> None:
+        totals[name] += value  # type: ignore[assignment]
+        metrics.setdefault(name, []).append(value)
+
+    totals["formulas"] += 1
+    measure("exp_rate", int(score.exact))
+    measure("edit_distance", score.edits / score.length if score.length else float(not score.exact))
+    for order in range(ORDER):
+        totals[f"bleu_matches_{order + 1}"] += int(score.bleu.matches[order])
+        totals[f"bleu_totals_{order + 1}"] += int(score.bleu.totals[order])
+    totals["bleu_prediction_length"] += int(score.bleu.prediction_length)
+    totals["bleu_truth_length"] += int(score.bleu.truth_length)
+    metrics.setdefault("bleu", []).append(1.0 if score.exact else bleu(score.bleu, every_order=False))
+    if predicted:
+        totals["predicted"] += 1
+        totals["render_failures"] += int(bool(score.prediction_problem))
+        metrics.setdefault("render_failure", []).append(int(bool(score.prediction_problem)))
+    if score.matches is not None:
+        true, truth, prediction = len(score.matches.pairs), score.matches.truth_count, score.matches.prediction_count
+        cdm = score.matches.cdm
+        totals["rendered"] += 1
+        totals[f"cdm_range[{_range_label(int(cdm * RANGES))}]"] += 1
+        measure("cdm", cdm)
+        measure("cdm_precision", true / prediction if true else 0.0)
+        measure("cdm_recall", true / truth if true else 0.0)
+        measure("exp_rate_cdm", int(round(cdm, 3) == 1))
+    if score.images is not None:
+        totals["imaged"] += 1
+        totals["image_edits"] += score.images.edits
+        totals["image_columns"] += score.images.columns
+        totals["image_squared_error"] += score.images.squared_error  # type: ignore[assignment]
+        metrics.setdefault("image_edit_distance", []).append(score.images.edits / score.images.columns)
+        metrics.setdefault("image_mse", []).append(score.images.squared_error)
+
+
+def _add_document(totals: Counter[str], metrics: dict[str, list[float]], pairs: Sequence[FormulaPair]) -> None:
+    """Adds what only documents have: their own mean of CDM, missing and redundant formulas."""
+    totals["document_truths"] += sum(pair.truth is not None for pair in pairs)
+    totals["document_missing"] += sum(pair.prediction is None for pair in pairs)
+    totals["document_predictions"] += sum(pair.prediction is not None for pair in pairs)
+    totals["document_redundant"] += sum(pair.truth is None for pair in pairs)
+    cdm = mean(metrics.get("cdm", []))
+    if cdm is not None:
+        totals["documents"] += 1
+        totals["document_cdm"] += cdm  # type: ignore[assignment]
+
+
+def _document_details(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> dict[str, Any]:
+    """The details of a document's formulas, of the first 200: their text, cut, and how they were matched."""
+    listed = [
+        {
+            "ground_truth": pair.truth and truncated(pair.truth, _SHOWN_CHARACTERS),
+            "prediction": pair.prediction and truncated(pair.prediction, _SHOWN_CHARACTERS),
+            "ground_truth_offset": pair.truth_offset,
+            "prediction_offset": pair.prediction_offset,
+            "distance": pair.distance,
+            "round": pair.round,
+            "cdm": None if score.matches is None else score.matches.cdm,
+            **_details(score),
+        }
+        for pair, score in zip(pairs[:MAX_DETAILS], scores[:MAX_DETAILS], strict=True)
+    ]
+    return {"formulas": listed, "not_listed": len(pairs) - len(listed)}
+
+
+def _details(score: PairScore) -> dict[str, Any]:
+    """The counts of a pair and why a side could not be typeset."""
+    details: dict[str, Any] = {}
+    if score.matches is not None:
+        details["tokens"] = {
+            "ground_truth": score.matches.truth_count,
+            "prediction": score.matches.prediction_count,
+            "matched": len(score.matches.pairs),
+        }
+    if score.truth_problem:
+        details["ground_truth_problem"] = score.truth_problem
+    if score.prediction_problem:
+        details["prediction_problem"] = score.prediction_problem
+    return details
+
+
+def matches_in_words(details: Any) -> list[str]:
+    """Returns for each formula of the details of a sample how many tokens match, if both sides have some."""
+    lines = []
+    for number, formula in enumerate(details if isinstance(details, list) else [], start=1):
+        name = f"formula {number}: " if len(details) > 1 else ""
+        if tokens := formula.get("tokens"):
+            lines.append(
+                f"{name}{tokens['matched']} tokens match, of {tokens['ground_truth']} true and"
+                f" {tokens['prediction']} predicted ones"
+            )
+    return lines
