@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from rapidfuzz.distance import Levenshtein
 
-from ..benchmark import Benchmark, Pair, RejectedRecord, SampleScore, Side, score_each
+from ..benchmark import Benchmark, RejectedRecord, SampleScore, Side
 from ..common.budget import Budget
 from ..common.text import normalized
 from ..converter import Converter
 from ..statistics.ratios import ratio
 from ..statistics.sums import Sums
-from .alignment import EDITS_IN_A_STEP
 from .converter import ChemistryConverter
 from .draw import draw_lines
 from .latex_text import tokenize
 from .line import Line, Reading, Region, comparable, read_line
 from .matcher import Match, match_molecules
-from .memo import Memo
 from .metric_specs import METRICS, SAMPLE_METRICS
 from .protocol import PROTOCOLS, ProtocolName
 from .records import ChemistryPrediction, ChemistryTruth
+from .starts import EDITS_IN_A_STEP
 
 DETAIL_CHARACTERS = 200
 _BETWEEN_BLANKS = re.compile(r"[^ \t\r\n\f\v]+")
@@ -107,15 +104,8 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
     def score_sample(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None) -> SampleScore:
         """Scores one line; see the class. Raises RejectedRecord where a molecule of the truth cannot be read."""
-        return self._scored(truth, prediction, Memo())
-
-    def score(self, pairs: Sequence[Pair[ChemistryTruth, ChemistryPrediction]]) -> list[SampleScore | RejectedRecord]:
-        """Scores a batch; texts and molecules that occur more than once in it are read once."""
-        return score_each(pairs, partial(self._scored, memo=Memo()))
-
-    def _scored(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, memo: Memo) -> SampleScore:
         budget = Budget(self.options.max_steps)
-        comparison, problems = self.compared(truth, prediction, budget, memo)
+        comparison, problems = self.compared(truth, prediction, budget)
         structure, has_molecules = comparison.structure_equal, comparison.has_molecules
         text_difference = self.text_difference(comparison.truth, comparison.prediction)
         exact = structure and text_difference is None
@@ -177,7 +167,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
         Raises RejectedRecord as `score_sample` does.
         """
-        comparison, _ = self.compared(truth, prediction, Budget(self.options.max_steps), Memo())
+        comparison, _ = self.compared(truth, prediction, Budget(self.options.max_steps))
         pairs = [(pair.truth, pair.prediction, pair.match) for pair in comparison.pairs]
         return draw_lines(comparison.truth, comparison.prediction, pairs)
 
@@ -187,7 +177,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         return _BETWEEN_BLANKS.findall(text) if self.options.tokens == "blanks" else tokenize(text)
 
     def compared(
-        self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, budget: Budget, memo: Memo
+        self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, budget: Budget
     ) -> tuple[Comparison, list[str]]:
         """Reads both lines and compares their regions; also returns why the prediction's could not be read.
 
@@ -201,9 +191,9 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         if prediction is not None:
             self.check_length("prediction", prediction.text)
             with budget.reading("prediction"):
-                predicted = read_line(prediction.text, protocol, budget, memo)
+                predicted = read_line(prediction.text, protocol, budget)
         with budget.reading("ground_truth"):
-            true = read_line(truth.text, protocol, budget, memo)
+            true = read_line(truth.text, protocol, budget)
         if true.problems:
             raise RejectedRecord("ground_truth", f"a \\chemfig region cannot be read: {true.problems[0]}")
         beside_chemfig = (
@@ -211,11 +201,11 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         )
         with budget.reading("ground_truth"):
             first_number = 0 if predicted is None else predicted.atoms_made
-            truth_line = comparable(true, protocol, beside_chemfig, budget, memo, first_number)
+            truth_line = comparable(true, protocol, beside_chemfig, budget, first_number)
         predicted_line = None
         if predicted is not None:
             with budget.reading("prediction"):
-                predicted_line = comparable(predicted, protocol, beside_chemfig, budget, memo)
+                predicted_line = comparable(predicted, protocol, beside_chemfig, budget)
         pairs = self.pairs(truth_line, predicted_line, budget)
         return Comparison(truth_line, predicted_line, pairs), list(predicted.problems) if predicted is not None else []
 

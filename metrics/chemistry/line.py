@@ -14,7 +14,6 @@ from ..common.budget import Budget
 from ..common.text import normalized
 from .flat import flat_text
 from .latex_text import normalize, tokenize
-from .memo import Memo
 from .molecule import Molecule
 from .protocol import Protocol
 from .regions import CHEMFIG, RegionReader, SourceRegion, cut_as_latex, cut_as_tool
@@ -66,19 +65,14 @@ class Line(msgspec.Struct, frozen=True):
     tokens: tuple[str, ...]
 
 
-def read_line(text: str, protocol: Protocol, budget: Budget, memo: Memo | None = None) -> Reading:
+def read_line(text: str, protocol: Protocol, budget: Budget) -> Reading:
     """Returns the line `text` taken apart. What cannot be read is a region with a problem; nothing is raised for it.
 
     The atoms of its regions are numbered from 0.
 
     Raises OutOfBudget where reading takes too much work.
     """
-    known = Memo() if memo is None else memo
-    return known.once(("line", text, protocol), len(text), budget, lambda: _read_line(text, protocol, budget, known))
-
-
-def _read_line(text: str, protocol: Protocol, budget: Budget, memo: Memo) -> Reading:
-    reader = RegionReader(protocol, budget, memo)
+    reader = RegionReader(protocol, budget)
     if protocol.cuts_as_tool:
         reading = _reading(cut_as_tool(text, reader), reader.atoms_made)
         if not reading.is_chemfig:
@@ -97,7 +91,6 @@ def comparable(
     protocol: Protocol,
     beside_chemfig: bool,
     budget: Budget,
-    memo: Memo | None = None,
     first_number: int = 0,
 ) -> Line:
     """Returns the line as it is compared: `beside_chemfig` says that this side or the other is raw Chemfig.
@@ -105,17 +98,15 @@ def comparable(
     Then texts are brought into one form; else blanks alone do not count. The numbers of the atoms count on from
     `first_number`.
     """
-    known = Memo() if memo is None else memo
     regions: list[Region] = []
     tokens: list[str] = []
-
     for piece in reading.pieces:
         if isinstance(piece, str):
             text = piece
         elif piece.is_command:
             text = CHEMFIG
         else:
-            seen = _seen(piece, protocol, beside_chemfig, budget, known, first_number + piece.first_number)
+            seen = _seen(piece, protocol, beside_chemfig, budget, first_number + piece.first_number)
             if not isinstance(seen, str):
                 regions.append(Region(piece.content, seen, piece.problem))
                 if piece.is_in_text:
@@ -127,10 +118,7 @@ def comparable(
             tokens += (_short_tokens if len(text) <= MAX_CACHED_LENGTH else _tokens)(text, beside_chemfig)
     if beside_chemfig:
         budget.spend(4 * len(tokens))
-        written = tuple(tokens)
-        characters = sum(map(len, written))
-        normalized = known.once(("text", written), characters, budget, lambda: normalize(written))
-        return Line(tuple(regions), normalized)
+        return Line(tuple(regions), normalize(tuple(tokens)))
     return Line(tuple(regions), tuple(tokens))
 
 
@@ -143,21 +131,14 @@ _short_tokens = lru_cache(maxsize=10_000)(_tokens)
 
 
 def _seen(
-    region: SourceRegion, protocol: Protocol, beside_chemfig: bool, budget: Budget, memo: Memo, first_number: int
+    region: SourceRegion, protocol: Protocol, beside_chemfig: bool, budget: Budget, first_number: int
 ) -> Molecule | str | None:
     """Returns the molecule of a region, its text where it is straight, or None where it cannot be read."""
-    sketch = region.sketch
-    if sketch is None:
+    if region.sketch is None:
         return None
-    order = sketch.order(0 if region.is_chemfig else first_number) if protocol.orders_by_name else None
-
-    def finish() -> Molecule | str:
-        molecule = sketch.finish(order, beside_chemfig, budget)
-        if protocol.normalizes_unicode and not all(map(str.isascii, molecule.texts)):
-            molecule = msgspec.structs.replace(molecule, texts=tuple(map(normalized, molecule.texts)))
-        text = flat_text(molecule)
-        return tied(molecule, protocol, budget) if text is None else text
-
-    # A sketch is its own key: the same content has the same sketch, as long as that is known.
-    key = ("molecule", sketch, order, beside_chemfig, protocol)
-    return memo.once(key, 10 * len(sketch.texts), budget, finish)
+    order = region.sketch.order(0 if region.is_chemfig else first_number) if protocol.orders_by_name else None
+    molecule = region.sketch.finish(order, beside_chemfig, budget)
+    if protocol.normalizes_unicode and not all(map(str.isascii, molecule.texts)):
+        molecule = msgspec.structs.replace(molecule, texts=tuple(map(normalized, molecule.texts)))
+    text = flat_text(molecule)
+    return tied(molecule, protocol, budget) if text is None else text

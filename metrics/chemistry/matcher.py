@@ -1,7 +1,7 @@
 """Whether two molecules are drawn alike: the competition's rules, from geometry that others prepare.
 
 Start pairs of atoms are tried from the most alike on, four at most, by a guided walk of both drawings. Where none
-succeeds, the exact search decides, if the protocol has one; a quick search comes first then, as most pairs are equal.
+succeeds, the exact search decides, if the protocol has one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from ..common.budget import Budget
 from .isomorphism import isomorphism
 from .molecule import Molecule
 from .protocol import Protocol
-from .rotation_system import quick_isomorphism
 from .starts import Starts
 from .walk import Drawings, Walk
 
@@ -61,12 +60,6 @@ def match_molecules(
         count = len(truth.texts)
         budget.spend(count)
         return Match(dict(zip(range(count), range(count), strict=True)))
-    if protocol.searches_exactly:
-        # What the exact search accepts in the end is accepted at once where it is found at once.
-        found = quick_isomorphism(truth, prediction, max_angle_deviation)
-        if found is not None:
-            budget.spend(4 * (len(truth.types) + len(prediction.types)))
-            return Match(found)
     drawings = Drawings(truth, prediction, budget, max_angle_deviation, protocol.compares_narrow_ends)
     match = _guided(drawings, protocol)
     if not match.equal and protocol.searches_exactly and len(truth.texts) == len(prediction.texts):

@@ -14,7 +14,6 @@ from ..common.budget import Budget
 from .chemfig import read_chemfig
 from .chemfig_source import Submolecule
 from .fields import read_number
-from .memo import Memo
 from .protocol import Protocol
 from .sketch import Sketch
 from .ssml import has_own_words, is_ssml, read_ssml
@@ -68,10 +67,9 @@ class _Drawn(msgspec.Struct, frozen=True):
 class RegionReader:
     """Reads the regions of one line after the other, and numbers their atoms from 0."""
 
-    def __init__(self, protocol: Protocol, budget: Budget, memo: Memo) -> None:
+    def __init__(self, protocol: Protocol, budget: Budget) -> None:
         self.protocol = protocol
         self.budget = budget
-        self.memo = memo
         self.submolecules: dict[str, Submolecule] = {}
         self.atoms_made = 0
 
@@ -82,12 +80,7 @@ class RegionReader:
 
         It is read as raw Chemfig or as SSML as `is_chemfig` says; None: as what it looks like.
         """
-
-        def draw() -> _Drawn:
-            return _drawn(content, self.submolecules, increment, self.protocol, self.budget, is_chemfig)
-
-        key = None if self.submolecules else ("region", content, increment, self.protocol, is_chemfig)
-        drawn = draw() if key is None else self.memo.once(key, len(content), self.budget, draw)
+        drawn = _drawn(content, self.submolecules, increment, self.protocol, self.budget, is_chemfig)
         problem = None if drawn.problem is None else _at(drawn.problem, offset)
         first_number = self.atoms_made
         self.atoms_made += drawn.atoms_made

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import compress
+from itertools import compress, pairwise
 
-import numpy as np
+from rapidfuzz.distance import Levenshtein
 
-from .alignment import Costs, is_perfect
-from .least_costs import NOISE, LeastCosts
+from .alignment import DEGREE_COST, is_perfect, least_cost
+from .molecule import Molecule
 from .surroundings import Neighbour
 from .walk import Drawings
 
-FEW_PAIRS = 1_000
-"""Costs of so many pairs are computed one by one, as far as they are needed."""
+TEXT_COST = 10.0
+EDITS_IN_A_STEP = 5_000
+"""Pairs of characters that one step of the edit distance compares; it takes 64 of them at once."""
+FIRST_PAIRS = 4
+"""So many pairs are most often all that is asked for: a dearer one is left where its cost is seen to be too high."""
+NOISE = 2000.0
+"""Added to costs, this takes the noise of rounding off them, so that equal costs are equal."""
+ROUNDING = 1e-6
+"""Far more than the noise of rounding in a cost with `NOISE`."""
+Look = tuple[str, int]
+"""The text and the degree of an atom, by which a pair costs something at least."""
 
 
 class Starts:
@@ -39,31 +49,104 @@ class Starts:
                 yield self._found[position]
                 position += 1
             if self._others is None:
-                self._others = _imperfect_pairs(self._drawings)
+                self._others = LeastCosts(self._drawings).pairs()
             more = next(self._others, None)
             if more is None:
                 return
             self._found += more
 
 
-def _imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
-    """Yields the pairs that are not perfect by growing cost, in portions."""
-    if len(drawings.truth.texts) * len(drawings.prediction.texts) <= FEW_PAIRS:
-        return LeastCosts(drawings).pairs()
-    return _many_imperfect_pairs(drawings)
+class LeastCosts:
+    """Pairs of atoms by growing cost; those that cost nothing are left out.
+
+    A pair costs 10 for each character by which the texts differ, 30 for each difference in degree, and what the
+    neighbours cost in the cheapest shift of the longer list against the shorter.
+
+    A pair costs at least what its texts and its difference in degree cost. Pairs are looked at in rounds by that, each
+    round when no cheaper pair can be left; a round costs the same steps however many of its costs are computed.
+    """
+
+    def __init__(self, drawings: Drawings) -> None:
+        self._drawings = drawings
+        budget = drawings.budget
+        budget.spend(len(drawings.truth.texts) * len(drawings.prediction.texts))
+        self._atoms = _by_look(drawings.truth, drawings.truth_sees)
+        self._images = _by_look(drawings.prediction, drawings.prediction_sees)
+        texts, others = ({text for text, _ in side} for side in (self._atoms, self._images))
+        characters = sum(map(len, texts)) * sum(map(len, others))
+        budget.spend(characters // EDITS_IN_A_STEP + len(texts) * len(others) // 4)
+        self._rounds: dict[float, list[tuple[Look, Look]]] = defaultdict(list)
+        for look in self._atoms:
+            for other in self._images:
+                edits = 0 if look[0] == other[0] else Levenshtein.distance(look[0], other[0])
+                least = TEXT_COST * edits + DEGREE_COST * abs(look[1] - other[1])
+                self._rounds[least].append((look, other))
+
+    def pairs(self) -> Iterator[list[tuple[int, int]]]:
+        """Yields the pairs (atom of the truth, atom of the prediction) that cost something, in portions."""
+        found: list[tuple[float, int, int]] = []
+        left_out: list[tuple[float, int, int]] = []
+        yielded = 0
+        for least, following in pairwise([*sorted(self._rounds), float("inf")]):
+            left_out += self._look_at(least, found, FIRST_PAIRS - yielded)
+            found.sort()
+            end = bisect_left(found, (following + NOISE,))
+            if left_out:
+                first = min(end, FIRST_PAIRS - yielded)
+                yield [(atom, image) for _, image, atom in found[:first]]
+                del found[:first]
+                yielded += first
+                if yielded < FIRST_PAIRS:
+                    continue
+                found += [self._ranked(*pair) for pair in left_out]
+                left_out.clear()
+                found.sort()
+                end = bisect_left(found, (following + NOISE,))
+            yield [(atom, image) for _, image, atom in found[:end]]
+            del found[:end]
+            yielded = min(yielded + end, FIRST_PAIRS)
+
+    def _look_at(self, least: float, found: list[tuple[float, int, int]], wanted: int) -> list[tuple[float, int, int]]:
+        """Adds (rank, image, atom) of a round's pairs to `found`; returns those that are not among the first `wanted`.
+
+        Where nothing is wanted in particular, no pair is left out.
+        """
+        truth_sees, prediction_sees = self._drawings.truth_sees, self._drawings.prediction_sees
+        first = sorted(rank for rank, _, _ in found)[:wanted]
+        slack = ROUNDING - NOISE - least
+        limit = first[-1] + slack if 0 < wanted == len(first) else float("inf")
+        left_out = []
+        work = 0
+        for look, other in self._rounds[least]:
+            atoms, images = self._atoms[look], self._images[other]
+            work += look[1] * other[1] * len(atoms) * len(images)
+            for atom in atoms:
+                sees = truth_sees[atom]
+                for image in images:
+                    cost = least_cost(sees, prediction_sees[image], limit)
+                    if cost is None:
+                        left_out.append((least, image, atom))
+                    elif least + cost != 0:
+                        rank = least + cost + NOISE
+                        found.append((rank, image, atom))
+                        if wanted:
+                            insort(first, rank)
+                            del first[wanted:]
+                            limit = first[-1] + slack if len(first) == wanted else limit
+        self._drawings.budget.spend(work // 8)
+        return left_out
+
+    def _ranked(self, least: float, image: int, atom: int) -> tuple[float, int, int]:
+        cost = least_cost(self._drawings.truth_sees[atom], self._drawings.prediction_sees[image])
+        assert cost is not None, "there is no limit"
+        return least + cost + NOISE, image, atom
 
 
-def _many_imperfect_pairs(drawings: Drawings) -> Iterator[list[tuple[int, int]]]:
-    costs = Costs(drawings.truth, drawings.prediction, drawings.truth_sees, drawings.prediction_sees, drawings.budget)
-    reached = 0.0
-    for least_left in costs.rounds():
-        ranks = (costs.cost + NOISE).T.ravel()
-        limit = least_left + NOISE
-        chosen = np.flatnonzero((ranks >= reached) & (ranks < limit) & (costs.cost.T.ravel() != 0))
-        pairs = chosen[np.argsort(ranks[chosen], kind="stable")]
-        images, atoms = np.divmod(pairs, len(drawings.truth.texts))
-        yield list(zip(atoms.tolist(), images.tolist(), strict=True))
-        reached = limit
+def _by_look(molecule: Molecule, sees: Sequence[Sequence[Neighbour]]) -> dict[Look, list[int]]:
+    atoms: dict[Look, list[int]] = defaultdict(list)
+    for number, look in enumerate(zip(molecule.texts, map(len, sees), strict=True)):
+        atoms[look].append(number)
+    return atoms
 
 
 def _perfect_pairs(drawings: Drawings) -> list[tuple[int, int]]:
@@ -73,12 +156,12 @@ def _perfect_pairs(drawings: Drawings) -> list[tuple[int, int]]:
     """
     truths: dict[tuple[str, int, int, int], list[int]] = defaultdict(list)
     for atom, (text, sees) in enumerate(zip(drawings.truth.texts, drawings.truth_sees, strict=True)):
-        degrees, total = _look(sees)
+        degrees, total = _neighbour_sums(sees)
         truths[text, len(sees), degrees, round(total) % _PLACES].append(atom)
     pairs: list[tuple[int, int]] = []
     steps, left = 0, drawings.budget.left
     for image, (text, sees) in enumerate(zip(drawings.prediction.texts, drawings.prediction_sees, strict=True)):
-        degrees, total = _look(sees)
+        degrees, total = _neighbour_sums(sees)
         # Sums of a perfect pair differ by a rounding error and whole turns.
         place, next_place = round(total - _ROUNDING) % _PLACES, round(total + _ROUNDING) % _PLACES
         atoms = truths.get((text, len(sees), degrees, place), _NO_ATOMS)
@@ -105,7 +188,7 @@ _PLACES = 3600
 _ROUNDING = 1e-3
 
 
-def _look(sees: Sequence[Neighbour]) -> tuple[int, float]:
+def _neighbour_sums(sees: Sequence[Neighbour]) -> tuple[int, float]:
     """Returns the sum of the neighbours' degrees and the sum of their angles in tenths of a degree."""
     degrees, total = 0, 0.0
     for angle, _, _, _, degree in sees:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.chemistry.line import comparable, read_line
-from beamscore.metrics.chemistry.memo import Memo
 from beamscore.metrics.chemistry.protocol import PROTOCOLS
 from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
 from beamscore.metrics.common.budget import Budget
@@ -131,7 +130,7 @@ def test_too_much_work_rejects_what_takes_too_long_to_read_or_the_sample(times: 
 def _steps(text: str) -> int:
     """The steps of reading a line on both sides and comparing the molecules."""
     budget = Budget(10**9)
-    make_benchmark("chemistry").compared(ChemistryTruth(text), ChemistryPrediction(text), budget, Memo())  # type: ignore[attr-defined]
+    make_benchmark("chemistry").compared(ChemistryTruth(text), ChemistryPrediction(text), budget)  # type: ignore[attr-defined]
     return budget.steps
 
 
