@@ -27,12 +27,9 @@ from .deteval import Rules
 from .draw import draw_regions
 from .figure import Figure, classify_regions, compared_text, subsets
 from .group import COUNTS, Job, Outcome, groups, score_group
-from .metric_specs import METRICS, SAMPLE_METRICS
-from .options import FigureTextOptions
+from .metrics import METRICS, SAMPLE_METRICS, headline_values, match_table, subset_names, subset_table, subset_values
 from .overlaps import TooManyOverlaps
-from .records import FigurePrediction, FigureTruth
-from .tables import match_table, subset_names, subset_table
-from .values import headline_values, subset_values
+from .records import FigurePrediction, FigureTextOptions, FigureTruth
 
 REGION_KINDS = ("prediction.located", "prediction.texts", "prediction.readings")
 """Count the predicted regions of each kind; they tell what a system does: it is measured by that alone."""

@@ -17,9 +17,8 @@ from ..common.budget import Budget
 from .arrays import BoolArray, IntArray
 from .deteval import Group, Matching, Rules, covered_detections, match
 from .figure import Figure
-from .options import FigureTextOptions
-from .overlaps import Limits, Overlaps, charge, measure
-from .records import PredictedRegion, TruthRegion
+from .overlaps import Overlaps, charge, measure
+from .records import FigureTextOptions, PredictedRegion, TruthRegion
 from .regions import Located, Regions, locate, locate_dropped
 from .spotting import Choices, Pairing, agree, spot, text_numbers
 from .turning import MAX_SIDES_TRIED
@@ -133,7 +132,6 @@ def score_group(jobs: Sequence[Job], options: FigureTextOptions, rules: Rules) -
         _located(truth_records, truth_side, options),
         _located(detected_records, detection_side, options),
         budgets,
-        Limits(options.sigma_threshold, options.tau_threshold, options.agreement_overlap),
     )
     counts = _counting(jobs, truth_records, overlaps)
     sizes = [job.choices for job in jobs]

@@ -10,8 +10,7 @@ import shapely
 
 from ..common.budget import Budget
 from .arrays import BoolArray, FloatArray, IntArray
-from .quadrangles import areas_in_common, upright_areas_in_common
-from .regions import Outlines, Regions
+from .regions import Regions
 from .turning import TIE
 
 MAX_PAIRS = 1_000_000
@@ -21,8 +20,6 @@ _CELLS_AT_ONCE = 2_000_000
 _STEPS_PER_CROSSING = 20
 _STEPS_PER_PAIR = 30
 _CORNER_PAIRS_NOT_COUNTED = 64
-_NEAR = 2e-4
-"""Shares so close to a limit are measured by GEOS; sums of shares are compared with 4 decimals."""
 
 
 class TooManyOverlaps(Exception):
@@ -37,8 +34,6 @@ class Overlaps:
     common: float [P], the area in common.
     sigma, tau: float [P], the shares of the ground-truth and of the detected region that are covered.
     dice: float [P], 2 common / (area of one + area of the other).
-
-    Shares that decide nothing may be off by a few millionths, see `measure`.
     """
 
     truths: Regions
@@ -54,16 +49,7 @@ class Overlaps:
         return len(self.rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The thresholds with which shares are compared, and what sums of sigma and tau are."""
-
-    sigma: float
-    tau: float
-    dice: float
-
-
-def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget], limits: Limits | None = None) -> Overlaps:
+def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget]) -> Overlaps:
     """Returns the overlaps of all pairs, of polygons where both sides have them and of upright rectangles otherwise.
 
     Both sides may hold the regions of several figures, one after the other, each with a budget; only regions of one
@@ -73,9 +59,6 @@ def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget], lim
 
     Spends a step for each pair whose boxes meet and for every 200 that do not; of polygons also 30 for each pair, one
     for every 4 pairs of corners, and 20 for each place where sides of the two may cross.
-
-    With `limits`, clearly convex quadrangles are intersected here rather than by GEOS, as long as the shares are not
-    near a limit and no sum or order of shares decides; so every comparison comes out as with the shares by GEOS.
 
     Raises TooManyOverlaps above a million pairs of rectangles, or four million pairs of corners of polygons.
     """
@@ -94,14 +77,13 @@ def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget], lim
             raise TooManyOverlaps(f"{corner_pairs.max()} pairs of corners to intersect, at most {MAX_CORNER_PAIRS}")
         charge(budgets, _STEPS_PER_PAIR * pairs + corner_pairs // 4)
         charge(budgets, _STEPS_PER_CROSSING * crossings(truths, detections, rows, columns, len(budgets)))
-        common, areas, other_areas = _polygons_in_common(
-            truths, detections, truths.outlines, detections.outlines, rows, columns, limits
-        )
+        some, others = truths.outlines.polygons[rows], detections.outlines.polygons[columns]
+        with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
+            common = shapely.area(shapely.intersection(some, others))
     else:
         common = rectangles_in_common(truths, detections, rows, columns)
-        areas, other_areas = truths.areas[rows], detections.areas[columns]
     kept = common > 0
-    common, areas, other_areas = common[kept], areas[kept], other_areas[kept]
+    common, areas, other_areas = common[kept], truths.areas[rows[kept]], detections.areas[columns[kept]]
     return Overlaps(
         truths=truths,
         detections=detections,
@@ -112,71 +94,6 @@ def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget], lim
         tau=common / other_areas,
         dice=2 * common / (areas + other_areas),
     )
-
-
-def _polygons_in_common(
-    truths: Regions,
-    detections: Regions,
-    outlines: Outlines,
-    other_outlines: Outlines,
-    rows: IntArray,
-    columns: IntArray,
-    limits: Limits | None,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Returns the areas that the polygons of the pairs have in common and the areas of both, float [P] each."""
-    common, areas, other_areas = np.zeros(len(rows)), truths.areas[rows], detections.areas[columns]
-
-    def measure_exactly(pairs: IntArray) -> None:
-        some, others = outlines.polygons(rows[pairs]), other_outlines.polygons(columns[pairs])
-        with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
-            common[pairs] = shapely.area(shapely.intersection(some, others))
-        areas[pairs], other_areas[pairs] = shapely.area(some), shapely.area(others)
-
-    exact = np.ones(len(rows), dtype=np.bool_)
-    if limits is not None:
-        both_upright = outlines.upright[rows] & other_outlines.upright[columns]
-        upright = np.flatnonzero(both_upright)
-        common[upright], beyond_doubt = upright_areas_in_common(
-            truths.boxes[rows[upright]], detections.boxes[columns[upright]]
-        )
-        exact[upright] = ~beyond_doubt
-        convex = np.flatnonzero(outlines.convex[rows] & other_outlines.convex[columns] & ~both_upright)
-        common[convex], beyond_doubt = areas_in_common(
-            outlines.rings[rows[convex]], other_outlines.rings[columns[convex]]
-        )
-        exact[convex] = ~beyond_doubt
-    measure_exactly(np.flatnonzero(exact))
-    if limits is not None:
-        measure_exactly(np.flatnonzero(~exact & _decisive(rows, columns, common, areas, other_areas, limits)))
-    return common, areas, other_areas
-
-
-def _decisive(
-    rows: IntArray, columns: IntArray, common: FloatArray, areas: FloatArray, other_areas: FloatArray, limits: Limits
-) -> BoolArray:
-    """Says of which pairs, bool [P], the exact shares decide: near a limit, in a sum, or in the order of pairs.
-
-    Sums of one share and of two are near a limit or not; what the sums of more shares may be is not gone through. The
-    order of the pairs that agree counts within each row.
-    """
-    sigma, tau, dice = common / areas, common / other_areas, 2 * common / (areas + other_areas)
-    decisive = (np.abs(sigma - limits.sigma) < _NEAR) | (np.abs(tau - limits.tau) < _NEAR)
-    decisive |= np.abs(dice - limits.dice) < _NEAR
-    for regions, share, gate, limit, gate_limit in (
-        (rows, sigma, tau, limits.sigma, limits.tau),
-        (columns, tau, sigma, limits.tau, limits.sigma),
-    ):
-        gated = gate > gate_limit - _NEAR
-        total = np.bincount(regions, weights=np.where(gated, share, 0.0))
-        count = np.bincount(regions, weights=gated)
-        summed = (count == 2) & (np.abs(total - limit) < _NEAR) | (count > 2) & (total > limit - 0.01)
-        decisive |= summed[regions]
-    agreeing = np.flatnonzero(dice > limits.dice - _NEAR)
-    agreeing = agreeing[np.lexsort((dice[agreeing], rows[agreeing]))]
-    alike = (np.diff(rows[agreeing]) == 0) & (np.diff(dice[agreeing]) < _NEAR)
-    decisive[agreeing[:-1][alike]] = True
-    decisive[agreeing[1:][alike]] = True
-    return decisive
 
 
 def charge(budgets: Sequence[Budget], steps: IntArray) -> None:
@@ -213,7 +130,7 @@ def _side_boxes(regions: Regions, numbers: IntArray) -> dict[int, FloatArray]:
     boxes = {}
     for number in np.unique(numbers).tolist():
         assert regions.outlines is not None
-        corners = shapely.get_coordinates(regions.outlines.polygons(np.array([number])))
+        corners = shapely.get_coordinates(regions.outlines.polygons[number])
         low, high = np.minimum(corners[:-1], corners[1:]), np.maximum(corners[:-1], corners[1:])
         boxes[number] = np.hstack((low, np.nextafter(high, np.inf)))
     return boxes

@@ -12,18 +12,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 
 from .arrays import BoolArray, FloatArray, IntArray
-from .quadrangles import areas_of_rings, hulls_of_quadrangles
-from .records import Box, Point
-from .turning import turn, turn_rings
-
-Geometry = Literal["rectangle", "polygon"]
+from .records import Box, Geometry, Point
+from .turning import turn
 
 _HALF_A_LINE = 2.0**-21
 _LAST_PIXELS = np.array([0.0, 0.0, 1.0, 1.0])
@@ -43,50 +40,14 @@ class Located(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outlines:
-    """The polygons of N regions, made where they are needed.
-
-    corners: float [sum of sizes, 2], as they were written; sizes: int [N].
-    convex: bool [N], the clearly convex quadrangles; rings: float [N, 5, 2], theirs as `hulls_of_quadrangles` returns.
-    upright: bool [N], those of the convex quadrangles that are their own bounding boxes.
-    made: object [N], shapely polygons, None where there is none yet.
-    """
+    """The polygons of N regions: their corners as they were written, float [sum of sizes, 2], and polygons [N]."""
 
     corners: FloatArray
-    sizes: IntArray
-    convex: BoolArray
-    rings: FloatArray
-    upright: BoolArray
-    made: NDArray[np.object_]
+    polygons: NDArray[np.object_]
 
-    @staticmethod
-    def of(corners: FloatArray, sizes: IntArray, boxes: FloatArray) -> Outlines:
-        """Returns the outlines with these corners and bounding boxes, without any polygon."""
-        convex, rings = np.zeros(len(sizes), dtype=np.bool_), np.zeros((len(sizes), 5, 2))
-        four = np.flatnonzero(sizes == 4)
-        if four.size:
-            starts = np.cumsum(sizes) - sizes
-            rings[four], convex[four] = hulls_of_quadrangles(corners[starts[four][:, None] + np.arange(4)])
-        at_corners = (rings == boxes[:, None, :2]) | (rings == boxes[:, None, 2:])
-        upright = convex & at_corners.reshape(len(sizes), 10).all(axis=1)
-        return Outlines(corners, sizes, convex, rings, upright, np.full(len(sizes), None))
-
-    def only(self, good: BoolArray) -> Outlines:
-        """The outlines that are `good`, bool [N]."""
-        corners = self.corners[np.repeat(good, self.sizes)]
-        return Outlines(
-            corners, self.sizes[good], self.convex[good], self.rings[good], self.upright[good], self.made[good]
-        )
-
-    def polygons(self, numbers: IntArray) -> NDArray[np.object_]:
-        """Returns the polygons of some regions."""
-        wanted = np.zeros(len(self.sizes), dtype=np.bool_)
-        wanted[numbers] = True
-        wanted &= np.array([polygon is None for polygon in self.made], dtype=np.bool_)
-        if wanted.any():
-            owners = np.repeat(np.cumsum(wanted) - 1, np.where(wanted, self.sizes, 0))
-            rings = shapely.linearrings(self.corners[np.repeat(wanted, self.sizes)], indices=owners)
-            self.made[wanted] = shapely.polygons(rings)
-        return self.made[numbers]
+    def only(self, good: BoolArray, sizes: IntArray) -> Outlines:
+        """The outlines that are `good`, bool [N], of polygons with so many corners each."""
+        return Outlines(self.corners[np.repeat(good, sizes)], self.polygons[good])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +59,7 @@ class Regions:
     angles: float [N], the angle in radians, within 45 degrees of 0, by which a rectangle was turned.
     outlines: the polygons; None under the geometry `rectangle`.
     sizes: int [N], how many corners each polygon has.
-    areas, diagonals: float [N]; centres: float [N, 2], under the geometry asked for. The area of a clearly convex
-    quadrangle may be rounded otherwise than by GEOS.
+    areas, diagonals: float [N]; centres: float [N, 2], under the geometry asked for.
     dropped: the positions left out, each with the reason.
     owners: int [N], to which figure of a group each region belongs, in order.
     """
@@ -134,7 +94,7 @@ class Regions:
             boxes=self.boxes[good],
             other_boxes=self.other_boxes[good],
             angles=self.angles[good],
-            outlines=None if self.outlines is None else self.outlines.only(good),
+            outlines=None if self.outlines is None else self.outlines.only(good, self.sizes),
             sizes=self.sizes[good],
             areas=self.areas[good],
             centres=self.centres[good],
@@ -241,15 +201,11 @@ def _of_boxes(
 def _polygons(positions: IntArray, coordinates: FloatArray, sizes: IntArray, owners: IntArray) -> Regions:
     """Returns the polygons with the corners `coordinates` [sum of sizes, 2], without the bad ones."""
     boxes = _bounds(coordinates, sizes)
-    outlines = Outlines.of(coordinates, sizes, boxes)
-    areas = areas_of_rings(outlines.rings)
-    good = outlines.convex.copy()
-    others = np.flatnonzero(~outlines.convex)
-    if others.size:
-        polygons = outlines.polygons(others)
-        areas[others] = shapely.area(polygons)
-        with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
-            good[others] = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (areas[others] > 0)
+    rings = shapely.linearrings(coordinates, indices=np.repeat(np.arange(len(sizes)), sizes))
+    outlines = Outlines(coordinates, shapely.polygons(rings))
+    areas = shapely.area(outlines.polygons)
+    with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
+        good = shapely.is_valid(outlines.polygons) & shapely.is_simple(outlines.polygons) & (areas > 0)
     centres = np.empty((0, 2))
     if len(sizes):
         centres = np.add.reduceat(coordinates, np.cumsum(sizes) - sizes) / sizes[:, None]
@@ -293,28 +249,11 @@ def _upright(coordinates: FloatArray, sizes: IntArray) -> tuple[FloatArray, Floa
     corner = np.where(at_corner, 1 << (2 * right + bottom), 16)
     turned = np.flatnonzero(np.bitwise_or.reduceat(corner, np.cumsum(sizes) - sizes) != 15)
     if turned.size:
-        is_turned = np.zeros(len(sizes), dtype=np.bool_)
-        is_turned[turned] = True
-        mine = is_turned[owners]
-        boxes[turned], angles[turned] = _turned(coordinates[mine], sizes[turned])
+        places = np.full(len(sizes), -1)
+        places[turned] = np.arange(len(turned))
+        mine = places[owners] >= 0
+        lines = shapely.linestrings(coordinates[mine], indices=places[owners[mine]])
+        boxes[turned], angles[turned] = turn(shapely.convex_hull(lines))
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     half = (boxes[:, 2:] - boxes[:, :2])[:, ::-1] / 2
     return boxes, np.hstack((centres - half, centres + half)), angles
-
-
-def _turned(coordinates: FloatArray, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Does `turn` for the hulls of regions with these corners; clearly convex quadrangles are their own hulls."""
-    boxes, angles = np.zeros((len(sizes), 4)), np.zeros(len(sizes))
-    starts = np.cumsum(sizes) - sizes
-    four = np.flatnonzero(sizes == 4)
-    rings, convex = hulls_of_quadrangles(coordinates[starts[four][:, None] + np.arange(4)])
-    if convex.any():
-        boxes[four[convex]], angles[four[convex]] = turn_rings(rings[convex])
-    others = np.ones(len(sizes), dtype=np.bool_)
-    others[four[convex]] = False
-    if others.any():
-        owners = np.repeat(np.arange(len(sizes)), sizes)
-        mine = others[owners]
-        outlines = shapely.linestrings(coordinates[mine], indices=(np.cumsum(others) - 1)[owners[mine]])
-        boxes[others], angles[others] = turn(shapely.convex_hull(outlines))
-    return boxes, angles

@@ -7,43 +7,35 @@ Source: "Driving by the Rules: A Benchmark for Integrating Traffic Sign Regulati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import msgspec
 
-from ..benchmark import Benchmark, Pair, RejectedRecord, SampleScore, score_each
+from ..benchmark import Benchmark, SampleScore
 from ..common.budget import Budget
 from ..common.text import truncated
 from ..converter import Converter
-from ..statistics.ratios import precision_recall_f1, ratio
 from ..statistics.sums import Sums
 from ..table import Table
 from .converter import LabelConverter
 from .draw import draw_rules
-from .metric_specs import METRICS, SAMPLE_METRICS
+from .metrics import (
+    METRICS,
+    SAMPLE_METRICS,
+    TASKS,
+    WrongProperty,
+    distinct_edges,
+    property_accuracies,
+    property_statistics,
+    property_tables,
+    wrong_properties,
+)
 from .pairing import pair_rules
-from .properties import WrongProperty, property_statistics, wrong_properties
 from .records import GroundTruth, Options, Prediction
-from .rules import Numbers, Rule, Sample, predicted_rules, true_rules
-from .tasks import TASKS, distinct_edges
+from .rules import Rule, Sample, predicted_rules, true_rules
 
 _EDGES_IN_DETAILS = 200
 _MAX_EDGE_NAME_LENGTH = 200
-
-
-class _Names(NamedTuple):
-    """The names of the statistics and the metrics of a task."""
-
-    right: str
-    predicted: str
-    true: str
-    precision: str
-    recall: str
-    f1: str
-
-
-_NAMES = {task: _Names(*(f"{task}.{name}" for name in _Names._fields)) for task in TASKS}
 
 
 class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
@@ -64,33 +56,22 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
 
         Raises RejectedRecord where the ids of the true rules are not unique, or a record is beyond the limits.
         """
-        return self._score(truth, prediction, Numbers())
-
-    def score(self, pairs: Sequence[Pair[GroundTruth, Prediction]]) -> list[SampleScore | RejectedRecord]:
-        """Scores a batch; properties that are equal in several samples are numbered once."""
-        return score_each(pairs, partial(self._score, numbers=Numbers()))
-
-    def _score(self, truth: GroundTruth, prediction: Prediction | None, numbers: Numbers) -> SampleScore:
-        sample = Sample(Budget(self.options.max_steps), frozenset(self.options.ignore_properties), numbers)
+        sample = Sample(Budget(self.options.max_steps), self.options.ignore_properties)
         true, predicted = true_rules(truth, sample), predicted_rules(prediction, sample)
         statistics: dict[str, float] = {}
         metrics: dict[str, float | None] = {}
-        for task, count in TASKS.items():
-            counts = count(true, predicted)
-            names = _NAMES[task]
-            statistics[names.right], statistics[names.predicted] = counts.right, counts.predicted
-            statistics[names.true] = counts.true
-            metrics[names.precision], metrics[names.recall], metrics[names.f1] = precision_recall_f1(
-                counts.right, counts.predicted, counts.true
-            )
+        for task in TASKS:
+            counts = task.statistics(task.count(true, predicted))
+            statistics |= counts
+            metrics |= task.values(counts)
         pairs = dict(pair_rules(true, predicted, sample.budget))
         faults = [
             wrong_properties(rule, predicted[pairs[number]]) if number in pairs else None
             for number, rule in enumerate(true)
         ]
-        metrics["wrong_properties"] = float(sum([len(wrong) for wrong in faults if wrong]))
+        metrics["wrong_properties"] = float(sum(len(wrong) for wrong in faults if wrong))
         metrics["unpaired_rules"] = float(len(true) - len(pairs))
-        statistics.update(property_statistics(true, faults))
+        statistics |= property_statistics(true, faults)
         unknown = _unknown_matches(true, predicted)
         return SampleScore(
             {name: value for name, value in statistics.items() if value},
@@ -105,16 +86,8 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         Where nothing was predicted though there was something to find, precision is 0; where there was nothing to
         find but something was predicted, recall is 0. Where there is neither, all three are None.
         """
-        values: dict[str, float | None] = {}
-        for task in TASKS:
-            names = _NAMES[task]
-            values[names.precision], values[names.recall], values[names.f1] = precision_recall_f1(
-                sums[names.right], sums[names.predicted], sums[names.true]
-            )
-        right = sums.bracketed("property_right")
-        for name, total in sums.bracketed("property_true").items():
-            values[f"property_accuracy[{name}]"] = ratio(right.get(name, 0.0), total)
-        return values
+        tasks = {name: value for task in TASKS for name, value in task.values(sums).items()}
+        return tasks | property_accuracies(sums)
 
     def explain(self, details: Any) -> list[str]:
         """Returns how many rules and edges are right, and what is wrong about each rule."""
@@ -141,19 +114,7 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the table of the properties, the one most often wrong in a paired prediction first."""
-        true, right, different, absent, extra = (
-            sums.bracketed(f"property_{kind}") for kind in ("true", "right", "different", "absent", "extra")
-        )
-        rows: list[tuple[float, str, list[str | float | None]]] = []
-        for name in sorted({*true, *extra}):
-            cells = [int(of.get(name, 0)) for of in (true, right, different, absent, extra)]
-            unpaired = cells[0] - cells[1] - cells[2] - cells[3]
-            accuracy = ratio(cells[1], cells[0])
-            rows.append((-sum(cells[2:]), name, [name, *cells[:1], accuracy, *cells[1:4], unpaired, cells[4]]))
-        if not rows:
-            return []
-        header = ["property", "true", "accuracy", "right", "other value", "absent", "rule not paired", "extra"]
-        return [Table("Properties, most often wrong first", header, [cells for _, _, cells in sorted(rows)])]
+        return property_tables(sums)
 
 
 def _words(properties: Mapping[str, Any] | None) -> str:

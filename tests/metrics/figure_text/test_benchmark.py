@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import RejectedRecord, SampleScore
-from beamscore.metrics.figure_text.options import FigureTextOptions
-from beamscore.metrics.figure_text.records import FigurePrediction, FigureTruth
+from beamscore.metrics.figure_text.records import FigurePrediction, FigureTextOptions, FigureTruth
 from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.figure_text import sample

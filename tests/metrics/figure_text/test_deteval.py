@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.figure_text.deteval import Matching, Rules, match
 from beamscore.metrics.figure_text.overlaps import MAX_PAIRS, Overlaps, TooManyOverlaps, measure
-from beamscore.metrics.figure_text.records import PredictedRegion
-from beamscore.metrics.figure_text.regions import Geometry, Regions, locate
+from beamscore.metrics.figure_text.records import Geometry, PredictedRegion
+from beamscore.metrics.figure_text.regions import Regions, locate
 from tests.metrics.figure_text.brute_force import Box, DetEval
 
 PAPER = Rules(0.8, 0.4, strict=True)

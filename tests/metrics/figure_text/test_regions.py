@@ -14,8 +14,8 @@ from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.figure_text import turning
 from beamscore.metrics.figure_text.arrays import FloatArray
 from beamscore.metrics.figure_text.overlaps import crossings, measure
-from beamscore.metrics.figure_text.records import PredictedRegion
-from beamscore.metrics.figure_text.regions import Geometry, Regions, locate
+from beamscore.metrics.figure_text.records import Geometry, PredictedRegion
+from beamscore.metrics.figure_text.regions import Regions, locate
 from beamscore.metrics.figure_text.turning import best_side, turn
 
 Corners = list[tuple[float, float]]

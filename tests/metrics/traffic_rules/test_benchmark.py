@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.benchmark import RejectedRecord, SampleScore
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
-from beamscore.metrics.traffic_rules.properties import MAX_NAME_LENGTH
+from beamscore.metrics.traffic_rules.metrics import MAX_NAME_LENGTH
 from beamscore.metrics.traffic_rules.records import GroundTruth, Options, Prediction
 from tests.generate.traffic_rules import sample
 from tests.plain_loop import make_benchmark, read_records, score_records, total

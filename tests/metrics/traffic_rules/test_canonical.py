@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.traffic_rules.canonical import MAX_DEPTH, MAX_VALUES, NotComparable
-from beamscore.metrics.traffic_rules.canonical import canonical as canonical_within
+from beamscore.metrics.traffic_rules.limits import MAX_DEPTH, MAX_VALUES
+from beamscore.metrics.traffic_rules.rules import NotComparable
+from beamscore.metrics.traffic_rules.rules import canonical as canonical_within
 from tests.metrics.traffic_rules.oracle import same
 
 LEAVES = st.sampled_from([None, True, False, 0, 1, -0.0, 1.0, 1.5, "", "1", "a", "A", 10**30, 10**400])

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.traffic_rules.limits import MAX_PROPERTIES, MAX_RULES
 from beamscore.metrics.traffic_rules.pairing import pair_rules
-from beamscore.metrics.traffic_rules.rules import MAX_PROPERTIES, MAX_RULES, Rule
+from beamscore.metrics.traffic_rules.rules import Rule
 
 NUMBERS: dict[tuple[str, int | str], int] = {}
 

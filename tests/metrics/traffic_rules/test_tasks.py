@@ -10,10 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.traffic_rules.metrics import TASKS as ALL_TASKS
+from beamscore.metrics.traffic_rules.metrics import Counts, distinct_edges
 from beamscore.metrics.traffic_rules.records import GroundTruth, Prediction
 from beamscore.metrics.traffic_rules.rules import Rule, Sample, predicted_rules, true_rules
-from beamscore.metrics.traffic_rules.tasks import TASKS, Counts, distinct_edges
 from tests.metrics.traffic_rules import oracle
+
+TASKS = {task.name: task.count for task in ALL_TASKS}
 
 
 def rules(truth: list[Any], predicted: list[Any]) -> tuple[list[Rule], list[Rule]]:

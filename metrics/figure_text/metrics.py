@@ -1,0 +1,230 @@
+"""The metrics of figure_text, from sums over all regions and over each subset, and their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from ..benchmark import MetricSpec
+from ..statistics.ratios import f_measure, ratio
+from ..statistics.sums import Sums
+from ..table import Table
+from .records import FigureTextOptions
+
+Read = Callable[[str], float]
+
+_RATES = {
+    "detection": (
+        "score of the detections that match (DetEval) / detections",
+        "score of the regions that are matched (DetEval) / annotated regions",
+        "detection recall over the regions of the subset",
+    ),
+    "end_to_end": (
+        "detections in the right place with the right text / detections",
+        "regions found in the right place with the right text / annotated regions with a text",
+        "end-to-end recall over the regions of the subset",
+    ),
+}
+
+
+def _rate_specs(task: str, main: Mapping[str, int], rank: int) -> Iterator[MetricSpec]:
+    """Yields precision, recall and F1 of a task, over all regions and over a subset."""
+    precision, recall, recall_of_subset = _RATES[task]
+    words = task.replace("_to_", "-to-")
+    outside = f"{words} precision with all regions outside the subset as don't-care"
+    for suffix, more, meanings in (
+        ("", "", (precision, recall, f"harmonic mean of {words} precision and recall")),
+        ("[SUBSET]", " + detection.outside", (outside, recall_of_subset, "harmonic mean of both over the subset")),
+    ):
+        regions, detected = f"detection.regions{suffix}", f"detection.detections{suffix}{more}"
+        for rate, meaning, denominator in zip(
+            ("precision", "recall", "f1"), meanings, (detected, regions, f"{regions} + {detected}"), strict=True
+        ):
+            yield MetricSpec(
+                f"{task}.{rate}{suffix}",
+                meaning,
+                main=None if suffix else main.get(rate),
+                rank=rank if rate == "f1" and not suffix else None,
+                denominator=denominator,
+            )
+
+
+METRICS = (
+    *_rate_specs("detection", {"precision": 1, "recall": 2, "f1": 3}, rank=1),
+    *_rate_specs("end_to_end", {"f1": 4}, rank=2),
+    MetricSpec(
+        "word_recognition.accuracy",
+        "words read right / words, each given by its id",
+        main=5,
+        rank=3,
+        denominator="word_recognition.words",
+    ),
+    MetricSpec(
+        "word_recognition.accuracy[SUBSET]",
+        "words read right / words, over the subset",
+        denominator="word_recognition.words[SUBSET]",
+    ),
+    MetricSpec(
+        "agreement.location",
+        "regions in the same place in both annotations / regions of the reference annotation",
+        denominator="detection.regions",
+    ),
+    MetricSpec(
+        "agreement.text",
+        "regions in the same place with the same text / regions of the reference annotation",
+        denominator="detection.regions",
+    ),
+    MetricSpec(
+        "agreement.location_max",
+        "regions in the same place / regions of the larger annotation",
+        denominator="detection.regions + detection.detections",
+    ),
+    MetricSpec(
+        "agreement.text_max",
+        "regions in the same place with the same text / regions of the larger annotation",
+        denominator="detection.regions + detection.detections",
+    ),
+)
+
+SAMPLE_METRICS = tuple(
+    MetricSpec(spec.name, spec.meaning, main=1 if spec.name == "detection.f1" else None)
+    for spec in METRICS
+    if "[" not in spec.name
+)
+
+
+def headline_values(read: Read, options: FigureTextOptions) -> dict[str, float | None]:
+    """Returns the metrics over all regions from the statistics that `read` gives by name.
+
+    Detection and agreement are None where a system gave readings only, and what needs text is None where no
+    detection has any. Word recognition is None without any reading.
+    """
+    values: dict[str, float | None] = {}
+    located, readings = bool(read("prediction.located")), bool(read("prediction.readings"))
+    values.update(_detection(read, "", options) if located or not readings else _nothing("detection"))
+    values.update(_end_to_end(read, "") if _spotted(read) else _nothing("end_to_end"))
+    values["word_recognition.accuracy"] = _accuracy(read, "") if readings else None
+    reference, other = read("detection.regions"), read("detection.detections")
+    wordless, excused = _no_words(read, "")
+    for what, given, truths, found in (
+        ("location", located or not readings, reference, other),
+        ("text", _spotted(read), reference - wordless, other - excused),
+    ):
+        agreed = read(f"agreement.{what}")
+        values[f"agreement.{what}"] = ratio(agreed, truths) if given else None
+        values[f"agreement.{what}_max"] = ratio(agreed, max(truths, found)) if given else None
+    return values
+
+
+def subset_values(read: Read, subset: str, options: FigureTextOptions) -> Iterator[tuple[str, float | None]]:
+    """Yields the metrics of one subset, such as `detection.recall[difficulty=small]`."""
+    suffix = f"[{subset}]"
+    readings = bool(read("prediction.readings"))
+    if read(f"detection.regions{suffix}"):
+        if read("prediction.located") or not readings:
+            yield from _detection(read, suffix, options).items()
+        if _spotted(read):
+            yield from _end_to_end(read, suffix).items()
+    if readings and read(f"word_recognition.words{suffix}"):
+        yield f"word_recognition.accuracy{suffix}", _accuracy(read, suffix)
+
+
+def _spotted(read: Read) -> bool:
+    """Says whether the system gives detections with a text, or gave nothing at all, which is wrong."""
+    return bool(read("prediction.texts")) or not (read("prediction.located") or read("prediction.readings"))
+
+
+def _detection(read: Read, suffix: str, options: FigureTextOptions) -> dict[str, float | None]:
+    one_to_one = read(f"detection.one_to_one{suffix}")
+    merged = options.scatter_factor if options.protocol == "published" else 1.0
+    found = (
+        one_to_one
+        + options.scatter_factor * read(f"detection.split_regions{suffix}")
+        + merged * read(f"detection.merged_regions{suffix}")
+    )
+    right = (
+        one_to_one
+        + options.scatter_factor * read(f"detection.split_detections{suffix}")
+        + merged * read(f"detection.merged_detections{suffix}")
+    )
+    return _rates("detection", suffix, right, found, read)
+
+
+def _end_to_end(read: Read, suffix: str) -> dict[str, float | None]:
+    matches = read(f"end_to_end.matches{suffix}")
+    return _rates("end_to_end", suffix, matches, matches, read, *_no_words(read, suffix))
+
+
+def _no_words(read: Read, suffix: str) -> tuple[float, float]:
+    """Returns how many regions have no text to be read, and how many detections they cover."""
+    return read(f"end_to_end.wordless_regions{suffix}"), read(f"end_to_end.excused_detections{suffix}")
+
+
+def _rates(
+    task: str, suffix: str, right: float, found: float, read: Read, wordless: float = 0.0, excused: float = 0.0
+) -> dict[str, float | None]:
+    """Returns precision, recall and F1; wordless, excused: the regions and detections that do not count here."""
+    precision = ratio(right, detections(read, suffix) - excused)
+    recall = ratio(found, read(f"detection.regions{suffix}") - wordless)
+    if recall is not None and read("prediction.located") and not read("detection.located"):
+        precision = 0.0  # a slice without any detection, of a system that gives some elsewhere
+    return {
+        f"{task}.precision{suffix}": precision,
+        f"{task}.recall{suffix}": recall,
+        f"{task}.f1{suffix}": f_measure(precision, recall),
+    }
+
+
+def detections(read: Read, suffix: str) -> float:
+    """Returns how many detections count for all regions or, with a `suffix` such as `[difficulty=small]`, a subset.
+
+    A detection that no annotated region covers is false for every subset. Samples without a region of the subset
+    give it those alone, so a subset's own statistic only holds what comes on top.
+    """
+    outside = read("detection.outside") if suffix else 0.0
+    return outside + read(f"detection.detections{suffix}")
+
+
+def _accuracy(read: Read, suffix: str) -> float | None:
+    return ratio(read(f"word_recognition.correct{suffix}"), read(f"word_recognition.words{suffix}"))
+
+
+def _nothing(task: str) -> dict[str, float | None]:
+    return dict.fromkeys((f"{task}.precision", f"{task}.recall", f"{task}.f1"))
+
+
+_FAMILIES = ("detection.regions[", "word_recognition.words[")
+
+
+def subset_names(sums: Sums) -> list[str]:
+    """The subsets that have any region, in order."""
+    return sorted({name[name.index("[") + 1 : -1] for name in sums if name.startswith(_FAMILIES)})
+
+
+def subset_table(sums: Sums, values: Mapping[str, float | None]) -> Table:
+    """All regions and each subset with their main metrics."""
+    columns = (
+        *(f"{task}.{rate}" for task in ("detection", "end_to_end") for rate in ("precision", "recall", "f1")),
+        "word_recognition.accuracy",
+    )
+    rows: list[list[str | float | None]] = [
+        ["all", int(sums["detection.regions"]), *(values.get(name) for name in columns)]
+    ]
+    for subset in subset_names(sums):
+        shown = (values.get(f"{name}[{subset}]") for name in columns)
+        rows.append([subset, int(sums[f"detection.regions[{subset}]"]), *shown])
+    return Table("Subsets of the regions", ("subset", "regions", *columns), rows)
+
+
+def match_table(sums: Sums) -> Table:
+    """How many regions and detections were matched in which way, for all regions and each subset."""
+    rows: list[list[str | float | None]] = []
+    for name, suffix in (("all", ""), *((subset, f"[{subset}]") for subset in subset_names(sums))):
+        one, split, merged = (
+            int(sums[f"detection.{kind}{suffix}"]) for kind in ("one_to_one", "split_regions", "merged_regions")
+        )
+        others = int(sums[f"detection.split_detections{suffix}"] + sums[f"detection.merged_detections{suffix}"])
+        missed = int(sums[f"detection.regions{suffix}"]) - one - split - merged
+        false = int(detections(sums.__getitem__, suffix)) - one - others
+        rows.append([name, one, split, merged, missed, false])
+    header = ("subset", "one to one", "split over detections", "merged with others", "missed", "false detections")
+    return Table("How regions were matched", header, rows)

@@ -1,0 +1,251 @@
+"""The metrics of the traffic_rules benchmark: the three tasks as counts that add up, and what was wrong by property."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal
+
+import msgspec
+
+from ..benchmark import MetricSpec
+from ..common.text import truncated
+from ..statistics.ratios import precision_recall_f1, ratio
+from ..statistics.sums import Sums
+from ..table import Table
+from .rules import Rule
+
+Edge = tuple[str, str]
+"""(id of a true rule, centerline)"""
+
+OTHER = "(other)"
+"""The name under which extra properties are counted that no rule of the sample's ground truth has."""
+
+MAX_NAME_LENGTH = 80
+_MAX_VALUE_LENGTH = 200
+
+
+class Counts(msgspec.Struct, frozen=True, gc=False):
+    """What was right, of what was predicted and of what is true."""
+
+    right: int
+    predicted: int
+    true: int
+
+
+def rule_extraction(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
+    """Returns the size of the multiset intersection of both sides' rules, and their numbers.
+
+    Source: MapDR, evaluate/metric.md, "Rule Extraction": |R^ ∩ R| over |R^| and |R|.
+    """
+    return _common([rule.distinct for rule in true], [rule.distinct for rule in predicted])
+
+
+def correspondence(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
+    """Returns how many true edges (rule, centerline) were predicted, how many were given and how many are true.
+
+    A predicted rule stands for the true rule that it matches, whatever its properties. Every centerline that it
+    gives is a predicted edge; it is wrong where the rule matches none, and where the edge was given before.
+
+    Source: MapDR, evaluate/metric.md, "Correspondence Reasoning": |E^ ∩ E| over |E^| and |E|.
+    """
+    edges = distinct_edges(true)
+    right = edges.keys() & distinct_edges(predicted).keys()
+    return Counts(len(right), sum(len(rule.centerlines) for rule in predicted), len(edges))
+
+
+def distinct_edges(rules: Sequence[Rule]) -> dict[Edge, None]:
+    """Returns the distinct edges of the rules that have a name, in order."""
+    return {(rule.name, line): None for rule in rules if rule.name is not None for line in rule.centerlines}
+
+
+def overall(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
+    """Returns the size of the multiset intersection of both sides' (properties, centerline), and their numbers.
+
+    `matches` plays no part: a predicted rule stands for a true one where all properties are equal.
+
+    Source: MapDR, evaluate/metric.md, "Overall": |G^s^ ∩ G^s| over |G^s^| and |G^s|.
+    """
+    return _common(_subgraphs(true), _subgraphs(predicted))
+
+
+def _subgraphs(rules: Sequence[Rule]) -> list[tuple[Hashable, str]]:
+    return [(rule.distinct, line) for rule in rules for line in rule.centerlines]
+
+
+def _common(true_items: Sequence[Hashable], predicted_items: Sequence[Hashable]) -> Counts:
+    left: dict[Hashable, int] = {}
+    for item in true_items:
+        left[item] = left.get(item, 0) + 1
+    right = 0
+    for item in predicted_items:
+        if left.get(item):
+            left[item] -= 1
+            right += 1
+    return Counts(right, len(predicted_items), len(true_items))
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One task: its name, how it counts, and what it counts in words."""
+
+    name: str
+    count: Callable[[Sequence[Rule], Sequence[Rule]], Counts]
+    counted: str
+
+    def statistics(self, counts: Counts) -> dict[str, int]:
+        """Returns the counts by the names of the statistics."""
+        return {f"{self.name}.{kind}": getattr(counts, kind) for kind in ("right", "predicted", "true")}
+
+    def values(self, statistics: Mapping[str, float] | Sums) -> dict[str, float | None]:
+        """Returns precision, recall and F1 from counts that were added up."""
+        values = precision_recall_f1(*(statistics[f"{self.name}.{kind}"] for kind in ("right", "predicted", "true")))
+        return dict(zip((f"{self.name}.{kind}" for kind in ("precision", "recall", "f1")), values, strict=True))
+
+    def specs(self, main: Mapping[str, int], rank: Mapping[str, int]) -> list[MetricSpec]:
+        """Returns the declarations of `values`; `main` and `rank` give those of some of them, by name."""
+        about = {
+            "precision": (f"right {self.counted} / predicted ones", f"{self.name}.predicted"),
+            "recall": (f"right {self.counted} / true ones", f"{self.name}.true"),
+            "f1": (
+                f"harmonic mean of precision and recall of {self.counted}",
+                f"{self.name}.true + {self.name}.predicted",
+            ),
+        }
+        return [
+            MetricSpec(name, meaning, main=main.get(name), rank=rank.get(name), denominator=denominator)
+            for kind, (meaning, denominator) in about.items()
+            for name in [f"{self.name}.{kind}"]
+        ]
+
+
+TASKS = (
+    Task("rule_extraction", rule_extraction, "rules with all properties right"),
+    Task(
+        "correspondence",
+        correspondence,
+        "edges between a rule and a centerline, a rule standing for the one that it matches",
+    ),
+    Task("overall", overall, "pairs of a rule with all properties right and a centerline"),
+)
+
+_MAIN = {"overall.f1": 1, "rule_extraction.f1": 2, "correspondence.f1": 3}
+
+METRICS = (
+    *(spec for task in TASKS for spec in task.specs(_MAIN, {"overall.f1": 1})),
+    MetricSpec(
+        "property_accuracy[NAME]",
+        "true rules whose paired prediction has the property NAME right / true rules that have the property",
+        denominator="property_true[NAME]",
+    ),
+)
+
+SAMPLE_METRICS = (
+    *(spec for task in TASKS for spec in task.specs({"overall.f1": 1}, {})),
+    MetricSpec(
+        "wrong_properties",
+        "properties that are different, absent or extra in the predictions paired with true rules",
+        higher_is_better=False,
+        bounds=(0.0, None),
+    ),
+    MetricSpec(
+        "unpaired_rules",
+        "true rules that are paired with no prediction, as there were too few",
+        higher_is_better=False,
+        bounds=(0.0, None),
+    ),
+)
+
+
+class WrongProperty(msgspec.Struct, frozen=True, gc=False):
+    """One property that a paired prediction got wrong.
+
+    fault: `different` where both sides have it with other values, `absent` where only the true rule has it,
+    `extra` where only the predicted rule has it.
+    """
+
+    name: str
+    fault: Literal["different", "absent", "extra"]
+    true: str | None
+    predicted: str | None
+
+
+def wrong_properties(true: Rule, predicted: Rule) -> list[WrongProperty]:
+    """Returns what sets the two rules apart: the true rule's properties by name, then the extra ones."""
+    if true.distinct == predicted.distinct:
+        return []
+    wrong = [
+        WrongProperty(
+            name,
+            "different" if name in predicted.values else "absent",
+            _text(true.values[name]),
+            _text(predicted.values[name]) if name in predicted.values else None,
+        )
+        for name, number in true.properties.items()
+        if predicted.properties.get(name) != number
+    ]
+    extra = [name for name in predicted.values if name not in true.values]
+    return wrong + [WrongProperty(name, "extra", None, _text(predicted.values[name])) for name in extra]
+
+
+def _text(value: Any) -> str:
+    """Returns the JSON text of a value, cut where it is long."""
+    return truncated(msgspec.json.encode(value, order="sorted").decode(), _MAX_VALUE_LENGTH)
+
+
+def property_statistics(true: Sequence[Rule], faults: Sequence[Sequence[WrongProperty] | None]) -> dict[str, int]:
+    """Returns the statistics of a sample's properties, by kind and name.
+
+    faults: for each true rule what its paired prediction got wrong, or None where it is paired with none.
+
+    property_true[NAME] counts the true rules that have the property, property_right[NAME] those of them whose
+    paired prediction has an equal value; the rest are property_different[NAME], property_absent[NAME] or, where
+    the rule is paired with none, in neither. property_extra[NAME] counts predictions that have the property where
+    their true rule does not; names that no true rule of the sample has are all one, "(other)".
+    """
+    counts: dict[str, int] = {}
+    known = {name for rule in true for name in rule.values}
+    for rule, wrong in zip(true, faults, strict=True):
+        _count(counts, "true", rule.values)
+        if wrong is not None:
+            bad = [fault.name for fault in wrong]
+            _count(counts, "right", [name for name in rule.values if name not in bad] if bad else rule.values)
+            for fault in wrong:
+                _count(counts, fault.fault, [fault.name if fault.name in known else OTHER])
+    return counts
+
+
+def _count(counts: dict[str, int], kind: str, names: Iterable[str]) -> None:
+    for name in names:
+        statistic = _statistic(kind, name)
+        counts[statistic] = counts.get(statistic, 0) + 1
+
+
+@lru_cache(maxsize=1024)
+def _statistic(kind: str, name: str) -> str:
+    return f"property_{kind}[{truncated(name, MAX_NAME_LENGTH)}]"
+
+
+def property_accuracies(sums: Sums) -> dict[str, float | None]:
+    """Returns the accuracy of each property that a true rule has, as `property_accuracy[NAME]`."""
+    right = sums.bracketed("property_right")
+    return {
+        f"property_accuracy[{name}]": ratio(right.get(name, 0.0), total)
+        for name, total in sums.bracketed("property_true").items()
+    }
+
+
+def property_tables(sums: Sums) -> list[Table]:
+    """Returns the table of the properties, the one most often wrong in a paired prediction first."""
+    true, right, different, absent, extra = (
+        sums.bracketed(f"property_{kind}") for kind in ("true", "right", "different", "absent", "extra")
+    )
+    rows: list[tuple[float, str, list[str | float | None]]] = []
+    for name in sorted({*true, *extra}):
+        cells = [int(of.get(name, 0)) for of in (true, right, different, absent, extra)]
+        unpaired = cells[0] - cells[1] - cells[2] - cells[3]
+        accuracy = ratio(cells[1], cells[0])
+        rows.append((-sum(cells[2:]), name, [name, *cells[:1], accuracy, *cells[1:4], unpaired, cells[4]]))
+    if not rows:
+        return []
+    header = ["property", "true", "accuracy", "right", "other value", "absent", "rule not paired", "extra"]
+    return [Table("Properties, most often wrong first", header, [cells for _, _, cells in sorted(rows)])]
