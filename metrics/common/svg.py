@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -57,6 +58,11 @@ class Drawing:
         else:
             circle = {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": "3.5", "fill": "none", "stroke": style.color}
             self._add("circle", circle, title)
+
+    def png(self, x: float, y: float, width: float, height: float, data: bytes) -> None:
+        """Draws an image in PNG."""
+        place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "width": f"{width:.1f}", "height": f"{height:.1f}"}
+        self._add("image", place | {"href": f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"}, "")
 
     def text(
         self, x: float, y: float, text: str, color: str = INK, size: int = 12, limit: int = 60, bold: bool = False

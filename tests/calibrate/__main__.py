@@ -15,9 +15,9 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from beamscore.metrics.statistics.change_points import detection_rate, drift_detection_rate, false_alarms
 from tests.calibrate.coverage import Coverage, coverage
 from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wrong_verdicts
+from tests.calibrate.nights import detection_rate, drift_detection_rate, false_alarms
 from tests.calibrate.populations import CASES
 
 PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"

@@ -14,11 +14,9 @@ from beamscore.metrics.statistics.change_points import (
     WINDOW,
     both_above,
     change_points,
-    detection_rate,
-    drift_detection_rate,
-    false_alarms,
     threshold,
 )
+from tests.calibrate.nights import detection_rate, drift_detection_rate, false_alarms
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.1, 0.5, 0.9])
