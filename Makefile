@@ -144,7 +144,7 @@ tests/page/node_modules/.ready: tests/page/package-lock.json
 test-page: $(READY) install-tex tests/page/node_modules/.ready
 	@sh .ci/install-browser
 	tests/page/node_modules/.bin/tsc --project tests/page
-	tests/page/node_modules/.bin/eslint --config tests/page/eslint.config.mjs pipelines/results/page/scripts
+	tests/page/node_modules/.bin/eslint --config tests/page/eslint.config.mjs pipelines/reports/scripts
 	$(BIN)/python -m pytest -m page -o timeout=600 tests/page
 
 clean:

@@ -17,8 +17,10 @@ from .metrics.version import VERSION
 
 if TYPE_CHECKING:
     from .metrics.benchmark import MissingTool, RejectedRecord
-    from .pipelines.api.evaluate import PairScore, Scorer, benchmarks, evaluate, score
-    from .pipelines.api.scorer import Rejected, Result, SliceResult
+    from .pipelines.api.evaluate import PairScore, benchmarks, evaluate, score
+    from .pipelines.api.from_files import load
+    from .pipelines.api.result import Rejected, Result, SliceResult
+    from .pipelines.api.scorer import Scorer
     from .pipelines.api.transform import Evaluate, unpack_inference
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "__version__",
     "benchmarks",
     "evaluate",
+    "load",
     "score",
     "unpack_inference",
 ]
@@ -42,8 +45,10 @@ __version__ = VERSION
 # The libraries behind them take a second to import, so each is imported where it is first used.
 _MODULES = {
     ".metrics.benchmark": ("MissingTool", "RejectedRecord"),
-    ".pipelines.api.evaluate": ("PairScore", "Scorer", "benchmarks", "evaluate", "score"),
-    ".pipelines.api.scorer": ("Rejected", "Result", "SliceResult"),
+    ".pipelines.api.evaluate": ("PairScore", "benchmarks", "evaluate", "score"),
+    ".pipelines.api.from_files": ("load",),
+    ".pipelines.api.result": ("Rejected", "Result", "SliceResult"),
+    ".pipelines.api.scorer": ("Scorer",),
     ".pipelines.api.transform": ("Evaluate", "unpack_inference"),
 }
 

@@ -13,6 +13,7 @@ REQUIREMENTS = [
     "apache-beam>=2.72,<3",
     "backports.zstd>=1.0,<2; python_version<'3.14'",
     "jinja2>=3.1.4,<4",
+    "markupsafe>=2.1,<4",
     "msgspec>=0.22,<1",
     "numpy>=1.26,<3",
     "pillow>=12.1.1,<14",
@@ -23,7 +24,6 @@ REQUIREMENTS = [
     "scipy>=1.13,<2",
     "shapely>=2.0.4,<3",
     "shtab>=1.7,<2",
-    "tabulate>=0.9,<1",
     "threadpoolctl>=3.2,<4",
     "unicodeit>=0.7.5,<1",
 ]
@@ -45,6 +45,7 @@ DEVELOPMENT = [
     "sacrebleu>=2.4,<3",
     "scipy-stubs>=1.14",
     "selenium>=4.20,<5",
+    "tabulate>=0.9,<1",
     "types-PyYAML>=6",
     "types-tabulate>=0.9",
 ]
@@ -62,7 +63,7 @@ setup(
     packages=["beamscore", *(f"beamscore.{name}" for name in find_packages(include=LAYERS))],
     package_data={
         "beamscore": ["py.typed"],
-        "beamscore.pipelines.results.page": ["scripts/*", "templates/*", "vendor/*"],
+        "beamscore.pipelines.reports": ["scripts/*", "templates/*", "vendor/*"],
     },
     install_requires=REQUIREMENTS,
     extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "dev": DEVELOPMENT},

@@ -18,22 +18,18 @@ from ..metrics.statistics.sums import Sums
 from ..metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
 from ..transforms.blocks import EXPANSION, buckets_for
 from ..transforms.compare import REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
-from ..transforms.io.published import Layout
+from ..transforms.io.publication import Layout
 from ..transforms.io.staging import StagedFolder
 from ..transforms.publish import Publish, encode_json
 from ..transforms.records import InputProblem
-from ..transforms.rows import ReadRowBlocks
-from ..transforms.sample_changes import ChangePlan, merged_counts, unpack_changed
-from ..transforms.sample_rows import SampleTable
-from ..transforms.write_changes import WriteChanges
+from ..transforms.rows import ReadRowBlocks, SampleTable
+from ..transforms.sample_changes import ChangePlan, WriteChanges, merged_counts, unpack_changed
 from .compare_page import ChangedSamples, ComparisonPagePlan, in_order
 from .config.errors import UsageError
-from .results.comparison import COMPARISON, REPORT, ComparisonSetting, document
-from .results.comparison_report import report
-from .results.page.comparison import PAGE, page_or_reason
-from .results.provenance import problems_of_page
-from .results.stored import SystemRun
-from .runtime import launch
+from .reports.comparison import PAGE, comparison_reports
+from .runners import launch
+from .runs.comparison import COMPARISON, REPORT, ComparisonSetting, document
+from .runs.named import SystemRun
 
 LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))
 
@@ -274,9 +270,6 @@ def make_result(
     largest = parts["largest"][0] if parts["largest"] else None
     found = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
     first = [row for rows in parts["first"] for row in rows]
-    files = {REPORT: report(found, setting.benchmark, first).encode()}
-    if page is not None:
-        made = page_or_reason(found, setting.benchmark, page.runs, in_order(parts["changed"]))
-        files[PAGE] = made.content
-        found |= problems_of_page(made.problem)
-    return {**files, COMPARISON: encode_json(found)}
+    cards = in_order(parts["changed"]) if page is not None else []
+    reports = comparison_reports(found, setting.benchmark, first, None if page is None else page.runs, cards)
+    return {**reports.files, COMPARISON: encode_json({**found, **reports.about()})}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
@@ -12,20 +12,21 @@ import msgspec
 
 from ..metrics.benchmark import Benchmark
 from ..metrics.common.errors import explain
-from ..transforms.blas import one_blas_thread
 from ..transforms.changed_records import ChangedRecords, GatherChanged, PickChanged
 from ..transforms.faults import faults_end_the_bundle
 from ..transforms.io.storage import STORAGE_ERRORS
 from ..transforms.records import GROUND_TRUTH, InputProblem
-from ..transforms.sample_rows import SampleTable
+from ..transforms.rows import SampleTable
 from .config.errors import UsageError, one_line
-from .config.inputs import Inputs, find_inputs
 from .config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
-from .results.page.changed import ChangeOrder, make_changed, worst_first
-from .results.page.comparison import ComparedRuns
-from .results.page.comparison_document import Changed
-from .results.provenance import input_sides
-from .results.stored import Run, SystemRun
+from .inputs.inputs import Inputs, find_inputs
+from .reports.cards import make_changed
+from .reports.comparison import ComparedRuns
+from .reports.document import Card
+from .reports.history import page_link
+from .runs.named import SystemRun
+from .runs.provenance import input_sides
+from .runs.run import Run
 
 MAX_INPUT_BYTES = 16 << 30
 """Larger inputs are not read again for the few samples of a page."""
@@ -43,8 +44,10 @@ class ComparisonPagePlan:
     inputs: Inputs | None
 
 
-def plan_page(baseline: SystemRun, candidate: SystemRun, count: int, command: Sequence[str]) -> ComparisonPagePlan:
-    """Returns the plan of the page of a comparison of two systems."""
+def plan_page(
+    baseline: SystemRun, candidate: SystemRun, count: int, command: Sequence[str], output: str
+) -> ComparisonPagePlan:
+    """Returns the plan of the page in `output` of a comparison of two systems."""
     sides = (baseline, candidate)
     # Intervals of both runs may stand beside each other at one confidence alone; all others are at the baseline's.
     is_same = len({side.run.configuration.settings.bootstrap.confidence for side in sides}) == 1
@@ -52,6 +55,7 @@ def plan_page(baseline: SystemRun, candidate: SystemRun, count: int, command: Se
         (baseline.run.provenance, candidate.run.provenance),
         (baseline.overall.intervals, candidate.overall.intervals if is_same else {}),
         (baseline.samples, candidate.samples),
+        (page_link(baseline.run.path, output, "."), page_link(candidate.run.path, output, ".")),
         tuple(command),
     )
     if not count:
@@ -100,7 +104,7 @@ def _check_unchanged(inputs: Inputs, sides: Sequence[SystemRun]) -> None:
 
 
 class ChangedSamples(beam.PTransform):
-    """Makes what the page shows of the samples that changed most: from ChangedSample to (its place in order, Changed).
+    """Makes what the page shows of the samples that changed most: from ChangedSample to (its place in order, Card).
 
     benchmark: under the options of the baseline. tables: the rows of both runs.
     """
@@ -128,7 +132,7 @@ class ChangedSamples(beam.PTransform):
 
 
 class DrawChanged(beam.DoFn):
-    """Draws samples that changed: from ChangedRecords to (its place in order, Changed)."""
+    """Draws samples that changed: from ChangedRecords to (its place in order, Card)."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any], no_records: str) -> None:
         self._benchmark = benchmark
@@ -136,7 +140,6 @@ class DrawChanged(beam.DoFn):
 
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker; without it, drawings say what is missing."""
-        one_blas_thread()
         self._problem = ""
         try:
             self._benchmark.setup()
@@ -148,7 +151,7 @@ class DrawChanged(beam.DoFn):
         if not self._problem:
             self._benchmark.teardown()
 
-    def process(self, found: ChangedRecords) -> Iterator[tuple[ChangeOrder, Changed]]:
+    def process(self, found: ChangedRecords) -> Iterator[tuple[ChangeOrder, Card]]:
         """Yields what the page shows of a sample."""
         if self._problem:
             found = msgspec.structs.replace(found, truth=None)
@@ -157,6 +160,15 @@ class DrawChanged(beam.DoFn):
         yield worst_first(found.row), changed
 
 
-def in_order(changed: Sequence[tuple[ChangeOrder, Changed]]) -> list[Changed]:
+ChangeOrder = tuple[float, str]
+"""The change of the main per-sample metric, and the sample_id: those that lost most come first."""
+
+
+def worst_first(row: Mapping[str, Any]) -> ChangeOrder:
+    """Returns the key that sorts samples: those that lost most first, those that won most last."""
+    return (0.0 if row["change"] is None else row["change"], row["sample_id"])
+
+
+def in_order(changed: Sequence[tuple[ChangeOrder, Card]]) -> list[Card]:
     """Returns samples in the order of the page, whatever the order in which they came."""
     return [each for _, each in sorted(changed, key=itemgetter(0))]

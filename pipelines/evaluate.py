@@ -6,7 +6,7 @@ Records travel in blocks, samples in batches; see docs/architecture.md.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -15,46 +15,33 @@ from typing import Any
 import apache_beam as beam
 
 from ..metrics.benchmark import Benchmark
-from ..metrics.statistics.bootstrap import Bootstrap
-from ..transforms.blas import limited_blas_threads
 from ..transforms.blocks import bucket_count
 from ..transforms.earlier_rows import EarlierRows, ReusedRows
-from ..transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords, EvaluationCore
+from ..transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
 from ..transforms.faults import faults_end_the_bundle
 from ..transforms.hashes import scoring_signature
-from ..transforms.io.published import check_not_replaced
+from ..transforms.io.publication import check_not_replaced
 from ..transforms.io.staging import StagedFolder
 from ..transforms.io.storage import prepare_output
-from ..transforms.pick import PickedSample, Picks, PickSamples, order_of_picked
+from ..transforms.pick import PickedSample, PickSamples, Selection, order_of_picked
 from ..transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
 from ..transforms.quarantine import CountCauses
 from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
 from ..transforms.rows import ReadRowBlocks
-from ..transforms.score import ScoringPlan
-from ..transforms.slice_labels import Slicing
+from ..transforms.totals import EvaluationCore
+from .api.scorer import core_of
 from .config.errors import UsageError
 from .config.gates import check_targets
-from .config.inputs import Inputs, find_inputs
 from .config.settings import Configuration
-from .results.baseline import Baseline
-from .results.causes import quarantine_causes
-from .results.gates import judged
-from .results.page.cards import PickedCard, make_card
-from .results.page.evaluation import PageInputs, page_or_reason
-from .results.provenance import UNKNOWN_LAUNCH, Launch, problems_of_page, run_document
-from .results.report import report
-from .results.run import (
-    LAYOUT,
-    PAGE,
-    REPORT,
-    RUN,
-    SUMMARY,
-    SUMS,
-    RunResult,
-    summary,
-    sums_document,
-)
-from .runtime.launch import block_folder
+from .inputs.inputs import Inputs, find_inputs
+from .reports.cards import make_card
+from .reports.document import Card
+from .reports.evaluation import RunSources, run_reports
+from .runners.launch import block_folder
+from .runs.causes import quarantine_causes
+from .runs.gates import with_verdicts
+from .runs.provenance import UNKNOWN_INVOCATION, Invocation, run_document
+from .runs.run import LAYOUT, RUN, SUMMARY, SUMS, Run
 
 Documents = dict[str, bytes]
 Around = Callable[[Callable[[dict[str, list[Any]]], Documents], dict[str, list[Any]]], Documents]
@@ -67,7 +54,7 @@ ROWS_FILE_S = 30.0
 class EvaluationPlan:
     """A configuration with its inputs found and checked: all that the pipeline is built from.
 
-    launch: how the run was started, for run.json. baseline: the run that gates compare with. reuse: the
+    invocation: how the run was started, for run.json. baseline: the run that gates compare with. reuse: the
     rows of an earlier run, of which unchanged samples take their scores. page: whether there is a report.html. resume:
     whether another run shall be able to go on where this one is interrupted. earlier: the rows of the baseline, for the
     samples that changed since.
@@ -77,8 +64,8 @@ class EvaluationPlan:
     inputs: Inputs
     output: str
     run_id: str
-    launch: Launch = UNKNOWN_LAUNCH
-    baseline: Baseline | None = None
+    invocation: Invocation = UNKNOWN_INVOCATION
+    baseline: Run | None = None
     reuse: ReusedRows | None = None
     page: bool = False
     resume: bool = False
@@ -93,22 +80,14 @@ class EvaluationPlan:
         """Returns what the core must know."""
         return core_of(self.configuration, self.systems, self.reuse)
 
-    def picks(self) -> Picks:
+    def picks(self) -> Selection:
         """Returns which samples are picked: those that report.md names, and where there is a page, what it shows."""
         configuration = self.configuration
         settings, metric = configuration.settings, configuration.benchmark.main_sample_metric()
         if not self.page:
-            return Picks(metric, listed=settings.worst_samples)
+            return Selection(metric, listed=settings.worst_samples)
         shown = settings.page
-        return Picks(metric, shown.worst, shown.flips, shown.random, settings.worst_samples, self.earlier)
-
-
-def core_of(configuration: Configuration, systems: tuple[str, ...], reuse: ReusedRows | None = None) -> EvaluationCore:
-    """Returns what the core must know of a configuration and the names of the systems."""
-    settings, drawn = configuration.settings, configuration.settings.bootstrap
-    slicing = Slicing(configuration.columns(), configuration.slice_indexes(), settings.limits.slices_per_sample)
-    scoring = ScoringPlan(configuration.benchmark, settings.missing, systems, settings.cluster, slicing, reuse)
-    return EvaluationCore(scoring, Bootstrap(drawn.replicates, drawn.seed), drawn.confidence, settings.limits.slices)
+        return Selection(metric, shown.worst, shown.flips, shown.random, settings.worst_samples, self.earlier)
 
 
 def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan:
@@ -173,7 +152,7 @@ class PublishRun(beam.PTransform):
         if plan.page:
             parts["cards"] = picked.shown | "Draw" >> beam.ParDo(DrawCard(benchmark))
         samples = rows.path if plan.page else None
-        make = partial(make_result, configuration, plan.systems, plan.run_id, plan.launch, plan.baseline, samples)
+        make = partial(make_result, configuration, plan.systems, plan.run_id, plan.invocation, plan.baseline, samples)
         if self._around is not None:
             make = partial(self._around, make)
         published: beam.PCollection = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
@@ -195,23 +174,21 @@ def _staged(plan: EvaluationPlan, folder: str) -> StagedFolder:
 
 
 class DrawCard(beam.DoFn):
-    """Draws samples that were picked: from PickedSample to (its place in order, PickedCard)."""
+    """Draws samples that were picked: from PickedSample to (its place in order, Card)."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any]) -> None:
         self._benchmark = benchmark
 
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker."""
-        self._blas = limited_blas_threads()
         with faults_end_the_bundle("the start of drawing"):
             self._benchmark.setup()
 
     def teardown(self) -> None:
         """Removes what `setup` made."""
         self._benchmark.teardown()
-        self._blas.close()
 
-    def process(self, sample: PickedSample) -> Iterator[tuple[Any, PickedCard]]:
+    def process(self, sample: PickedSample) -> Iterator[tuple[Any, Card]]:
         """Yields the card of a sample."""
         with faults_end_the_bundle("drawing"):
             card = make_card(self._benchmark, sample)
@@ -222,8 +199,8 @@ def make_result(
     configuration: Configuration,
     systems: Sequence[str],
     run_id: str,
-    launch: Launch,
-    baseline: Baseline | None,
+    invocation: Invocation,
+    baseline: Run | None,
     samples_folder: str | None,
     parts: dict[str, list[Any]],
 ) -> dict[str, bytes]:
@@ -233,25 +210,42 @@ def make_result(
     samples_folder: where the files of the samples are staged, which report.html shows; None: there is no such page.
     """
     outcomes = dict(parts["outcomes"])
-    result = RunResult.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
-    result = judged(result, baseline)
+    found = Run.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
-    run = run_document(launch, run_id, configuration.benchmark, systems, records, quarantine_causes(result.causes))
-    document = summary(result)
-    files = {
-        SUMS: encode_json(sums_document(result)),
-        REPORT: report(result).encode(),
-        SUMMARY: encode_json(document),
-    }
+    cards = [card for _, card in sorted(parts.get("cards", ()), key=itemgetter(0))]
+    samples = None
     if samples_folder is not None:
-        cards = [card for _, card in sorted(parts["cards"], key=itemgetter(0))]
         samples = [posixpath.join(samples_folder, name) for name in sorted(parts["samples_files"])]
-        page = page_or_reason(result, PageInputs(document, run, samples, cards, baseline))
-        files[PAGE] = page.content
-        run |= problems_of_page(page.problem)
-    files[RUN] = encode_json(run)
+    files = result_files(found, run_id, invocation, records, baseline, samples, cards)
     if not parts["samples_files"]:
         files[f"samples/samples-{run_id}.parquet"] = no_samples(
             configuration.benchmark.sample_metric_names(), configuration.columns()
         )
     return files
+
+
+def result_files(
+    found: Run,
+    run_id: str,
+    invocation: Invocation,
+    records: Mapping[int, int],
+    baseline: Run | None,
+    samples: Sequence[str] | None,
+    cards: Sequence[Card] = (),
+) -> dict[str, bytes]:
+    """Returns the documents of a run that was computed, with the verdicts of its gates, by name.
+
+    records: how many were read of each side. samples: the files of the samples, which report.html shows with the
+    `cards`; None: there is no such page.
+    """
+    found = with_verdicts(found, baseline)
+    causes = quarantine_causes(found.causes)
+    run = run_document(invocation, run_id, found.configuration.benchmark, list(found.systems), records, causes)
+    document = found.summary.document()
+    reports = run_reports(found, RunSources(document, run, samples, cards, baseline))
+    return {
+        **reports.files,
+        SUMS: encode_json(found.sums.document()),
+        SUMMARY: encode_json(document),
+        RUN: encode_json({**run, **reports.about()}),
+    }

@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
+import functools
 import heapq
+import operator
 import posixpath
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, BinaryIO
 
 import apache_beam as beam
 import msgspec
+import numpy as np
 import pyarrow.dataset as ds
 from apache_beam.io.filesystems import FileSystems
 
 from ..metrics.benchmark import Benchmark
+from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ..metrics.statistics.sums import FRACTION_BITS
 from ..transforms.io.staging import StageBundles, StagedFolder
 from ..transforms.io.storage import STORAGE_ERRORS
-from ..transforms.publish import Publish, encode_json
-from ..transforms.quarantine import CountCauses
+from ..transforms.publish import Publish
+from ..transforms.quarantine import CauseCount, CountCauses
 from ..transforms.records import GROUND_TRUTH, InputProblem, Quarantined, printable
 from ..transforms.rows import read_rows
+from ..transforms.totals import SliceKey, SliceResult, SliceTotals, slice_result
+from .config import settings
 from .config.errors import UsageError, one_line
 from .config.settings import Configuration
-from .results.baseline import Baseline
-from .results.causes import quarantine_causes
-from .results.gates import judged
-from .results.merged import Worst, merged_result
-from .results.page.evaluation import PageInputs, page_or_reason
-from .results.provenance import Launch, problems_of_page, run_document
-from .results.report import report
-from .results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY, SUMS, summary, sums_document, worst_first
-from .results.stored import Run
+from .evaluate import result_files
+from .runs.differences import SCORED_ALIKE, differences
+from .runs.documents import STATUSES, SliceSums
+from .runs.provenance import Invocation
+from .runs.run import LAYOUT, Run, Worst, worst_first
 
 COPY_BYTES = 1 << 20
 OVERLAPS_SHOWN = 5
+FRACTION = (1 << FRACTION_BITS) - 1
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,8 @@ class MergePlan:
     configuration: Configuration
     output: str
     run_id: str
-    launch: Launch
-    baseline: Baseline | None = None
+    invocation: Invocation
+    baseline: Run | None = None
     page: bool = False
 
 
@@ -66,21 +69,23 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
     """Wires the pipeline; `runs` are those of the plan, for their files."""
     benchmark = plan.configuration.benchmark
     samples = [_File(number, path) for number, run in enumerate(runs) for path in run.rows]
-    entries = [_File(number, path) for number, run in enumerate(runs) for path in run.published.folder("quarantine")]
+    entries = [_File(number, path) for number, run in enumerate(runs) for path in run.quarantine]
     rows = pipeline | "Samples" >> beam.Create(samples) | "SpreadSamples" >> beam.Reshuffle()
     lines = pipeline | "Quarantine" >> beam.Create(entries) | "SpreadQuarantine" >> beam.Reshuffle()
-    system = next(iter(runs[0].summary.systems))
     ids = (
-        rows | "SampleIds" >> beam.FlatMap(_sample_ids, system).with_output_types(tuple[str, int]),
+        rows | "SampleIds" >> beam.FlatMap(_sample_ids, next(iter(runs[0].systems))).with_output_types(tuple[str, int]),
         lines | "QuarantinedIds" >> beam.FlatMap(_quarantined_ids).with_output_types(tuple[str, int]),
+    )
+    shared = (
+        ids
+        | "AllIds" >> beam.Flatten()
+        | "RunsOfId" >> beam.CombinePerKey(_union)
+        | "Overlaps" >> beam.Filter(lambda found: found[1].bit_count() > 1)
     )
     most = max(1, plan.configuration.settings.worst_samples)
     parts = {
-        "overlaps": ids
-        | "AllIds" >> beam.Flatten()
-        | "RunsOfId" >> beam.CombinePerKey(_union)
-        | "Overlaps" >> beam.Filter(_is_shared)
-        | "FirstOverlaps" >> beam.CombineGlobally(_Overlaps()),
+        "overlaps": shared | "CountOverlaps" >> beam.combiners.Count.Globally(),
+        "first_overlaps": shared | "FirstOverlaps" >> beam.combiners.Top.Smallest(OVERLAPS_SHOWN),
         "worst": rows
         | "WorstOfFile" >> beam.FlatMap(_worst_of_file, benchmark, most).with_output_types(tuple[str, Worst])
         | "Worst" >> beam.combiners.Top.PerKey(most, key=worst_first(benchmark), reverse=True),
@@ -88,12 +93,12 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
         "samples_files": rows | "CopySamples" >> _copy(plan, "samples", ".parquet"),
         "quarantine_files": lines | "CopyQuarantine" >> _copy(plan, "quarantine", ".jsonl"),
     }
-    _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, partial(_make, plan))
+    _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, functools.partial(_make, plan))
 
 
 def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
     """Returns the files of the merged result; raises InputProblem where runs have samples in common."""
-    ((count, shown),) = parts["overlaps"]
+    (count,), (shown,) = parts["overlaps"], parts["first_overlaps"]
     if count:
         named = ", ".join(f"{printable(sample)} ({_named(plan, runs)})" for sample, runs in shown)
         raise InputProblem(
@@ -106,31 +111,122 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
 
 
 def _documents(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
-    runs = [Run(path) for path, _ in plan.runs]
+    runs = [Run.read(path) for path, _ in plan.runs]
     for run, (path, run_id) in zip(runs, plan.runs, strict=True):
         if run.run_id != run_id:
             raise InputProblem(f"{path}: another run has replaced the result meanwhile; merge again")
-    result = merged_result(plan.configuration, runs, dict(parts["worst"]), parts["causes"])
-    result = judged(result, plan.baseline)
-    systems = list(result.systems)
-    records = {number: result.systems[name].coverage["predictions"]["read"] for number, name in enumerate(systems)}
-    records[GROUND_TRUTH] = result.systems[systems[0]].coverage["ground_truth"]["read"]
-    causes = quarantine_causes(result.causes)
-    document = run_document(plan.launch, plan.run_id, plan.configuration.benchmark, systems, records, causes)
-    summary_of_all = summary(result)
-    files = {
-        SUMS: encode_json(sums_document(result)),
-        REPORT: report(result).encode(),
-        SUMMARY: encode_json(summary_of_all),
-    }
+    merged = merged_run(plan.configuration, runs, dict(parts["worst"]), parts["causes"])
+    records = {number: each.counts("predictions")["read"] for number, each in enumerate(merged.systems.values())}
+    records[GROUND_TRUTH] = next(iter(merged.systems.values())).counts("ground_truth")["read"]
+    samples = None
     if plan.page:
         folder = StagedFolder(plan.output, plan.run_id, "samples").path
         samples = [posixpath.join(folder, name) for name in sorted(parts["samples_files"])]
-        page = page_or_reason(result, PageInputs(summary_of_all, document, samples, baseline=plan.baseline))
-        files[PAGE] = page.content
-        document |= problems_of_page(page.problem)
-    files[RUN] = encode_json(document)
-    return files
+    return result_files(merged, plan.run_id, plan.invocation, records, plan.baseline, samples)
+
+
+def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
+    """Returns the configuration of one evaluation of all inputs of the runs: that of the first, with those of all.
+
+    Raises UsageError where the runs do not fit together: benchmark, version, options, systems, slices, or one lacks a
+    fingerprint, so that all of them together would have a wrong one.
+    """
+    first = runs[0]
+    for run in runs:
+        slices = [each for system in run.systems.values() for each in (system, *system.slices.values())]
+        if run.summary.fingerprint is None or any(each.predictions_fingerprint is None for each in slices):
+            side = "ground truth has" if run.summary.fingerprint is None else "predictions have"
+            raise UsageError(f"{run.path}: cannot be merged: its {side} no fingerprint; evaluate it again")
+    for run in runs[1:]:
+        reasons = [f"{each}; evaluate it again" for each in differences(first.signature, run.signature, SCORED_ALIKE)]
+        if run.systems.keys() != first.systems.keys():
+            reasons.append(f"it has the systems {', '.join(run.systems)}, not {', '.join(first.systems)}")
+        if run.summary.config.get("slices") != first.summary.config.get("slices"):
+            reasons.append("it was sliced by other columns")
+        if reasons:
+            raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}")
+    given = [run.configuration.settings for run in runs]
+    inputs = {
+        "ground_truth": _all(each.ground_truth for each in given),
+        "predictions": {name: _all(each.predictions.get(name, []) for each in given) for name in first.systems},
+    }
+    return settings.check({**first.summary.config, **inputs, "output": output}, first.path)
+
+
+def _all(globs: Iterable[Sequence[str]]) -> list[str]:
+    return list(dict.fromkeys(glob for each in globs for glob in each))
+
+
+def merged_run(
+    configuration: Configuration,
+    runs: Sequence[Run],
+    worst: Mapping[str, Sequence[Worst]],
+    causes: Sequence[CauseCount],
+) -> Run:
+    """Returns the run of one evaluation of all samples of the runs; worst, causes: of all their rows and entries.
+
+    Raises UsageError where stored sums are damaged, or there are more slices than the configuration allows.
+    """
+    first, *others = runs
+    shared, benchmark = configuration.settings, configuration.benchmark
+    confidence, clustered = shared.bootstrap.confidence, shared.cluster is not None
+    slices: dict[str, dict[str, SliceResult]] = {}
+    for number, name in enumerate(first.systems):
+        totals = _totals(runs, name)
+        if len(totals) - 1 > shared.limits.slices:
+            raise UsageError(
+                f"{name}: together the runs have {len(totals) - 1} slices, more than the {shared.limits.slices} of "
+                "limits.slices"
+            )
+        corpus, key = totals[""].sums.sums(), SliceKey(number)
+        slices[name] = {
+            label: slice_result(benchmark, confidence, key, found, corpus, clustered) for label, found in totals.items()
+        }
+    coverages = {name: _coverage([run.systems[name].coverage for run in runs]) for name in first.systems}
+    # A column that one of them has is not missing from all.
+    warnings = [each for each in first.summary.warnings if all(each in run.summary.warnings for run in others)]
+    return Run.finalised(configuration, slices, coverages, worst, causes, warnings)
+
+
+def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
+    """Returns the sums of each slice of a system over all runs, by label."""
+    totals: dict[str, SliceTotals] = {}
+    for run in runs:
+        bootstrap = Bootstrap(run.sums.bootstrap.replicates, run.sums.bootstrap.seed)
+        sums = run.sums.systems[system]
+        for label, stored in {"": sums, **sums.slices}.items():
+            try:
+                more = SliceTotals(_bootstrap_sums(bootstrap, stored), dict(stored.counts))
+                if not label and run.summary.fingerprint is not None:
+                    more.fingerprint = int(run.summary.fingerprint.hash, 16)
+                found = run.slice(system, label)
+                if found is not None and found.predictions_fingerprint is not None:
+                    more.predictions = int(found.predictions_fingerprint, 16)
+                totals.setdefault(label, SliceTotals(BootstrapSums(bootstrap))).merge(more)
+            except (ValueError, OverflowError) as error:
+                raise UsageError(
+                    f"{run.path}/sums.json: the sums of {system} are damaged: {one_line(error)}"
+                ) from error
+    return totals
+
+
+def _bootstrap_sums(bootstrap: Bootstrap, stored: SliceSums) -> BootstrapSums:
+    """Returns the sums of a slice as they were before they were written."""
+    rows = [each.units() for each in stored.all_sums(bootstrap.replicates)]
+    names = sorted({name for row in rows for name in row})
+    units = np.array([[row.get(name, 0) for name in names] for row in rows], dtype=object).reshape(-1, len(names))
+    wholes, fractions = units >> FRACTION_BITS, units & FRACTION
+    return BootstrapSums.from_arrays(bootstrap, names, wholes.astype(np.int64), fractions.astype(np.int64))
+
+
+def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the coverage of all records of the runs: each count is a sum."""
+    merged: dict[str, Any] = {}
+    for side, statuses in STATUSES.items():
+        merged[side] = {name: sum(part[side][name] for part in parts) for name in ("read", *statuses)}
+    extra = sorted({name for part in parts for name in part} - {*STATUSES, "balanced"})
+    merged |= {name: sum(part.get(name, 0) for part in parts) for name in extra}
+    return {**merged, "balanced": all(part["balanced"] for part in parts)}
 
 
 def _named(plan: MergePlan, runs: int) -> str:
@@ -152,34 +248,7 @@ def _quarantined_ids(file: _File) -> Iterator[tuple[str, int]]:
 
 
 def _union(bits: Iterable[int]) -> int:
-    union = 0
-    for each in bits:
-        union |= each
-    return union
-
-
-def _is_shared(found: tuple[str, int]) -> bool:
-    return found[1].bit_count() > 1
-
-
-class _Overlaps(beam.CombineFn):
-    """Counts the ids that runs share, and keeps the first of them by name."""
-
-    def create_accumulator(self) -> tuple[int, list[tuple[str, int]]]:
-        return 0, []
-
-    def add_input(self, total: tuple[int, list[Any]], found: tuple[str, int]) -> tuple[int, list[Any]]:
-        return total[0] + 1, heapq.nsmallest(OVERLAPS_SHOWN, [*total[1], found])
-
-    def merge_accumulators(self, totals: Iterable[tuple[int, list[Any]]]) -> tuple[int, list[Any]]:
-        count = 0
-        shown: list[tuple[str, int]] = []
-        for each in totals:
-            count, shown = count + each[0], heapq.nsmallest(OVERLAPS_SHOWN, [*shown, *each[1]])
-        return count, shown
-
-    def extract_output(self, total: tuple[int, list[Any]]) -> tuple[int, list[Any]]:
-        return total
+    return functools.reduce(operator.or_, bits, 0)
 
 
 def _worst_of_file(file: _File, benchmark: Benchmark[Any, Any, Any], most: int) -> Iterator[tuple[str, Worst]]:
@@ -203,34 +272,22 @@ def _entries(file: _File) -> Iterator[Quarantined]:
         raise InputProblem(f"{file.path}: cannot be read as a file of a finished run: {one_line(error)}") from error
 
 
-def _copy(plan: MergePlan, folder: str, suffix: str) -> beam.PTransform:
-    return _CopyFiles(StagedFolder(plan.output, plan.run_id, folder), suffix)
+def _copy(plan: MergePlan, folder: str, suffix: str) -> beam.ParDo:
+    """Returns what copies each file to one of its own in a staged folder, and yields its name there.
+
+    Parquet files are not joined by writing one behind the other.
+    """
+    staged = StagedFolder(plan.output, plan.run_id, folder)
+    return beam.ParDo(_CopyFile(staged, suffix, _Copier)).with_output_types(str)
 
 
-class _CopyFiles(beam.PTransform):
-    """Copies files to a staged folder, each to one of its own; returns their names there."""
+class _CopyFile(StageBundles):
+    """Copies files; a bundle that fails leaves files whose names nobody learns."""
 
-    def __init__(self, folder: StagedFolder, suffix: str) -> None:
-        super().__init__()
-        self._folder, self._suffix = folder, suffix
-
-    def expand(self, files: beam.PCollection) -> beam.PCollection:
-        """Parquet files are not joined by writing one behind the other."""
-        return files | "Copy" >> beam.ParDo(_CopyFile(self._folder, self._suffix)).with_output_types(str)
-
-
-class _CopyFile(beam.DoFn):
-    """Copies one file; a bundle that fails leaves a file whose name nobody learns."""
-
-    def __init__(self, folder: StagedFolder, suffix: str) -> None:
-        self._folder, self._suffix = folder, suffix
-
-    def process(self, file: _File) -> Iterator[str]:
-        """Yields the name of the copy."""
-        stage = StageBundles(self._folder, self._suffix, _Copier)
-        stage.start_bundle()
-        stage.process(file)
-        yield from (each.value for each in stage.finish_bundle())
+    def process(self, element: _File) -> None:
+        """Copies one file."""
+        super().process(element)
+        self._end()
 
 
 class _Copier:

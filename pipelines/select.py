@@ -15,12 +15,13 @@ from apache_beam import typehints
 from ..transforms.blocks import ToBlocks, bucket_count
 from ..transforms.io.record_files import WriteRecords, encoded
 from ..transforms.io.sample_list import sample_ids
-from ..transforms.pair import PairBySample, PairedSample
+from ..transforms.pair import PairBySample
 from ..transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Quarantined
 from ..transforms.rows import ReadRows, RowSource, is_one_of
 from ..transforms.sample_filter import IdBitmap, KeepWanted
-from .config.inputs import Inputs
-from .runtime import launch
+from ..transforms.scored_batch import PairedSample
+from .inputs.inputs import Inputs
+from .runners import launch
 
 
 @dataclass(frozen=True)

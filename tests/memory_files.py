@@ -25,7 +25,7 @@ class _Upload(io.BytesIO):
     def close(self) -> None:
         if not self.closed:
             self._files[self._path] = self.getvalue()
-            ObjectStore.CHANGED[self._path] = ObjectStore.now
+            ObjectStore.changed(self._path)
         super().close()
 
 
@@ -50,6 +50,12 @@ class ObjectStore(FileSystem):
         cls.FILES.clear()
         cls.RENAMED.clear()
         FolderStore.FOLDERS.clear()
+
+    @classmethod
+    def changed(cls, path: str) -> None:
+        """Notes that a file was written, each at a time of its own."""
+        ObjectStore.now += 0.001
+        cls.CHANGED[path] = ObjectStore.now
 
     def join(self, basepath: str, *paths: str) -> str:
         return "/".join([basepath.rstrip("/"), *(path.strip("/") for path in paths)])
@@ -97,7 +103,7 @@ class ObjectStore(FileSystem):
     def copy(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
         for source, target in zip(source_file_names, destination_file_names, strict=True):
             self.FILES[target] = self._content(source)
-            self.CHANGED[target] = ObjectStore.now
+            self.changed(target)
 
     def rename(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
         for source, target in zip(source_file_names, destination_file_names, strict=True):

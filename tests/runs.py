@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.replicates import PackedReplicates
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.commands import main
 from beamscore.transforms.io import zstd
@@ -32,7 +33,7 @@ RESULT_NAMES = {
     "report.html",
     "samples",
     "quarantine",
-    ".evaluation",
+    ".runs",
 }
 """All that stands in the output folder of a run that is done."""
 
@@ -145,3 +146,8 @@ def plain_sums(units_and_scores: Sequence[tuple[str, SampleScore]], bootstrap: B
     weights = bootstrap.weights([bootstrap.unit_hash(unit) for unit, _ in units_and_scores]).astype(int).tolist()
     scores = [Sums.of(score.statistics) for _, score in units_and_scores]
     return [Sums.merged(sums.scaled(weight) for sums, weight in zip(scores, row, strict=True)) for row in weights]
+
+
+def unpack_replicates(document: Mapping[str, Any], count: int) -> list[Sums]:
+    """Returns the replicates that a `replicates` entry of sums.json holds; raises ValueError where they do not fit."""
+    return msgspec.convert(document, PackedReplicates).unpack(count)

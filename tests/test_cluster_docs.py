@@ -14,7 +14,7 @@ import yaml
 from beamscore.pipelines.commands import arguments, messages
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.gates import gate_target
-from beamscore.pipelines.runtime import launch
+from beamscore.pipelines.runners import launch
 from tests.flink.cluster import NETWORK_MIB, OFF_HEAP_MIB
 
 ROOT = Path(__file__).parents[1]

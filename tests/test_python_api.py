@@ -64,6 +64,22 @@ def test_records_in_memory_have_the_sums_of_the_pipeline(name: str, tmp_path: Pa
     }
     table = pq.read_table(run.output / "samples").sort_by("sample_id")
     assert found.samples.sort_by("sample_id").equals(table)
+    loaded = beamscore.load(run.output)
+    assert loaded.samples.sort_by("sample_id").equals(table)
+    for part in ("values", "intervals", "slices", "coverage", "sums", "warnings", "main_metrics"):
+        assert getattr(loaded, part) == getattr(found, part), part
+
+
+def test_a_run_of_several_systems_is_loaded_by_the_name_of_one(tmp_path: Path) -> None:
+    files = [CORPORA / "traffic_rules" / f"{side}.jsonl" for side in ("ground_truth", "predictions")]
+    run = evaluate(tmp_path, files[0], files[1], "--predictions", f"perfect={files[0]}", config="traffic_rules")
+    found = beamscore.load(f"{run.output}:predictions")
+    assert set(found.samples["system"].to_pylist()) == {"predictions"}
+    assert found.values == beamscore.evaluate("traffic_rules", *map(str, files)).values
+    with pytest.raises(ValueError, match="it holds 2 systems; give one of "):
+        beamscore.load(run.output)
+    with pytest.raises(ValueError, match="no finished run is here"):
+        beamscore.load(tmp_path / "nowhere")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings, target
 
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord
 from beamscore.metrics.common.budget import Budget
-from beamscore.metrics.formula.sample_pairs import formula_pairs
+from beamscore.metrics.formula.pairs import formula_pairs
 from tests.plain_loop import make_benchmark
 from tests.slow_samples import Sample, samples
 from tests.work import executed_lines

@@ -2,21 +2,31 @@
 
 A runner spends more on each element that it moves than it takes to read a record. So records are shuffled by the bucket
 of their sample_id, a block at a time; a bucket has all records of its samples.
+
+A local runner keeps all that is shuffled in the memory of the command. So a local pipeline writes its blocks to files
+in a folder of the command, and shuffles where they are; on a cluster, whose workers share no disk, blocks travel. There
+bytes cost more than the time to compress them well, and zstd does; a local disk takes more of them, and LZ4 is faster.
 """
 
 from __future__ import annotations
 
+import os
+import uuid
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import apache_beam as beam
 import msgspec
+import pyarrow as pa
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
+from .io import zstd
 from .io.files import SourceFile
-from .stored_blocks import Block, BlockFolder, BlockWriter, read_block
+from .io.temporary import temporary_problem
 
 BYTES_PER_BUCKET = 16 << 20
 BYTES_PER_SMALL_BUCKET = 64 << 10
@@ -33,6 +43,77 @@ EXPANSION = 8
 
 KeyedRecord = tuple[bytes, bytes]
 """The sample_id in UTF-8, and the bytes of an EncodedRecord."""
+
+BlockPlace = tuple[str, int, int, int]
+"""The file that has a block, where in it, how many bytes it has there, and how many when it is unpacked."""
+Block = bytes | BlockPlace
+"""What travels of a block: all of it, or where it is."""
+
+_LZ4 = pa.Codec("lz4_raw")
+
+
+@dataclass(frozen=True)
+class BlockFolder:
+    """Where the blocks of a pipeline are; without a path, nowhere but in the pipeline."""
+
+    path: str | None = None
+
+    @property
+    def block_type(self) -> Any:
+        """What travels of its blocks, as a type for the runner to code."""
+        return bytes if self.path is None else BlockPlace
+
+    def writer(self) -> BlockWriter:
+        """Returns what one bundle writes its blocks with."""
+        return BlockWriter(self.path)
+
+
+IN_PIPELINE = BlockFolder()
+
+
+class BlockWriter:
+    """Writes blocks to a file of its own, which is there as long as the folder is.
+
+    The file is open only while a block is written: nothing stays open of a bundle that fails.
+    """
+
+    def __init__(self, folder: str | None = None) -> None:
+        self._folder = folder
+        self._path: str | None = None
+
+    def write(self, content: bytes) -> Block:
+        """Returns what travels of the block that has this content; raises InputProblem where it cannot be written."""
+        if self._folder is None:
+            return zstd.compress(content, level=1)
+        stored = _LZ4.compress(content, asbytes=True)
+        try:
+            # A file that is gone is not made again: then its folder is about to go, too.
+            with open(self._path or self._new_path(self._folder), "xb" if self._path is None else "r+b") as file:
+                self._path = file.name
+                start = file.seek(0, os.SEEK_END)
+                file.write(stored)
+        except OSError as error:
+            raise temporary_problem(self._folder, error) from error
+        return self._path, start, len(stored), len(content)
+
+    @staticmethod
+    def _new_path(folder: str) -> str:
+        return os.path.join(folder, f"{uuid.uuid4().hex}.blocks")
+
+
+def read_block(block: Block) -> bytes:
+    """Returns the content of a block; raises InputProblem where it cannot be read."""
+    if isinstance(block, bytes):
+        return zstd.decompress(block)
+    path, start, size, unpacked = block
+    try:
+        with open(path, "rb", buffering=0) as file:
+            stored = os.pread(file.fileno(), size, start)
+        content: bytes = _LZ4.decompress(stored, unpacked, asbytes=True)
+    except OSError as error:
+        raise temporary_problem(os.path.dirname(path), error) from error
+    return content
+
 
 _DECODER = msgspec.msgpack.Decoder(list[KeyedRecord])
 _ENCODER = msgspec.msgpack.Encoder()
@@ -58,7 +139,7 @@ def bucket_of(sample_id: bytes, buckets: int) -> int:
 BucketOf = Callable[[bytes, int], int]
 
 
-class HeldRecords:
+class BlockBuffer:
     """The records that a reader holds until their blocks are large enough; at most BYTES_HELD, and one record.
 
     bucket_of: from a key and the number of buckets to the bucket.
@@ -108,7 +189,7 @@ def unpack(block: Block) -> list[KeyedRecord]:
 
 
 class ToBlocks(beam.DoFn):
-    """Gathers the records of a bundle: from KeyedRecord to pairs (bucket, block); see HeldRecords."""
+    """Gathers the records of a bundle: from KeyedRecord to pairs (bucket, block); see BlockBuffer."""
 
     def __init__(self, buckets: int, folder: BlockFolder, bucket_of: BucketOf = bucket_of) -> None:
         self._buckets = buckets
@@ -117,7 +198,7 @@ class ToBlocks(beam.DoFn):
 
     def start_bundle(self) -> None:
         """Starts with no records."""
-        self._held = HeldRecords(self._buckets, self._folder.writer(), self._bucket_of)
+        self._held = BlockBuffer(self._buckets, self._folder.writer(), self._bucket_of)
 
     def process(self, record: KeyedRecord) -> Iterator[tuple[int, Block]]:
         """Yields the blocks that became large enough."""

@@ -6,8 +6,7 @@ dropped where they are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -15,11 +14,11 @@ import msgspec
 import pyarrow.dataset as ds
 
 from .blocks import only_samples
-from .pair import PairBySample, PairedSample
+from .pair import PairBySample
 from .pick import MAX_DETAILS_BYTES, beginning_of
-from .rows import is_one_of, read_rows
+from .rows import SampleTable, is_one_of, read_rows
 from .sample_changes import ChangedSample
-from .sample_rows import SampleTable
+from .scored_batch import PairedSample
 
 Text = tuple[bytes, int]
 """The JSON of a record or its beginning, and the bytes of the whole."""
@@ -71,15 +70,6 @@ def _order(sample: ChangedSample) -> bytes:
     return sample.key
 
 
-@dataclass(frozen=True)
-class _Named:
-    """Tells what a piece of a sample is: `part` is row, details or records; side: of details."""
-
-    part: str
-    content: Any
-    side: int = 0
-
-
 class GatherChanged(beam.PTransform):
     """Gathers what is known of the samples that were picked: from ChangedSample to ChangedRecords.
 
@@ -97,35 +87,30 @@ class GatherChanged(beam.PTransform):
         rows = picked | "Rows" >> beam.Map(_row)
         wanted = beam.pvalue.AsList(rows | "Ids" >> beam.Keys())
         files = [(side, table.system, path) for side, table in enumerate(self._tables) for path in table.files]
-        pieces = [
-            rows,
-            picked.pipeline
+        pieces = {
+            "row": rows,
+            "details": picked.pipeline
             | "Files" >> beam.Create(files)
             | "SpreadFiles" >> beam.Reshuffle()
             | "Details" >> beam.FlatMap(_details, wanted),
-        ]
+        }
         if self._records is not None:
             paired = (
                 self._records
                 | "Only" >> beam.FlatMap(only_samples, wanted).with_output_types(tuple[int, bytes])
                 | "Pair" >> PairBySample(("baseline", "candidate"))
             )
-            pieces.append(paired.batches | "Records" >> beam.FlatMap(_records))
-        return (
-            pieces
-            | "All" >> beam.Flatten()
-            | "BySample" >> beam.GroupByKey()
-            | "Gather" >> beam.FlatMapTuple(_gathered)
-        )
+            pieces["records"] = paired.batches | "Records" >> beam.FlatMap(_records)
+        return pieces | "BySample" >> beam.CoGroupByKey() | "Gather" >> beam.FlatMapTuple(_gathered)
 
 
-def _row(sample: ChangedSample) -> tuple[str, _Named]:
+def _row(sample: ChangedSample) -> tuple[str, dict[str, Any]]:
     row = msgspec.json.decode(sample.row)
-    return row["sample_id"], _Named("row", row)
+    return row["sample_id"], row
 
 
-def _details(file: tuple[int, str, str], wanted: Sequence[str]) -> Iterator[tuple[str, _Named]]:
-    """Yields the details of the samples that are wanted, of one system in one file."""
+def _details(file: tuple[int, str, str], wanted: Sequence[str]) -> Iterator[tuple[str, tuple[int, bytes]]]:
+    """Yields the details of the samples that are wanted, of one system in one file, each with its side."""
     side, system, path = file
     if not wanted:
         return
@@ -133,18 +118,17 @@ def _details(file: tuple[int, str, str], wanted: Sequence[str]) -> Iterator[tupl
     for batch in read_rows(path, ["sample_id", "details"], where):
         for sample_id, details in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             if details is not None and len(details) <= MAX_DETAILS_BYTES:
-                yield sample_id, _Named("details", details.encode(), side)
+                yield sample_id, (side, details.encode())
 
 
-def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, _Named]]:
+def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, tuple[Text, list[Text | None]]]]:
     for sample in samples:
         predictions = [None if each is None else (beginning_of(each), each.size) for each in sample.predictions]
-        yield sample.sample_id, _Named("records", ((beginning_of(sample.truth), sample.truth.size), predictions))
+        yield sample.sample_id, ((beginning_of(sample.truth), sample.truth.size), predictions)
 
 
-def _gathered(_: str, pieces: Iterable[_Named]) -> Iterator[ChangedRecords]:
-    found = {(piece.part, piece.side): piece.content for piece in pieces}
-    if ("row", 0) in found:
-        truth, predictions = found.get(("records", 0), (None, (None, None)))
-        details = found.get(("details", 0)), found.get(("details", 1))
-        yield ChangedRecords(found["row", 0], details, truth, (predictions[0], predictions[1]))
+def _gathered(_: str, pieces: Mapping[str, Sequence[Any]]) -> Iterator[ChangedRecords]:
+    for row in pieces["row"]:
+        details = dict(pieces["details"])
+        truth, predictions = next(iter(pieces.get("records", ())), (None, (None, None)))
+        yield ChangedRecords(row, (details.get(0), details.get(1)), truth, (predictions[0], predictions[1]))

@@ -21,15 +21,14 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.swaps import SwapBits
-from .blas import one_blas_thread
-from .blocks import KeyedRecord, unpack
+from .blocks import Block, BlockFolder, KeyedRecord, unpack
 from .io.external_sort import sorted_on_disk
+from .process import one_blas_thread
 from .records import EncodedRecord, InputProblem
-from .sample_changes import SAMPLES_PER_BLOCK, ChangeCounter, ChangePlan
-from .sample_rows import SampleRow
-from .slice import too_many_slices
+from .rows import SampleRow
+from .sample_changes import ChangeCounter, ChangePlan
 from .slice_labels import MAX_SLICES, slice_labels
-from .stored_blocks import Block, BlockFolder
+from .totals import too_many_slices
 
 BASELINE, CANDIDATE = 0, 1
 SUMS_HELD = 64 << 20
@@ -143,8 +142,7 @@ class CompareBuckets(beam.DoFn):
         self._folder = folder
 
     def setup(self) -> None:
-        """Prepares the worker."""
-        one_blas_thread()
+        """Starts with no slices."""
         self._labels: set[str] = set()
 
     def start_bundle(self) -> None:
@@ -156,24 +154,22 @@ class CompareBuckets(beam.DoFn):
 
     def process(self, bucket: tuple[int, Iterable[Block]]) -> Iterator[TaggedOutput]:
         """Pairs a bucket, which is sorted by sample_id, and yields the sums where they have become large."""
-        with sorted_on_disk(itertools.chain.from_iterable(map(unpack, bucket[1]))) as ordered:
+        with one_blas_thread, sorted_on_disk(itertools.chain.from_iterable(map(unpack, bucket[1]))) as ordered:
             for number, (before, after) in enumerate(_paired(ordered)):
-                self._settle(before, after)
-                if number % SAMPLES_PER_LOOK == 0:
-                    yield from self._take_changed(SAMPLES_PER_BLOCK)
-                    if sum(sums.size for sums in self._sums.values()) > SUMS_HELD:
-                        yield from self._take_sums()
+                self._add_sample(before, after)
+                if number % SAMPLES_PER_LOOK == 0 and sum(sums.size for sums in self._sums.values()) > SUMS_HELD:
+                    yield from self._flush_sums()
 
     def finish_bundle(self) -> Iterator[WindowedValue]:
         """Yields all that the bundle has seen."""
-        outputs = [*self._take_sums()]
+        outputs = [*self._flush_sums()]
         outputs += [TaggedOutput("counts", each) for each in self._counts.items()]
         outputs += [TaggedOutput("metrics", each) for each in self._changes.counts()]
-        outputs += self._take_changed(1)
+        outputs += [TaggedOutput("changed", self._writer.write(block)) for block in self._changes.blocks()]
         for output in outputs:
             yield TaggedOutput(output.tag, GlobalWindows.windowed_value(output.value))
 
-    def _settle(self, before: SampleRow | None, after: SampleRow | None) -> None:
+    def _add_sample(self, before: SampleRow | None, after: SampleRow | None) -> None:
         """Counts a sample, and compares it where both systems scored it, against the same ground truth."""
         scored = [row is not None and row.statistics is not None for row in (before, after)]
         if before is None or after is None or not all(scored):
@@ -206,11 +202,7 @@ class CompareBuckets(beam.DoFn):
         if len(self._labels) > MAX_SLICES + 1:
             raise too_many_slices(self._plan.columns, MAX_SLICES)
 
-    def _take_changed(self, least: int) -> Iterator[TaggedOutput]:
-        for block in self._changes.take_block(least):
-            yield TaggedOutput("changed", self._writer.write(block))
-
-    def _take_sums(self) -> Iterator[TaggedOutput]:
+    def _flush_sums(self) -> Iterator[TaggedOutput]:
         sums, self._sums = self._sums, {}
         for each in sums.items():
             yield TaggedOutput("slices", each)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,20 +34,9 @@ class Observed:
     sample_microseconds = Metrics.distribution(NAMESPACE, "sample_microseconds")
 
 
-def timing_name(timed: str) -> str:
-    """Returns the name of the distribution of one of a benchmark's `timed`, in microseconds a batch."""
-    return f"{timed}_microseconds"
-
-
 def timing(timed: str) -> Any:
-    """Returns the distribution of one of a benchmark's `timed`."""
-    return Metrics.distribution(NAMESPACE, timing_name(timed))
-
-
-def metric_names(timed: Sequence[str] = ()) -> set[str]:
-    """Returns the names of all metrics of an evaluation by a benchmark with these `timed`."""
-    metrics = [each for each in vars(Observed).values() if hasattr(each, "metric_name")]
-    return {each.metric_name.name for each in metrics} | {timing_name(each) for each in timed}
+    """Returns the distribution of one of a benchmark's `timed`, in microseconds a batch."""
+    return Metrics.distribution(NAMESPACE, f"{timed}_microseconds")
 
 
 PROGRESS_FOLDER = "BEAMSCORE_PROGRESS"
@@ -99,7 +88,7 @@ class Progress:
 PROGRESS = Progress()
 
 
-class Outcomes:
+class RecordCounts:
     """What became of the records of a bundle, each counted once; Beam's counters and the progress follow from it."""
 
     def __init__(self) -> None:
@@ -117,7 +106,7 @@ class Outcomes:
             PROGRESS.truths_read += count if side == GROUND_TRUTH else 0
             PROGRESS.note()
 
-    def take(self) -> Iterator[tuple[int, Sums]]:
+    def flush(self) -> Iterator[tuple[int, Sums]]:
         """Yields the counts of each side, and starts anew."""
         PROGRESS.note(always=True)
         counts, self._counts = self._counts, {}

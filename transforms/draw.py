@@ -15,7 +15,7 @@ from ..metrics.common.errors import ENVIRONMENT_FAULTS, explain
 from ..metrics.record_fields import record_fields
 from .faults import faults_end_the_bundle
 from .io.storage import write_file
-from .pair import PairedSample
+from .scored_batch import PairedSample
 from .scored_sample import has_no_field
 
 PICTURE, PROBLEM = ".svg", ".problem"

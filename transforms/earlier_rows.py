@@ -22,9 +22,9 @@ from ..metrics.benchmark import Pair, SampleScore
 from ..metrics.scoring import Outcome, Status
 from ..metrics.statistics.bootstrap import check_statistics
 from .hashes import RowHasher
-from .pair import PairedSample
 from .records import EARLIER_ROWS, REUSED_ROWS, InputProblem
 from .rows import RowSource, is_one_of
+from .scored_batch import PairedSample
 from .scored_sample import WITHOUT_FIELDS, DecodedSample, ScoredSample
 
 _HASHED = ("sample_id", "status", "prediction_status", "truth_hash", "prediction_hash")

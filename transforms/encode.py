@@ -5,22 +5,24 @@ from __future__ import annotations
 import hashlib
 import reprlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import apache_beam as beam
 from apache_beam import typehints
 from apache_beam.pvalue import TaggedOutput
+from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.common.errors import explain
-from .blocks import KeyedRecord
+from .blocks import Block, KeyedRecord
 from .faults import faults_end_the_bundle
+from .io.field_map import SideColumns
 from .io.files import SourceFile
 from .io.jsonl import Line
-from .io.side_columns import SideColumns
-from .read import Limits, ReadPart
+from .io.rows import RecordLimits
+from .read import RecordIntake
 from .record_json import present_fields, record_json, sorted_record_json
 from .records import JSON, TEXT_KEPT, EncodedRecord, InputProblem, Quarantined, RecordEncoder
-from .stored_blocks import IN_PIPELINE, Block
 
 Unpack = Callable[[Any], Any]
 
@@ -30,8 +32,15 @@ NOWHERE = ""
 """The path of records that are in no file."""
 
 
-class EncodeRecords(beam.PTransform):
-    """Encodes the records of one side.
+def encode_records(
+    side: int,
+    names: Sequence[str],
+    columns: SideColumns,
+    limits: RecordLimits,
+    buckets: int,
+    unpack: Unpack | None = None,
+) -> beam.PTransform:
+    """Returns the transform that encodes the records of one side.
 
     Input: mappings, Beam Rows, NamedTuples, dataclasses or msgspec structs; or anything that `unpack` makes one of.
     Output, by tag: as `ReadRecords`. A collection has no order: the position of a record is a hash of its content, so
@@ -39,49 +48,41 @@ class EncodeRecords(beam.PTransform):
 
     side: GROUND_TRUTH or the number of a system. buckets: how many groups the samples are paired in.
     """
+    encode = beam.ParDo(EncodeBundle(side, names, columns, limits, buckets, unpack))
+    return encode.with_output_types(typehints.Tuple[int, bytes]).with_outputs("quarantine", "outcomes", main="records")
+
+
+class EncodeBundle(beam.DoFn):
+    """Encodes records; what is checked, held and counted is as in reading, see encode_records."""
 
     def __init__(
         self,
         side: int,
         names: Sequence[str],
         columns: SideColumns,
-        limits: Limits,
-        buckets: int,
-        unpack: Unpack | None = None,
-    ) -> None:
-        super().__init__()
-        self._encode = EncodeBundle(side, names, columns, limits, buckets, unpack)
-
-    def expand(self, records: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
-        """Encodes bundle by bundle."""
-        keyed_block = typehints.Tuple[int, IN_PIPELINE.block_type]
-        return records | "Encode" >> beam.ParDo(self._encode).with_output_types(keyed_block).with_outputs(
-            "quarantine", "outcomes", main="records"
-        )
-
-
-class EncodeBundle(ReadPart):
-    """Encodes records; what is checked, held and counted is as in reading, see EncodeRecords."""
-
-    def __init__(
-        self,
-        side: int,
-        names: Sequence[str],
-        columns: SideColumns,
-        limits: Limits,
+        limits: RecordLimits,
         buckets: int,
         unpack: Unpack | None,
     ) -> None:
-        super().__init__(list(names), {side: columns}, limits, buckets=buckets)
         self._source = SourceFile(side, 0, NOWHERE, 0, "jsonl")
         self._encoder = RecordEncoder(side, 0, NOWHERE)
+        self._limit = limits.record_bytes
         self._unpack = unpack
         paths = [columns.fields.path_of(name) for name in columns.structured]
         self._structured = frozenset(path[0] for path in paths if len(path) == 1)
+        self._new_intake = partial(RecordIntake, list(names), {side: columns}, limits, buckets)
 
-    def process(self, element: Any) -> Iterator[tuple[int, Block] | TaggedOutput]:  # type: ignore[override]
+    def start_bundle(self) -> None:
+        """Starts with nothing read."""
+        self._intake = self._new_intake()
+
+    def process(self, element: Any) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks that became large enough, and the record where it is rejected."""
-        yield from self._hold(self._source.side, [self._encoded(element)])
+        yield from self._intake.add(self._source.side, [self._encoded(element)])
+
+    def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
+        """Yields the blocks that are left, and what was counted."""
+        yield from self._intake.flush()
 
     def _encoded(self, element: Any) -> KeyedRecord | Quarantined:
         is_unpacked = self._unpack is None
@@ -96,13 +97,12 @@ class EncodeBundle(ReadPart):
         except Exception as error:  # noqa: BLE001 - whatever it is, it is of this element
             what = "" if is_unpacked else f"unpack: {type(error).__name__}: "
             return self._unreadable(element, what + explain(error))
-        limit = self._limits.record_bytes
-        return self._line(self._source, self._encoder, Line(position, 0, text[:limit], len(text)))
+        return self._intake.line(self._source, self._encoder, Line(position, 0, text[: self._limit], len(text)))
 
     def _unreadable(self, element: Any, error: str) -> Quarantined:
         shown = _SHOWN.repr(element).encode("utf-8", "backslashreplace")
         encoded = EncodedRecord(self._encoder.encode(_position(shown), 0, JSON, shown))
-        return self._rejected(encoded, "unreadable", error)
+        return self._intake.rejected(encoded, "unreadable", error)
 
 
 def _position(content: bytes) -> int:

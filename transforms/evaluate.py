@@ -7,18 +7,14 @@ with the result, such as publishing it, comes behind.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import apache_beam as beam
 
-from ..metrics.statistics.bootstrap import Bootstrap
-from .combine import MergeSums, SumStatistics
-from .finalize import ComputeValues
 from .pair import PairBySample, samples_per_batch
-from .score import ScoreSamples, ScoringPlan
-from .slice import CheckSliceCount, SliceSamples
-from .slice_labels import MAX_SLICES
+from .score import ScoreSamples
+from .slice import CheckSliceCount, ComputeValues, SliceSamples, SumStatistics, merge_sums
+from .totals import EvaluationCore
 
 RECORD_STREAMS = ("records", "quarantine", "outcomes")
 
@@ -36,19 +32,6 @@ class Evaluated(NamedTuple):
     outcomes: beam.PCollection
     quarantine: beam.PCollection
     batches: beam.PCollection
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationCore:
-    """What the core must know: how to score, and how to add up.
-
-    confidence: of the intervals. max_slices: how many slices a run may have.
-    """
-
-    scoring: ScoringPlan
-    bootstrap: Bootstrap
-    confidence: float
-    max_slices: int = MAX_SLICES
 
 
 class EvaluateRecords(beam.PTransform):
@@ -77,7 +60,7 @@ class EvaluateRecords(beam.PTransform):
         outcomes = (
             (read["outcomes"], paired.outcomes)
             | "AllOutcomes" >> beam.Flatten()
-            | "Outcomes" >> beam.CombinePerKey(MergeSums())
+            | "Outcomes" >> beam.CombinePerKey(merge_sums)
         )
         quarantine = (read["quarantine"], paired.quarantine, scored.quarantine) | "AllQuarantined" >> beam.Flatten()
         return Evaluated(scored.samples, slices, outcomes, quarantine, scored.batches)

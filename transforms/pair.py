@@ -6,19 +6,15 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 import apache_beam as beam
-import msgspec
-from apache_beam.coders import registry
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from .blocks import unpack
-from .counters import Outcomes
+from .blocks import Block, unpack
+from .counters import RecordCounts
 from .io.external_sort import sorted_on_disk
-from .read import side_name
-from .records import GROUND_TRUTH, REUSED_ROWS, Cause, EncodedRecord, Quarantined, quarantined
-from .sized_coder import SizedCoder
-from .stored_blocks import Block
+from .records import GROUND_TRUTH, REUSED_ROWS, Cause, EncodedRecord, Quarantined, quarantined, side_name
+from .scored_batch import PairedSample
 
 SAMPLES_PER_BATCH = 256
 BYTES_PER_BATCH = 8 << 20
@@ -27,23 +23,6 @@ BYTES_PER_BATCH = 8 << 20
 def samples_per_batch(wanted: int) -> int:
     """Returns the size of the batches for a benchmark that likes to score `wanted` pairs at once: a multiple of it."""
     return wanted * max(1, SAMPLES_PER_BATCH // wanted)
-
-
-class PairedSample(msgspec.Struct, frozen=True):
-    """One sample: its ground truth, by system the prediction for it, if there is one, and rows of earlier runs."""
-
-    sample_id: str
-    truth: EncodedRecord
-    predictions: tuple[EncodedRecord | None, ...]
-    rows: tuple[EncodedRecord, ...] = ()
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of its records before they were compressed."""
-        return self.truth.size + sum(each.size for each in (*self.predictions, *self.rows) if each is not None)
-
-
-registry.register_coder(PairedSample, SizedCoder)
 
 
 class PairBySample(beam.PTransform):
@@ -89,7 +68,7 @@ class DeduplicateAndPair(beam.DoFn):
 
     def start_bundle(self) -> None:
         """Starts with no samples."""
-        self._outcomes = Outcomes()
+        self._outcomes = RecordCounts()
         self._samples: list[PairedSample] = []
         self._size = 0
 
@@ -103,7 +82,7 @@ class DeduplicateAndPair(beam.DoFn):
         """Yields the samples that are left, and what was counted."""
         if self._samples:
             yield GlobalWindows.windowed_value(self._taken())
-        for outcome in self._outcomes.take():
+        for outcome in self._outcomes.flush():
             yield TaggedOutput("outcomes", GlobalWindows.windowed_value(outcome))
 
     def _pair(self, ordered: Iterable[tuple[bytes, bytes]]) -> Iterator[list[PairedSample] | TaggedOutput]:

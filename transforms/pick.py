@@ -1,37 +1,36 @@
 """Picks samples for people to look at: the worst of each system, those that changed most since an earlier run, those on
 which systems differ most, a random few.
 
-Each bundle offers what may be among them, with both records; a combiner keeps the best offers, so memory and shuffle
-are bounded by the numbers of samples wanted, however many there are. The choice depends on the samples alone.
+Each bundle yields candidates, with both records; a combiner keeps the best of them, so memory and shuffle are bounded
+by the numbers of samples wanted, however many there are. The choice depends on the samples alone.
 """
 
 from __future__ import annotations
 
 import hashlib
 import heapq
+import itertools
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 import apache_beam as beam
 import msgspec
 
 from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
-from .collector import no_collection
 from .earlier_rows import EarlierRows
-from .pair import PairedSample
+from .process import gc_paused
 from .records import MSGPACK, EncodedRecord
 from .sample_changes import FLIPS, kind_of_change
+from .scored_batch import PairedSample
 from .scored_sample import NO_DETAILS, ScoredSample
 
 Why = Literal["lost", "won", "flip", "worst", "random"]
-Reason = Literal["lost", "won", "flip", "worst", "random", "listed"]
 PREFERENCE: tuple[Why, ...] = ("lost", "won", "flip", "worst", "random")
 """For which reason a sample is shown that was picked for several."""
-LISTED: Reason = "listed"
-"""The reason of the worst samples that report.md names, of which no record is needed."""
 MAX_RECORD_BYTES = 32 << 10
 MAX_DETAILS_BYTES = 16 << 10
 MIN_FLIP = 0.5
@@ -50,7 +49,7 @@ class PickedSample(msgspec.Struct, frozen=True):
     sample_id: str
     system: int
     status: str
-    why: Reason
+    why: Why
     metrics: Mapping[str, float | None]
     details: bytes
     details_size: int
@@ -62,11 +61,12 @@ class PickedSample(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Picks:
+class Selection:
     """How many samples of each system to pick for each reason, by the main per-sample metric.
 
     flips: of those that lost most since the earlier run, as many of those that won most, and of those on which systems
-    differ most. listed: of the worst, without their records. earlier: the rows of the earlier run, if there is one.
+    differ most. listed: of the worst that report.md names, which may be more than are shown. earlier: the rows of the
+    earlier run, if there is one.
     """
 
     metric: MetricSpec
@@ -76,90 +76,74 @@ class Picks:
     listed: int = 0
     earlier: EarlierRows | None = None
 
-    def count(self, why: Reason) -> int:
+    def count(self, why: Why) -> int:
         """Returns how many samples are picked for one reason."""
-        counts = {"worst": self.worst, "random": self.random, "listed": self.listed}
-        return counts.get(why, self.flips)
+        return {"worst": max(self.worst, self.listed), "random": self.random}.get(why, self.flips)
 
 
-class _Offer(NamedTuple):
-    rank: float
-    sample_id: str
-    why: Reason
-    scored: ScoredSample
-    before: float | None = None
+Key = tuple[Why, int]
+"""A reason, and the number of a system."""
 
 
-class Picker:
-    """Offers the samples of one bundle that may be picked: each is better than all but `count` before it."""
+class SelectCandidates(beam.DoFn):
+    """Selects the samples of a bundle that may be picked: each is as good as all but those wanted before it, or better.
 
-    def __init__(self, picks: Picks) -> None:
-        self._picks = picks
-        self._counts = {why: picks.count(why) for why in (*PREFERENCE, LISTED)}
-        self._worst = [why for why in _WORST if self._counts[why]]
-        self._best: dict[tuple[Reason, int], list[float]] = {}
-        # The highest rank that may still be among the best, once there are as many as are wanted.
-        self._bounds: dict[tuple[Reason, int], float] = {}
+    From pairs (list of PairedSample, list of ScoredSample) to pairs (Key, list of one PickedSample).
+    """
 
-    def offers(
+    def __init__(self, selection: Selection) -> None:
+        self._selection = selection
+        self._counts = {why: selection.count(why) for why in PREFERENCE}
+
+    def start_bundle(self) -> None:
+        """Starts without a sample."""
+        # Heaps of the best ranks so far, with the other sign: the worst of them is first.
+        self._best: defaultdict[Key, list[float]] = defaultdict(list)
+
+    def process(self, batch: tuple[list[PairedSample], list[ScoredSample]]) -> Iterator[tuple[Key, list[PickedSample]]]:
+        """Yields the candidates of a batch."""
+        samples, scored = batch
+        paired = {sample.sample_id: sample for sample in samples}
+        for why, rank, sample, before in self._ranked(samples, scored):
+            if self._is_among_best((why, sample.system), rank):
+                yield (why, sample.system), [_picked(why, rank, sample, before, paired[sample.sample_id])]
+
+    def _ranked(
         self, samples: Sequence[PairedSample], scored: Sequence[ScoredSample]
-    ) -> Iterator[tuple[tuple[Reason, int], PickedSample]]:
-        """Yields ((reason, system), sample) for each sample of a batch that may be picked."""
-        found = [offer for offer in self._ranked(samples, scored) if self._is_among_best(offer)]
-        paired = {sample.sample_id: sample for sample in samples} if found else {}
-        for offer in found:
-            yield (offer.why, offer.scored.system), _picked(offer, paired[offer.sample_id])
-
-    def _ranked(self, samples: Sequence[PairedSample], scored: Sequence[ScoredSample]) -> Iterator[_Offer]:
-        """Yields what may be among the best; of almost all samples nothing is, which is told by a few numbers."""
-        metric = self._picks.metric
-        by_sample: dict[str, list[tuple[float, ScoredSample, float | None]]] = {}
-        several = self._picks.flips and any(sample.system for sample in scored)
-        rows = self._picks.earlier
+    ) -> Iterator[tuple[Why, float, ScoredSample, float | None]]:
+        """Yields for each reason that holds for a sample its rank, the sample, and its value in the earlier run."""
+        metric, rows = self._selection.metric, self._selection.earlier
+        by_sample: defaultdict[str, list[tuple[float, ScoredSample, float | None]]] = defaultdict(list)
         earlier = rows.find(samples, scored) if rows is not None else [None] * len(scored)
-        bounds = self._bounds
         for sample, before in zip(scored, earlier, strict=True):
             if sample.status == "rejected":
                 continue
-            if self._picks.random:
-                rank = _hashed(sample.sample_id)
-                if rank <= bounds.get(("random", sample.system), math.inf):
-                    yield _Offer(rank, sample.sample_id, "random", sample, before)
+            if self._counts["random"]:
+                yield "random", _hashed(sample.sample_id), sample, before
             value = sample.metrics.get(metric.name)
             if value is None:
                 continue
             rank = metric.goodness(value)
-            for why in self._worst:
-                if rank <= bounds.get((why, sample.system), math.inf):
-                    yield _Offer(rank, sample.sample_id, why, sample, before)
+            yield "worst", rank, sample, before
             if before is not None and is_flip(metric, before, value):
-                lost: Reason = "lost" if rank < metric.goodness(before) else "won"
-                yield _Offer(-abs(value - before), sample.sample_id, lost, sample, before)
-            if several:
-                by_sample.setdefault(sample.sample_id, []).append((value, sample, before))
-        for sample_id, of_systems in by_sample.items():
+                yield "lost" if rank < metric.goodness(before) else "won", -abs(value - before), sample, before
+            by_sample[sample.sample_id].append((value, sample, before))
+        for of_systems in by_sample.values():
             values = [value for value, _, _ in of_systems]
             apart = max(values) - min(values)
             if apart >= MIN_FLIP - ROUNDING:
                 for _, sample, before in of_systems:
-                    yield _Offer(-apart, sample_id, "flip", sample, before)
+                    yield "flip", -apart, sample, before
 
-    def _is_among_best(self, offer: _Offer) -> bool:
-        key = (offer.why, offer.scored.system)
-        best, count = self._best.setdefault(key, []), self._counts[offer.why]
-        # The heap holds what is best so far by its negative, so that the worst of it is first. Ties are offered too.
-        if not count or offer.rank > self._bounds.get(key, math.inf):
-            return False
+    def _is_among_best(self, key: Key, rank: float) -> bool:
+        best, count = self._best[key], self._counts[key[0]]
         if len(best) < count:
-            heapq.heappush(best, -offer.rank)
+            heapq.heappush(best, -rank)
+        elif count and rank <= -best[0]:  # Of equal ranks the sample_ids decide, when all are there.
+            heapq.heapreplace(best, -rank)
         else:
-            heapq.heapreplace(best, -offer.rank)
-        if len(best) == count:
-            self._bounds[key] = -best[0]
+            return False
         return True
-
-
-_WORST: tuple[Reason, ...] = ("worst", "listed")
 
 
 def is_flip(metric: MetricSpec, before: float, value: float) -> bool:
@@ -172,18 +156,14 @@ def _hashed(sample_id: str) -> float:
     return float(int.from_bytes(digest, "big"))
 
 
-def _picked(offer: _Offer, sample: PairedSample) -> PickedSample:
-    scored = offer.scored
-    if offer.why == LISTED:
-        named = (offer.rank, scored.sample_id, scored.system, scored.status, offer.why, scored.metrics)
-        return PickedSample(*named, NO_DETAILS, 0, b"", 0, None)
+def _picked(why: Why, rank: float, scored: ScoredSample, before: float | None, sample: PairedSample) -> PickedSample:
     truth, prediction = sample.truth, sample.predictions[scored.system]
     return PickedSample(
-        offer.rank,
+        rank,
         scored.sample_id,
         scored.system,
         scored.status,
-        offer.why,
+        why,
         dict(scored.metrics),
         scored.details if len(scored.details) <= MAX_DETAILS_BYTES else NO_DETAILS,
         len(scored.details),
@@ -191,7 +171,7 @@ def _picked(offer: _Offer, sample: PairedSample) -> PickedSample:
         truth.size,
         None if prediction is None else beginning_of(prediction),
         0 if prediction is None else prediction.size,
-        offer.before,
+        before,
     )
 
 
@@ -201,7 +181,7 @@ def beginning_of(record: EncodedRecord) -> bytes:
         return record.payload[:MAX_RECORD_BYTES]
     if record.size > MAX_RECORD_BYTES:
         return b""
-    with no_collection():
+    with gc_paused():
         return msgspec.json.encode(msgspec.msgpack.decode(record.payload))
 
 
@@ -219,100 +199,48 @@ class KeptSamples(NamedTuple):
 class PickSamples(beam.PTransform):
     """Picks samples: from pairs (list of PairedSample, list of ScoredSample) to KeptSamples."""
 
-    def __init__(self, picks: Picks) -> None:
+    def __init__(self, selection: Selection) -> None:
         super().__init__()
-        self._picks = picks
+        self._selection = selection
 
     def expand(self, batches: beam.PCollection) -> KeptSamples:
-        """Offers samples bundle by bundle, in the stage that scored them, and keeps those that are picked."""
-        offers = batches | "Offer" >> beam.ParDo(OfferSamples(self._picks))
-        kept: KeptSamples = offers | "Keep" >> KeepPicked(self._picks)
-        return kept
-
-
-class OfferSamples(beam.DoFn):
-    """Offers the samples of a bundle; see Picker."""
-
-    def __init__(self, picks: Picks) -> None:
-        self._picks = picks
-
-    def start_bundle(self) -> None:
-        """Starts without a sample."""
-        self._picker = Picker(self._picks)
-
-    def process(
-        self, batch: tuple[list[PairedSample], list[ScoredSample]]
-    ) -> Iterator[tuple[tuple[Reason, int], PickedSample]]:
-        """Yields ((reason, system), sample) for each sample of a batch that may be picked."""
-        yield from self._picker.offers(*batch)
-
-
-class KeepPicked(beam.PTransform):
-    """Keeps the samples that are picked: from what `Picker` offers to KeptSamples."""
-
-    def __init__(self, picks: Picks) -> None:
-        super().__init__()
-        self._picks = picks
-
-    def expand(self, offers: beam.PCollection) -> KeptSamples:
-        """Keeps for each reason as many as are wanted, and spreads those that are shown over the workers again."""
-        best = offers | "Best" >> beam.CombinePerKey(_KeepBest(self._picks))
+        """Selects candidates in the stage that scored them, keeps the best, and spreads those that are shown again."""
+        best = (
+            batches
+            | "Candidates" >> beam.ParDo(SelectCandidates(self._selection))
+            | "Best" >> beam.CombinePerKey(_best, self._selection)
+        )
         shown = (
             best
-            | "BySample" >> beam.FlatMap(_by_sample)
+            | "Shown" >> beam.FlatMapTuple(self._shown)
             | "Once" >> beam.GroupByKey()
-            | "BestReason" >> beam.MapTuple(_best_reason)
+            | "BestReason" >> beam.MapTuple(_preferred)
         )
-        return KeptSamples(shown, best | "Listed" >> beam.FlatMap(_listed, self._picks.metric.name))
+        return KeptSamples(shown, best | "Listed" >> beam.FlatMapTuple(self._listed))
+
+    def _shown(self, key: Key, samples: list[PickedSample]) -> Iterator[tuple[tuple[int, str], PickedSample]]:
+        why, system = key
+        for sample in samples[: self._selection.worst] if why == "worst" else samples:
+            yield (system, sample.sample_id), sample
+
+    def _listed(self, key: Key, samples: list[PickedSample]) -> Iterator[tuple[int, list[Worst]]]:
+        (why, system), metric, count = key, self._selection.metric.name, self._selection.listed
+        if why == "worst" and count:
+            yield system, [(each.metrics[metric] or 0.0, each.sample_id, each.status) for each in samples[:count]]
 
 
-class _KeepBest(beam.CombineFn):
-    """Keeps the best samples of one system for one reason, as many as are wanted for that reason."""
-
-    def __init__(self, picks: Picks) -> None:
-        self._picks = picks
-
-    def create_accumulator(self) -> list[PickedSample]:
-        return []
-
-    def add_input(self, kept: list[PickedSample], sample: PickedSample) -> list[PickedSample]:
-        kept.append(sample)
-        return self._best(kept) if len(kept) > 2 * self._picks.count(sample.why) else kept
-
-    def merge_accumulators(self, accumulators: Iterable[list[PickedSample]]) -> list[PickedSample]:
-        return self._best([sample for kept in accumulators for sample in kept])
-
-    def extract_output(self, kept: list[PickedSample]) -> list[PickedSample]:
-        return self._best(kept)
-
-    def _best(self, kept: list[PickedSample]) -> list[PickedSample]:
-        return sorted(kept, key=_order)[: self._picks.count(kept[0].why)] if kept else []
+def _best(candidates: Iterable[list[PickedSample]], selection: Selection) -> list[PickedSample]:
+    """Returns the best of the candidates for one reason, in order, as many as are wanted."""
+    ordered = sorted(itertools.chain.from_iterable(candidates), key=lambda each: (each.rank, each.sample_id))
+    return ordered[: selection.count(ordered[0].why)] if ordered else []
 
 
-def _order(sample: PickedSample) -> tuple[float, str]:
-    return sample.rank, sample.sample_id
-
-
-def _by_sample(
-    kept: tuple[tuple[Reason, int], list[PickedSample]],
-) -> Iterator[tuple[tuple[int, str], PickedSample]]:
-    (why, system), samples = kept
-    for sample in samples if why != LISTED else ():
-        yield (system, sample.sample_id), sample
-
-
-def _listed(kept: tuple[tuple[Reason, int], list[PickedSample]], metric: str) -> Iterator[tuple[int, list[Worst]]]:
-    (why, system), samples = kept
-    if why == LISTED:
-        yield system, [(sample.metrics[metric] or 0.0, sample.sample_id, sample.status) for sample in samples]
-
-
-def _best_reason(_: tuple[int, str], samples: Sequence[PickedSample]) -> PickedSample:
+def _preferred(_: tuple[int, str], samples: Iterable[PickedSample]) -> PickedSample:
     return min(samples, key=_preference)
 
 
 def _preference(sample: PickedSample) -> int:
-    return PREFERENCE.index(cast(Why, sample.why))
+    return PREFERENCE.index(sample.why)
 
 
 def order_of_picked(sample: PickedSample) -> tuple[int, int, float, str]:

@@ -10,19 +10,14 @@ from typing import Any, BinaryIO
 import apache_beam as beam
 import pyarrow as pa
 import pyarrow.parquet as pq
-from apache_beam.coders import registry
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from .io.publication import publish
-from .io.published import Layout, TakenOver
+from .io.publication import Layout, TakenOver, publish
 from .io.staging import StageBundles, StagedFolder
 from .records import Quarantined
 from .sample_schema import SLICE_PREFIX, sample_schema
 from .scored_sample import ScoredSample, sample_table
-from .sized_coder import SizedCoder
-
-registry.register_coder(pa.Table, SizedCoder)
 
 ROWS_PER_TABLE = 4096
 BYTES_PER_TABLE = 16 << 20

@@ -12,14 +12,20 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from .collector import no_collection
 from .io import zstd
+from .process import gc_paused
 
 GROUND_TRUTH = -1
 """The number of the ground-truth side; systems are numbered from 0."""
 REUSED_ROWS = 1 << 30
 EARLIER_ROWS = REUSED_ROWS + 1
 """The sides of rows of earlier runs, see transforms.earlier_rows: behind all systems."""
+
+
+def side_name(side: int, names: Sequence[str]) -> str:
+    """Returns the name of a side as people read it: `ground_truth`, or the system's name."""
+    return "ground_truth" if side == GROUND_TRUTH else names[side]
+
 
 Encoding = Literal[0, 1]
 JSON: Encoding = 0
@@ -90,20 +96,6 @@ class RecordEncoder:
         header = _HEADER.pack(self._side + 1, self._file, position, line, len(text), encoding, len(path))
         return header + path + _stored(text)
 
-    def encode_lines(self, position: int, line: int, texts: Sequence[bytes]) -> list[bytes]:
-        """Returns the bytes of the records of lines of JSON that follow each other, with one byte between them.
-
-        position, line: those of the first one; a line of 0 is not known, nor are those of the others then.
-        """
-        side, file, path, length = self._side + 1, self._file, self._path, len(self._path)
-        pack, step, records = _HEADER.pack, 1 if line else 0, []
-        for text in texts:
-            size = len(text)
-            records.append(pack(side, file, position, line, size, JSON, length) + path + _stored(text))
-            position += size + 1
-            line += step
-        return records
-
 
 def _stored(text: bytes) -> bytes:
     return text if len(text) < COMPRESSED_FROM else zstd.compress(text, level=1)
@@ -162,14 +154,14 @@ class EncodedRecord(msgspec.Struct, frozen=True):
         payload = self.payload
         if len(payload) < COMPRESSED_FROM:
             return decode(payload, type=kind)
-        with no_collection():
+        with gc_paused():
             return decode(payload, type=kind)
 
     def text(self) -> str:
         """Returns the beginning of the record as JSON text, for a person."""
         payload = self.payload
         if self.encoding == MSGPACK:
-            with no_collection():
+            with gc_paused():
                 payload = msgspec.json.encode(msgspec.msgpack.decode(payload))
         return shortened(payload)
 

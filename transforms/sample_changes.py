@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import posixpath
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
+import apache_beam as beam
 import msgspec
-import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.pvalue import TaggedOutput
 
 from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
-from .sample_rows import SampleRow
-from .stored_blocks import Block, read_block
+from .blocks import Block, read_block
+from .io.claim import beat_from_worker
+from .io.external_sort import sorted_on_disk
+from .io.staging import StagedFolder
+from .io.storage import STORAGE_ERRORS, make_folder, new_run_id, output_problem
+from .rows import SampleRow
 
 KINDS = ("better", "worse", "wrong_to_right", "right_to_wrong", "better_beyond", "worse_beyond", "appeared", "vanished")
 """What is counted of each per-sample metric: how many samples changed in each of these ways.
@@ -58,11 +69,7 @@ class ChangedSample(msgspec.Struct, frozen=True):
 
 
 SAMPLES_PER_BLOCK = 1024
-
-
-def pack_changed(samples: Sequence[ChangedSample]) -> bytes:
-    """Returns the content of a block of samples that changed."""
-    return msgspec.msgpack.encode(samples)
+SAMPLES_BETWEEN_CUTS = 16 << 10
 
 
 def unpack_changed(block: Block) -> list[ChangedSample]:
@@ -73,49 +80,13 @@ def unpack_changed(block: Block) -> list[ChangedSample]:
 _CHANGED = msgspec.msgpack.Decoder(list[ChangedSample])
 
 
-class SmallestKeys:
-    """Tells of keys, one after the other, which may be among the `most` smallest of all, by their first 24 bytes."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._limit: bytes | None = None
-        self._seen = np.empty(0, dtype=f"S{KEY_BYTES}")
-        self._count = 0
-
-    def admits(self, key: bytes) -> bool:
-        """Returns False where `most` smaller keys have been there."""
-        part = key[:KEY_BYTES].ljust(KEY_BYTES, b"\0")
-        if self._limit is not None and part > self._limit:
-            return False
-        if self._count == len(self._seen):
-            self._make_room()
-        self._seen[self._count] = part
-        self._count += 1
-        return True
-
-    def _make_room(self) -> None:
-        if self._count >= 2 * self._most:
-            self._seen.sort()
-            self._count = self._most
-            # An array gives its strings without the zeros at their end.
-            self._limit = bytes(self._seen[self._most - 1]).ljust(KEY_BYTES, b"\0")
-        else:
-            grown = np.empty(min(2 * self._most, max(1024, 2 * self._count)), dtype=self._seen.dtype)
-            grown[: self._count] = self._seen
-            self._seen = grown
-
-
-KEY_BYTES = 24
-
-
 class ChangeCounter:
-    """Counts the changes of a bundle, and keeps the samples that may be among those that changed most, in blocks."""
+    """Counts the changes of a bundle, and keeps the samples that changed most."""
 
     def __init__(self, plan: ChangePlan) -> None:
         self._plan = plan
         self._counts = {spec.name: dict.fromkeys(KINDS, 0) for spec in plan.specs}
         self._changed: list[ChangedSample] = []
-        self._smallest = SmallestKeys(plan.most)
 
     def add(self, before: SampleRow, after: SampleRow) -> None:
         """Adds a sample that both systems scored."""
@@ -126,19 +97,23 @@ class ChangeCounter:
                 for kind in _kinds(spec, old, new, self._plan.threshold):
                     self._counts[spec.name][kind] += 1
         if changed and self._plan.most:
-            sample = changed_sample(self._plan, before, after)
-            if self._smallest.admits(sample.key):
-                self._changed.append(sample)
+            self._changed.append(changed_sample(self._plan, before, after))
+            if len(self._changed) >= self._plan.most + SAMPLES_BETWEEN_CUTS:
+                self._cut()
 
     def counts(self) -> Iterator[tuple[str, dict[str, int]]]:
         """Yields the counts of each metric."""
         yield from self._counts.items()
 
-    def take_block(self, least: int = 1) -> Iterator[bytes]:
-        """Yields the samples that are kept, packed, where there are at least so many, and keeps them no longer."""
-        if len(self._changed) >= least:
-            changed, self._changed = self._changed, []
-            yield pack_changed(changed)
+    def blocks(self) -> Iterator[bytes]:
+        """Yields the samples that are kept, packed."""
+        self._cut()
+        for start in range(0, len(self._changed), SAMPLES_PER_BLOCK):
+            yield msgspec.msgpack.encode(self._changed[start : start + SAMPLES_PER_BLOCK])
+
+    def _cut(self) -> None:
+        self._changed.sort(key=attrgetter("key"))
+        del self._changed[self._plan.most :]
 
 
 def _kinds(spec: MetricSpec, old: float | None, new: float | None, threshold: float) -> Iterator[str]:
@@ -192,3 +167,64 @@ def merged_counts(parts: Sequence[tuple[str, Mapping[str, int]]]) -> dict[str, d
         for kind, count in counts.items():
             of[kind] += count
     return whole
+
+
+ROWS_PER_GROUP = 4096
+ROWS_SHOWN = 20
+BYTES_IN_MEMORY = 8 << 20
+
+
+class WriteChanges(beam.PTransform):
+    """Writes blocks of ChangedSample to two files of a staged folder, sorted on the disk of one worker.
+
+    columns: of a row, in order. most: how many samples are written.
+    Output, by tag: `files`, the names of both; `first`, the list of the first rows, for the report.
+    """
+
+    def __init__(self, folder: StagedFolder, columns: Sequence[str], most: int) -> None:
+        super().__init__()
+        self._folder = folder
+        self._columns = tuple(columns)
+        self._most = most
+
+    def expand(self, changed: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
+        """Gathers all under one key; of each bundle those alone that may be among the `most`."""
+        empty = changed.pipeline | "Start" >> beam.Create([(None, None)])
+        return (
+            (empty, changed | "Key" >> beam.Map(lambda each: (None, each)))
+            | "Together" >> beam.Flatten()
+            | "Gather" >> beam.GroupByKey()
+            | "Write" >> beam.ParDo(self._write).with_outputs("files", "first")
+        )
+
+    def _write(self, group: tuple[None, Iterable[Block | None]]) -> Iterator[TaggedOutput]:
+        items = ((each.key, each.row) for block in group[1] if block is not None for each in unpack_changed(block))
+        first: list[dict[str, Any]] = []
+        names = [f"{self._folder.name}-{new_run_id()}{suffix}" for suffix in (".parquet", ".jsonl")]
+        paths = [posixpath.join(self._folder.path, name) for name in names]
+        schema = _schema(self._columns)
+        try:
+            make_folder(self._folder.path)
+            with (
+                sorted_on_disk(items, BYTES_IN_MEMORY) as ordered,
+                FileSystems.create(paths[0], compression_type="uncompressed") as table,
+                FileSystems.create(paths[1], compression_type="uncompressed") as lines,
+                pq.ParquetWriter(table, schema, compression="zstd") as writer,
+            ):
+                rows = (row for _, row in itertools.islice(ordered, self._most))
+                while group_of := list(itertools.islice(rows, ROWS_PER_GROUP)):
+                    lines.write(b"".join(row + b"\n" for row in group_of))
+                    decoded = [msgspec.json.decode(row) for row in group_of]
+                    writer.write_table(pa.Table.from_pylist(decoded, schema=schema))
+                    first += decoded[: ROWS_SHOWN - len(first)]
+        except STORAGE_ERRORS as error:
+            raise output_problem(self._folder.output, error) from error
+        beat_from_worker(self._folder.output, self._folder.run_id)
+        for name in names:
+            yield TaggedOutput("files", name)
+        yield TaggedOutput("first", first)
+
+
+def _schema(columns: Sequence[str]) -> Any:
+    text = {"sample_id", "kind", "baseline.status", "candidate.status"}
+    return pa.schema([(name, pa.string() if name in text else pa.float64()) for name in columns])

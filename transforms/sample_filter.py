@@ -13,8 +13,7 @@ import numpy as np
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from .blocks import HeldRecords, KeyedRecord, bucket_of, unpack
-from .stored_blocks import Block, BlockFolder
+from .blocks import Block, BlockBuffer, BlockFolder, bucket_of, unpack
 
 BITS = 1 << 24
 """Of 100,000 ids, 0.6 % of the records of other samples pass; of a million, 6 %."""
@@ -66,14 +65,13 @@ class KeepWanted(beam.DoFn):
 
     def start_bundle(self) -> None:
         """Starts with no records."""
-        self._held = HeldRecords(self._buckets, self._folder.writer())
+        self._buffer = BlockBuffer(self._buckets, self._folder.writer())
 
     def process(self, keyed: tuple[int, Block], bitmap: bytes) -> Iterator[tuple[int, Block]]:
         """Yields the blocks that became large enough."""
-        wanted: list[KeyedRecord] = [record for record in unpack(keyed[1]) if may_be_wanted(record[0], bitmap)]
-        yield from self._held.add(wanted)
+        yield from self._buffer.add(record for record in unpack(keyed[1]) if may_be_wanted(record[0], bitmap))
 
     def finish_bundle(self) -> Iterator[WindowedValue]:
         """Yields the blocks that are left."""
-        for block in self._held.flush():
+        for block in self._buffer.flush():
             yield GlobalWindows.windowed_value(block)

@@ -1,71 +1,22 @@
-"""Scores batches of paired samples, each sample once for each system, and quarantines what cannot be scored.
-
-A batch is decoded, scored, and settled: what became of each sample of each system is one ScoredSample.
-"""
+"""Scores batches of paired samples, each sample once for each system, and quarantines what cannot be scored."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import apache_beam as beam
-import msgspec
-from apache_beam.coders import registry
 from apache_beam.pvalue import TaggedOutput
 
-from ..metrics.benchmark import Benchmark, Pair
-from ..metrics.common.errors import explain
-from ..metrics.scoring import Missing, Outcome, Result, prediction_status, score_pairs
-from . import collector
-from .blas import limited_blas_threads
+from ..metrics.benchmark import Pair
+from ..metrics.scoring import Result, score_pairs
 from .counters import Observed, count_samples, timing
-from .earlier_rows import ReusedRows, split_known
+from .earlier_rows import split_known
 from .faults import faults_end_the_bundle
-from .pair import PairedSample
-from .read import side_name
-from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined
-from .scored_sample import DecodedSample, ScoredSample, hash_of, unreadable_truth
-from .sized_coder import SizedCoder
-from .slice_labels import Slicing, cluster_unit
-
-registry.register_coder(ScoredSample, SizedCoder)
-
-_TRUTH_REJECTED = "the ground truth of this sample was rejected"
-
-
-@dataclass(frozen=True, slots=True)
-class ScoringPlan:
-    """How to score: the benchmark, what a missing prediction means, and the columns that the run needs.
-
-    names: those of the systems. cluster: the column whose value the bootstrap draws, or None; a sample where it is null
-    or absent is a cluster of its own. slicing: a sample that belongs to more slices than it allows is rejected. reuse:
-    rows of an earlier run, from which the scores of samples that have not changed are taken.
-    """
-
-    benchmark: Benchmark[Any, Any, Any]
-    missing: Missing
-    names: tuple[str, ...]
-    cluster: str | None = None
-    slicing: Slicing = field(default_factory=Slicing)
-    reuse: ReusedRows | None = None
-
-
-class _Job(NamedTuple):
-    """A decoded sample of one system, and the records behind it."""
-
-    sample: DecodedSample
-    truth: EncodedRecord
-    prediction: EncodedRecord | None
-
-
-@dataclass(slots=True)
-class ScoredBatch:
-    """What became of a batch: a row for each sample and system, and what of it is quarantined."""
-
-    samples: list[ScoredSample] = field(default_factory=list)
-    quarantine: list[Quarantined] = field(default_factory=list)
+from .process import gc_paused, one_blas_thread
+from .scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan, settle
+from .scored_sample import ScoredSample
 
 
 class ScoreSamples(beam.PTransform):
@@ -95,29 +46,24 @@ class ScoreBatch(beam.DoFn):
 
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker."""
-        self._blas = limited_blas_threads()
         self._decoder = BatchDecoder(self._plan)
         with faults_end_the_bundle("the start of scoring"):
             self._plan.benchmark.setup()
-        collector.freeze()
 
     def teardown(self) -> None:
         """Removes what `setup` made."""
-        collector.unfreeze()
         self._plan.benchmark.teardown()
-        self._blas.close()
 
     def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:
         """Yields what became of the samples of a batch."""
         batch = ScoredBatch()
-        # The collector would look at the records of the batch again and again: decoding would take twice as long.
-        with collector.no_collection():
+        with gc_paused(), one_blas_thread:
             jobs = self._decoder.jobs(samples, self._decoder.decode(samples), batch)
-        known, due = split_known(self._plan.reuse, samples, [job.sample for job in jobs])
-        with faults_end_the_bundle("scoring"):
-            scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
-        for job, outcome in zip(jobs, known, strict=True):
-            settle(job, next(scored) if outcome is None else outcome, self._plan.names, batch)
+            known, due = split_known(self._plan.reuse, samples, [job.sample for job in jobs])
+            with faults_end_the_bundle("scoring"):
+                scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
+            for job, outcome in zip(jobs, known, strict=True):
+                settle(job, next(scored) if outcome is None else outcome, self._plan.names, batch)
         count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))
         yield batch.samples
         for entry in batch.quarantine:
@@ -132,108 +78,3 @@ class ScoreBatch(beam.DoFn):
         for name, microseconds in self._plan.benchmark.take_timings().items():
             self._timings[name].update(microseconds)
         return results
-
-
-class Undecodable(NamedTuple):
-    """Stands for a record that could not be decoded."""
-
-    reason: str
-
-
-Decoded = tuple[Any, list[Any]]
-"""The ground truth of a sample and the predictions of each system: typed records, None or Undecodable."""
-
-
-class BatchDecoder:
-    """Decodes the records of samples, and the columns that the run needs."""
-
-    def __init__(self, plan: ScoringPlan) -> None:
-        self._plan = plan
-        columns = plan.slicing.columns
-        wanted = columns if plan.cluster is None else (*columns, plan.cluster)
-        self._wanted = tuple(dict.fromkeys(wanted))
-        self._columns = ColumnsReader(self._wanted)
-
-    def decode(self, samples: Sequence[PairedSample]) -> list[Decoded]:
-        """Returns the typed records of each sample."""
-        truth, prediction = self._plan.benchmark.truth_type, self._plan.benchmark.prediction_type
-        return [
-            (_decoded(sample.truth, truth), [_decoded(each, prediction) for each in sample.predictions])
-            for sample in samples
-        ]
-
-    def jobs(self, samples: Sequence[PairedSample], decoded: Sequence[Decoded], batch: ScoredBatch) -> list[_Job]:
-        """Returns a job for each sample and system; what cannot be decoded is rejected in `batch`."""
-        return [
-            job
-            for sample, (truth, predictions) in zip(samples, decoded, strict=True)
-            for job in self._jobs(sample, truth, predictions, batch)
-        ]
-
-    def _jobs(self, sample: PairedSample, truth: Any, predictions: Sequence[Any], batch: ScoredBatch) -> Iterator[_Job]:
-        plan = self._plan
-        try:
-            if type(truth) is Undecodable:
-                raise ValueError(truth.reason)
-            cells = self._columns.read(sample.truth)
-            slice_values = cells[: len(plan.slicing.columns)]
-            slices = plan.slicing.of(slice_values)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            _reject_truth(sample, explain(error), plan.names, batch)
-            return
-        truth_hash, unit = hash_of(truth), sample.sample_id
-        if plan.cluster is not None:
-            unit = cluster_unit(cells[self._wanted.index(plan.cluster)], sample.sample_id)
-        for system, (record, prediction) in enumerate(zip(sample.predictions, predictions, strict=True)):
-            if type(prediction) is Undecodable and record is not None:
-                _quarantine(record, sample.sample_id, "invalid", prediction.reason, plan.names, batch)
-                prediction = None
-            pair = Pair(sample.sample_id, truth, prediction)
-            scored = DecodedSample(
-                pair, system, unit, slices, slice_values, truth_hash, hash_of(prediction), record is not None
-            )
-            yield _Job(scored, sample.truth, record)
-
-
-def _decoded(record: EncodedRecord | None, kind: type[msgspec.Struct]) -> Any:
-    if record is None:
-        return None
-    try:
-        return record.decode(kind)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        return Undecodable(explain(error))
-
-
-def settle(job: _Job, outcome: Outcome, names: Sequence[str], batch: ScoredBatch) -> None:
-    """Adds the sample of a job to `batch`, and the quarantine entries of what was rejected."""
-    sample, truth, prediction = job
-    sample_id, was_decoded = sample.pair.sample_id, sample.has_decoded_prediction
-    became = prediction_status(outcome, sample.has_prediction, was_decoded)
-    if prediction is not None and outcome.prediction_rejected is not None:
-        _quarantine(prediction, sample_id, "invalid", outcome.prediction_rejected.message, names, batch)
-    if outcome.rejected is not None:
-        cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
-        message = outcome.rejected.message
-        whose = f" (with the prediction of {names[sample.system]})" if len(names) > 1 else ""
-        _quarantine(truth, sample_id, cause, message + whose, names, batch)
-        if prediction is not None and became == "unmatched":
-            _quarantine(prediction, sample_id, "unmatched", _TRUTH_REJECTED, names, batch)
-        elif prediction is not None and was_decoded and outcome.prediction_rejected is None:
-            _quarantine(prediction, sample_id, cause, message, names, batch)
-    batch.samples.append(sample.scored(outcome, became))
-
-
-def _reject_truth(sample: PairedSample, message: str, names: Sequence[str], batch: ScoredBatch) -> None:
-    """Adds what a ground truth that cannot be decoded leaves: it is rejected once, its predictions are unmatched."""
-    _quarantine(sample.truth, sample.sample_id, "invalid", message, names, batch)
-    for system, record in enumerate(sample.predictions):
-        if record is not None:
-            _quarantine(record, sample.sample_id, "unmatched", _TRUTH_REJECTED, names, batch)
-        batch.samples.append(unreadable_truth(sample.sample_id, system, record is not None))
-
-
-def _quarantine(
-    record: EncodedRecord, sample_id: str, cause: Cause, message: str, names: Sequence[str], batch: ScoredBatch
-) -> None:
-    side = side_name(record.side, names)
-    batch.quarantine.append(quarantined(record, side, sample_id, "score", cause, message))

@@ -20,7 +20,6 @@ WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": 
 """What counts, by side, the records of scored samples that hold nothing but nulls of the fields of the benchmark."""
 
 NO_DETAILS = b"null"
-_BYTES_BESIDE_DETAILS = 1000
 
 
 class ScoredSample(msgspec.Struct, frozen=True):
@@ -48,11 +47,6 @@ class ScoredSample(msgspec.Struct, frozen=True):
     truth_hash: str | None = None
     prediction_hash: str | None = None
     details: bytes = NO_DETAILS
-
-    @property
-    def nbytes(self) -> int:
-        """About how many bytes it has."""
-        return _BYTES_BESIDE_DETAILS + len(self.details)
 
 
 class DecodedSample(msgspec.Struct, frozen=True):

@@ -1,9 +1,9 @@
-"""From scored samples to the sums of the corpus and of each slice, added up for a bundle."""
+"""From scored samples to the sums of the corpus and of each slice, and from those to the metrics that people read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import apache_beam as beam
 import msgspec
@@ -11,27 +11,15 @@ from apache_beam.coders import registry
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
+from ..metrics.benchmark import Benchmark
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from .blas import limited_blas_threads
-from .combine import SliceTotals
-from .hashes import prediction_fingerprint, sample_fingerprint
-from .records import InputProblem
+from ..metrics.statistics.sums import Sums
+from .process import one_blas_thread
 from .scored_sample import ScoredSample
-from .slice_labels import ALL_SAMPLES, MAX_SLICES, Slice
+from .slice_labels import MAX_SLICES
+from .totals import PartialSums, SliceKey, SliceResult, SliceTotals, corpus_sums, slice_result, too_many_slices
 
 BYTES_HELD = 64 << 20
-
-
-class SliceKey(NamedTuple):
-    """A system, and a slice of the samples."""
-
-    system: int
-    slice: Slice = ALL_SAMPLES
-
-    @property
-    def label(self) -> str:
-        """The label of the slice; that of all samples is empty."""
-        return self.slice.label
 
 
 class SliceKeyCoder(beam.coders.Coder):
@@ -55,60 +43,6 @@ class SliceKeyCoder(beam.coders.Coder):
 
 
 registry.register_coder(SliceKey, SliceKeyCoder)
-
-
-class PartialSums:
-    """The totals of each slice that a bundle has seen.
-
-    columns: the columns that the run slices by. most: how many slices a run may have; more raise InputProblem, here or
-    in CheckSliceCount.
-    """
-
-    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int) -> None:
-        self._columns = columns
-        self._bootstrap = bootstrap
-        self._most = most
-        self._seen: set[Slice] = set()
-        self._totals: dict[tuple[int, Slice], SliceTotals] = {}
-
-    def add(
-        self,
-        system: int,
-        slices: Sequence[Slice],
-        unit: str,
-        statistics: Mapping[str, float],
-        coverage: Mapping[str, int],
-        prediction: int = 0,
-    ) -> None:
-        """Adds a sample to all samples of its system, and to its slices; prediction: the fingerprint of its own."""
-        unit_hash = self._bootstrap.unit_hash(unit)
-        self.of(system).add(unit_hash, statistics, coverage, prediction)
-        for each in slices:
-            self.of(system, each).add(unit_hash, statistics, coverage, prediction)
-
-    def of(self, system: int, each: Slice = ALL_SAMPLES) -> SliceTotals:
-        """Returns the totals of a slice, to be added to."""
-        # A plain tuple is equal to the SliceKey, and made faster.
-        totals = self._totals.get((system, each))
-        if totals is None:
-            self._see(each)
-            totals = self._totals[system, each] = SliceTotals(BootstrapSums(self._bootstrap))
-        return totals
-
-    def take(self, limit: int = 0) -> Iterator[tuple[SliceKey, SliceTotals]]:
-        """Yields the totals where they take more than `limit` bytes, and starts anew."""
-        if limit and sum(totals.sums.size for totals in self._totals.values()) <= limit:
-            return
-        totals, self._totals = self._totals, {}
-        for key, of_slice in totals.items():
-            yield SliceKey(*key), of_slice
-
-    def _see(self, each: Slice) -> None:
-        """Counts the slices that this worker has seen, so that too many end the run before they fill its memory."""
-        self._seen.add(each)
-        # All samples are one of them.
-        if len(self._seen) > self._most + 1:
-            raise too_many_slices(self._columns, self._most)
 
 
 class SliceSamples(beam.PTransform):
@@ -136,13 +70,8 @@ class SumSlices(beam.DoFn):
         self._most = most
 
     def setup(self) -> None:
-        """Prepares the worker."""
-        self._blas = limited_blas_threads()
+        """Starts with no samples."""
         self._sums = PartialSums(self._columns, self._bootstrap, self._most)
-
-    def teardown(self) -> None:
-        """Leaves the worker as it was."""
-        self._blas.close()
 
     def start_bundle(self) -> None:
         """Forgets what a bundle that failed has left."""
@@ -151,19 +80,46 @@ class SumSlices(beam.DoFn):
 
     def process(self, samples: list[ScoredSample]) -> Iterator[tuple[SliceKey, SliceTotals]]:
         """Adds a batch, and yields the totals where they have become large."""
-        for sample in samples:
-            prediction = prediction_fingerprint(sample.sample_id, sample.prediction_hash, sample.prediction_status)
-            statistics = sample.statistics or {}
-            self._sums.add(sample.system, sample.slices, sample.unit, statistics, sample.coverage, prediction)
-        truths = [sample_fingerprint(sample.sample_id, sample.truth_hash) for sample in samples if sample.system == 0]
-        if truths:
-            self._sums.of(0).fingerprint += sum(truths)
+        with one_blas_thread:
+            self._sums.add_samples(samples)
         yield from self._sums.take(BYTES_HELD)
 
     def finish_bundle(self) -> Iterator[WindowedValue]:
         """Yields the totals."""
         for totals in self._sums.take():
             yield GlobalWindows.windowed_value(totals)
+
+
+class SumStatistics(beam.CombineFn):
+    """Adds up SliceTotals. Associative and commutative to the last bit, as its sums are integers."""
+
+    def __init__(self, bootstrap: Bootstrap) -> None:
+        self._bootstrap = bootstrap
+
+    def create_accumulator(self) -> SliceTotals:
+        """Returns the totals of no samples."""
+        return SliceTotals(BootstrapSums(self._bootstrap))
+
+    def add_input(self, totals: SliceTotals, more: SliceTotals) -> SliceTotals:
+        """Adds the totals of one bundle."""
+        totals.merge(more)
+        return totals
+
+    def merge_accumulators(self, accumulators: Iterable[SliceTotals]) -> SliceTotals:
+        """Adds up partial totals."""
+        merged = self.create_accumulator()
+        for totals in accumulators:
+            merged.merge(totals)
+        return merged
+
+    def extract_output(self, totals: SliceTotals) -> SliceTotals:
+        """Returns the totals."""
+        return totals
+
+
+def merge_sums(parts: Iterable[Sums]) -> Sums:
+    """Returns the sum of all parts; a runner names a function of a module, where it would copy the code of a method."""
+    return Sums.merged(parts)
 
 
 class CheckSliceCount(beam.PTransform):
@@ -202,9 +158,24 @@ def _pass_on(item: Any, checked: Sequence[int]) -> Any:
     return item
 
 
-def too_many_slices(columns: Sequence[str], most: int) -> InputProblem:
-    """Returns the problem of a run with more slices than are allowed."""
-    return InputProblem(
-        f"slices by {', '.join(columns)}: there are more than {most}; slice by columns with fewer values, "
-        "or raise limits.slices"
-    )
+class ComputeValues(beam.PTransform):
+    """Input: pairs (SliceKey, SliceTotals). Output: SliceResult."""
+
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], confidence: float, clustered: bool = False) -> None:
+        super().__init__()
+        self._benchmark = benchmark
+        self._confidence = confidence
+        self._clustered = clustered
+
+    def expand(self, totals: beam.PCollection) -> beam.PCollection:
+        """Computes slice by slice, each with what the sums of all samples decide."""
+        corpora = totals | "AllSamples" >> beam.FlatMapTuple(self._corpus)
+        return totals | "Finalise" >> beam.Map(self._finalise, beam.pvalue.AsDict(corpora))
+
+    def _corpus(self, key: SliceKey, totals: SliceTotals) -> Iterator[tuple[int, Sums]]:
+        if not key.label:
+            yield key.system, corpus_sums(self._benchmark, totals.sums.sums())
+
+    def _finalise(self, totals: tuple[SliceKey, SliceTotals], corpora: Mapping[int, Sums]) -> SliceResult:
+        key, found = totals
+        return slice_result(self._benchmark, self._confidence, key, found, corpora[key.system], self._clustered)

@@ -57,44 +57,31 @@ class Slicing:
 
         Raises ValueError where there are too many.
         """
-        if not self.slices:
-            return ()
         check_slice_count(self.columns, self.slices, values, self.most)
         return slices_of(self.columns, self.slices, values)
-
-
-def slice_count(slices: Sequence[Sequence[int]], values: Sequence[Any]) -> int:
-    """Returns at most how many labels `slice_labels` gives, without making them."""
-    return sum(
-        math.prod(len(values[column]) if isinstance(values[column], list) else 1 for column in slice_columns)
-        for slice_columns in slices
-    )
 
 
 def check_slice_count(
     columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any], most: int
 ) -> None:
     """Raises ValueError, with the columns that hold lists, where a sample would belong to more than `most` slices."""
-    count = slice_count(slices, values)
+    sizes = [len(value) if isinstance(value, list) else 1 for value in values]
+    count = sum(math.prod(sizes[column] for column in each) for each in slices)
     if count > most:
         used = dict.fromkeys(column for each in slices for column in each)
-        lists = [f"{columns[column]} ({len(values[column])})" for column in used if isinstance(values[column], list)]
+        lists = [f"{columns[column]} ({sizes[column]})" for column in used if isinstance(values[column], list)]
         raise ValueError(
             f"the columns {', '.join(lists)} put the sample into {count} slices, more than the {most} of "
             "limits.slices_per_sample; shorten the lists, slice by fewer columns, or raise the limit"
         )
 
 
-def slices_of(
-    columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any] | None
-) -> tuple[Slice, ...]:
+def slices_of(columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any]) -> tuple[Slice, ...]:
     """Returns the slices that a sample with these column values belongs to, each once.
 
     A list puts the sample into the slice of each of its members, an empty list into none; a column that is absent or
-    null has the value `null`. No values at all (a ground truth that could not be read): no slices.
+    null has the value `null`.
     """
-    if values is None:
-        return ()
     found: dict[Slice, None] = {}
     for slice_columns in slices:
         names = tuple(columns[column] for column in slice_columns)
@@ -103,7 +90,7 @@ def slices_of(
     return tuple(found)
 
 
-def slice_labels(columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any] | None) -> list[str]:
+def slice_labels(columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any]) -> list[str]:
     """Returns the labels of `slices_of`."""
     return [each.label for each in slices_of(columns, slices, values)]
 

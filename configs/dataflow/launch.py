@@ -2,6 +2,6 @@
 
 import sys
 
-from beamscore.pipelines.runtime.dataflow_template import main
+from beamscore.pipelines.runners.dataflow_template import main
 
 sys.exit(main())

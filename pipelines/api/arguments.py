@@ -3,49 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import msgspec
 
+from ...metrics.scoring import Missing
 from ..config import settings
-from ..config.errors import UsageError
-from ..config.explain import not_positive
-from ..config.settings import Configuration, Settings
-from ..config.systems import DEFAULT_SYSTEM
+from ..config.errors import UsageError, not_positive
+from ..config.settings import DEFAULT_SYSTEM, BootstrapSettings, Configuration, Settings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 SampleIdType = Literal["any", "string"]
 
 
+class Arguments(TypedDict, total=False):
+    """What `evaluate`, `Scorer` and `Evaluate` take alike; what is not given has the default of the command.
+
+    options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, fields, sample_id_type ("any"):
+    as the settings of those names. replicates (200), confidence (0.95), seed (0): of the intervals; no replicates, no
+    intervals.
+    """
+
+    options: Mapping[str, Any] | None
+    missing: Missing
+    slices: Sequence[str]
+    cluster: str | None
+    replicates: int
+    confidence: float
+    seed: int
+    fields: Mapping[str, Mapping[str, str]] | None
+    sample_id_type: SampleIdType
+
+
 def check_arguments(
     benchmark: str,
-    options: Mapping[str, Any] | None = None,
     *,
-    replicates: Any = 200,
-    confidence: Any = 0.95,
-    seed: Any = 0,
     processes: Any = 1,
-    predictions: list[str] | None = None,
     systems: Sequence[str] = (DEFAULT_SYSTEM,),
-    **arguments: Any,
+    predictions: Sequence[str] = (),
+    ground_truth: Sequence[str] = (),
+    limits: Mapping[str, int] | None = None,
+    **arguments: Unpack[Arguments],
 ) -> Configuration:
     """Returns the configuration that arguments give.
 
-    systems: the names of the systems. arguments: those that have the name of their setting.
+    systems: the names of the systems. predictions, ground_truth: the paths of each side; none of records in memory.
 
-    Raises ValueError where one is wrong, in the words of the command.
+    Raises ValueError where one is wrong, in the words of the command, TypeError where there is no such argument.
     """
-    bootstrap = {"replicates": _plain(replicates), "confidence": _plain(confidence), "seed": _plain(seed)}
-    shared = {name: _plain(value) for name, value in arguments.items()}
+    if unknown := arguments.keys() - Arguments.__annotations__:
+        raise TypeError(f"there is no argument {min(unknown)}; there are {', '.join(Arguments.__annotations__)}")
+    given: dict[str, Any] = {**arguments, "ground_truth": ground_truth, "limits": limits or {}}
+    options, given["fields"] = given.pop("options", None), given.get("fields") or {}
+    shared = {name: _plain(value) for name, value in given.items()}
+    drawn = {name: shared.pop(name) for name in BootstrapSettings.__struct_fields__ if name in shared}
     try:
         settings.check_benchmark(benchmark)
         own = _options(options, benchmark)
-        raw = {
-            **own,
-            **shared,
-            "benchmark": benchmark,
-            "bootstrap": bootstrap,
-            "predictions": {name: predictions or [] for name in systems},
-        }
+        sides = {name: list(predictions) for name in systems}
+        raw = {**own, **shared, "benchmark": benchmark, "bootstrap": drawn, "predictions": sides}
         configuration = settings.check(raw, benchmark)
         settings.check_field_sides(configuration.settings)
         number = _plain(processes)
@@ -56,7 +74,7 @@ def check_arguments(
     return configuration
 
 
-def _options(options: Mapping[str, Any] | None, benchmark: str) -> dict[str, Any]:
+def _options(options: Any, benchmark: str) -> dict[str, Any]:
     """Returns options, none of which is a setting: that would be a second way to give an argument."""
     if not isinstance(options, Mapping | None):
         raise UsageError(f"{benchmark}: options: must be a mapping of names to values, not {type(options).__name__}")

@@ -1,33 +1,34 @@
-"""Evaluates files for the Python API: the pipeline of the command, in this process."""
+"""Files and finished runs for the Python API: the pipeline of the command, in this process."""
 
 from __future__ import annotations
 
-import json
+import contextlib
+import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import msgspec
-import pyarrow.parquet as pq
+import pyarrow as pa
+import pyarrow.dataset as ds
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.faults import OF_THE_MACHINE
-from ...transforms.io.storage import new_run_id
+from ...transforms.io.storage import new_run_id, read_bytes
 from ...transforms.records import InputProblem
+from ...transforms.rows import read_rows
+from ...transforms.sample_schema import sample_schema
 from ..commands.common import run_and_publish
 from ..config.errors import UsageError
 from ..config.settings import Configuration
-from ..config.systems import DEFAULT_SYSTEM
-from ..evaluate import EvaluationPlan, build_evaluation, plan_evaluation
-from ..results.provenance import Launch
-from ..results.run import LAYOUT
-from ..results.unscored import why_unscored
-from ..runtime import launch
-from ..runtime.process import run_in_this_process
-from .scorer import Rejected, Result, Side, SliceResult
+from ..evaluate import build_evaluation, plan_evaluation
+from ..runners import launch
+from ..runs.causes import why_unscored
+from ..runs.named import SystemRun, open_system
+from ..runs.provenance import Invocation
+from ..runs.run import LAYOUT
+from .result import Rejected, Result, SliceResult
 
 
 def evaluate_files(configuration: Configuration, processes: int) -> Result:
@@ -36,62 +37,70 @@ def evaluate_files(configuration: Configuration, processes: int) -> Result:
     Raises ValueError where an input is wrong, MissingTool where a program is not installed, OSError where this machine
     failed.
     """
+    with _in_words(), launch.run_in_this_process(), tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
+        try:
+            configuration.benchmark.setup()
+        finally:
+            configuration.benchmark.teardown()
+        settings = msgspec.structs.replace(configuration.settings, output=folder)
+        plan = plan_evaluation(replace(configuration, settings=settings), new_run_id())
+        options, files = PipelineOptions([]), plan.inputs.files
+        launch.use_processes(options, processes, sum(file.size for file in files))
+        plan = replace(plan, invocation=Invocation.now(["beamscore.evaluate"], launch.runner_name(options), files))
+        run_and_publish(options, partial(build_evaluation, plan=plan), folder, plan.run_id, LAYOUT)
+        system = open_system(folder)
+        document = msgspec.to_builtins(system.run.summary)
+        unscored = why_unscored(document, plan.inputs, rejected="the attribute `rejected`")
+        return _read(system, [*unscored.values(), *system.run.summary.warnings])
+
+
+def load(run: str | os.PathLike[str]) -> Result:
+    """Returns the result of a finished run, with the rows of all its samples.
+
+    run: its folder, or FOLDER:SYSTEM where it has several systems.
+
+    Raises ValueError where there is no such run or system, or it is damaged.
+    """
+    with _in_words(), launch.run_in_this_process():
+        system = open_system(os.fspath(run))
+        return _read(system, system.run.summary.warnings)
+
+
+@contextlib.contextmanager
+def _in_words() -> Iterator[None]:
     try:
-        with run_in_this_process(), tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
-            plan = _run(configuration, processes, folder)
-            return _read(Path(folder), plan)
+        yield
     except (UsageError, InputProblem) as error:
         message = error.message if isinstance(error, InputProblem) else str(error)
         raise (OSError if OF_THE_MACHINE in message else ValueError)(message) from None
 
 
-def _run(configuration: Configuration, processes: int, folder: str) -> EvaluationPlan:
-    shared = msgspec.structs.replace(configuration.settings, output=folder)
-    try:
-        configuration.benchmark.setup()
-    finally:
-        configuration.benchmark.teardown()
-    plan = plan_evaluation(replace(configuration, settings=shared), new_run_id())
-    options = PipelineOptions([])
-    launch.use_processes(options, processes, sum(file.size for file in plan.inputs.files))
-    plan = replace(plan, launch=Launch.now(["beamscore.evaluate"], launch.runner_name(options), plan.inputs.files))
-    build = partial(build_evaluation, plan=plan)
-    run_and_publish(options, build, folder, plan.run_id, LAYOUT)
-    return plan
-
-
-def _read(folder: Path, plan: EvaluationPlan) -> Result:
-    whole = json.loads((folder / "summary.json").read_bytes())
-    summary = whole["systems"][DEFAULT_SYSTEM]
-    sums = json.loads((folder / "sums.json").read_bytes())["systems"][DEFAULT_SYSTEM]
-    slices = {
-        label: SliceResult(each["values"], _intervals(each), sum(each["coverage"]["ground_truth"].values()))
-        for label, each in summary["slices"].items()
-    }
-    unscored = why_unscored(whole, plan.inputs, rejected="the attribute `rejected`")
+def _read(system: SystemRun, warnings: list[str]) -> Result:
+    run, overall = system.run, system.overall
+    benchmark = run.configuration.benchmark
+    schema = sample_schema(benchmark.sample_metric_names(), run.configuration.columns())
+    where = ds.field("system") == system.system
+    batches = [batch for path in run.rows for batch in read_rows(path, schema.names, where)]
+    lines = [line for path in run.quarantine for line in read_bytes(path).splitlines()]
+    entries = [msgspec.json.decode(line, type=_Entry) for line in lines]
     return Result(
-        plan.configuration.benchmark.name,
-        summary["values"],
-        _intervals(summary),
-        slices,
-        summary["coverage"],
-        pq.read_table(str(folder / "samples")),
-        [
-            _rejected(line)
-            for path in sorted((folder / "quarantine").glob("*"))
-            for line in path.read_bytes().splitlines()
-        ],
-        sums["sums"],
-        [*unscored.values(), *whole.get("warnings", [])],
-        tuple(plan.configuration.benchmark.main_metrics()),
+        benchmark.name,
+        overall.values,
+        overall.intervals,
+        {label: SliceResult(each.values, each.intervals, each.samples) for label, each in overall.slices.items()},
+        overall.coverage,
+        pa.Table.from_batches(batches, schema),
+        [each.rejected() for each in entries if each.side in ("ground_truth", system.system)],
+        system.sums.sums,
+        warnings,
+        tuple(benchmark.main_metrics()),
     )
 
 
-def _intervals(document: Mapping[str, Any]) -> dict[str, tuple[float, float] | None]:
-    return {name: None if ends is None else (ends[0], ends[1]) for name, ends in document["intervals"].items()}
+class _Entry(msgspec.Struct):
+    side: str
+    sample_id: str | None
+    error: str
 
-
-def _rejected(line: bytes) -> Rejected:
-    entry = json.loads(line)
-    side: Side = "ground_truth" if entry["side"] == "ground_truth" else "predictions"
-    return Rejected(side, entry["sample_id"], entry["error"])
+    def rejected(self) -> Rejected:
+        return Rejected("ground_truth" if self.side == "ground_truth" else "predictions", self.sample_id, self.error)

@@ -1,164 +1,85 @@
-"""Scores records in memory, in this process or in a few workers, with the sums of the pipeline to the last bit."""
+"""Scores records in memory, in this process or in a few workers, with the functions of the pipeline, without Beam."""
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
 
-from ...metrics.benchmark import Benchmark, Pair
 from ...metrics.common.errors import explain
 from ...metrics.record_fields import record_fields
-from ...metrics.scoring import Outcome, prediction_status, score_pairs
+from ...metrics.scoring import score_pairs
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from ...metrics.statistics.intervals import intervals
-from ...metrics.statistics.measured import measure
 from ...transforms.hashes import scoring_signature
-from ...transforms.io.field_map import FieldMap
-from ...transforms.records import GROUND_TRUTH, JSON, EncodedRecord, Origin
-from ...transforms.sample_ids import KEY_ONLY, about_sample_id, wrong_length
-from ...transforms.scored_sample import (
-    DecodedSample,
-    ScoredSample,
-    hash_of,
-    sample_table,
-    status_counts,
-    unreadable_truth,
+from ...transforms.io.field_map import KEY_ONLY, SAMPLE_ID, FieldMap, about_sample_id, wrong_length
+from ...transforms.record_json import fields_of, present_fields, record_json
+from ...transforms.records import GROUND_TRUTH, JSON, ColumnsReader, EncodedRecord, RecordEncoder, side_name
+from ...transforms.scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan, settle
+from ...transforms.scored_sample import ScoredSample, sample_table
+from ...transforms.slice_labels import Slicing
+from ...transforms.totals import (
+    EvaluationCore,
+    PartialSums,
+    SliceKey,
+    SliceTotals,
+    corpus_sums,
+    slice_result,
+    truth_count,
 )
-from ...transforms.slice_labels import Slicing, cluster_unit
-from ..config.mismatch import no_column, without_values
-from ..config.seen import RECORDS_LOOKED_AT, FirstRecords
-from ..config.settings import Configuration
-from ..config.systems import DEFAULT_SYSTEM
-from ..results.coverage import coverage_document
-from ..results.unscored import why_unscored
-from .records import as_table, json_records
+from ..config.settings import DEFAULT_SYSTEM, Configuration
+from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, without_values
+from ..runs.causes import why_unscored
+from ..runs.documents import coverage_document
+from .arguments import Arguments, check_arguments
+from .result import Rejected, Result, Side, SliceResult, count_of
 from .workers import score_in_processes
 
-Interval = tuple[float, float]
-Side = Literal["ground_truth", "predictions"]
-SIDES: dict[Side, int] = {"ground_truth": GROUND_TRUTH, "predictions": 0}
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ...transforms.earlier_rows import ReusedRows
+    from ...transforms.totals import SliceResult as FinalisedSlice
+
+ROWS_PER_BATCH = 1024
+_DECODING_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-@dataclass(frozen=True)
-class Rejected:
-    """A record that was not scored, and why."""
-
-    side: Side
-    sample_id: str | None
-    message: str
-
-
-@dataclass(frozen=True)
-class SliceResult:
-    """The metrics of a set of samples, their intervals by name (None where there is none), and how many samples."""
-
-    values: dict[str, float | None]
-    intervals: dict[str, Interval | None]
-    samples: int
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of an evaluation.
-
-    values, intervals: of all samples, by metric. slices: by label, such as `source=web`. coverage: what became of the
-    records of each side, as in `summary.json`. samples: an Arrow table with a row for each sample, the columns of
-    `samples/*.parquet` of a run. rejected: the records that were not scored. sums: the exact sums behind the values, in
-    units of 2**-52, as in `sums.json`. warnings: what is odd about the records, a line each, such as that nothing was
-    scored, and why.
-    """
-
-    benchmark: str
-    values: dict[str, float | None]
-    intervals: dict[str, Interval | None]
-    slices: dict[str, SliceResult]
-    coverage: dict[str, Any]
-    samples: pa.Table
-    rejected: list[Rejected]
-    sums: dict[str, int]
-    warnings: list[str] = field(default_factory=list)
-    main_metrics: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        """Returns the main metrics with their intervals, and the number of samples, in one line."""
-        metrics = ", ".join(self._metric(name) for name in self.main_metrics)
-        return f"Result({self.benchmark}: {metrics}; {count_of(self.samples.num_rows, 'sample')})"
-
-    def _metric(self, name: str) -> str:
-        value, ends = self.values.get(name), self.intervals.get(name)
-        interval = "" if ends is None else f" [{ends[0]:.4g}, {ends[1]:.4g}]"
-        return f"{name} {'none' if value is None else format(value, '.4g')}{interval}"
-
-
-def count_of(number: int, what: str) -> str:
-    """Returns a number of things in words."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How records are scored: a checked configuration, and in how many processes."""
-
-    configuration: Configuration
-    processes: int = 1
-
-    @property
-    def benchmark(self) -> Benchmark[Any, Any, Any]:
-        """The benchmark."""
-        return self.configuration.benchmark
-
-    @property
-    def bootstrap(self) -> Bootstrap:
-        """What draws the replicates."""
-        drawn = self.configuration.settings.bootstrap
-        return Bootstrap(drawn.replicates, drawn.seed)
-
-    def slicing(self) -> Slicing:
-        """Returns how to slice."""
-        configuration = self.configuration
-        limit = configuration.settings.limits.slices_per_sample
-        return Slicing(configuration.columns(), configuration.slice_indexes(), limit)
-
-    def fields(self, side: Side) -> FieldMap:
-        """Returns where the fields of a side are in its records."""
-        return self.configuration.fields_of(None if side == "ground_truth" else DEFAULT_SYSTEM)
-
-    def scores_as(self) -> tuple[Any, ...]:
-        """Returns what two scorers must share for their sums to be of one evaluation."""
-        settings = self.configuration.settings
-        return (
-            self.benchmark.name,
-            self.benchmark.options,
-            settings.missing,
-            settings.slices,
-            settings.cluster,
-            self.bootstrap,
-        )
+def core_of(configuration: Configuration, systems: tuple[str, ...], reuse: ReusedRows | None = None) -> EvaluationCore:
+    """Returns what the core must know of a configuration and the names of the systems."""
+    settings, drawn = configuration.settings, configuration.settings.bootstrap
+    slicing = Slicing(configuration.columns(), configuration.slice_indexes(), settings.limits.slices_per_sample)
+    scoring = ScoringPlan(configuration.benchmark, settings.missing, systems, settings.cluster, slicing, reuse)
+    return EvaluationCore(scoring, Bootstrap(drawn.replicates, drawn.seed), drawn.confidence, settings.limits.slices)
 
 
 class Totals:
-    """What has been scored so far: sums with replicates for each slice, counts, and a row for each sample.
+    """What has been scored so far, and what messages ask of both sides; see pipelines.inputs.mismatch.Inputs.
 
-    seen: the first records of each side. valued: the columns in which a ground truth had a value. numbered: how many
-    samples were paired by position.
+    slices: the totals of each slice. coverage: counts of records that are of no sample. seen: the first records of each
+    side. valued: the columns in which a ground truth had a value. numbered: how many samples were paired by position.
     """
 
-    def __init__(self, bootstrap: Bootstrap) -> None:
-        self.bootstrap = bootstrap
-        self.sums: dict[str, BootstrapSums] = {}
-        self.samples: Counter[str] = Counter()
+    systems = (DEFAULT_SYSTEM,)
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.slices: dict[SliceKey, SliceTotals] = {}
         self.coverage: Counter[str] = Counter()
         self.rejected: list[Rejected] = []
-        self.seen: dict[Side, FirstRecords] = {side: FirstRecords() for side in SIDES}
+        self.seen = {GROUND_TRUTH: FirstRecords(), 0: FirstRecords()}
         self.valued: frozenset[str] = frozenset()
         self.numbered = 0
         self._rows: dict[str, ScoredSample] = {}
         self._last: dict[str, ScoredSample] = {}
+
+    def first_records(self, side: int) -> FirstRecords:
+        """Returns what the first records of a side hold."""
+        return self.seen[side]
 
     @property
     def rows(self) -> dict[str, ScoredSample]:
@@ -168,15 +89,18 @@ class Totals:
         self._last = {}
         return self._rows
 
-    def add(self, sample: ScoredSample) -> None:
-        """Adds a sample to all samples and to its slices."""
-        self._last[sample.sample_id] = sample
-        unit_hash = self.bootstrap.unit_hash(sample.unit)
-        for label in ("", *(each.label for each in sample.slices)):
-            self.samples[label] += 1
-            sums = self.sums.setdefault(label, BootstrapSums(self.bootstrap))
-            if sample.statistics:
-                sums.add(unit_hash, sample.statistics)
+    def add(self, samples: list[ScoredSample], core: EvaluationCore) -> None:
+        """Adds scored samples, the first ones."""
+        sums = PartialSums(core.scoring.slicing.columns, core.bootstrap, sys.maxsize)
+        sums.add_samples(samples)
+        self.slices = dict(sums.take())
+        self._last = {sample.sample_id: sample for sample in samples}
+
+    def reject(self, side: int, sample_id: str | None, message: str, status: str) -> None:
+        """Adds a record that is of no sample."""
+        name: Side = "ground_truth" if side == GROUND_TRUTH else "predictions"
+        self.coverage[f"{name}.{status}"] += 1
+        self.rejected.append(Rejected(name, sample_id, message))
 
     def merge(self, other: Totals) -> None:
         """Adds what `other` has scored, all or nothing, also where an interrupt comes in between.
@@ -185,19 +109,19 @@ class Totals:
         """
         both = sorted(self.rows.keys() & other.rows.keys())
         if both:
-            raise ValueError(f"{count_of(len(both), 'sample')} {_were(both)} scored by both, such as {both[0]!r}")
-        sums = dict(self.sums)
-        for label, found in other.sums.items():
-            sums[label] = BootstrapSums(self.bootstrap)
-            for each in (self.sums.get(label), found):
+            were = "was" if len(both) == 1 else "were"
+            raise ValueError(f"{count_of(len(both), 'sample')} {were} scored by both, such as {both[0]!r}")
+        slices = dict(self.slices)
+        for key, found in other.slices.items():
+            slices[key] = SliceTotals(BootstrapSums(found.sums.bootstrap))
+            for each in (self.slices.get(key), found):
                 if each is not None:
-                    sums[label].merge(each)
+                    slices[key].merge(each)
         merged = {
-            "sums": sums,
-            "samples": self.samples + other.samples,
+            "slices": slices,
             "coverage": self.coverage + other.coverage,
             "rejected": [*self.rejected, *other.rejected],
-            "seen": {side: _both_seen(self.seen[side], other.seen[side]) for side in SIDES},
+            "seen": {side: seen if seen.records else other.seen[side] for side, seen in self.seen.items()},
             "valued": self.valued | other.valued,
             "numbered": self.numbered + other.numbered,
             "_last": dict(other.rows),
@@ -206,91 +130,232 @@ class Totals:
         self.__dict__.update(merged)
 
 
-def _were(these: list[str]) -> str:
-    return "was" if len(these) == 1 else "were"
+class Scorer:
+    """Scores what a loop gives it bit by bit, such as the validation of a training run.
 
+    options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, fields, sample_id_type ("any"):
+    as the settings of those names. replicates (200), confidence (0.95), seed (0): of the intervals; no replicates, no
+    intervals. processes: worker processes that score; each is started anew for every `update`, so more than one pays
+    off for large ones.
 
-def _both_seen(first: FirstRecords, second: FirstRecords) -> FirstRecords:
-    if not second.records or first.records >= RECORDS_LOOKED_AT:
-        return first
-    fields = dict(first.fields)
-    for name, count in second.fields.items():
-        fields[name] = fields.get(name, 0) + count
-    by_id = first.by_id or second.by_id
-    return FirstRecords(fields, first.records + second.records, by_id=by_id, whole=first.whole and second.whole)
-
-
-@dataclass(frozen=True)
-class InMemory:
-    """The two sides of what has been scored, as messages ask for them; see pipelines.config.mismatch.Inputs."""
-
-    configuration: Configuration
-    seen: Mapping[Side, FirstRecords]
-    systems: tuple[str, ...] = (DEFAULT_SYSTEM,)
-
-    def first_records(self, side: int) -> FirstRecords:
-        """Returns what the first records of a side hold."""
-        return self.seen["ground_truth" if side == GROUND_TRUTH else "predictions"]
-
-
-def score_records(
-    plan: Plan, known: Container[str], truths: Any, predictions: Any, all_columns: bool = False
-) -> Totals:
-    """Returns the totals of records that are paired by `sample_id`.
-
-    Of records of one side with the same id the first counts, and none whose id is among the `known` ones. all_columns:
-    whether a column must be there that no ground truth has. Raises TypeError where the data are not records, ValueError
-    where there is no such column.
+    Raises ValueError where an argument is wrong, in the words of the command.
     """
-    totals = Totals(plan.bootstrap)
-    names: dict[str, None] = {}
-    read = {
-        "ground_truth": _by_id(plan, totals, "ground_truth", truths, known, names),
-        "predictions": _by_id(plan, totals, "predictions", predictions, (), {}),
-    }
-    _look_for_columns(plan, totals, read["ground_truth"], names, all_columns)
-    samples = list(_decoded(plan, totals, read["ground_truth"], read["predictions"]))
-    for sample_id in (each for each in read["predictions"] if each not in read["ground_truth"]):
-        totals.coverage["predictions.unmatched"] += 1
-        totals.rejected.append(Rejected("predictions", sample_id, "no ground-truth record has this sample_id"))
-    pairs, missing = [sample.pair for sample in samples], plan.configuration.settings.missing
-    if plan.processes > 1:
-        outcomes = score_in_processes(plan.benchmark, pairs, missing, plan.processes)
-    else:
-        outcomes = score_pairs(plan.benchmark, pairs, missing)
-    for sample, outcome in zip(samples, outcomes, strict=True):
-        _settle(totals, sample, outcome)
-    return totals
 
+    def __init__(self, benchmark: str, *, processes: int = 1, **arguments: Unpack[Arguments]) -> None:
+        self._prepare(check_arguments(benchmark, processes=processes, **arguments), int(processes))
 
-def _by_id(
-    plan: Plan, totals: Totals, side: Side, data: Any, known: Container[str], names: dict[str, None]
-) -> dict[str, bytes]:
-    """Returns the records of a side by sample_id; one without, or with one that was there before, is rejected.
+    def _prepare(self, configuration: Configuration, processes: int) -> None:
+        self._configuration = configuration
+        self._processes = processes
+        self._core = core_of(configuration, Totals.systems)
+        self._totals = Totals(configuration)
+        self._open = False
 
-    names: gets the columns of a table, under the names of the benchmark.
-    """
-    kind = plan.benchmark.truth_type if side == "ground_truth" else plan.benchmark.prediction_type
-    fields, found = plan.fields(side), dict[str, bytes]()
-    structured = [name for name, is_text in record_fields(kind).items() if not is_text]
-    table = as_table(data)
-    if table is not None:
-        data = table
-        names.update(dict.fromkeys(fields.present(table.column_names)))
-    columns = {fields.path_of(name)[0] for name in structured if len(fields.path_of(name)) == 1}
-    for record in json_records(data, columns):
-        totals.coverage[f"{side}.read"] += 1
-        sample_id, mapped, problem = _identified(record, fields)
-        _look_at(totals.seen[side], mapped, sample_id)
-        if problem is not None:
-            totals.coverage[f"{side}.rejected"] += 1
-            totals.rejected.append(Rejected(side, None, problem))
-        elif sample_id in found or sample_id in known:
-            totals.coverage[f"{side}.duplicate"] += 1
-            totals.rejected.append(Rejected(side, sample_id, "the sample_id is duplicated; the first record counts"))
+    @classmethod
+    def _of(cls, configuration: Configuration, processes: int) -> Scorer:
+        """Returns a scorer of a checked configuration."""
+        scorer = cls.__new__(cls)
+        scorer._prepare(configuration, processes)
+        return scorer
+
+    def update(self, truths: Any, predictions: Any) -> None:
+        """Scores more samples: all of them, or none where it raises or is interrupted.
+
+        truths, predictions: tables or iterables of records, paired by `sample_id`. Two sequences of equal length whose
+        records have none are paired by position; a prediction may then be None.
+
+        Raises ValueError where sequences without `sample_id` differ in length, TypeError where a side holds no records,
+        and OSError, MemoryError or BrokenProcessPool where the machine fails.
+        """
+        self._update(truths, predictions)
+
+    def _update(self, truths: Any, predictions: Any, all_columns: bool = False) -> None:
+        """Scores more samples. all_columns: whether a column must be there that no ground truth has."""
+        if not self._open:
+            self._configuration.benchmark.setup()
+            self._open = True
+        added = Totals(self._configuration)
+        added.numbered, truths, predictions = self._numbered(truths, predictions)
+        sides = (
+            self._by_id(added, GROUND_TRUTH, truths, self._totals.rows),
+            self._by_id(added, 0, predictions, ()),
+        )
+        self._look_for_columns(added, sides[0].values(), all_columns)
+        self._score(added, *sides)
+        self._totals.merge(added)
+
+    def _numbered(self, truths: Any, predictions: Any) -> tuple[int, Any, Any]:
+        """Returns how many samples are paired by position, and both sides; those get ids."""
+        has_own_ids = any(SAMPLE_ID in fields for fields in self._configuration.settings.fields.values())
+        if has_own_ids or not (_unnamed(truths) and _unnamed(predictions)):
+            return 0, truths, predictions
+        if len(truths) != len(predictions):
+            raise ValueError(f"{len(truths)} ground-truth records and {len(predictions)} predictions without sample_id")
+        if None in truths:
+            raise TypeError("a ground-truth record must be a mapping, not None")
+        first = self._totals.numbered
+        ids = list(map(str, range(first, first + len(truths))))
+        given = zip(ids, predictions, strict=True)
+        return (
+            len(ids),
+            [{**record, SAMPLE_ID: each} for each, record in zip(ids, truths, strict=True)],
+            [{**record, SAMPLE_ID: each} for each, record in given if record is not None],
+        )
+
+    def _by_id(self, added: Totals, side: int, data: Any, known: Container[str]) -> dict[str, EncodedRecord]:
+        """Returns the records of a side by sample_id; one without, or with one that was there before, is rejected."""
+        benchmark, seen = self._configuration.benchmark, added.seen[side]
+        fields = self._configuration.fields_of(None if side == GROUND_TRUTH else DEFAULT_SYSTEM)
+        kind = benchmark.truth_type if side == GROUND_TRUTH else benchmark.prediction_type
+        paths = [fields.path_of(name) for name, is_text in record_fields(kind).items() if not is_text]
+        table = as_table(data)
+        if table is not None:
+            data = table
+            seen.fields.update(dict.fromkeys(fields.present(table.column_names), 0))
+        encoder, found = RecordEncoder(side, 0, ""), dict[str, EncodedRecord]()
+        for number, text in enumerate(json_records(data, {path[0] for path in paths if len(path) == 1})):
+            sample_id, mapped, problem = _identified(text, fields)
+            record = EncodedRecord(encoder.encode(number, 0, JSON, mapped))
+            added.coverage[f"{side_name(side, Totals.systems)}.read"] += 1
+            seen.whole = number < RECORDS_LOOKED_AT
+            if seen.whole:
+                with contextlib.suppress(*_DECODING_ERRORS):
+                    seen.add(record)
+            if problem is not None:
+                added.reject(side, None, problem, "rejected")
+            elif sample_id in found or sample_id in known:
+                added.reject(side, sample_id, "the sample_id is duplicated; the first record counts", "duplicate")
+            else:
+                found[sample_id] = record
+        # Messages ask for the first sample_id alone, and the records need not be kept.
+        seen.by_id = dict.fromkeys(list(seen.by_id)[:1], EncodedRecord(b""))
+        return found
+
+    def _look_for_columns(self, added: Totals, truths: Collection[EncodedRecord], all_columns: bool) -> None:
+        """Takes note of the columns in which a ground truth has a value.
+
+        Raises ValueError where no ground truth has a column that there must be.
+        """
+        wanted = self._configuration.truth_columns()
+        reader, absent = ColumnsReader(wanted), set(wanted)
+        for record in truths:
+            if not absent:
+                break
+            with contextlib.suppress(*_DECODING_ERRORS):
+                absent -= {name for name, value in zip(wanted, reader.read(record), strict=True) if value is not None}
+        added.valued = frozenset(wanted) - absent
+        known = added.seen[GROUND_TRUTH].fields
+        for column in wanted:
+            if all_columns and truths and column in absent and column not in known:
+                raise ValueError(no_column("ground_truth", column, list(known)))
+
+    def _score(
+        self, added: Totals, truths: Mapping[str, EncodedRecord], predictions: Mapping[str, EncodedRecord]
+    ) -> None:
+        """Scores what is paired, and counts what is not."""
+        plan, batch = self._core.scoring, ScoredBatch()
+        for sample_id in (each for each in predictions if each not in truths):
+            added.reject(0, sample_id, "no ground-truth record has this sample_id", "unmatched")
+        samples = [PairedSample(each, truth, (predictions.get(each),)) for each, truth in truths.items()]
+        decoder = BatchDecoder(plan)
+        jobs = decoder.jobs(samples, decoder.decode(samples), batch)
+        pairs = [job.sample.pair for job in jobs]
+        if self._processes > 1:
+            outcomes = score_in_processes(plan.benchmark, pairs, plan.missing, self._processes)
         else:
-            found[sample_id] = mapped
-    return found
+            outcomes = score_pairs(plan.benchmark, pairs, plan.missing)
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            settle(job, outcome, plan.names, batch)
+        added.rejected += [
+            Rejected("ground_truth" if entry.side == "ground_truth" else "predictions", entry.sample_id, entry.error)
+            for entry in batch.quarantine
+            # A prediction that is not scored because of its ground truth, or with it, is not at fault.
+            if entry.side == "ground_truth" or entry.cause == "invalid"
+        ]
+        added.add(batch.samples, self._core)
+
+    def compute(self) -> Result:
+        """Returns the result of all samples so far; warns where nothing was scored, and says why."""
+        result = self._result()
+        result.warn()
+        return result
+
+    def _result(self) -> Result:
+        core, totals, configuration = self._core, self._totals, self._configuration
+        benchmark, clustered = core.scoring.benchmark, core.scoring.cluster is not None
+        slices = {SliceKey(0): SliceTotals(BootstrapSums(core.bootstrap)), **totals.slices}
+        corpus = corpus_sums(benchmark, slices[SliceKey(0)].sums.sums())
+        found = {
+            key.label: slice_result(benchmark, core.confidence, key, each, corpus, clustered)
+            for key, each in slices.items()
+        }
+        overall, labels = found.pop(""), sorted(found)
+        coverage = coverage_document(Counter(overall.coverage) + totals.coverage)
+        document = {"systems": {DEFAULT_SYSTEM: {"coverage": coverage, "values": overall.values}}}
+        unscored = why_unscored(document, totals, rejected="the attribute `rejected`")
+        columns = configuration.truth_columns()
+        if totals.coverage["ground_truth.read"] == totals.coverage["ground_truth.rejected"]:
+            columns = ()
+        return Result(
+            benchmark.name,
+            overall.values,
+            overall.intervals,
+            {label: _of_slice(found[label]) for label in labels},
+            coverage,
+            sample_table(
+                list(totals.rows.values()),
+                Totals.systems,
+                benchmark.sample_metric_names(),
+                configuration.columns(),
+                scoring_signature(benchmark, core.scoring.missing),
+            ),
+            list(totals.rejected),
+            overall.sums.units(),
+            [
+                *unscored.values(),
+                *(without_values(configuration, column) for column in columns if column not in totals.valued),
+            ],
+            tuple(benchmark.main_metrics()),
+        )
+
+    def merge(self, other: Scorer) -> None:
+        """Adds what `other` has scored, of other samples: all of it, or nothing where it raises or is interrupted.
+
+        Raises ValueError where both scored a sample of the same id, or under other options.
+        """
+        if self._scores_as() != other._scores_as():
+            raise ValueError("the scorers have other benchmarks, options or settings")
+        self._totals.merge(other._totals)
+
+    def _scores_as(self) -> tuple[Any, ...]:
+        """Returns what two scorers must share for their sums to be of one evaluation."""
+        settings, benchmark = self._configuration.settings, self._configuration.benchmark
+        drawn = self._core.bootstrap
+        return benchmark.name, benchmark.options, settings.missing, settings.slices, settings.cluster, drawn
+
+    def reset(self) -> None:
+        """Forgets all samples so far."""
+        self._totals = Totals(self._configuration)
+
+    def close(self) -> None:
+        """Removes what scoring needed, such as a scratch folder; the next `update` makes it anew."""
+        if self._open:
+            self._configuration.benchmark.teardown()
+            self._open = False
+
+    def __repr__(self) -> str:
+        """Returns the benchmark and the number of samples so far."""
+        return f"Scorer({self._configuration.benchmark.name}: {count_of(len(self._totals.rows), 'sample')})"
+
+    def __enter__(self) -> Scorer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _of_slice(found: FinalisedSlice) -> SliceResult:
+    return SliceResult(found.values, found.intervals, truth_count(found.coverage))
 
 
 def _identified(record: bytes, fields: FieldMap) -> tuple[str, bytes, str | None]:
@@ -300,146 +365,45 @@ def _identified(record: bytes, fields: FieldMap) -> tuple[str, bytes, str | None
         sample_id = KEY_ONLY.decode(mapped).sample_id
     except msgspec.ValidationError as error:
         return "", record, about_sample_id(str(error), fields.integer_ids)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except _DECODING_ERRORS as error:
         return "", record, explain(error)
     return sample_id, mapped, wrong_length(sample_id)
 
 
-def _look_at(seen: FirstRecords, record: bytes, sample_id: str) -> None:
-    """Takes note of the fields of one of the first records of a side."""
-    if seen.records >= RECORDS_LOOKED_AT:
-        seen.whole = False
-        return
-    cells = _cells(record)
-    for name, value in cells.items():
-        seen.fields[name] = seen.fields.get(name, 0) + (bytes(value) != b"null")
-    seen.records += 1
-    if sample_id and not seen.by_id:
-        seen.by_id[sample_id] = EncodedRecord.of(Origin(0, 0, 0, 0, ""), JSON, b"{}")
-
-
-def _cells(record: bytes) -> dict[str, msgspec.Raw]:
-    try:
-        cells: dict[str, msgspec.Raw] = msgspec.json.decode(record, type=dict[str, msgspec.Raw])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return {}
-    return cells
-
-
-def _look_for_columns(
-    plan: Plan, totals: Totals, truths: Mapping[str, bytes], names: dict[str, None], all_columns: bool
-) -> None:
-    """Takes note of the columns in which a ground truth has a value.
-
-    Raises ValueError where no ground truth has a column that there must be.
-    """
-    wanted = plan.configuration.truth_columns()
-    absent = set(wanted)
-    for record in truths.values():
-        if not absent:
-            break
-        cells = _cells(record)
-        names.update(dict.fromkeys(cells))
-        absent -= {name for name in absent & cells.keys() if bytes(cells[name]) != b"null"}
-    totals.valued = frozenset(wanted) - absent
-    for column in wanted:
-        if all_columns and truths and column not in names:
-            raise ValueError(no_column("ground_truth", column, list(names)))
-
-
-def _decoded(
-    plan: Plan, totals: Totals, truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
-) -> Iterator[DecodedSample]:
-    """Yields the samples that can be decoded, and counts the others."""
-    slicing, cluster = plan.slicing(), plan.configuration.settings.cluster
-    for sample_id, record in truths.items():
-        prediction = predictions.get(sample_id)
-        try:
-            truth = msgspec.json.decode(record, type=plan.benchmark.truth_type)
-            cells = msgspec.json.decode(record) if slicing.columns or cluster else {}
-            values = tuple(cells.get(column) for column in slicing.columns)
-            slices = slicing.of(values)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            _reject_truth(totals, sample_id, explain(error), prediction is not None)
-            continue
-        decoded = None
-        if prediction is not None:
-            try:
-                decoded = msgspec.json.decode(prediction, type=plan.benchmark.prediction_type)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                totals.rejected.append(Rejected("predictions", sample_id, explain(error)))
-        unit = cluster_unit(cells.get(cluster), sample_id) if cluster else sample_id
-        pair = Pair(sample_id, truth, decoded)
-        yield DecodedSample(pair, 0, unit, slices, values, hash_of(truth), hash_of(decoded), prediction is not None)
-
-
-def _reject_truth(totals: Totals, sample_id: str, message: str, has_prediction: bool) -> None:
-    sample = unreadable_truth(sample_id, 0, has_prediction)
-    totals.rejected.append(Rejected("ground_truth", sample_id, message))
-    totals.coverage.update(status_counts(sample.status, sample.prediction_status))
-    totals.add(sample)
-
-
-def _settle(totals: Totals, sample: DecodedSample, outcome: Outcome) -> None:
-    sample_id = sample.pair.sample_id
-    status = prediction_status(outcome, sample.has_prediction, sample.has_decoded_prediction)
-    if outcome.prediction_rejected is not None:
-        totals.rejected.append(Rejected("predictions", sample_id, outcome.prediction_rejected.message))
-    if outcome.rejected is not None:
-        side: Side = "predictions" if outcome.rejected.side == "prediction" else "ground_truth"
-        totals.rejected.append(Rejected(side, sample_id, outcome.rejected.message))
-    scored = sample.scored(outcome, status)
-    totals.coverage.update(scored.coverage)
-    totals.add(scored)
-
-
-def result_of(plan: Plan, totals: Totals) -> Result:
-    """Returns the result of what has been scored."""
-    slices = {label: _slice(plan, totals, label) for label in sorted(totals.sums) if label}
-    overall, rows = _slice(plan, totals, ""), list(totals.rows.values())
-    coverage = coverage_document(totals.coverage)
-    return Result(
-        plan.benchmark.name,
-        overall.values,
-        overall.intervals,
-        slices,
-        coverage,
-        sample_table(
-            rows,
-            [DEFAULT_SYSTEM],
-            plan.benchmark.sample_metric_names(),
-            plan.slicing().columns,
-            scoring_signature(plan.benchmark, plan.configuration.settings.missing),
-        ),
-        list(totals.rejected),
-        _sums(totals, "").sums().units(),
-        [*_unscored(plan, totals, coverage, overall), *_without_values(plan, totals)],
-        tuple(plan.benchmark.main_metrics()),
+def _unnamed(side: Any) -> bool:
+    """Tells whether a side is a sequence of records, or None, none of which has a `sample_id`."""
+    return isinstance(side, (list, tuple)) and all(
+        record is None or (isinstance(record, Mapping) and SAMPLE_ID not in record) for record in side
     )
 
 
-def _unscored(plan: Plan, totals: Totals, coverage: Mapping[str, Any], overall: SliceResult) -> list[str]:
-    document = {"systems": {DEFAULT_SYSTEM: {"coverage": coverage, "values": overall.values}}}
-    inputs = InMemory(plan.configuration, totals.seen)
-    return list(why_unscored(document, inputs, rejected="the attribute `rejected`").values())
+def json_records(data: Any, structured: Collection[str]) -> Iterator[bytes]:
+    """Yields each record of `data` as the JSON object that the pipeline would read.
+
+    data: an iterable of records, see `fields_of`, or a table: Arrow, pandas, Polars or anything else with the Arrow
+    C stream interface. In a table a null is an absent field, and where a column of `structured` holds text, it is JSON.
+    Numbers and arrays of NumPy are written as plain ones, NaN as null.
+
+    Raises TypeError where a record is not a mapping or cannot be written as JSON.
+    """
+    if isinstance(data, pa.Table):
+        parsed = {each.name for each in data.schema if isinstance(each.type, pa.JsonType) or each.name in structured}
+        for batch in data.to_batches(ROWS_PER_BATCH):
+            for row in batch.to_pylist(maps_as_pydicts="lossy"):
+                yield record_json(present_fields(row, parsed))
+    elif isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
+        for record in data:
+            yield record_json(fields_of(record))
+    else:
+        raise TypeError(f"records must be a table or an iterable of mappings, not {type(data).__name__}")
 
 
-def _without_values(plan: Plan, totals: Totals) -> list[str]:
-    counts = totals.coverage
-    if counts["ground_truth.read"] == counts["ground_truth.rejected"]:
-        return []
-    columns = plan.configuration.truth_columns()
-    return [without_values(plan.configuration, column) for column in columns if column not in totals.valued]
-
-
-def _sums(totals: Totals, label: str) -> BootstrapSums:
-    return totals.sums.get(label) or BootstrapSums(totals.bootstrap)
-
-
-def _slice(plan: Plan, totals: Totals, label: str) -> SliceResult:
-    settings = plan.configuration.settings
-    sums = _sums(totals, label).all_sums()
-    corpus = _sums(totals, "").sums()
-    measured = measure(plan.benchmark, corpus, sums, settings.cluster is not None)
-    found = intervals(plan.benchmark, measured, settings.bootstrap.confidence) if len(sums) > 1 else {}
-    return SliceResult(measured.values, found, totals.samples[label])
+def as_table(data: Any) -> pa.Table | None:
+    """Returns a table as one of Arrow; None for data that are no table."""
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if isinstance(data, pa.Table) or hasattr(data, "__arrow_c_stream__"):
+        return pa.table(data)
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):
+        return pa.Table.from_pandas(data, preserve_index=False)
+    return None

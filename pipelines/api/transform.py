@@ -6,32 +6,34 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import apache_beam as beam
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
 
-from ...metrics.scoring import Missing
-from ...transforms.encode import EncodeRecords, Unpack
+from ...transforms.encode import Unpack as Unpacker
+from ...transforms.encode import encode_records
 from ...transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
-from ...transforms.finalize import SliceResult
 from ...transforms.io.claim import Claim, Process, release
 from ...transforms.io.publication import own_output
 from ...transforms.io.storage import new_run_id, prepare_output
 from ...transforms.publish import encode_json
-from ...transforms.read import Limits, side_name
 from ...transforms.record_json import fields_of
-from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined
+from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, side_name
 from ...transforms.scored_sample import ScoredSample, exact_statistics
-from ..config.inputs import Inputs
-from ..config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
-from ..config.systems import DEFAULT_SYSTEM
-from ..evaluate import EvaluationPlan, PublishRun, core_of
-from ..results.provenance import Launch
-from ..results.run import LAYOUT, RunResult, sums_document
-from ..runtime import launch
-from .arguments import SampleIdType, check_arguments
+from ...transforms.totals import SliceResult
+from ..config.settings import DEFAULT_SYSTEM, GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
+from ..evaluate import EvaluationPlan, PublishRun
+from ..inputs.inputs import Inputs
+from ..runners import launch
+from ..runs.provenance import Invocation
+from ..runs.run import LAYOUT, Run
+from .arguments import Arguments, check_arguments
+from .scorer import core_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 BUCKETS = 256
 """Of a collection nobody knows the size. So many workers at most pair and score at once; a bucket of any size works, as
@@ -126,35 +128,14 @@ class Evaluate(beam.PTransform):
         self,
         benchmark: str,
         *,
-        options: Mapping[str, Any] | None = None,
-        slices: Sequence[str] = (),
-        cluster: str | None = None,
-        missing: Missing = "wrong",
-        fields: Mapping[str, Mapping[str, str]] | None = None,
-        replicates: int = 200,
-        confidence: float = 0.95,
-        seed: int = 0,
         limits: Mapping[str, int] | None = None,
-        sample_id_type: SampleIdType = "any",
-        unpack: Unpack | Mapping[str, Unpack] | None = None,
+        unpack: Unpacker | Mapping[str, Unpacker] | None = None,
         buckets: int = BUCKETS,
         output: str | None = None,
+        **arguments: Unpack[Arguments],
     ) -> None:
         super().__init__()
-        self._check = partial(
-            check_arguments,
-            benchmark,
-            options,
-            slices=slices,
-            cluster=cluster,
-            missing=missing,
-            fields=fields or {},
-            replicates=replicates,
-            confidence=confidence,
-            seed=seed,
-            limits=limits or {},
-            sample_id_type=sample_id_type,
-        )
+        self._check = partial(check_arguments, benchmark, limits=limits, **arguments)
         if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= MAX_BUCKETS:
             raise ValueError(f"buckets: must be a whole number from 1 to {MAX_BUCKETS}, not {buckets!r}")
         self._unpack = {PREDICTION_FIELDS: unpack} if callable(unpack) else dict(unpack or {})
@@ -164,7 +145,7 @@ class Evaluate(beam.PTransform):
         self._buckets = buckets
         self._output = output
         # Sides have names only when there are collections; whatever else is wrong is said here.
-        named = dict.fromkeys([*(fields or {}), *self._unpack])
+        named = dict.fromkeys([*(arguments.get("fields") or {}), *self._unpack])
         self._check(systems=[name for name in named if name not in _SIDES] or [DEFAULT_SYSTEM])
 
     def expand(self, sides: Any) -> Evaluation:
@@ -177,20 +158,18 @@ class Evaluate(beam.PTransform):
         inputs = Inputs(configuration, (), tuple(predictions), configuration.truth_columns())
         plan = self._plan(configuration, inputs, truths.pipeline) if self._output else None
         read = self._read(inputs, [truths, *predictions.values()])
-        evaluated = read | "Evaluate" >> EvaluateRecords(core_of(configuration, inputs.systems))
+        evaluated: Evaluated = read | "Evaluate" >> EvaluateRecords(core_of(configuration, inputs.systems))
         if plan is not None:
             _ = evaluated | "Publish" >> PublishRun(plan, partial(_own, plan)) | "Check" >> beam.Map(_published, plan)
-        rows: Evaluation = evaluated | "Rows" >> _MakeRows(configuration, inputs.systems)
-        return rows
+        return _rows(evaluated, configuration, inputs.systems)
 
     def _read(self, inputs: Inputs, collections: Sequence[beam.PCollection]) -> dict[str, beam.PCollection]:
-        settings = inputs.configuration.settings.limits
-        limits, encoded = Limits(settings.record_bytes, settings.depth), []
+        encoded = []
         for side, records in zip([GROUND_TRUTH, *range(len(inputs.systems))], collections, strict=True):
             name = side_name(side, inputs.systems)
             unpack = self._unpack.get(name, None if side == GROUND_TRUTH else self._unpack.get(PREDICTION_FIELDS))
             columns = inputs.columns[side]
-            encode = EncodeRecords(side, inputs.systems, columns, limits, self._buckets, unpack)
+            encode = encode_records(side, inputs.systems, columns, inputs.limits, self._buckets, unpack)
             encoded.append(records | f"Read {name}" >> encode)
         return {
             stream: [each[stream] for each in encoded] | f"All {stream}" >> beam.Flatten() for stream in RECORD_STREAMS
@@ -202,7 +181,7 @@ class Evaluate(beam.PTransform):
             prepare_output(output)
         except InputProblem as error:
             raise ValueError(error.message) from None
-        started = Launch.now(["beamscore.Evaluate"], launch.runner_name(pipeline.options))
+        started = Invocation.now(["beamscore.Evaluate"], launch.runner_name(pipeline.options))
         return EvaluationPlan(configuration, inputs, output, new_run_id(), started, page=True)
 
 
@@ -250,42 +229,40 @@ def _published(is_published: bool, plan: EvaluationPlan) -> None:
         raise InputProblem(f"output {plan.output}: another run has published there meanwhile; run again")
 
 
-class _MakeRows(beam.PTransform):
-    """Makes rows of a result: from Evaluated to Evaluation."""
-
-    def __init__(self, configuration: Configuration, systems: tuple[str, ...]) -> None:
-        super().__init__()
-        self._configuration = configuration
-        self._systems = systems
-
-    def expand(self, evaluated: tuple[beam.PCollection, ...]) -> Evaluation:
-        """Gathers the totals, which fit into memory, for the rows that are about all of them."""
-        found = Evaluated(*evaluated)
-        slices, outcomes = beam.pvalue.AsList(found.slices), beam.pvalue.AsDict(found.outcomes)
-        start = found.slices.pipeline | "Start" >> beam.Create([None])
-        totals = start | "Gather" >> beam.Map(self._gather, slices, outcomes)
-        return Evaluation(
-            totals | "Metrics" >> beam.FlatMap(_metric_rows).with_output_types(METRIC_ROW),
-            found.samples | "Samples" >> beam.FlatMap(_sample_rows, self._systems).with_output_types(SAMPLE_ROW),
-            found.quarantine | "Rejected" >> beam.Map(_rejected_row).with_output_types(REJECTED_ROW),
-            totals | "Coverage" >> beam.FlatMap(_coverage_rows).with_output_types(COVERAGE_ROW),
-            totals | "Sums" >> beam.Map(_sums).with_output_types(bytes),
-        )
-
-    def _gather(self, _: None, slices: list[SliceResult], outcomes: Mapping[int, Any]) -> RunResult:
-        result = RunResult.of(self._configuration, self._systems, slices, outcomes, {}, [])
-        for warning in result.warnings:
-            _LOG.warning("%s", warning)
-        return result
+def _rows(evaluated: Evaluated, configuration: Configuration, systems: tuple[str, ...]) -> Evaluation:
+    """Returns the rows of a result; the totals, which fit into memory, are gathered for those about all of them."""
+    slices, outcomes = beam.pvalue.AsList(evaluated.slices), beam.pvalue.AsDict(evaluated.outcomes)
+    start = evaluated.slices.pipeline | "Start" >> beam.Create([None])
+    totals = start | "Gather" >> beam.Map(_gathered, configuration, systems, slices, outcomes)
+    return Evaluation(
+        totals | "Metrics" >> beam.FlatMap(_metric_rows).with_output_types(METRIC_ROW),
+        evaluated.samples | "Samples" >> beam.FlatMap(_sample_rows, systems).with_output_types(SAMPLE_ROW),
+        evaluated.quarantine | "Rejected" >> beam.Map(_rejected_row).with_output_types(REJECTED_ROW),
+        totals | "Coverage" >> beam.FlatMap(_coverage_rows).with_output_types(COVERAGE_ROW),
+        totals | "Sums" >> beam.Map(_sums).with_output_types(bytes),
+    )
 
 
-def _metric_rows(result: RunResult) -> Iterator[beam.Row]:
-    for system in result.systems.values():
-        for label, found in {"": system.overall, **system.slices}.items():
+def _gathered(
+    _: None,
+    configuration: Configuration,
+    systems: tuple[str, ...],
+    slices: list[SliceResult],
+    outcomes: Mapping[int, Any],
+) -> Run:
+    result = Run.of(configuration, systems, slices, outcomes, {}, [])
+    for warning in result.summary.warnings:
+        _LOG.warning("%s", warning)
+    return result
+
+
+def _metric_rows(result: Run) -> Iterator[beam.Row]:
+    for name, system in result.systems.items():
+        for label, found in {"": system, **system.slices}.items():
             for metric, value in found.values.items():
                 low, high = found.intervals.get(metric) or (None, None)
                 yield beam.Row(
-                    system=system.name,
+                    system=name,
                     slice=label,
                     metric=metric,
                     value=_float(value),
@@ -320,18 +297,18 @@ def _rejected_row(entry: Quarantined) -> beam.Row:
     return beam.Row(side=entry.side, sample_id=entry.sample_id, cause=entry.cause, error=entry.error, text=entry.text)
 
 
-def _coverage_rows(result: RunResult) -> Iterator[beam.Row]:
-    for system in result.systems.values():
+def _coverage_rows(result: Run) -> Iterator[beam.Row]:
+    for name, system in result.systems.items():
         for side, counts in system.coverage.items():
             if isinstance(counts, bool):
                 continue
             for status, count in counts.items() if isinstance(counts, Mapping) else [(side, counts)]:
                 named = side if isinstance(counts, Mapping) else ""
-                yield beam.Row(system=system.name, side=named, status=status, count=count)
+                yield beam.Row(system=name, side=named, status=status, count=count)
 
 
-def _sums(result: RunResult) -> bytes:
-    return encode_json(sums_document(result))
+def _sums(result: Run) -> bytes:
+    return encode_json(result.sums.document())
 
 
 def unpack_inference(element: Any) -> dict[str, Any]:

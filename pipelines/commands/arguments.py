@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import shtab
 
 from ...metrics.registry import benchmark_names
 from ...metrics.version import VERSION
-from ..config.errors import UsageError
-from ..config.explain import not_positive
-from ..config.systems import DEFAULT_SYSTEM
+from ..config.errors import UsageError, not_positive
 
 if TYPE_CHECKING:
     from ..config.settings import Configuration
@@ -33,6 +31,7 @@ example:
 DEFAULT_FRACTIONS = "training=0.2,validation=0.2,testing=0.6"
 
 _NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
+_PATTERN = re.compile(r"[*?[]")
 
 
 class Parser(argparse.ArgumentParser):
@@ -62,16 +61,12 @@ class Parser(argparse.ArgumentParser):
         return args
 
 
-class Globs(argparse.Action):
-    """Adds the globs that follow an option, one or several, to those given before."""
+class NamedGlobs(argparse.Action):
+    """Adds globs that may have a name, NAME=GLOB: one without belongs to the name before it, behind the same option.
 
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        """Adds `values`."""
-        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), *values])
-
-
-class NamedGlobs(Globs):
-    """Adds globs that may have a name, NAME=GLOB: one without belongs to the name before it."""
+    Several paths of predictions, none of them a pattern and none with a name, may be what the shell made of a pattern:
+    `notes` of the namespace says what they are taken for.
+    """
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         """Adds `values`, each with its name."""
@@ -81,30 +76,20 @@ class NamedGlobs(Globs):
             found = _NAMED.match(value)
             name = f"{found[1]}=" if found else name
             named.append(value if found else name + value)
-        super().__call__(parser, namespace, named, option_string)
-
-
-class SystemGlobs(NamedGlobs):
-    """Adds the globs of systems.
-
-    Several paths that follow one option, none of them a pattern and none with a name, may be what the shell made of a
-    pattern: `notes` of the namespace says what they are taken for.
-    """
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        """Adds `values`, each with its name."""
-        if len(values) > 1 and not any(_NAMED.match(value) or re.search(r"[*?[]", value) for value in values):
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), *named])
+        if self.dest == "predictions" and len(values) > 1 and not name and not any(map(_PATTERN.search, values)):
             text = f"--predictions: {len(values)} paths without a name are one system; NAME=PATH makes one of each"
             namespace.notes = [*getattr(namespace, "notes", []), text]
-        super().__call__(parser, namespace, values, option_string)
 
 
 def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
     """Returns the globs by system; a glob without a name belongs to DEFAULT_SYSTEM."""
+    from ..config.settings import DEFAULT_SYSTEM
+
     named: dict[str, list[str]] = {}
     for each in predictions:
         found = _NAMED.match(each)
-        name, glob = (found.group(1), found.group(2)) if found else (DEFAULT_SYSTEM, each)
+        name, glob = (found[1], found[2]) if found else (DEFAULT_SYSTEM, each)
         named.setdefault(name, []).append(glob)
     return named
 
@@ -115,9 +100,8 @@ def configuration_of(parsed: argparse.Namespace) -> Configuration:
         # NumPy and the benchmark are imported with it.
         from ..config import settings
 
-        given = {name: getattr(parsed, name) for name in parsed.settings}
-        if "predictions" in given:
-            given["predictions"] = systems(given["predictions"])
+        given = {name: getattr(parsed, name, None) for name in ("ground_truth", "predictions", "output", "slices")}
+        given["predictions"] = systems(given["predictions"] or ())
         parsed.configuration = settings.load(parsed.config, parsed.set, given)
     configuration: Configuration = parsed.configuration
     return configuration
@@ -130,243 +114,163 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def _add_config(command: argparse.ArgumentParser, *given: str) -> None:
-    """Adds the configuration and what overrides it.
-
-    given: the options of the command, by their names, that are settings of the configuration too.
-    """
-    config = command.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a benchmark")
-    config.complete = shtab.FILE  # type: ignore[attr-defined]
-    _add_set(command)
-    command.set_defaults(settings=given, configuration=None)
+Option = tuple[str, dict[str, Any]]
 
 
-def _add_set(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="set a key of the config")
+def _option(usage: str, text: str, **more: Any) -> Option:
+    """Returns an option such as `--output DIR`, a flag such as `--quiet`, or an argument such as `CONFIG`."""
+    name, _, metavar = usage.partition(" ")
+    if not name.startswith("-"):
+        name, metavar = name.lower(), name
+    return name, {"help": text, **({"metavar": metavar} if metavar else {"action": "store_true"}), **more}
 
 
-def _add_ground_truth(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--ground-truth",
-        metavar="GLOB",
-        action=Globs,
-        nargs="+",
-        default=[],
-        help="files of records, or a folder of them",
-    )
+_GLOBS: dict[str, Any] = {"action": "extend", "nargs": "+", "default": []}
+_NAMED_GLOBS: dict[str, Any] = {**_GLOBS, "action": NamedGlobs}
+_REPEATED: dict[str, Any] = {"action": "append", "default": []}
+
+_CONFIG = _option("CONFIG", "a YAML file, or the name of a benchmark")
+_SET = _option("--set KEY=VALUE", "set a key of the config", **_REPEATED)
+_GROUND_TRUTH = _option("--ground-truth GLOB", "files of records, or a folder of them", **_GLOBS)
+_RECORD_OUTPUT = (
+    _option("--output FILE", "ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet"),
+    _option("--shards N", "write N files, numbered before the ending (default: 1)", type=int, default=1),
+)
+_VERDICTS = (
+    _option("--baseline RUN", "a run, RUN:SYSTEM, or a file such as blessed.txt"),
+    _option("--junit FILE", "write the verdicts as JUnit XML"),
+    _option("--markdown FILE", "write the verdicts as short Markdown"),
+)
 
 
-def _add_predictions(command: argparse.ArgumentParser, of_several: str) -> None:
-    """Adds the predictions; of_several: what the command does with several systems."""
-    command.add_argument(
-        "--predictions",
-        metavar="[NAME=]GLOB",
-        action=SystemGlobs,
-        nargs="+",
-        default=[],
-        help=f"the files of a system; {of_several}",
-    )
+def _command(text: str, *options: Option | list[Option]) -> tuple[str, Sequence[Option | list[Option]]]:
+    return text, options
 
 
-def _add_record_output(command: argparse.ArgumentParser) -> None:
-    """Adds the file of records that a command writes."""
-    command.add_argument("--output", metavar="FILE", help="ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
-    command.add_argument(
-        "--shards", metavar="N", type=int, default=1, help="write N files, numbered before the ending (default: 1)"
-    )
+def _no_html(page: str) -> Option:
+    return _option("--no-html", f"no {page}, the page for a browser")
 
 
-def _add_verdicts(command: argparse.ArgumentParser) -> None:
-    """Adds the baseline of gates and the files for their verdicts."""
-    command.add_argument("--baseline", metavar="RUN", help="a run, RUN:SYSTEM, or a file such as blessed.txt")
-    command.add_argument("--junit", metavar="FILE", help="write the verdicts as JUnit XML")
-    command.add_argument("--markdown", metavar="FILE", help="write the verdicts as short Markdown")
-
-
-def _evaluate(command: argparse.ArgumentParser) -> None:
-    _add_config(command, "ground_truth", "predictions", "output", "slices")
-    _add_ground_truth(command)
-    _add_predictions(command, "several systems are ranked")
-    command.add_argument("--output", metavar="DIR", help="the folder for the result, on any filesystem of Beam")
-    command.add_argument(
-        "--slice",
-        metavar="COLUMN[,COLUMN]",
-        dest="slices",
-        action="append",
-        default=[],
-        help="metrics by column, or crossed columns",
-    )
-    command.add_argument(
-        "--processes", type=positive, metavar="N", help="worker processes of a local run (default: by cores and input)"
-    )
-    command.add_argument("--reuse", metavar="RUN", help="take the scores of unchanged samples from a finished run")
-    command.add_argument(
-        "--resume", action="store_true", help="go on where an interrupted run into this --output has stopped"
-    )
-    command.add_argument("--no-html", action="store_true", help="no report.html, the page for a browser")
-    _add_verdicts(command)
-    command.add_argument(
-        "--check", action="store_true", help="look at the first records, say what the run would do, and stop"
-    )
-    command.add_argument(
-        "--metrics-file", metavar="FILE", help="keep the metrics of the run in a textfile for Prometheus"
-    )
-    command.add_argument("--quiet", action="store_true", help="no progress and no metrics on the console")
-
-
-def _compare(command: argparse.ArgumentParser) -> None:
-    command.add_argument("baseline", metavar="BASELINE", help="the output folder of a run, or RUN:SYSTEM")
-    command.add_argument("candidate", metavar="CANDIDATE", help="another, or the same run with another system")
-    command.add_argument(
-        "--output", metavar="DIR", help="the folder for comparison.json, comparison.md, comparison.html and changes/"
-    )
-    command.add_argument(
-        "--allow-differences", action="store_true", help="compare though options, versions or ground truth differ"
-    )
-    command.add_argument(
-        "--threshold",
-        type=float,
-        default=0.1,
-        metavar="X",
-        help="a larger change of a sample is counted (default: 0.1)",
-    )
-    command.add_argument(
-        "--changes", type=positive, default=100_000, metavar="N", help="samples listed in changes/ (default: 100000)"
-    )
-    command.add_argument("--no-html", action="store_true", help="no comparison.html, the page for a browser")
-    command.add_argument(
-        "--samples",
-        type=int,
-        default=50,
-        metavar="N",
-        help="samples in comparison.html that lost most, and that won most (default: 50); 0 reads no input again",
-    )
-    command.add_argument("--quiet", action="store_true", help="no table on the console")
-
-
-def _gate(command: argparse.ArgumentParser) -> None:
-    command.add_argument("run", metavar="RUN", help="the output folder of the run")
-    command.add_argument("--config", metavar="FILE", help="the configuration with the gates (default: the run's own)")
-    _add_set(command)
-    _add_verdicts(command)
-    command.add_argument("--quiet", action="store_true", help="no verdicts on the console")
-
-
-def _history(command: argparse.ArgumentParser) -> None:
-    command.add_argument("folder", metavar="FOLDER", help="the folder with the runs, on any disk or object store")
-    command.add_argument(
-        "--output", metavar="DIR", help="where history.parquet, history.md and history.html go (default: FOLDER)"
-    )
-    command.add_argument("--no-html", action="store_true", help="no history.html, the page for a browser")
-    command.add_argument("--rebuild", action="store_true", help="read every run again, not only what is new")
-
-
-def _merge(command: argparse.ArgumentParser) -> None:
-    command.add_argument("runs", metavar="RUN", nargs="+", help="the output folders of finished runs")
-    command.add_argument("--output", metavar="RUN", required=True, help="the folder for the merged run")
-    command.add_argument("--no-html", action="store_true", help="no report.html, the page for a browser")
-    _add_verdicts(command)
-    command.add_argument("--quiet", action="store_true", help="no metrics on the console")
-
-
-def _benchmarks(command: argparse.ArgumentParser) -> None:
-    command.add_argument("name", nargs="?", metavar="NAME", help="one benchmark alone")
-    command.add_argument("--names", action="store_true", help="the names alone, one a line")
-
-
-def _convert(command: argparse.ArgumentParser) -> None:
-    command.add_argument("benchmark", metavar="BENCHMARK", help="the benchmark")
-    command.add_argument(
-        "--input",
-        metavar="[ROLE=]GLOB",
-        action=NamedGlobs,
-        nargs="+",
-        default=[],
-        help="files; 'roles' in place of GLOB lists them",
-    )
-    _add_record_output(command)
-
-
-def _describe(command: argparse.ArgumentParser) -> None:
-    _add_config(command, "ground_truth", "output", "slices")
-    _add_ground_truth(command)
-    command.add_argument("--output", metavar="DIR", help="the folder for description.json and description.md")
-    command.add_argument(
-        "--slice", metavar="COLUMN", dest="slices", action="append", default=[], help="compare, such as by split"
-    )
-
-
-def _split(command: argparse.ArgumentParser) -> None:
-    _add_config(command, "ground_truth")
-    _add_ground_truth(command)
-    _add_record_output(command)
-    command.add_argument("--group", metavar="COLUMN", help="samples with the same value, an article say, stay together")
-    command.add_argument("--column", metavar="NAME", default="split", help="the column to write (default: split)")
-    command.add_argument("--seed", type=int, default=0, help="another seed draws another split")
-    rule = command.add_mutually_exclusive_group()
-    rule.add_argument(
-        "--fractions", metavar="NAME=X,...", help=f"fractions of the groups; default: {DEFAULT_FRACTIONS}"
-    )
-    rule.add_argument("--folds", type=int, metavar="K", help="k-fold cross validation: 0 to K - 1")
-    rule.add_argument(
-        "--published",
-        metavar="T,V",
-        help="the DeTEXT recipe: T samples for training, one a group, and V for validation, in whole groups",
-    )
-
-
-def _select(command: argparse.ArgumentParser) -> None:
-    command.add_argument("run", metavar="DIR", help="the output folder of the run")
-    _add_record_output(command)
-    command.add_argument("--value", metavar="NAME", help="the per-sample metric (default: that of the worst samples)")
-    command.add_argument("--below", type=float, help="the threshold (default: 1; with --samples, none)")
-    command.add_argument(
-        "--samples", metavar="FILE", help="only these: JSONL or Parquet with sample_id, such as changes/ of compare"
-    )
-    command.add_argument("--system", metavar="NAME", help="the system (default: the best)")
-    command.add_argument(
-        "--ground-truth", metavar="GLOB", action=Globs, nargs="+", help="where it is now, if it has moved since the run"
-    )
-    command.add_argument(
-        "--predictions",
-        metavar="GLOB",
-        action=Globs,
-        nargs="+",
-        help="where those of the system are now, if they have moved",
-    )
-
-
-def _draw(command: argparse.ArgumentParser) -> None:
-    _add_config(command, "ground_truth", "predictions")
-    _add_ground_truth(command)
-    _add_predictions(command, "of several systems the first is drawn")
-    command.add_argument(
-        "--sample", metavar="ID", action=Globs, nargs="+", default=[], help="a sample_id, or several of them"
-    )
-    command.add_argument(
-        "--samples",
-        metavar="FILE",
-        help="those of a list: JSONL or Parquet with sample_id, such as changes/ of compare",
-    )
-    command.add_argument(
-        "--output", metavar="PATH", required=True, help="the picture, FILE.svg; of several samples, the folder for them"
-    )
-
-
-COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "evaluate": ("score predictions and write a report", _evaluate),
-    "compare": ("tell which of two finished runs is better, and where", _compare),
-    "gate": ("judge the gates of a finished run", _gate),
-    "history": ("tell what changed over the runs below a folder", _history),
-    "merge": ("merge runs over disjoint samples to one", _merge),
-    "benchmarks": ("list the benchmarks and what their metrics mean", _benchmarks),
-    "convert": ("turn a benchmark's own files into JSONL or Parquet", _convert),
-    "describe": ("write the tables of a data set", _describe),
-    "split": ("write the records with a column of splits by group", _split),
-    "select": ("write the samples of a finished run that score low, or that a list names", _select),
-    "draw": ("draw ground truth and prediction of samples as SVG", _draw),
+COMMANDS = {
+    "evaluate": _command(
+        "score predictions and write a report",
+        _CONFIG,
+        _SET,
+        _GROUND_TRUTH,
+        _option("--predictions [NAME=]GLOB", "the files of a system; several systems are ranked", **_NAMED_GLOBS),
+        _option("--output DIR", "the folder for the result, on any filesystem of Beam"),
+        _option("--slice COLUMN[,COLUMN]", "metrics by column, or crossed columns", dest="slices", **_REPEATED),
+        _option("--processes N", "worker processes of a local run (default: by cores and input)", type=positive),
+        _option("--reuse RUN", "take the scores of unchanged samples from a finished run"),
+        _option("--resume", "go on where an interrupted run into this --output has stopped"),
+        _no_html("report.html"),
+        *_VERDICTS,
+        _option("--check", "look at the first records, say what the run would do, and stop"),
+        _option("--metrics-file FILE", "keep the metrics of the run in a textfile for Prometheus"),
+        _option("--quiet", "no progress and no metrics on the console"),
+    ),
+    "compare": _command(
+        "tell which of two finished runs is better, and where",
+        _option("BASELINE", "the output folder of a run, or RUN:SYSTEM"),
+        _option("CANDIDATE", "another, or the same run with another system"),
+        _option("--output DIR", "the folder for comparison.json, comparison.md, comparison.html and changes/"),
+        _option("--allow-differences", "compare though options, versions or ground truth differ"),
+        _option("--threshold X", "a larger change of a sample is counted (default: 0.1)", type=float, default=0.1),
+        _option("--changes N", "samples listed in changes/ (default: 100000)", type=positive, default=100_000),
+        _no_html("comparison.html"),
+        _option(
+            "--samples N",
+            "samples in comparison.html that lost most, and that won most (default: 50); 0 reads no input again",
+            type=int,
+            default=50,
+        ),
+        _option("--quiet", "no table on the console"),
+    ),
+    "gate": _command(
+        "judge the gates of a finished run",
+        _option("RUN", "the output folder of the run"),
+        _option("--config FILE", "the configuration with the gates (default: the run's own)"),
+        _SET,
+        *_VERDICTS,
+        _option("--quiet", "no verdicts on the console"),
+    ),
+    "history": _command(
+        "tell what changed over the runs below a folder",
+        _option("FOLDER", "the folder with the runs, on any disk or object store"),
+        _option("--output DIR", "where history.parquet, history.md and history.html go (default: FOLDER)"),
+        _no_html("history.html"),
+        _option("--rebuild", "read every run again, not only what is new"),
+    ),
+    "merge": _command(
+        "merge runs over disjoint samples to one",
+        _option("RUNS", "the output folders of finished runs", metavar="RUN", nargs="+"),
+        _option("--output RUN", "the folder for the merged run", required=True),
+        _no_html("report.html"),
+        *_VERDICTS,
+        _option("--quiet", "no metrics on the console"),
+    ),
+    "benchmarks": _command(
+        "list the benchmarks and what their metrics mean",
+        _option("NAME", "one benchmark alone", nargs="?"),
+        _option("--names", "the names alone, one a line"),
+    ),
+    "convert": _command(
+        "turn a benchmark's own files into JSONL or Parquet",
+        _option("BENCHMARK", "the benchmark"),
+        _option("--input [ROLE=]GLOB", "files; 'roles' in place of GLOB lists them", **_NAMED_GLOBS),
+        *_RECORD_OUTPUT,
+    ),
+    "describe": _command(
+        "write the tables of a data set",
+        _CONFIG,
+        _SET,
+        _GROUND_TRUTH,
+        _option("--output DIR", "the folder for description.json and description.md"),
+        _option("--slice COLUMN", "compare, such as by split", dest="slices", **_REPEATED),
+    ),
+    "split": _command(
+        "write the records with a column of splits by group",
+        _CONFIG,
+        _SET,
+        _GROUND_TRUTH,
+        *_RECORD_OUTPUT,
+        _option("--group COLUMN", "samples with the same value, an article say, stay together"),
+        _option("--column NAME", "the column to write (default: split)", default="split"),
+        _option("--seed SEED", "another seed draws another split", type=int, default=0),
+        [
+            _option("--fractions NAME=X,...", f"fractions of the groups; default: {DEFAULT_FRACTIONS}"),
+            _option("--folds K", "k-fold cross validation: 0 to K - 1", type=int),
+            _option(
+                "--published T,V",
+                "the DeTEXT recipe: T samples for training, one a group, and V for validation, in whole groups",
+            ),
+        ],
+    ),
+    "select": _command(
+        "write the samples of a finished run that score low, or that a list names",
+        _option("RUN", "the output folder of the run"),
+        *_RECORD_OUTPUT,
+        _option("--value NAME", "the per-sample metric (default: that of the worst samples)"),
+        _option("--below BELOW", "the threshold (default: 1; with --samples, none)", type=float),
+        _option("--samples FILE", "only these: JSONL or Parquet with sample_id, such as changes/ of compare"),
+        _option("--system NAME", "the system (default: the best)"),
+        _option("--ground-truth GLOB", "where it is now, if it has moved since the run", **_GLOBS),
+        _option("--predictions GLOB", "where those of the system are now, if they have moved", **_GLOBS),
+    ),
+    "draw": _command(
+        "draw ground truth and prediction of samples as SVG",
+        _CONFIG,
+        _SET,
+        _GROUND_TRUTH,
+        _option(
+            "--predictions [NAME=]GLOB", "the files of a system; of several systems the first is drawn", **_NAMED_GLOBS
+        ),
+        _option("--sample ID", "a sample_id, or several of them", **_GLOBS),
+        _option("--samples FILE", "those of a list: JSONL or Parquet with sample_id, such as changes/ of compare"),
+        _option("--output PATH", "the picture, FILE.svg; of several samples, the folder for them", required=True),
+    ),
 }
-"""Each command, a module of this folder: what it does, and what adds its options."""
+"""Each command, a module of this folder: what it does, and its options; of those in a list, at most one is given."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -389,13 +293,18 @@ def parser() -> argparse.ArgumentParser:
     whole.add_argument("--version", action="version", version=f"beamscore {VERSION}")
     shtab.add_argument_to(whole, "--print-completion", help=argparse.SUPPRESS)
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, (text, add_options) in COMMANDS.items():
+    for name, (text, options) in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
-        command.set_defaults(command=name)
+        command.set_defaults(command=name, **({"configuration": None} if _CONFIG in options else {}))
         command.add_argument("--verbose", action="store_true", help="show the log of Beam too")
         command.add_argument(
             "--log-format", choices=["text", "json"], default="text", help="how messages are written (default: text)"
         )
         command.epilog = "Any option of a Beam pipeline may follow, such as --runner or --direct_num_workers."
-        add_options(command)
+        for option in options:
+            alternatives = command.add_mutually_exclusive_group() if isinstance(option, list) else command
+            for flag, details in option if isinstance(option, list) else [option]:
+                action = alternatives.add_argument(flag, **details)
+                if flag == "config":
+                    action.complete = shtab.FILE  # type: ignore[attr-defined]
     return whole

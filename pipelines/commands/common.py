@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -16,17 +16,22 @@ from ...metrics.benchmark import Ability
 from ...metrics.registry import benchmark_class, benchmark_names
 from ...transforms.faults import faults_end_the_bundle
 from ...transforms.io.claim import DETACHED_LEASE_S, Claim, Process, heartbeat
-from ...transforms.io.publication import own_output, owned_output
-from ...transforms.io.published import Layout, Published, TakenOver, find_published
+from ...transforms.io.publication import (
+    Layout,
+    Published,
+    TakenOver,
+    find_published,
+    mark_abandoned,
+    own_output,
+    owned_output,
+)
 from ...transforms.io.record_files import WriteRecords
-from ...transforms.io.staging import mark_abandoned
 from ...transforms.io.storage import STORAGE_ERRORS, file_version
-from ...transforms.records import InputProblem, printable
-from ..config.errors import UsageError
+from ...transforms.records import printable
+from ..config.errors import UsageError, as_input_errors
 from ..config.settings import Configuration
-from ..runtime import launch
-from .interrupt import explained
-from .messages import CRASHED, DONE, FAILED, say
+from ..runners import launch
+from .messages import CRASHED, DONE, FAILED, describe_output_on_interrupt, say
 
 
 def run_and_publish(
@@ -46,8 +51,8 @@ def run_and_publish(
     """
     claim = Claim(run_id, Process.of(os.getpid()), is_job=not launch.is_local(options))
     with (
-        _in_words(),
-        explained(partial(_held, output, run_id, layout)),
+        as_input_errors(),
+        describe_output_on_interrupt(partial(_held, output, run_id, layout)),
         owned_output(output, claim, layout),
         heartbeat(output, run_id),
     ):
@@ -80,11 +85,16 @@ def _held(output: str, run_id: str, layout: Layout) -> str:
 
 
 def hand_over(
-    options: PipelineOptions, build: Callable[[beam.Pipeline], Any], output: str, run_id: str, layout: Layout
-) -> None:
-    """Starts a job that publishes to the folder `output`, which it owns, when this command has ended."""
+    options: PipelineOptions,
+    build: Callable[[beam.Pipeline], Any],
+    output: str,
+    run_id: str,
+    layout: Layout,
+    note: str = "",
+) -> int:
+    """Starts a job that publishes to the folder `output`, which it owns, when this command has ended, and says so."""
     claim = Claim(run_id, Process.of(os.getpid()), is_job=True, detached=True, lease_s=DETACHED_LEASE_S)
-    with _in_words():
+    with as_input_errors():
         own_output(output, claim, layout)
     try:
         launch.submit(options, build)
@@ -92,14 +102,8 @@ def hand_over(
         with contextlib.suppress(*STORAGE_ERRORS):
             mark_abandoned(output, run_id)
         raise
-
-
-@contextlib.contextmanager
-def _in_words() -> Iterator[None]:
-    try:
-        yield
-    except InputProblem as error:
-        raise UsageError(error.message) from error
+    print(f"the job goes on without this command{note}; its result will be in {output}")
+    return DONE
 
 
 def write_records(
@@ -122,7 +126,7 @@ def write_records(
         launch.submit(options, build)
         return DONE
     before = file_version(write.path)
-    with explained(lambda: _written(write, before)):
+    with describe_output_on_interrupt(lambda: _written(write, before)):
         try:
             launch.run(options, build)
         except BaseException:
@@ -158,15 +162,6 @@ def rejected_beside(write: WriteRecords) -> WriteRecords:
     return WriteRecords(f"{write.path}.rejected.jsonl", {}, only_if_any=True)
 
 
-@contextlib.contextmanager
-def naming(option: str) -> Iterator[None]:
-    """Puts the option that an input was given with before what is wrong with it."""
-    try:
-        yield
-    except UsageError as error:
-        raise UsageError(f"{option} {error}") from error
-
-
 def unsupported(ability: Ability, name: str) -> UsageError:
     """Returns the error of a command that needs an ability which the benchmark called `name` lacks."""
     having = [each for each in benchmark_names() if ability in benchmark_class(each).abilities()]
@@ -175,7 +170,7 @@ def unsupported(ability: Ability, name: str) -> UsageError:
 
 def check_tools(configuration: Configuration) -> None:
     """Raises UsageError where a program that the benchmark needs is missing on this machine."""
-    with _in_words(), faults_end_the_bundle("the start of scoring"):
+    with as_input_errors(), faults_end_the_bundle("the start of scoring"):
         try:
             configuration.benchmark.setup()
         finally:

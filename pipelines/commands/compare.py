@@ -17,16 +17,18 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.io.storage import new_run_id, prepare_output
+from ...transforms.records import printable
 from ..compare import LAYOUT, ComparisonPlan, build_comparison, plan_comparison
 from ..compare_page import plan_page
 from ..config.errors import UsageError
-from ..results.comparison import COMPARISON, REPORT
-from ..results.comparison_report import samples_line, verdict_line
-from ..results.differences import COMPARED, differences, surroundings
-from ..results.page.comparison import PAGE
-from ..results.provenance import PAGE_PROBLEM
-from ..results.stored import SystemRun, open_system
-from ..runtime import launch
+from ..reports.comparison import PAGE
+from ..reports.markdown import samples_line, verdicts_line
+from ..runners import launch
+from ..runs.comparison import COMPARISON, REPORT
+from ..runs.differences import COMPARED, differences, surroundings
+from ..runs.named import SystemRun, open_system
+from ..runs.provenance import PAGE_PROBLEM
+from ..runs.verdict import verdict_lines
 from . import console
 from .common import hand_over, run_and_publish, without_page
 from .messages import DONE, warn
@@ -58,7 +60,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if parsed.output is None and (launch.is_detached(options) or not launch.is_local(options)):
         raise UsageError("give --output DIR: the workers of this runner share no folder with the command")
     if parsed.output is not None and not parsed.no_html:
-        plan = replace(plan, page=plan_page(baseline, candidate, parsed.samples, parsed.command_line))
+        plan = replace(plan, page=plan_page(baseline, candidate, parsed.samples, parsed.command_line, parsed.output))
     with _output(parsed.output) as folder:
         return _compare(plan, folder, parsed, options)
 
@@ -71,9 +73,7 @@ def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, opti
     build = partial(build_comparison, plan=plan, output=folder, run_id=run_id, path=path)
     launch.use_processes(options, None, plan.size)
     if launch.is_detached(options):
-        hand_over(options, build, folder, run_id, LAYOUT)
-        print(f"the job goes on without this command; its result will be in {folder}")
-        return DONE
+        return hand_over(options, build, folder, run_id, LAYOUT)
     document = json.loads(run_and_publish(options, build, folder, run_id, LAYOUT).read(COMPARISON))
     problem = document.get(PAGE_PROBLEM)
     warn(document["differences"][len(plan.setting.differences) :])
@@ -87,7 +87,8 @@ def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, opti
 def _print(document: Mapping[str, Any], plan: ComparisonPlan) -> None:
     main = [name for name in plan.setting.benchmark.main_metrics() if name in document["metrics"]]
     console.print_comparison(document["metrics"], main)
-    print(verdict_line(document))
+    print(*map(printable, verdict_lines(document)), sep="\n")
+    print(verdicts_line(document["verdicts"], len(document["slices"])))
     print(samples_line(document["samples"]))
 
 

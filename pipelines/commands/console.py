@@ -1,30 +1,37 @@
-"""What a run says on the console: progress on standard error, the main metrics on standard output."""
+"""What a run says while it lasts and at its end: progress, the main metrics, and a file of metrics for Prometheus."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import posixpath
 import sys
 import tempfile
-import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from apache_beam.metrics import MetricsFilter
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from ...transforms.counters import PROGRESS, PROGRESS_FOLDER
+from ...metrics.version import VERSION
+from ...transforms.counters import NAMESPACE, PROGRESS, PROGRESS_FOLDER
+from ...transforms.io.storage import STORAGE_ERRORS, write_file
+from ...transforms.process import repeated
 from ...transforms.records import printable
-from ..results.comparison_report import difference_text
-from ..results.report import number
-from ..results.verdict import gates_passed
-from ..results.verdict_files import coverage_text
-from .messages import say, stop_output
-from .watch import progress_lines
+from ..config.errors import UsageError, as_usage_error, one_line
+from ..reports.markdown import difference_text, number
+from ..runs.verdict import gates_passed
+from ..runs.verdict_files import coverage_text
+from .messages import CRASHED, INTERRUPTED, WRONG_USAGE, say, stop_output
 
 POLL_INTERVAL_S = 0.5
+LINE_INTERVAL_S = 30.0
+FILE_INTERVAL_S = 15.0
 
 
 class _Output(Console):
@@ -36,65 +43,6 @@ class _Output(Console):
     def on_broken_pipe(self) -> None:
         """Goes on; rich would end the process with code 1, as if a gate had failed."""
         stop_output()
-
-
-@contextlib.contextmanager
-def progress_line(systems: int, quiet: bool, is_local: bool = True) -> Iterator[None]:
-    """Shows how far a local run is: records read, then samples scored, the rate, and the time left.
-
-    is_local: whether the workers are on this machine. Where standard error is no terminal, or the workers are
-    elsewhere, there is a plain line now and then; with `quiet` there is nothing.
-    """
-    PROGRESS.records_read = PROGRESS.truths_read = PROGRESS.samples_scored = 0
-    if quiet:
-        with _notes_of_workers():
-            yield
-        return
-    if not (is_local and sys.stderr.isatty()):
-        with _notes_of_workers(), progress_lines(systems, is_local):
-            yield
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    stop = threading.Event()
-    with _notes_of_workers(), Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        watcher = threading.Thread(target=_watch, args=(progress, systems, stop), daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            watcher.join()
-
-
-@contextlib.contextmanager
-def _notes_of_workers() -> Iterator[None]:
-    """Asks the worker processes that this one will start to tell how far they are."""
-    with tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
-        os.environ[PROGRESS_FOLDER] = folder
-        try:
-            yield
-        finally:
-            del os.environ[PROGRESS_FOLDER]
-
-
-def _watch(progress: Progress, systems: int, stop: threading.Event) -> None:
-    task = progress.add_task("reading", total=None, rate="")
-    scoring = False
-    while not stop.wait(POLL_INTERVAL_S):
-        seen = PROGRESS.with_others()
-        if seen.samples_scored and not scoring:
-            scoring = True
-            progress.reset(task, description="scoring", total=seen.truths_read * systems)
-        done = seen.samples_scored if scoring else seen.records_read
-        speed = progress.tasks[0].speed
-        progress.update(task, completed=done, rate=f"{speed:,.0f}/s" if speed else "")
 
 
 def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: str, notes: Sequence[str] = ()) -> None:
@@ -132,11 +80,6 @@ def print_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
     console.print(Text(gates_passed(verdicts)))
 
 
-def tell(line: str) -> None:
-    """Prints a line that says why the command does not end with 0, on standard error."""
-    say("ERROR", printable(line))
-
-
 def print_comparison(metrics: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
     """Prints some metrics of a comparison: both values, the difference with its interval, p and the verdict."""
     console = _Output()
@@ -154,3 +97,148 @@ def _metric(system: Mapping[str, Any], metric: str) -> str:
     interval = system["intervals"].get(metric)
     text = number(system["values"].get(metric))
     return text if interval is None else f"{text} ({number(interval[0])} to {number(interval[1])})"
+
+
+@contextlib.contextmanager
+def progress_line(systems: int, quiet: bool, is_local: bool = True) -> Iterator[None]:
+    """Shows how far a local run is: records read, then samples scored, the rate, and the time left.
+
+    is_local: whether the workers are on this machine. Where standard error is no terminal, or the workers are
+    elsewhere, there is a plain line each LINE_INTERVAL_S; with `quiet` there is nothing.
+    """
+    PROGRESS.records_read = PROGRESS.truths_read = PROGRESS.samples_scored = 0
+    with contextlib.ExitStack() as stack:
+        # The worker processes that this one will start say there how far they are.
+        os.environ[PROGRESS_FOLDER] = stack.enter_context(tempfile.TemporaryDirectory(prefix="beamscore-"))
+        stack.callback(os.environ.pop, PROGRESS_FOLDER)
+        if is_local and sys.stderr.isatty() and not quiet:
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[rate]}"),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+            )
+            progress = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+            progress.add_task("reading", total=None, rate="")
+            stack.enter_context(repeated(POLL_INTERVAL_S, lambda _: _show_progress(progress, systems)))
+        elif not quiet:
+            stack.enter_context(repeated(LINE_INTERVAL_S, partial(_say_progress, systems, is_local)))
+        yield
+
+
+def _show_progress(progress: Progress, systems: int) -> None:
+    (task,) = progress.tasks
+    seen = PROGRESS.with_others()
+    if seen.samples_scored and task.total is None:
+        progress.reset(task.id, description="scoring", total=seen.truths_read * systems)
+    done = seen.records_read if task.total is None else seen.samples_scored
+    progress.update(task.id, completed=done, rate=f"{task.speed:,.0f}/s" if task.speed else "")
+
+
+def _say_progress(systems: int, counted: bool, seconds: float) -> None:
+    """Writes a line; counted: whether the counts of the workers can be read here, else it tells the time alone."""
+    if not counted:
+        say("INFO", f"running for {seconds:.0f} s; see the runner for its progress", seconds=round(seconds))
+        return
+    seen = PROGRESS.with_others()
+    counts = {"records_read": seen.records_read, "samples_scored": seen.samples_scored}
+    text = f"{seen.records_read:,} records read"
+    if seen.samples_scored:
+        expected = counts["samples_expected"] = seen.truths_read * systems
+        text = f"{seen.samples_scored:,} of {expected:,} samples scored"
+    say("INFO", f"{text} after {seconds:.0f} s", seconds=round(seconds), **counts)
+
+
+class MetricsFile:
+    """A file of metrics in the text format of Prometheus, as the textfile collector of node_exporter reads it.
+
+    path: None for no file. It is written every FILE_INTERVAL_S while the run lasts, and at its end with what Beam has
+    counted and with the main metrics of each system; each time as a whole. The times are those of this machine.
+    """
+
+    def __init__(self, path: str | None, benchmark: str) -> None:
+        self._path = path
+        self.exit_code: int | None = None
+        self._labels = {"benchmark": benchmark, "version": VERSION}
+        self._started = time.time()
+        self._counts: dict[str, float] = {}
+        self._values: list[tuple[dict[str, str], float]] = []
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """Writes the file now and again for as long as this block lasts, and at its end.
+
+        Raises UsageError where it cannot be written at all; later on, a write that fails is left out.
+        """
+        if self._path is None:
+            yield
+            return
+        try:
+            self._write(self._path)
+        except (*STORAGE_ERRORS, ValueError) as error:
+            raise UsageError(f"--metrics-file {self._path}: cannot be written: {one_line(error)}") from error
+        try:
+            with repeated(FILE_INTERVAL_S, lambda _: self._update()):
+                yield
+        except BaseException as error:
+            interrupted = INTERRUPTED if isinstance(error, KeyboardInterrupt) else CRASHED
+            self.exit_code = interrupted if as_usage_error(error) is None else WRONG_USAGE
+            raise
+        finally:
+            self._update()
+
+    def add_result(self, result: Any) -> None:
+        """Takes the counts of Beam, once a pipeline has ended."""
+        found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))
+        counts = [(each.key.metric.name, each.result or 0) for each in found["counters"]]
+        for each in found["distributions"]:
+            if each.result is not None:
+                name = each.key.metric.name
+                counts += [(f"{name}_sum", each.result.sum), (f"{name}_count", each.result.count)]
+        for name, count in counts:
+            self._counts[name] = self._counts.get(name, 0) + count
+
+    def add_values(self, document: Mapping[str, Any], metrics: list[str]) -> None:
+        """Takes the main metrics of a summary."""
+        for system, found in document["systems"].items():
+            known = {name: found["values"].get(name) for name in metrics}
+            self._values += [
+                ({"system": system, "metric": name}, value) for name, value in known.items() if value is not None
+            ]
+
+    def _update(self) -> None:
+        with contextlib.suppress(*STORAGE_ERRORS, ValueError):
+            if self._path is not None:
+                self._write(self._path)
+
+    def _write(self, path: str) -> None:
+        write_file(path if posixpath.dirname(path) else f"./{path}", "".join(self._lines(self.exit_code)).encode())
+
+    def _lines(self, code: int | None) -> Iterator[str]:
+        now, seen = time.time(), PROGRESS.with_others()
+        counts = self._counts or {"records_read": seen.records_read, "samples_scored": seen.samples_scored}
+        yield self._metric("run_running", "1 while the run lasts.", code is None)
+        yield self._metric("run_start_time_seconds", "When the run started.", self._started)
+        yield self._metric("run_duration_seconds", "How long it runs or ran.", now - self._started)
+        for name, count in counts.items():
+            yield self._metric(name, "A metric of the Beam pipeline.", count)
+        if code is not None:
+            yield self._metric("run_exit_code", "0 where the gates passed.", code)
+            yield self._metric("run_end_time_seconds", "When it ended.", now)
+        if self._values:
+            yield self._metric("value", "A main metric of a system.", *self._values)
+
+    def _metric(self, name: str, meaning: str, *values: float | tuple[dict[str, str], float]) -> str:
+        """Returns the lines of a metric; values: alone, or each with more labels."""
+        lines = [f"# HELP beamscore_{name} {meaning}", f"# TYPE beamscore_{name} gauge"]
+        for each in values:
+            more, value = each if isinstance(each, tuple) else ({}, each)
+            labels = ",".join(f'{label}="{_quoted(text)}"' for label, text in {**self._labels, **more}.items())
+            lines.append(f"beamscore_{name}{{{labels}}} {float(value):.17g}")
+        return "\n".join(lines) + "\n"
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -19,17 +19,16 @@ from apache_beam.pvalue import TaggedOutput
 from ...metrics.common.errors import explain
 from ...metrics.converter import Converter, Part, UnreadableSource
 from ...metrics.registry import benchmark_class
-from ...transforms.blocks import KeyedRecord, ToBlocks, buckets_for, unpack
+from ...transforms.blocks import Block, KeyedRecord, ToBlocks, buckets_for, unpack
 from ...transforms.faults import faults_end_the_bundle
 from ...transforms.io.external_sort import sorted_on_disk
 from ...transforms.io.files import match_glob
 from ...transforms.io.record_files import WriteRecords, columns_of, encoded
 from ...transforms.io.text import open_uncompressed
 from ...transforms.records import InputProblem, writable
-from ...transforms.stored_blocks import Block
 from ..config.errors import UsageError
 from ..config.settings import check_benchmark
-from ..runtime import launch
+from ..runners import launch
 from .common import rejected_beside, unsupported, write_records
 from .messages import DONE
 
@@ -75,7 +74,8 @@ class RoleFile:
 def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFile]:
     """Returns the files that `inputs`, each [ROLE=]GLOB, name.
 
-    Raises UsageError where a role is unknown, a glob matches nothing or is a folder, or no file makes a record alone.
+    Raises UsageError where a role is unknown, a glob is a folder, or no file makes a record alone; InputProblem where a
+    glob matches nothing.
     """
     files: dict[RoleFile, None] = {}
     for each in inputs:
@@ -87,10 +87,7 @@ def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFil
             raise UsageError(f"--input {each}: there is no role {role}; the roles are {known}")
         if not glob.endswith("/") and os.path.isdir(glob):
             raise UsageError(f"--input {each}: this is a folder; give a pattern of files, such as '{glob}/*'")
-        try:
-            found = match_glob(glob, f"--input {role}=")
-        except InputProblem as error:
-            raise UsageError(error.message) from error
+        found = match_glob(glob, f"--input {role}=")
         files.update(dict.fromkeys(RoleFile(role, path, size) for path, size in sorted(found)))
     if files and all(file.role in converter.additions for file in files):
         wanted = ", ".join(role for role in converter.roles if role not in converter.additions)

@@ -1,11 +1,11 @@
-"""`beamscore describe`: the tables of a data set: the combiner of evaluations, another statistics function."""
+"""`beamscore describe`: the tables of a data set, from counts that add up over its samples."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,32 +13,29 @@ import apache_beam as beam
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.pvalue import TaggedOutput
-from apache_beam.transforms.window import GlobalWindows
-from apache_beam.utils.windowed_value import WindowedValue
 
 from ...metrics.common.errors import ENVIRONMENT_FAULTS, explain
 from ...metrics.description import Description
-from ...metrics.statistics.bootstrap import Bootstrap
 from ...metrics.statistics.sums import Sums
 from ...metrics.table import Table
-from ...transforms.combine import SliceTotals, SumStatistics
 from ...transforms.faults import faults_end_the_bundle
-from ...transforms.io.published import Layout, check_not_replaced
+from ...transforms.io.publication import Layout, check_not_replaced
 from ...transforms.io.staging import StagedFolder
 from ...transforms.io.storage import new_run_id, prepare_output
-from ...transforms.pair import PairBySample, PairedSample
+from ...transforms.pair import PairBySample
 from ...transforms.publish import Publish, WriteQuarantine, encode_json
 from ...transforms.quarantine import CauseCount, CountCauses
 from ...transforms.records import ColumnsReader, printable, quarantined
+from ...transforms.scored_batch import PairedSample
 from ...transforms.scored_sample import WITHOUT_FIELDS, has_no_field
-from ...transforms.slice import BYTES_HELD, CheckSliceCount, PartialSums, SliceKey
+from ...transforms.slice import merge_sums
 from ...transforms.slice_labels import ALL_SAMPLES, Slicing
+from ...transforms.totals import too_many_slices
 from ..config.errors import UsageError
-from ..config.inputs import Inputs, find_inputs
-from ..results.causes import most_frequent, most_often, quarantine_causes, stored_causes
-from ..results.report import cell, data_table
-from ..results.unscored import why_undescribed
-from ..runtime import launch
+from ..inputs.inputs import Inputs, find_inputs
+from ..reports.markdown import cell, data_table
+from ..runners import launch
+from ..runs.causes import most_frequent, most_often, quarantine_causes, stored_causes, why_undescribed
 from .arguments import configuration_of
 from .common import run_and_publish, unsupported
 from .messages import DONE, FAILED, say, warn
@@ -77,7 +74,6 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 
 
 DOCUMENT, REPORT = "description.json", "description.md"
-NO_REPLICATES = Bootstrap(replicates=0)
 _WITHOUT_FIELDS = WITHOUT_FIELDS["ground_truth"]
 LAYOUT = Layout("description", (REPORT, DOCUMENT), ("quarantine",))
 
@@ -88,41 +84,35 @@ def build_description(
     """Wires the pipeline: read, take each sample once, count by slice, write."""
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
-    counted = paired.batches | "Describe" >> (
+    described = paired.batches | "Describe" >> (
         beam.ParDo(DescribeSamples(description, inputs))
-        .with_output_types(tuple[SliceKey, SliceTotals])
-        .with_outputs("quarantine", "distinct", main="counts")
+        .with_output_types(tuple[str, Sums])
+        .with_outputs("quarantine", "distinct", main="sums")
     )
-    most = inputs.configuration.settings.limits.slices
-    sums = (
-        counted.counts
-        | "Combine" >> beam.CombinePerKey(SumStatistics(NO_REPLICATES))
-        | "SliceCount" >> CheckSliceCount(inputs.more_columns, most)
-    )
-    distinct = (
-        counted.distinct
-        | "Once" >> beam.Distinct()
-        | "Names" >> beam.Map(lambda entry: (entry[0], entry[1]))
-        | "CountDistinct" >> beam.combiners.Count.PerElement()
-    )
-    entries = (read.quarantine, paired.quarantine, counted.quarantine) | "AllQuarantined" >> beam.Flatten()
+    distinct = described.distinct | "Once" >> beam.Distinct() | "CountOnce" >> beam.Map(_counted_once)
+    sums = (described.sums, distinct) | "AllSums" >> beam.Flatten() | "Combine" >> beam.CombinePerKey(merge_sums)
+    entries = (read.quarantine, paired.quarantine, described.quarantine) | "AllQuarantined" >> beam.Flatten()
     parts = {
-        "sums": sums | "Plain" >> beam.MapTuple(lambda key, totals: (key, totals.sums.sums())),
-        "distinct": distinct,
+        "sums": sums,
         "quarantine_files": entries | WriteQuarantine(StagedFolder(output, run_id, "quarantine")),
         "causes": entries | "Causes" >> CountCauses(),
     }
-    make = partial(make_description, description, inputs.configuration.settings.slices)
+    most = inputs.configuration.settings.limits.slices
+    make = partial(make_description, description, inputs.more_columns, most)
     _ = parts | "Publish" >> Publish(output, run_id, LAYOUT, make)
 
 
+def _counted_once(entry: tuple[str, str, str]) -> tuple[str, Sums]:
+    label, name, _ = entry
+    return label, Sums.of({name: 1})
+
+
 class DescribeSamples(beam.DoFn):
-    """Adds the counts of samples up for each slice, and yields the keys of their distinct counts."""
+    """Yields the counts of each sample by the label of each of its slices, and the keys of its distinct counts."""
 
     def __init__(self, description: Description[Any], inputs: Inputs) -> None:
         configuration = inputs.configuration
         self._description = description
-        self._most = configuration.settings.limits.slices
         self._slicing = Slicing(
             inputs.more_columns, configuration.slice_indexes(), configuration.settings.limits.slices_per_sample
         )
@@ -130,26 +120,14 @@ class DescribeSamples(beam.DoFn):
     def setup(self) -> None:
         """Makes the type that the columns are decoded into."""
         self._reader = ColumnsReader(self._slicing.columns)
-        self._sums = PartialSums(self._slicing.columns, NO_REPLICATES, self._most)
 
-    def start_bundle(self) -> None:
-        """Forgets what a bundle that failed has left."""
-        for _ in self._sums.take():
-            pass
-
-    def process(self, samples: list[PairedSample]) -> Iterator[tuple[SliceKey, SliceTotals] | TaggedOutput]:
-        """Adds a batch; yields the keys of its distinct counts, and the sums where they have become large."""
+    def process(self, samples: list[PairedSample]) -> Iterator[tuple[str, Sums] | TaggedOutput]:
+        """Describes a batch."""
         for sample in samples:
             with faults_end_the_bundle("the description"):
                 yield from self._describe(sample)
-        yield from self._sums.take(BYTES_HELD)
 
-    def finish_bundle(self) -> Iterator[WindowedValue]:
-        """Yields the sums of each slice."""
-        for totals in self._sums.take():
-            yield GlobalWindows.windowed_value(totals)
-
-    def _describe(self, sample: PairedSample) -> Iterator[TaggedOutput]:
+    def _describe(self, sample: PairedSample) -> Iterator[tuple[str, Sums] | TaggedOutput]:
         try:
             truth = sample.truth.decode(self._description.truth_type)
             slices = self._slicing.of(self._reader.read(sample.truth))
@@ -163,19 +141,22 @@ class DescribeSamples(beam.DoFn):
             entry = quarantined(sample.truth, "ground_truth", sample.sample_id, "score", "invalid", explain(error))
             yield TaggedOutput("quarantine", entry)
             return
-        self._sums.add(0, slices, "", statistics, {})
-        for name, value in keys.items():
-            for each in (ALL_SAMPLES, *slices):
+        sums = Sums.of(statistics)
+        for each in (ALL_SAMPLES, *slices):
+            yield each.label, sums
+            for name, value in keys.items():
                 yield TaggedOutput("distinct", (each.label, name, value))
 
 
-def make_description(description: Description[Any], slices: list[str], parts: dict[str, list[Any]]) -> dict[str, bytes]:
-    """Returns description.json and description.md."""
-    by_label = {key.label: _without(sums, _WITHOUT_FIELDS) for key, sums in parts["sums"]}
-    bare = sum(round(sums[_WITHOUT_FIELDS]) for key, sums in parts["sums"] if key.label == ALL_SAMPLES.label)
-    for (label, name), count in parts["distinct"]:
-        by_label[label] = by_label.get(label, Sums()).merge(Sums.of({name: count}))
-    overall = by_label.pop("", Sums())
+def make_description(
+    description: Description[Any], columns: Sequence[str], most: int, parts: dict[str, list[Any]]
+) -> dict[str, bytes]:
+    """Returns description.json and description.md; raises InputProblem where there are more slices than `most`."""
+    if len(parts["sums"]) > most + 1:
+        raise too_many_slices(columns, most)
+    by_label = {label: _without(sums, _WITHOUT_FIELDS) for label, sums in parts["sums"]}
+    bare = sum(round(sums[_WITHOUT_FIELDS]) for label, sums in parts["sums"] if label == ALL_SAMPLES.label)
+    overall = by_label.pop(ALL_SAMPLES.label, Sums())
     sliced = {label: by_label[label] for label in sorted(by_label)}
     tables = description.tables(overall)
     compared = description.side_by_side(sliced) if sliced else []

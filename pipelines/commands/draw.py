@@ -15,11 +15,11 @@ from ...transforms.draw import PICTURE, PROBLEM, DrawSamples, file_name, staged_
 from ...transforms.io.sample_list import sample_ids
 from ...transforms.io.storage import delete_files, list_folder, new_run_id, prepare_output, read_bytes, rename_files
 from ...transforms.pair import PairBySample
-from ...transforms.records import InputProblem, printable
-from ..config.errors import UsageError
-from ..config.inputs import Inputs, find_inputs
-from ..config.mismatch import doubtful_sides
-from ..runtime import launch
+from ...transforms.records import printable
+from ..config.errors import UsageError, as_input_errors
+from ..inputs.inputs import Inputs, find_inputs
+from ..inputs.mismatch import doubtful_sides
+from ..runners import launch
 from .arguments import configuration_of
 from .common import check_tools, unsupported
 from .messages import DONE, warn
@@ -70,10 +70,8 @@ def _wanted(parsed: argparse.Namespace) -> list[str]:
     """Returns the samples that are drawn, each once; raises UsageError where there are none, or too many."""
     wanted = dict.fromkeys(parsed.sample)
     if parsed.samples is not None:
-        try:
+        with as_input_errors("--samples"):
             wanted |= dict.fromkeys(itertools.islice(sample_ids(parsed.samples), MAX_PICTURES + 1))
-        except InputProblem as error:
-            raise UsageError(f"--samples {error.message}") from error
     if len(wanted) > MAX_PICTURES:
         raise UsageError(f"--samples {parsed.samples}: more than {MAX_PICTURES:,} samples; give a shorter list")
     if not wanted:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -15,28 +15,25 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.earlier_rows import ReusedRows
 from ...transforms.hashes import scoring_signature
-from ...transforms.io.kept import ask_to_keep, kept_runs, remove_kept
+from ...transforms.io.publication import ask_to_keep, kept_runs, remove_kept
 from ...transforms.io.storage import new_run_id
 from ...transforms.records import printable
-from ..check import check_inputs
-from ..config.errors import UsageError, one_line
-from ..config.inputs import find_inputs
+from ..config.errors import UsageError, as_input_errors, one_line
 from ..config.settings import Configuration
 from ..evaluate import EvaluationPlan, build_evaluation, plan_evaluation
-from ..results.causes import QuarantineCause, duplicate_warnings, stored_causes
-from ..results.differences import REUSED, Signature, differences
-from ..results.gates import Decision, coverage_failures, decide, rejection_notes
-from ..results.provenance import PAGE_PROBLEM, Launch, versions
-from ..results.run import LAYOUT, PAGE, REPORT, RUN, SUMMARY
-from ..results.stored import Run
-from ..results.unscored import why_unscored
-from ..runtime import launch
+from ..inputs.check import check_inputs
+from ..inputs.inputs import find_inputs
+from ..runners import launch
+from ..runs.causes import QuarantineCause, stored_causes, why_unscored
+from ..runs.differences import REUSED, RunSignature, differences
+from ..runs.gates import Decision, coverage_failures, decide
+from ..runs.provenance import Invocation, versions
+from ..runs.run import LAYOUT, RUN, SUMMARY, Run
 from . import console
 from .arguments import configuration_of
-from .common import check_tools, hand_over, naming, run_and_publish, without_page
-from .gate import conclude, read_baseline, remove_verdicts, require_baseline, write_verdicts
+from .common import check_tools, hand_over, run_and_publish
+from .gate import read_baseline, remove_verdicts, report_run, require_baseline
 from .messages import DONE, WRONG_USAGE, say, warn
-from .watch import MetricsFile
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -58,31 +55,34 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     plan = plan_evaluation(configuration, new_run_id())
     plan = replace(plan, baseline=baseline, reuse=reuse, page=not parsed.no_html, resume=parsed.resume)
     if baseline is not None and plan.page:
-        with naming("--baseline"):
+        with as_input_errors("--baseline"):
             earlier = baseline.earlier_rows(configuration, plan.systems)
         files = tuple(launch.path_for_workers(options, path) for path in baseline.rows)
         plan = replace(plan, earlier=None if earlier is None else replace(earlier, files=files))
     warn(plan.inputs.warnings)
-    started = Launch.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
+    started = Invocation.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
     if baseline is not None:
         started = replace(started, baseline={"path": baseline.path, "run_id": baseline.run_id})
     if reused is not None:
         started = replace(started, reused={"path": reused.path, "run_id": reused.run_id})
-    plan = replace(plan, output=launch.path_for_workers(options, plan.output), launch=started)
+    plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=started)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if launch.is_local(options):
         check_tools(configuration)
     if launch.is_detached(options):
-        return _leave(options, plan)
-    watched = MetricsFile(parsed.metrics_file, configuration.benchmark.name)
+        build = partial(build_evaluation, plan=plan)
+        gates = ", which judges no gates; `beamscore gate` does when it has ended"
+        return hand_over(options, build, plan.output, plan.run_id, LAYOUT, gates)
+    watched = console.MetricsFile(parsed.metrics_file, configuration.benchmark.name)
     with watched.kept():
         watched.exit_code = _evaluate(parsed, options, plan, watched)
     return watched.exit_code
 
 
-def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: EvaluationPlan, watched: MetricsFile) -> int:
+def _evaluate(
+    parsed: argparse.Namespace, options: PipelineOptions, plan: EvaluationPlan, watched: console.MetricsFile
+) -> int:
     """Evaluates, and returns the exit code."""
-    metrics = plan.configuration.benchmark.main_metrics()
 
     def on_result(result: Any) -> None:
         watched.add_result(result)
@@ -98,21 +98,11 @@ def _evaluate(parsed: argparse.Namespace, options: PipelineOptions, plan: Evalua
             LAYOUT,
             on_result,
         )
-    document = json.loads(published.read(SUMMARY))
-    made = json.loads(published.read(RUN))
-    problem = made.get(PAGE_PROBLEM)
-    watched.add_values(document, metrics)
-    configuration, causes = plan.configuration, stored_causes(made)
-    if not parsed.quiet:
-        report = posixpath.join(plan.output, REPORT if parsed.no_html or problem else PAGE)
-        notes = rejection_notes(document["systems"], configuration.settings, causes)
-        console.print_metrics(document, metrics, report, notes)
-    warn([*document.get("warnings", []), *duplicate_warnings(causes)])
-    failures, decision = _judged(document, plan, causes)
-    code = conclude(decision, failures)
-    verdicts = document.get("gates", [])
-    write_verdicts(parsed, plan.output, configuration, verdicts, failures, plan.baseline, document["systems"])
-    return without_page(code, PAGE, problem, REPORT)
+    document, made = json.loads(published.read(SUMMARY)), json.loads(published.read(RUN))
+    configuration = plan.configuration
+    watched.add_values(document, configuration.benchmark.main_metrics())
+    judged = _judged(document, plan, stored_causes(made))
+    return report_run(parsed, plan.output, configuration, plan.baseline, document, made, *judged)
 
 
 def reused_rows(
@@ -121,7 +111,7 @@ def reused_rows(
     """Returns the rows of the run that --reuse names, and the run; warns where its scores may be others than ours."""
     if path is None:
         return None, None
-    found = Run(path)
+    found = Run.read(path)
     reasons = differences(_signature_here(configuration), found.signature, REUSED)
     if reasons:
         warn([f"nothing is reused of {path}: {reasons[0]}"])
@@ -130,8 +120,8 @@ def reused_rows(
     return reused_of(files, configuration), found
 
 
-def _signature_here(configuration: Configuration) -> Signature:
-    return Signature.of(configuration, versions(configuration.benchmark))
+def _signature_here(configuration: Configuration) -> RunSignature:
+    return RunSignature.of(configuration, versions(configuration.benchmark))
 
 
 def reused_of(files: Sequence[str], configuration: Configuration) -> ReusedRows:
@@ -150,7 +140,7 @@ def resumed(plan: EvaluationPlan) -> EvaluationPlan:
     here = _signature_here(configuration)
     for run in kept_runs(plan.output):
         try:
-            reasons = differences(here, msgspec.json.decode(run.start, type=Signature), REUSED)
+            reasons = differences(here, msgspec.json.decode(run.start, type=RunSignature), REUSED)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             reasons = [one_line(error)]
         if reasons:
@@ -201,12 +191,3 @@ def _judged(
     others = {name: system for name, system in document["systems"].items() if name not in unscored}
     failures = coverage_failures(others, plan.configuration.settings, causes)
     return [*unscored.values(), *failures], decide(document.get("gates", []), list(unscored))
-
-
-def _leave(options: PipelineOptions, plan: EvaluationPlan) -> int:
-    hand_over(options, lambda pipeline: build_evaluation(pipeline, plan), plan.output, plan.run_id, LAYOUT)
-    print(
-        "the job goes on without this command, which judges no gates; `beamscore gate` does when it has ended; "
-        f"its result will be in {plan.output}"
-    )
-    return DONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import copy
+import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,21 +13,23 @@ import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
+from ...transforms.records import printable
 from ..config import settings
-from ..config.errors import UsageError, one_line
+from ..config.errors import UsageError, as_input_errors, one_line
 from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration
-from ..results.baseline import Baseline, load_baseline
-from ..results.causes import stored_causes
-from ..results.differences import CONFIGURED, Signature, differences
-from ..results.gates import Decision, Judge, decide, record_failures
-from ..results.judged import judged_run
-from ..results.moved import MovedSample, SlicePart, UnreadableRows, moved_most
-from ..results.stored import Run
-from ..results.verdict_files import junit, markdown
-from .common import naming
-from .console import print_verdicts, tell
-from .messages import DONE, FAILED, INCONCLUSIVE, warn
+from ..reports.moved import MovedSample, SlicePart, UnreadableRows, moved_most
+from ..runs.causes import duplicate_warnings, stored_causes
+from ..runs.differences import CONFIGURED, RunSignature, differences
+from ..runs.gates import Decision, GateEvaluator, decide, record_failures, rejection_notes
+from ..runs.named import age_warnings, load_baseline
+from ..runs.provenance import PAGE_PROBLEM
+from ..runs.run import PAGE, REPORT, Run
+from ..runs.verdict import verdict_lines
+from ..runs.verdict_files import junit, markdown
+from .common import without_page
+from .console import print_metrics, print_verdicts
+from .messages import DONE, FAILED, INCONCLUSIVE, say, warn
 
 Verdicts = Sequence[Mapping[str, Any]]
 
@@ -34,7 +37,7 @@ Verdicts = Sequence[Mapping[str, Any]]
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Judges; 1 where a gate fails or is invalid, 4 where one is inconclusive."""
     remove_verdicts(parsed)
-    found = Run.with_sums(parsed.run)
+    found = Run.read(parsed.run, sums=True)
     configuration = _configuration(parsed, found)
     if not configuration.settings.gates:
         where = parsed.config or parsed.run
@@ -45,8 +48,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
     _check_intervals(found, configuration)
-    judge = Judge(configuration, judged_run(found), found.signature, baseline)
-    verdicts = msgspec.to_builtins(judge.verdicts())
+    verdicts = msgspec.to_builtins(GateEvaluator(configuration, found, baseline).verdicts())
     failures = _coverage_failures(found, configuration)
     if not parsed.quiet:
         print_verdicts(verdicts)
@@ -62,7 +64,7 @@ def _configuration(parsed: argparse.Namespace, found: Run) -> Configuration:
         configuration = settings.check(settings.overridden(changed, parsed.set), parsed.run)
     else:
         configuration = settings.load(parsed.config, parsed.set, {})
-    reasons = differences(Signature.of(configuration), found.signature, CONFIGURED, it=parsed.run)
+    reasons = differences(RunSignature.of(configuration), found.signature, CONFIGURED, it=parsed.run)
     if reasons:
         where = f"{parsed.config}: " if parsed.config else ""
         raise UsageError(f"{where}{reasons[0]}; evaluate it again, or give --set KEY=VALUE as it was made")
@@ -100,16 +102,16 @@ def require_baseline(parsed: argparse.Namespace, configuration: Configuration) -
             )
 
 
-def read_baseline(parsed: argparse.Namespace, configuration: Configuration) -> Baseline | None:
+def read_baseline(parsed: argparse.Namespace, configuration: Configuration) -> Run | None:
     """Returns the baseline that the command line names, and warns of an old one and of one that nothing needs."""
     if parsed.baseline is None:
         return None
     gates = configuration.settings.gates
     kind = type(configuration.benchmark)
     targets = [gate_target(key, kind) for key in gates]
-    with naming("--baseline"):
+    with as_input_errors("--baseline"):
         baseline = load_baseline(parsed.baseline, [target.label for target in targets if target is not None])
-    warn(baseline.warnings)
+    warn(age_warnings(baseline))
     if not any(gate.not_worse_than == BASELINE for gate in gates.values()):
         warn(["no gate compares with the baseline; give one `not_worse_than: baseline`"])
     return baseline
@@ -129,7 +131,7 @@ def write_verdicts(
     configuration: Configuration,
     verdicts: Verdicts,
     failures: Sequence[str],
-    baseline: Baseline | None,
+    baseline: Run | None,
     systems: Mapping[str, Any],
 ) -> None:
     """Writes the files that were asked for; raises UsageError where that cannot be done.
@@ -157,7 +159,7 @@ def _output(option: str, path: str) -> Any:
 
 
 def _moved(
-    path: str, configuration: Configuration, verdicts: Verdicts, baseline: Baseline | None
+    path: str, configuration: Configuration, verdicts: Verdicts, baseline: Run | None
 ) -> dict[int, list[MovedSample] | str]:
     """Returns the samples that moved the metric of each bad comparison with the baseline, by its place, or why not."""
     wanted = [
@@ -167,7 +169,7 @@ def _moved(
     ]
     if baseline is None or not wanted:
         return {}
-    ours, theirs = Run(path), Run(baseline.path)
+    ours, theirs = Run.read(path), Run.read(baseline.path)
     found: dict[int, list[MovedSample] | str] = {}
     for place in wanted:
         each = verdicts[place]
@@ -176,7 +178,7 @@ def _moved(
             part = None
             if each["slice"]:
                 part = SlicePart(ours.configuration.columns(), ours.configuration.slice_indexes(), each["slice"])
-            sides = (ours.published, each["system"]), (theirs.published, other)
+            sides = (ours, each["system"]), (theirs, other)
             whole = sums.all_sums(ours.sums.bootstrap.replicates)[0]
             try:
                 corpus = ours.corpus(each["system"])
@@ -190,7 +192,34 @@ def conclude(decision: Decision, failures: Sequence[str]) -> int:
     """Tells what does not pass, and returns the exit code: a failure outranks what is inconclusive."""
     warn(decision.warnings)
     for line in [*failures, *decision.failures, *decision.inconclusive]:
-        tell(line)
+        say("ERROR", printable(line))
     if failures or decision.failures:
         return FAILED
     return INCONCLUSIVE if decision.inconclusive else DONE
+
+
+def report_run(
+    parsed: argparse.Namespace,
+    output: str,
+    configuration: Configuration,
+    baseline: Run | None,
+    document: Mapping[str, Any],
+    made: Mapping[str, Any],
+    failures: Sequence[str],
+    decision: Decision,
+) -> int:
+    """Says what a run has found, writes its verdicts, and returns the exit code.
+
+    document, made: its summary.json and run.json. failures, decision: why it fails, in addition to its gates, and what
+    these mean.
+    """
+    causes, problem = stored_causes(made), made.get(PAGE_PROBLEM)
+    if not parsed.quiet:
+        report = posixpath.join(output, REPORT if parsed.no_html or problem else PAGE)
+        notes = [*verdict_lines(made), *rejection_notes(document["systems"], configuration.settings, causes)]
+        print_metrics(document, configuration.benchmark.main_metrics(), report, notes)
+    warn([*document.get("warnings", []), *duplicate_warnings(causes)])
+    code = conclude(decision, failures)
+    verdicts = document.get("gates", [])
+    write_verdicts(parsed, output, configuration, verdicts, failures, baseline, document["systems"])
+    return without_page(code, PAGE, problem, REPORT)

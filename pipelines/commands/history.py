@@ -12,18 +12,16 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, one_line
-from ..results.baseline import age_warnings, find_baseline
-from ..results.history import histories
-from ..results.history_index import HISTORY, encode_table, index_runs, load_table
-from ..results.history_report import history_report
-from ..results.night_differences import with_differences
-from ..results.numbers import fixed
-from ..results.page.history import PAGE, HistorySources, page_or_reason
-from ..results.stored import Run
+from ..reports.history import PAGE, REPORT, HistorySources, history_reports
+from ..runs.history import histories, with_differences
+from ..runs.history_index import HISTORY, encode_table, index_runs, load_table
+from ..runs.named import age_warnings, find_baseline
+from ..runs.numbers import fixed
+from ..runs.provenance import PAGE_PROBLEM
+from ..runs.run import Run
 from .common import without_page
 from .messages import DONE, warn
 
-REPORT = "history.md"
 BLESSED = "blessed.txt"
 
 
@@ -39,17 +37,16 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     for each in found:
         warn(each.warnings)
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in each.drops if drop.night is each.nights[-1]])
-    report = history_report(parsed.folder, found, index.unreadable, _blessed(parsed.folder))
-    problem = None
+    blessed = _blessed(parsed.folder)
+    sources = HistorySources(parsed.folder, output, found, index.table, index.unreadable, parsed.command_line, blessed)
+    reports = history_reports(sources, with_page=not parsed.no_html)
+    problem = reports.about().get(PAGE_PROBLEM)
     try:
         write_file(posixpath.join(output, HISTORY), encode_table(index.table))
-        write_file(posixpath.join(output, REPORT), report.encode())
+        for name, content in reports.files.items():
+            write_file(posixpath.join(output, name), content)
         if parsed.no_html:
             delete_files([posixpath.join(output, PAGE)])
-        else:
-            sources = HistorySources(parsed.folder, output, found, index.table, index.unreadable, parsed.command_line)
-            page, problem = page_or_reason(sources)
-            write_file(posixpath.join(output, PAGE), page)
     except (*STORAGE_ERRORS, ValueError) as error:
         raise UsageError(f"--output {output}: cannot be written: {one_line(error)}; give another --output") from error
     nights = sum(len(each.nights) for each in found)
@@ -84,7 +81,7 @@ def _blessed(folder: str) -> str | None:
         warn([f"{path}: {one_line(error)}"])
         return None
     try:
-        warn(age_warnings(run, Run(run)))
+        warn(age_warnings(Run.read(run)))
     except UsageError as error:
         # Of a file the reader must know that it is what names the run.
         warn([f"{path}: {error}"])

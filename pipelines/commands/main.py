@@ -12,14 +12,26 @@ import errno
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_usage_error
 from .arguments import configuration_of, parser
-from .interrupt import Interrupted, is_interrupt, signals
-from .messages import CRASHED, DONE, INTERRUPTED, WRONG_USAGE, say, say_defect, stop_output, use_format, warn
+from .messages import (
+    CRASHED,
+    DONE,
+    INTERRUPTED,
+    WRONG_USAGE,
+    Interrupted,
+    is_interrupt,
+    say,
+    say_defect,
+    signals,
+    stop_output,
+    use_format,
+    warn,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,18 +77,17 @@ def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Seque
     from apache_beam.io.filesystems import FileSystems
 
     from ...transforms.io.storage import new_run_id
-    from ..config.reachable import check_reachable
-    from ..runtime import launch
-    from ..runtime.process import run_in_this_process
-    from ..runtime.temporary_space import own_temporary_folder
+    from ..runners import launch
+    from ..runners.reachable import check_reachable
+    from ..runners.temporary_space import own_temporary_folder
 
     command = import_module(f".{parsed.command}", __package__)
     use_format(parsed.log_format, parsed.verbose)
-    with run_in_this_process(), own_temporary_folder():
+    with launch.run_in_this_process(), own_temporary_folder():
         options = launch.beam_options(rest)
         launch.quiet_workers(options, parsed.verbose)
         FileSystems.set_options(options)
-        check_reachable(_texts(parsed))
+        check_reachable(each for each in arguments if each not in rest)
         parsed.command_line = ["beamscore", *arguments]
         launch.name_job(options, parsed.command, new_run_id())
         code: int = command.run(parsed, options)
@@ -88,12 +99,6 @@ def _log_format(arguments: Sequence[str]) -> str:
     alone = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     alone.add_argument("--log-format", nargs="?", default="text")
     return str(alone.parse_known_args(arguments)[0].log_format)
-
-
-def _texts(parsed: argparse.Namespace) -> Iterator[str]:
-    """Yields all text that was given, alone or in lists: whatever it is, an address in it is one of a filesystem."""
-    for value in vars(parsed).values():
-        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
 
 
 def _failed(error: BaseException) -> int:
@@ -115,7 +120,3 @@ def _failed(error: BaseException) -> int:
     # A defect is shown whole, and told apart from wrong usage by the exit code.
     say_defect(error)
     return CRASHED
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,20 +1,24 @@
-"""What a command says on standard error, and the codes that it ends with.
+"""What a command says on standard error, the codes that it ends with, and what Ctrl-C and SIGTERM do.
 
 Messages are lines for a person, or a JSON object a line for a log collector.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import logging
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, NoReturn
 
 from ...transforms.records import printable
+from ..runners import worker_processes
 
 DONE, FAILED, WRONG_USAGE, CRASHED, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -77,3 +81,51 @@ class _JsonFormatter(logging.Formatter):
         if record.exc_info:
             fields["traceback"] = self.formatException(record.exc_info)
         return _json(record.levelname, record.getMessage(), fields)
+
+
+_came = threading.Event()
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interrupt of a command that knows what its output holds; the message is one line."""
+
+
+@contextlib.contextmanager
+def signals() -> Iterator[None]:
+    """Makes Ctrl-C and SIGTERM raise KeyboardInterrupt for as long as this block lasts."""
+
+    def interrupt(number: int, frame: object) -> NoReturn:
+        _came.set()
+        worker_processes.terminate_workers()
+        # The threads that talk to the workers are about to fail.
+        threading.excepthook = lambda _: None
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _came.clear()
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        threading.excepthook = threading.__excepthook__
+        _came.clear()
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Tells whether an interrupt ended the command: a runner may wrap it into an error of its own."""
+    return isinstance(error, KeyboardInterrupt) or _came.is_set()
+
+
+@contextlib.contextmanager
+def describe_output_on_interrupt(tell: Callable[[], str]) -> Iterator[None]:
+    """Raises Interrupted where an interrupt ends this block; `tell` is asked what the output holds then."""
+    try:
+        yield
+    except BaseException as error:
+        if is_interrupt(error):
+            raise Interrupted(tell()) from error
+        raise

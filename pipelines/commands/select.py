@@ -10,22 +10,20 @@ from typing import Any
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import Benchmark
-from ...transforms.io.parquet_schema import Columns, Kind
-from ...transforms.io.record_files import WriteRecords
+from ...transforms.io.record_files import Columns, Kind, WriteRecords
 from ...transforms.io.sample_list import sample_ids
-from ...transforms.records import InputProblem
 from ..config import settings
-from ..config.errors import UsageError
-from ..config.inputs import Inputs, find_inputs
-from ..results.stored import Run
-from ..runtime import launch
+from ..config.errors import UsageError, as_input_errors
+from ..inputs.inputs import Inputs, find_inputs
+from ..runners import launch
+from ..runs.run import Run
 from ..select import Selection, build_selection
 from .common import write_records
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Selects; the inputs are those that the run's summary names, unless they have moved."""
-    found = Run(parsed.run)
+    found = Run.read(parsed.run)
     summary = found.summary
     if not parsed.output:
         raise UsageError("give --output FILE")
@@ -46,20 +44,14 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         below = 1.0 if below is None else below
     else:
         listed = launch.path_for_workers(options, parsed.samples)
-        _check_list(listed)
+        # What is wrong with the list is said before anything is read.
+        with as_input_errors("--samples"):
+            next(sample_ids(listed), None)
     selection = Selection(files, system, kind.sample_metric_names(), value, below, listed)
     read = [*(file.path for file in inputs.files), *files, *([listed] if listed else [])]
     return write_records(
         options, lambda pipeline: build_selection(pipeline, inputs, selection, write), read, write, None
     )
-
-
-def _check_list(path: str) -> None:
-    """Raises UsageError where the list of samples cannot be read, before anything else is."""
-    try:
-        next(sample_ids(path), None)
-    except InputProblem as error:
-        raise UsageError(f"--samples {error.message}") from error
 
 
 def _columns(kind: type[Benchmark[Any, Any, Any]]) -> Columns:

@@ -1,1 +1,1 @@
-"""The configuration and the inputs of a run, checked, with errors in words."""
+"""The configuration of a run, checked, with errors in words."""

@@ -12,8 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from ...metrics.benchmark import Benchmark, MetricSpec
-from .errors import UsageError
-from .explain import nearest
+from .errors import UsageError, nearest
 
 SystemName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,100}\Z")]
 Inconclusive = Literal["inconclusive", "pass"]
@@ -168,13 +167,5 @@ def check_targets(
 
 def label_columns(label: str) -> tuple[str, ...]:
     """Returns the columns of the label of a slice, such as `first=x,second=y`, in which `\\` quotes a character."""
-    columns, column, in_value = [], "", False
-    for quoted, character in re.findall(r"\\(.)|(.)", label, re.DOTALL):
-        if character == "," and not quoted:
-            columns.append(column)
-            column, in_value = "", False
-        elif character == "=" and not quoted:
-            in_value = True
-        elif not in_value:
-            column += quoted or character
-    return (*columns, column)
+    columns = re.findall(r"(?:^|,)((?:\\.|[^\\,=])*)(?:=(?:\\.|[^\\,])*)?", label, re.DOTALL)
+    return tuple(re.sub(r"\\(.)", r"\1", column, flags=re.DOTALL) for column in columns)

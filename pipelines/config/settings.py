@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, BinaryIO, Literal, TypeVar
+from typing import Annotated, Any, BinaryIO, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 import yaml
@@ -16,12 +16,15 @@ from ...metrics.common.text import truncated
 from ...metrics.registry import benchmark_class, benchmark_names
 from ...transforms.io.field_map import FieldMap
 from ...transforms.slice_labels import MAX_SLICES, MAX_SLICES_PER_SAMPLE
-from .errors import UsageError, one_line
-from .explain import explain, nearest, shown
+from .errors import UsageError, nearest, one_line, shown
 from .gates import Gate, Inconclusive, SystemName, check_gates, split_override
 from .strict_yaml import MAX_BYTES, MAX_DEPTH, load_yaml, yaml_problem
 
 GROUND_TRUTH_FIELDS, PREDICTION_FIELDS = "ground_truth", "predictions"
+
+DEFAULT_SYSTEM = "predictions"
+"""The system of predictions that are given without a name."""
+
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 
@@ -302,4 +305,77 @@ def _convert(raw: dict[str, Any], kind: type[_Struct], source: str) -> _Struct:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{source}: {explain(error, raw, kind)}") from error
+        raise UsageError(f"{source}: {_explain(raw, kind)}") from error
+
+
+def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
+    """Says what is wrong with `value`, which is no `kind`, in one line: the key, what was found and what is allowed."""
+    key = ".".join(map(str, path))
+    struct = next((each for each in (kind, *get_args(kind)) if _is_struct(each)), None)
+    inner: dict[Any, Any] = {}
+    if get_origin(kind) is dict and isinstance(value, dict):
+        key_kind, value_kind = get_args(kind)
+        for name in value:
+            if not _fits(name, key_kind):
+                return f"{key}: found the key {shown(name)}; allowed: {_allowed(msgspec.inspect.type_info(key_kind))}"
+        inner = dict.fromkeys(value, value_kind)
+    elif struct is not None and isinstance(value, dict):
+        inner = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
+        for name in value:
+            if name not in inner:
+                near = nearest(name, list(inner))
+                return f"{'.'.join(map(str, [*path, name]))}: unknown key{near}; allowed: {', '.join(inner)}"
+    for name in inner:
+        if name in value and not _fits(value[name], inner[name]):
+            return _explain(value[name], inner[name], [*path, name])
+    return f"{key or 'it'}: found {shown(value)}; allowed: {_allowed(msgspec.inspect.type_info(kind))}"
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _allowed(info: Any) -> str:
+    """Says in words what a type allows."""
+    inspect = msgspec.inspect
+    if isinstance(info, inspect.UnionType):
+        return " or ".join(_allowed(each) for each in info.types)
+    if isinstance(info, inspect.LiteralType):
+        return ", ".join(str(each) for each in info.values)
+    if isinstance(info, (inspect.IntType, inspect.FloatType)):
+        kind = "an integer" if isinstance(info, inspect.IntType) else "a number"
+        bounds = [("at least", info.ge), ("above", info.gt), ("at most", info.le), ("below", info.lt)]
+        given = " and ".join(f"{word} {bound}" for word, bound in bounds if bound is not None)
+        return f"{kind} {given}".strip()
+    if isinstance(info, inspect.StrType):
+        return f"text that matches {info.pattern}" if info.pattern else "text"
+    if isinstance(info, inspect.ListType):
+        return f"a list of {_allowed(info.item_type)}"
+    if isinstance(info, inspect.DictType):
+        return f"a mapping from {_allowed(info.key_type)} to {_allowed(info.value_type)}"
+    if isinstance(info, inspect.StructType):
+        return f"a group of keys: {', '.join(field.encode_name for field in info.fields)}"
+    return {inspect.BoolType: "true or false", inspect.NoneType: "null"}.get(type(info), type(info).__name__)
+
+
+def predictions_of(system: str) -> str:
+    """Returns what messages call the predictions of a system: those without a name are just `predictions`."""
+    return f"predictions{of_system(system)}"
+
+
+def label_of(system: str) -> str:
+    """Returns what stands before a message on the one system that it is about; nothing where that has no name."""
+    return "" if system == DEFAULT_SYSTEM else f"{system}: "
+
+
+def of_system(system: str) -> str:
+    """Returns ` of NAME`; nothing for predictions without a name."""
+    return "" if system == DEFAULT_SYSTEM else f" of {system}"

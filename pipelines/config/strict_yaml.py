@@ -45,6 +45,10 @@ def yaml_problem(error: yaml.YAMLError, with_place: bool) -> str:
     return f"line {mark.line + 1}, column {mark.column + 1}: {reason}" if with_place else reason
 
 
+def _error(problem: str, mark: yaml.Mark) -> yaml.YAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+
+
 class _StrictLoader(yaml.SafeLoader):
     """YAML as SafeLoader reads it, but a key that stands twice is an error, and 1e-9 is a number."""
 
@@ -60,31 +64,24 @@ class _StrictLoader(yaml.SafeLoader):
         self._composed += 1
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise yaml.composer.ComposerError(None, None, f"nested deeper than {MAX_DEPTH} levels", mark)
+            raise _error(f"nested deeper than {MAX_DEPTH} levels", mark)
         node = super().compose_node(parent, index)
         self._depth -= 1
         if node is not None and node not in self._sizes:
             if is_alias:
-                raise yaml.composer.ComposerError(None, None, "an alias refers to a value that contains it", mark)
+                raise _error("an alias refers to a value that contains it", mark)
             self._sizes[node] = 1 + sum(self._sizes[child] for child in _children(node))
         if self._composed > MAX_NODES or (node is not None and self._sizes[node] > MAX_NODES):
-            raise yaml.composer.ComposerError(
-                None, None, f"more than {MAX_NODES} values, counted as often as aliases repeat them", mark
-            )
+            raise _error(f"more than {MAX_NODES} values, counted as often as aliases repeat them", mark)
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """Makes a value of a node: a number of a text of bounded length, and text only where it can be written."""
         if isinstance(node, yaml.ScalarNode) and not node.value.isascii() and _SURROGATE.search(node.value):
-            raise yaml.constructor.ConstructorError(None, None, "half of a surrogate pair", node.start_mark)
-        if (
-            isinstance(node, yaml.ScalarNode)
-            and len(node.value) > MAX_NUMBER_LENGTH
-            and node.tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-        ):
-            raise yaml.constructor.ConstructorError(
-                None, None, f"a number of more than {MAX_NUMBER_LENGTH} characters", node.start_mark
-            )
+            raise _error("half of a surrogate pair", node.start_mark)
+        is_number = node.tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+        if is_number and len(node.value) > MAX_NUMBER_LENGTH:
+            raise _error(f"a number of more than {MAX_NUMBER_LENGTH} characters", node.start_mark)
         return super().construct_object(node, deep)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -92,14 +89,11 @@ class _StrictLoader(yaml.SafeLoader):
         seen = set()
         for key_node, _ in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(None, None, "a key must be plain text", key_node.start_mark)
+                raise _error("a key must be plain text", key_node.start_mark)
             if key_node.value in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key_node.value} is given twice", key_node.start_mark
-                )
+                raise _error(f"the key {key_node.value} is given twice", key_node.start_mark)
             seen.add(key_node.value)
-        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
-        return mapping
+        return dict(super().construct_mapping(node, deep))
 
 
 _StrictLoader.add_implicit_resolver(

@@ -21,10 +21,11 @@ from pyarrow.parquet.encryption import CryptoFactory, EncryptionConfiguration, K
 
 from beamscore.transforms.blocks import unpack
 from beamscore.transforms.io import zstd
+from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.restriction import UnreadOfPart
-from beamscore.transforms.io.side_columns import SideColumns
-from beamscore.transforms.read import Limits, ReadPart
+from beamscore.transforms.io.restriction import PartRestrictionProvider
+from beamscore.transforms.io.rows import RecordLimits
+from beamscore.transforms.read import ReadPart
 from beamscore.transforms.records import EncodedRecord, InputProblem
 from tests.abuse.run import peak_bytes
 
@@ -207,10 +208,10 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def read(path: str) -> Iterator[Any]:
     """Yields what the reader gives for a file."""
     (file,) = match_files(0, [path], "--predictions")
-    do_fn = ReadPart(["ours"], {0: COLUMNS}, Limits())
+    do_fn = ReadPart(["ours"], {0: COLUMNS}, RecordLimits())
     do_fn.start_bundle()
     for part in split_file(file, 1 << 30):
-        provider = UnreadOfPart()
+        provider = PartRestrictionProvider()
         tracker = ThreadsafeRestrictionTracker(provider.create_tracker(provider.initial_restriction(part)))
         yield from do_fn.process(part, RestrictionTrackerView(tracker))
     for windowed in do_fn.finish_bundle():

@@ -20,9 +20,8 @@ from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleS
 from beamscore.metrics.common.errors import explain
 from beamscore.metrics.statistics.bootstrap import check_statistics
 from beamscore.pipelines.config.settings import LimitSettings
-from beamscore.transforms.blas import one_blas_thread
-from beamscore.transforms.collector import no_collection
-from beamscore.transforms.io.nesting import deeper_than
+from beamscore.transforms.io.rows import deeper_than
+from beamscore.transforms.process import gc_paused, one_blas_thread
 from tests.abuse.case import Case
 from tests.bench.measure import processor_seconds
 from tests.plain_loop import comparable, make_benchmark
@@ -162,7 +161,7 @@ def _decoded(benchmark: Benchmark[Any, Any, Any], truth: str, prediction: str | 
     for text in (truth, prediction or ""):
         if deeper_than(text.encode(), depth):
             raise msgspec.ValidationError(f"nested more than {depth} deep")
-    with no_collection():
+    with gc_paused():
         return Pair(
             sample_id,
             msgspec.json.decode(truth, type=benchmark.truth_type),
@@ -193,8 +192,8 @@ def peak_bytes() -> int:
 def main() -> None:
     """Scores the job in the file that the command line names, and prints its Outcome."""
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
-    one_blas_thread()
-    outcome = score_job(msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Job))
+    with one_blas_thread:
+        outcome = score_job(msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Job))
     print(msgspec.json.encode(outcome).decode())
 
 

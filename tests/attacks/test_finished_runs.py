@@ -76,14 +76,11 @@ def by_tar(run: Path, to: Path) -> None:
 
 
 def by_zip(run: Path, to: Path) -> None:
-    """Packs what a file manager shows: links as the files that they lead to, without hidden folders."""
+    """Packs what a file manager shows, without hidden folders."""
     with zipfile.ZipFile(to.with_suffix(".zip"), "w") as archive:
         for path in sorted(run.rglob("*")):
             if path.is_file() and not any(part.startswith(".") for part in path.relative_to(run).parts):
                 archive.write(path, path.relative_to(run))
-        for folder in ("samples", "quarantine"):
-            for path in sorted((run / folder).resolve().rglob("*")):
-                archive.write(path, Path(folder, path.name))
     with zipfile.ZipFile(to.with_suffix(".zip")) as archive:
         archive.extractall(to)
 

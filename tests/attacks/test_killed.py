@@ -79,7 +79,7 @@ def test_a_killed_run_leaves_nothing_that_the_next_one_would_not_remove(
     assert list(temporary.iterdir()) == []
     whole = evaluate(tmp_path / "whole", *changed, "--quiet", *FLAGS, config=name)
     same(found, whole)
-    assert not (out / ".staging").exists()
+    assert len(list((out / ".runs").iterdir())) == 1
 
 
 def same(found: Run, whole: Run) -> None:

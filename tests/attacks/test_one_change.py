@@ -15,10 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.pipelines.config import settings
-from beamscore.pipelines.results.differences import Signature
-from beamscore.pipelines.results.provenance import versions
-from beamscore.transforms.io.kept import ask_to_keep
-from beamscore.transforms.io.staging import KEPT
+from beamscore.pipelines.runs.differences import RunSignature
+from beamscore.pipelines.runs.provenance import versions
+from beamscore.transforms.io.publication import ask_to_keep, run_folder
 from tests.attacks import SEEDS, rng_of
 from tests.attacks.corpora import BENCHMARKS, corpus, damaged, to_line
 from tests.runs import Record, Run, evaluate
@@ -194,11 +193,9 @@ def keep(run: Path, name: str, output: Path) -> None:
     run_id = json.loads((run / "run.json").read_bytes())["run_id"]
     configuration = settings.check(json.loads((run / "summary.json").read_bytes())["config"], "test")
     ask_to_keep(
-        str(output), run_id, msgspec.json.encode(Signature.of(configuration, versions(configuration.benchmark)))
+        str(output), run_id, msgspec.json.encode(RunSignature.of(configuration, versions(configuration.benchmark)))
     )
-    folder = output / ".staging" / run_id
-    shutil.copytree(run / "samples", folder / "samples")
-    folder.rename(folder.with_name(run_id + KEPT))
+    shutil.copytree(run / "samples", Path(run_folder(str(output), run_id), "samples"))
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -207,7 +204,7 @@ def test_rows_that_are_not_as_they_were_written_are_not_taken(
     tmp_path: Path, earlier: Callable[[str], Path], name: str, damage: str
 ) -> None:
     run = tmp_path / "run"
-    shutil.copytree(earlier(name), run, symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
+    shutil.copytree(earlier(name), run, ignore=shutil.ignore_patterns(".runs"))
     if damage == "other rows":
         option = OPTIONS[name][-1]
         truths, predictions = inputs(tmp_path, name, jsonl)

@@ -12,7 +12,7 @@ from pathlib import Path
 from beamscore.metrics.benchmark import Pair
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
-from beamscore.metrics.formula.cdm.scoring import read, render, score_pair
+from beamscore.metrics.formula.cdm.scoring import normalize, render, score_pair
 from beamscore.metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
 from beamscore.metrics.formula.render.typeset import Typesetter
 from tests.bench.measure import cost_of
@@ -104,7 +104,7 @@ def _stages(pairs: Sequence[FormulaPair]) -> dict[str, float]:
                 for pair in pairs[start : start + FormulaBenchmark.batch_size]
             ]
             before = _now()
-            readings = [tuple(read(text, options, Budget(options.max_steps)) for text in pair) for pair in texts]
+            readings = [tuple(normalize(text, options, Budget(options.max_steps)) for text in pair) for pair in texts]
             read_at = _now()
             renderings = render([reading for pair in readings for reading in pair], typesetter)
             rendered_at = _now()

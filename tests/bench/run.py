@@ -27,20 +27,19 @@ from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.pipelines import evaluate as evaluation
 from beamscore.pipelines.commands import main
 from beamscore.pipelines.commands.messages import use_format
-from beamscore.pipelines.runtime import launch
-from beamscore.transforms.blas import one_blas_thread
-from beamscore.transforms.blocks import bucket_count
-from beamscore.transforms.collector import freeze, no_collection
+from beamscore.pipelines.runners import launch
+from beamscore.transforms.blocks import Block, BlockFolder, bucket_count
+from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import SourceFile, match_files, part_size, split_file
-from beamscore.transforms.io.restriction import UnreadOfPart, UnreadTracker
-from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.io.restriction import PartRestrictionProvider, ReadRangeTracker
+from beamscore.transforms.io.rows import RecordLimits
 from beamscore.transforms.pair import DeduplicateAndPair, samples_per_batch
+from beamscore.transforms.process import gc_paused, one_blas_thread
 from beamscore.transforms.publish import RowsToTables, SampleTables
-from beamscore.transforms.read import Limits, ReadPart
+from beamscore.transforms.read import ReadPart
 from beamscore.transforms.records import GROUND_TRUTH
-from beamscore.transforms.score import BatchDecoder, ScoredBatch, ScoringPlan, settle
+from beamscore.transforms.scored_batch import BatchDecoder, ScoredBatch, ScoringPlan, settle
 from beamscore.transforms.slice import SumSlices
-from beamscore.transforms.stored_blocks import Block, BlockFolder
 from tests.bench.measure import Cost, cost_of
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records
 
@@ -80,7 +79,7 @@ def evaluate(benchmark: str, truth: str, predictions: str, processes: str = "1")
     """The whole evaluation, with intervals, samples and report; and what of it scoring, decoding and the page took."""
     scoring = _watch(benchmark_class(benchmark), "score")
     decoding = _watch(BatchDecoder, "decode")
-    page = _watch(evaluation, "page_or_reason")
+    page = _watch(evaluation, "run_reports")
     _watch(evaluation.DrawCard, "process", page)
     with tempfile.TemporaryDirectory() as output:
         arguments = ["evaluate", benchmark, "--ground-truth", truth, "--predictions", predictions, "--output", output]
@@ -115,7 +114,7 @@ def score(benchmark: str, truth: str, predictions: str) -> Cost:
     truths, predicted = read_records(Path(truth)), read_records(Path(predictions))
     samples, seconds = list(truths), 0.0
     made.setup()
-    one_blas_thread()
+    one_blas_thread.__enter__()
     for start in range(0, len(samples), CHUNK):
         pairs = decoded_pairs(made, {key: truths[key] for key in samples[start : start + CHUNK]}, predicted)
         seconds += cost_of(lambda pairs=pairs: score_in_batches(made, pairs)).seconds  # type: ignore[misc]
@@ -135,8 +134,7 @@ def steps(benchmark: str, truth: str, predictions: str) -> Cost:
     inputs = [match_files(side, [path], path)[0] for side, path in ((GROUND_TRUTH, truth), (0, predictions))]
     clock = Steps()
     made.setup()
-    one_blas_thread()
-    freeze()
+    one_blas_thread.__enter__()
     batches = clock.timed("pair: sort, pair, make batches", paired(clock, made, inputs))
     plan = ScoringPlan(made, "wrong", ("ours",))
     decoder, sums = BatchDecoder(plan), SumSlices((), Bootstrap(), 1)
@@ -148,9 +146,9 @@ def steps(benchmark: str, truth: str, predictions: str) -> Cost:
         writer = tables.tables.writer(stream)
         for batch in batches:
             scored = ScoredBatch()
-            with clock.of("score: decode records"), no_collection():
+            with clock.of("score: decode records"), gc_paused():
                 decoded = decoder.decode(batch)
-            with clock.of("score: hash records"), no_collection():
+            with clock.of("score: hash records"), gc_paused():
                 jobs = decoder.jobs(batch, decoded, scored)
             with clock.of("score: scoring functions"):
                 outcomes = score_pairs(made, [job.sample.pair for job in jobs])
@@ -215,12 +213,14 @@ def paired(clock: Steps, benchmark: Benchmark[Any, Any, Any], inputs: Sequence[S
     pairing = DeduplicateAndPair(["ours"], samples_per_batch(benchmark.batch_size))
     groups: dict[int, list[Block]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        reader = ReadPart(["ours"], {side: SideColumns(None, frozenset()) for side in (GROUND_TRUTH, 0)}, Limits(),
-                          buckets=buckets, folder=BlockFolder(folder))  # fmt: skip
+        columns = {side: SideColumns(None, frozenset()) for side in (GROUND_TRUTH, 0)}
+        reader = ReadPart(["ours"], columns, RecordLimits(), buckets=buckets, folder=BlockFolder(folder))
         with clock.of("read: lines, sample_ids, blocks"):
             reader.start_bundle()
             for part in (part for file in inputs for part in split_file(file, part_size(inputs))):
-                tracker = ThreadsafeRestrictionTracker(UnreadTracker(UnreadOfPart().initial_restriction(part)))
+                tracker = ThreadsafeRestrictionTracker(
+                    ReadRangeTracker(PartRestrictionProvider().initial_restriction(part))
+                )
                 for output in reader.process(part, RestrictionTrackerView(tracker)):
                     if not isinstance(output, TaggedOutput):
                         groups.setdefault(output[0], []).append(output[1])

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.metrics.registry import benchmark_names
-from beamscore.transforms.counters import metric_names
 from tests.bench.corpus import Corpus
 from tests.flink.bench import MANY, with_columns
 from tests.flink.cluster import FlinkCluster
@@ -20,7 +19,7 @@ from tests.flink.conftest import traffic_rules
 from tests.flink.rest import Vertex
 from tests.flink.workers import PROJECT
 from tests.runs import Run, evaluate
-from tests.transforms.test_counters import metrics_of
+from tests.transforms.test_counters import metric_names, metrics_of
 
 COUNT = 200_000
 MANY_BLOCKS = 200
@@ -43,7 +42,7 @@ def assert_work_was_shared(vertices: Iterable[Vertex]) -> None:
     """
     vertices = list(vertices)
     assert {vertex.parallelism for vertex in vertices} == {2}
-    busy = [vertex for vertex in vertices if vertex.records > MANY_BLOCKS and "Keep/Once" not in vertex.name]
+    busy = [vertex for vertex in vertices if vertex.records > MANY_BLOCKS and "Pick/Once" not in vertex.name]
     shares = {vertex.name: vertex.least_share() for vertex in busy}
     assert {name: share for name, share in shares.items() if share < 0.3} == {}
     reading = [vertex.least_share() for vertex in vertices if "{Read," in vertex.name]

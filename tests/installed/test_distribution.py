@@ -15,7 +15,7 @@ import pytest
 from beamscore.metrics.registry import benchmark_names
 from tests.installed.cluster import portable_cluster
 from tests.installed.install import PROJECT, build_source, install
-from tests.pipelines.runtime.test_foreign_packages import CORPUS, foreign
+from tests.pipelines.runners.test_foreign_packages import CORPUS, foreign
 from tests.runs import evaluate
 from tests.worker_pool import bare_environment, started_workers
 

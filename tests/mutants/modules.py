@@ -29,32 +29,34 @@ MATCHERS = {
     "metrics/figure_text/deteval.py": ["tests/metrics/figure_text/test_deteval.py"],
     "metrics/formula/cdm/ransac.py": ["tests/metrics/formula/cdm/test_ransac.py"],
     "metrics/formula/cdm/matching.py": ["tests/metrics/formula/cdm/test_matching.py"],
-    "metrics/formula/latex/work.py": ["tests/metrics/formula/latex/test_work.py"],
+    "metrics/formula/limits.py": ["tests/metrics/formula/test_limits.py"],
     "metrics/traffic_rules/pairing.py": ["tests/metrics/traffic_rules/test_pairing.py"],
 }
 
 TRANSFORMS = {
     "transforms/io/restriction.py": ["tests/transforms/test_read.py"],
     "transforms/io/claim.py": ["tests/transforms/io/test_claim.py"],
-    "transforms/combine.py": ["tests/transforms/test_combine.py"],
-    "transforms/io/nesting.py": ["tests/transforms/io/test_nesting.py"],
-    "transforms/finalize.py": ["tests/transforms/test_finalize.py"],
+    "transforms/io/rows.py": ["tests/transforms/io/test_rows.py"],
     "transforms/io/files.py": ["tests/transforms/io/test_files.py", "tests/transforms/test_read.py"],
     "transforms/io/jsonl.py": ["tests/transforms/io/test_jsonl.py"],
     "transforms/slice_labels.py": ["tests/transforms/test_slice.py"],
-    "transforms/io/links.py": ["tests/transforms/io/test_publication.py"],
     "transforms/pair.py": ["tests/transforms/test_pair.py"],
     "transforms/io/columnar.py": ["tests/transforms/io/test_parquet.py", "tests/transforms/io/test_arrow.py"],
     "transforms/io/publication.py": ["tests/transforms/io/test_publication.py"],
-    "transforms/io/published.py": ["tests/transforms/io/test_publication.py"],
     "transforms/quarantine.py": ["tests/transforms/test_quarantine.py"],
     "transforms/read.py": ["tests/transforms/test_read.py"],
     "transforms/records.py": ["tests/transforms/test_records.py"],
     "transforms/score.py": ["tests/transforms/test_score.py"],
-    "transforms/slice.py": ["tests/transforms/test_slice.py"],
+    "transforms/scored_batch.py": ["tests/transforms/test_score.py"],
+    "transforms/slice.py": ["tests/transforms/test_slice.py", "tests/transforms/test_combine.py"],
     "transforms/io/staging.py": ["tests/transforms/io/test_publication.py", "tests/transforms/test_publish.py"],
     "transforms/io/storage.py": ["tests/transforms/io/test_storage.py", "tests/transforms/io/test_publication.py"],
     "transforms/publish.py": ["tests/transforms/test_publish.py"],
+    "transforms/totals.py": [
+        "tests/transforms/test_combine.py",
+        "tests/transforms/test_finalize.py",
+        "tests/transforms/test_slice.py",
+    ],
 }
 
 MODULES = {**STATISTICS, **MATCHERS, **TRANSFORMS}

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from beamscore.pipelines.results.page.document import PageData
+from beamscore.pipelines.reports.document import Card, SampleTable
 from tests.runs import command
 
 ROOT = Path(__file__).parents[2]
@@ -24,10 +24,11 @@ _DATA = re.compile(rb'<script type="text/plain" id="data">([^<]*)</script>')
 
 
 def page_data(path: Path) -> Any:
-    """Returns what the scripts of a page read."""
+    """Returns what the scripts of a page read of its only document."""
     found = _DATA.search(path.read_bytes())
     assert found
-    return msgspec.json.decode(gzip.decompress(base64.b64decode(found[1])))
+    (document,) = msgspec.json.decode(gzip.decompress(base64.b64decode(found[1])))
+    return document
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,16 @@ class WrittenPage:
     path: Path
 
     @functools.cached_property
-    def data(self) -> PageData:
-        return msgspec.convert(page_data(self.path), PageData)
+    def data(self) -> Any:
+        return page_data(self.path)
+
+    @property
+    def samples(self) -> SampleTable:
+        return msgspec.convert(self.data["samples"], SampleTable)
+
+    @property
+    def cards(self) -> list[Card]:
+        return msgspec.convert(self.data["cards"], list[Card])
 
     @property
     def summary(self) -> Any:
@@ -83,12 +92,10 @@ def night(
     labels: of the slices, in place of their own. missing: how many samples have no prediction that had one. changes: of
     summary.json.
     """
-    shutil.copytree(run, target, symlinks=True)
-    hidden = target / ".evaluation"
-    # The name of the folder has the id of the run.
-    root = (hidden / "current").resolve().rename(hidden / f"{started.translate(_NOT_ID)}-night")
-    (hidden / "current").unlink()
-    (hidden / "current").symlink_to(root.name)
+    shutil.copytree(run, target)
+    (copied,) = (target / ".runs").iterdir()
+    # The folder has the name of the run.
+    root = copied.rename(copied.with_name(started.translate(_NOT_ID)))
     document = json.loads((root / "run.json").read_bytes())
     document |= {"started": started, "ended": started, "run_id": started}
     (root / "run.json").write_text(json.dumps(document), encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from beamscore.pipelines.results.page.text import visible
+from beamscore.pipelines.reports.text import visible
 from tests.page.browser import Browser
 from tests.page.corpora import ROOT
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from beamscore.pipelines.results.page.comparison import ComparedRuns, build_comparison_page
-from beamscore.pipelines.results.page.comparison_document import Changed, ChangedSide
-from beamscore.pipelines.results.page.document import RecordText
-from beamscore.pipelines.results.page.render import render
-from beamscore.pipelines.results.stored import Run
+from beamscore.pipelines.reports.comparison import ComparedRuns, build_comparison, with_changed
+from beamscore.pipelines.reports.document import Card, CardSide, RecordText
+from beamscore.pipelines.reports.render import render
+from beamscore.pipelines.runs.run import Run
 from tests.page.browser import Browser
 from tests.page.corpora import CORPORA, compared, evaluated, page_data, worse
 from tests.page.hostile import HOSTILE
@@ -57,9 +56,9 @@ def test_the_page_of_a_comparison(chromium: Browser, page: Path) -> None:
     sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
     worse = [name for name, found in document["metrics"].items() if found["verdict"] == "worse"]
     assert worse
-    assert sentence.startswith("The candidate is worse in ")
-    assert chromium.run("return document.querySelector('.judgement').textContent") == "worse"
-    assert "60 compared" in chromium.run("return document.querySelector('#paired').textContent")
+    assert "The candidate is worse in " in sentence
+    assert judgement(chromium) == "worse"
+    assert "60 compared" in chromium.run("return document.querySelector('#coverage').textContent")
     assert chromium.run("return document.querySelectorAll('#metrics-plot svg, #differences-plot svg').length") >= 2
     assert shown_count(chromium, "#slices-filters") == "2 of 2 rows"
     chromium.prefer(color_scheme="dark")
@@ -67,8 +66,32 @@ def test_the_page_of_a_comparison(chromium: Browser, page: Path) -> None:
     assert serious_faults(chromium) == []
 
 
+def test_a_report_a_comparison_and_the_console_say_the_same_of_two_runs(
+    chromium: Browser, runs: tuple[Path, Path], page: Path, folder: Path
+) -> None:
+    """The judgement, how the lead metric moved, and the slices that lost most."""
+    said = []
+    for path in (runs[1] / "report.html", page):
+        open_page(chromium, path)
+        sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
+        lost = chromium.run("return document.querySelector('.verdict .lost').textContent")
+        said.append((judgement(chromium), sentence.split(". ")[0], lost.partition(": ")[2]))
+    assert said[0] == said[1]
+    assert said[0][1].startswith("task7.score fell from 0.7")
+    _, stdout, _ = command("compare", str(runs[0]), str(runs[1]), "--output", str(folder / "said"), "--no-html")
+    word, moved, lost = said[0]
+    assert f"{word.upper()}: {moved}. " in stdout
+    assert f"slices that lost most: {lost}\n" in stdout
+    _, stdout, _ = command("compare", str(runs[0]), str(runs[0]), "--output", str(folder / "said"), "--no-html")
+    assert "IDENTICAL: " in stdout
+
+
+def judgement(chromium: Browser) -> str:
+    return str(chromium.run("return document.querySelector('.judgement .word').textContent"))
+
+
 def test_samples_that_changed_are_filtered_and_stepped_through(chromium: Browser, page: Path) -> None:
-    changed = page_data(page)["changed"]
+    changed = page_data(page)["cards"]
     open_page(chromium, page)
     changes = [sample["change"] or 0.0 for sample in changed]
     assert changes == sorted(changes)
@@ -80,8 +103,9 @@ def test_samples_that_changed_are_filtered_and_stepped_through(chromium: Browser
     assert chromium.run("return document.querySelectorAll('#viewer .drawing').length") == 2
     assert chromium.run("return document.querySelectorAll('#viewer .records.three pre').length") == 3
     assert chromium.run("return document.querySelector('#viewer .words').textContent").startswith("score: ")
-    choose(chromium, "#samples-filters", "kind", "right_to_wrong")
-    wanted = [sample["sample_id"] for sample in changed if sample["kind"] == "right_to_wrong"]
+    kinds = page_data(page)["samples"]["statuses"]["texts"]
+    choose(chromium, "#samples-filters", "status", str(kinds.index("right_to_wrong")))
+    wanted = [sample["sample_id"] for sample in changed if sample["why"] == "right_to_wrong"]
     assert table_ids(chromium) == wanted
     choose(chromium, "#samples-filters", "id", wanted[0])
     assert shown_count(chromium, "#samples-filters") == f"1 of {len(changed)} rows"
@@ -91,7 +115,7 @@ def test_slices_are_filtered_by_verdict(chromium: Browser, page: Path) -> None:
     open_page(chromium, page)
     found = page_data(page)["slices"]
     for verdict in ("worse", "better"):
-        count = sum(any(cell["difference"]["verdict"] == verdict for cell in row["values"]) for row in found)
+        count = sum(any(each["verdict"] == verdict for each in row["differences"]) for row in found)
         choose(chromium, "#slices-filters", "verdict", verdict)
         assert shown_count(chromium, "#slices-filters") == f"{count} of {len(found)} rows"
 
@@ -112,15 +136,15 @@ def test_an_evaluation_shows_its_differences_from_the_baseline(chromium: Browser
     chromium.picture(PICTURES / "baseline.png")
     assert serious_faults(chromium) == []
     sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
-    assert "Against the baseline it is worse in " in sentence
+    assert "The run is worse in " in sentence
     assert chromium.run("return document.querySelectorAll('#differences-plot svg').length") == 1
     data = page_data(path)
     lost = [card for card in data["cards"] if card["why"] == "lost"]
     assert lost
-    assert all(card["before"] > card["metrics"]["score"] for card in lost)
+    assert all(card["change"] < 0 for card in lost)
     # Where they are chosen, they are sorted by how much they lost.
     choose(chromium, "#samples-filters", "why", "lost")
-    moved = sorted(lost, key=lambda card: card["metrics"]["score"] - card["before"])
+    moved = sorted(lost, key=lambda card: card["change"])
     assert table_ids(chromium)[0] == data["samples"]["ids"][moved[0]["row"]]
     chromium.picture(PICTURES / "baseline-lost.png")
 
@@ -134,7 +158,7 @@ def test_inputs_that_are_gone_cost_the_records_alone(chromium: Browser, runs: tu
     finally:
         moved.write_bytes(content)
     open_page(chromium, path)
-    assert "The inputs are not read" in chromium.run("return document.querySelector('#changed').textContent")
+    assert "The inputs are not read" in chromium.run("return document.querySelector('#samples').textContent")
     assert chromium.run("return document.querySelectorAll('#viewer .drawing').length") == 0
     # What changed in words comes from the rows.
     assert chromium.run("return document.querySelector('#viewer .words').textContent").startswith("score: ")
@@ -165,16 +189,16 @@ def test_hostile_text_in_a_comparison(chromium: Browser, runs: tuple[Path, Path]
     document["slices"] = {f"{number}={text}": found for number, text in enumerate(HOSTILE)}
     document["differences"] = list(HOSTILE)
     document["slices_of_candidate_alone"] = list(HOSTILE)
-    run = {**Run(str(runs[0])).provenance, "command": list(HOSTILE), "host": HOSTILE[1]}
+    run = {**Run.read(str(runs[0])).provenance, "command": list(HOSTILE), "host": HOSTILE[1]}
     record = RecordText(HOSTILE[0])
     changed = []
     for number, text in enumerate(HOSTILE):
-        shown = ChangedSide("scored", {"score": 0.5}, record, (text[:400],), f"<svg>{text[:400]}</svg>", text[:400])
-        changed.append(Changed(f"{number}{text[:200]}", text[:100], -0.5, record, (text[:400],), (shown, shown)))
-    benchmark = Run(str(runs[0])).configuration.benchmark
-    sources = ComparedRuns((run, run), ({}, {}), (60, 60), HOSTILE)
+        shown = CardSide("scored", {"score": 0.5}, record, (text[:400],), f"<svg>{text[:400]}</svg>", text[:400])
+        changed.append(Card(f"{number}{text}", 0, text[:100], (shown, shown), record, (text[:400],), -0.5))
+    benchmark = Run.read(str(runs[0])).configuration.benchmark
+    sources = ComparedRuns((run, run), ({}, {}), (60, 60), (None, None), HOSTILE)
     path = folder / "hostile-comparison.html"
-    path.write_bytes(render(build_comparison_page(document, benchmark, sources, changed)))
+    path.write_bytes(render([with_changed(build_comparison(document, benchmark, sources), document, changed)]))
     open_page(chromium, path)
     for _ in changed:
         press(chromium, "ArrowRight")
@@ -197,7 +221,7 @@ def test_hostile_predictions_are_compared(chromium: Browser, folder: Path) -> No
         )
     path = compared(folder / "odd-0", folder / "odd-1", folder / "odd-compared")
     open_page(chromium, path)
-    for _ in page_data(path)["changed"]:
+    for _ in page_data(path)["cards"]:
         press(chromium, "ArrowRight")
         shows_all(chromium)
     unharmed(chromium)

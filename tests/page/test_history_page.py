@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from beamscore.pipelines.runs.numbers import fixed
 from tests.page.browser import Browser
 from tests.page.corpora import corpus_page, night, page_data
 from tests.page.hostile import HOSTILE
@@ -64,30 +65,38 @@ def nights(folder: Path) -> Path:
 
 
 def test_the_page_of_a_history(chromium: Browser, nights: Path) -> None:
-    (history,) = page_data(nights / "history.html")["histories"]
-    changed = "the ground truth changed"
-    earlier = f"{changed}; compared with 2026-02-06"
-    assert [mark["text"] for mark in history["breaks"]] == [changed, changed, earlier]
+    document = page_data(nights / "history.html")
+    history = document["history"]
+    events = {
+        what: [event for event in history["events"][::-1] if event["what"] == what]
+        for what in ("break", "change point", "missing before", "coverage")
+    }
+    assert {event["text"] for event in events["break"]} == {"the ground truth changed"}
+    assert [event["earlier"] for event in events["break"]] == ["", "", "2026-02-06"]
     parts = [each["part"] for each in history["nights"]]
     assert [parts[0], parts[BREAK], parts[-3], parts[-1]] == [0, 1, 2, 1]
-    assert [history["nights"][mark["night"]]["run"] for mark in history["drops"]] == ["2026-01-01", "2026-01-31"]
-    assert [mark["text"] for mark in history["gaps"]] == ["2 missing nights"]
+    assert [history["nights"][mark["night"]]["run"] for mark in events["coverage"]] == ["2026-01-01", "2026-01-31"]
+    assert [mark["text"] for mark in events["missing before"]] == ["2 missing nights"]
     assert [gate["text"] for gate in history["gates"]] == ["gate: at least 0.55"]
-    changes = {(mark["night"], history["metrics"][mark["metric"]]["name"]) for mark in history["changes"]}
+    changes = {(mark["night"], document["metrics"][mark["metric"]]["name"]) for mark in events["change point"]}
     assert (CHANGE - len(MISSING), "overall.f1") in changes
     assert history["nights"][BREAK - len(MISSING)]["run"] == "2026-01-16"
     open_page(chromium, nights / "history.html")
     chromium.picture(PICTURES / "history.png")
     assert serious_faults(chromium) == []
-    assert chromium.run("return document.querySelector('.judgement').textContent") == "fail"
-    measured = {series["metric"] for series in history["series"] if any(v is not None for v in series["values"])}
+    assert chromium.run("return document.querySelector('.judgement .word').textContent") == "fail"
+    measured = {
+        series["metric"]
+        for series in history["series"]
+        if not series["label"] and any(v is not None for v in series["values"])
+    }
     assert chromium.run("return document.querySelectorAll('.series svg[role=img]').length") == len(measured)
     told = str(chromium.run("return document.querySelector('main').textContent"))
     assert "2 missing nights" in told
     assert "of the samples were not scored" in told
     assert "the ground truth changed" in told
-    for mark in history["changes"]:
-        assert mark["text"] in told
+    for mark in events["change point"]:
+        assert f"{fixed(mark['before'])} → {fixed(mark['after'])}" in told
     chromium.prefer(color_scheme="dark")
     chromium.picture(PICTURES / "history-dark.png")
     assert serious_faults(chromium) == []

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from beamscore.metrics.registry import benchmark_class, benchmark_names
-from beamscore.pipelines.results.page.build import PageSources, build_page
-from beamscore.pipelines.results.page.document import Card, RecordText
-from beamscore.pipelines.results.page.render import render
-from beamscore.pipelines.results.page.rows import MAX_ROWS, sample_table, sort_worst_first
+from beamscore.pipelines.reports.document import Card, CardSide, RecordText
+from beamscore.pipelines.reports.evaluation import build_run, samples_shown
+from beamscore.pipelines.reports.render import render
+from beamscore.pipelines.reports.samples import MAX_ROWS, sample_table, sort_worst_first
 from tests.page.browser import Browser
 from tests.page.corpora import CORPORA, ROOT, WrittenPage, corpus_page, evaluated, worse
 from tests.page.hostile import HOSTILE
@@ -48,7 +48,7 @@ VENDORED = {
 
 
 def test_the_libraries_in_a_page_are_those_of_npm() -> None:
-    folder = ROOT / "pipelines" / "results" / "page" / "vendor"
+    folder = ROOT / "pipelines" / "reports" / "vendor"
     assert {path.name for path in folder.iterdir()} == VENDORED.keys()
     for name, source in VENDORED.items():
         assert (folder / name).read_bytes() == (Path(__file__).parent / "node_modules" / source).read_bytes(), name
@@ -67,17 +67,16 @@ def test_a_run_without_a_page_removes_that_of_an_earlier_run(folder: Path) -> No
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_the_page_of_a_sample_corpus(chromium: Browser, folder: Path, name: str) -> None:
     page = corpus_page(name, folder / name)
-    samples = page.data.samples
-    assert samples is not None
+    samples = page.samples
     open_page(chromium, page.path)
     chromium.picture(PICTURES / f"{name}.png")
     assert serious_faults(chromium) == []
     assert table_ids(chromium)[0] == samples.ids[0] == viewed(chromium)
     assert chromium.run("return document.querySelectorAll('#metrics-plot svg').length") == 1
     assert chromium.run("return document.querySelectorAll('#distribution-plots svg').length") == len(
-        page.data.distributions
+        page.data["distributions"]
     )
-    assert shown_count(chromium, "#slices-filters").startswith(f"{len(page.data.slices)} of")
+    assert shown_count(chromium, "#slices-filters").startswith(f"{len(page.data['slices'])} of")
     chromium.prefer(color_scheme="dark")
     chromium.picture(PICTURES / f"{name}-dark.png")
     assert serious_faults(chromium) == []
@@ -85,8 +84,7 @@ def test_the_page_of_a_sample_corpus(chromium: Browser, folder: Path, name: str)
 
 def test_samples_are_sorted_filtered_and_stepped_through(chromium: Browser, folder: Path) -> None:
     page = corpus_page("chart", folder / "chart")
-    samples = page.data.samples
-    assert samples is not None
+    samples = page.samples
     open_page(chromium, page.path)
     assert viewed(chromium) == samples.ids[0]
     press(chromium, "ArrowRight")
@@ -125,10 +123,10 @@ def test_slices_are_filtered_and_sorted_worst_first(chromium: Browser, folder: P
     open_page(chromium, page.path)
     labels = "return [...document.querySelectorAll('#slices-table .tabulator-cell[tabulator-field=label]')]"
     labels += ".map((each) => each.textContent)"
-    by_value = sorted(page.data.slices, key=lambda found: found.values[0].value or 0.0)
-    assert chromium.run(labels) == [found.label for found in by_value]
-    choose(chromium, "#slices-filters", "label", by_value[1].label[-4:])
-    assert chromium.run(labels) == [by_value[1].label]
+    by_value = sorted(page.data["slices"], key=lambda found: found["values"][0]["value"] or 0.0)
+    assert chromium.run(labels) == [found["label"] for found in by_value]
+    choose(chromium, "#slices-filters", "label", by_value[1]["label"][-4:])
+    assert chromium.run(labels) == [by_value[1]["label"]]
     choose(chromium, "#slices-filters", "samples", "1000000")
     assert chromium.run(labels) == []
 
@@ -148,8 +146,7 @@ def test_a_phone_paper_and_keys(chromium: Browser, folder: Path) -> None:
     assert chromium.run("return document.documentElement.scrollWidth") <= 390
     put_on_paper(chromium, page.path)
     chromium.picture(PICTURES / "print.png")
-    samples = page.data.samples
-    assert samples is not None
+    samples = page.samples
     assert chromium.run("return document.querySelectorAll('#samples .printed tbody tr').length") == len(samples.ids)
     chromium.run("window.dispatchEvent(new Event('afterprint'))")
     assert chromium.run("return document.querySelector('.printed')") is None
@@ -170,16 +167,17 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     chromium.picture(PICTURES / "two_systems.png")
     assert serious_faults(chromium) == []
     # Their difference has a plot of its own, with a line at zero.
-    assert chromium.run("return document.querySelectorAll('#pair-plot svg path title').length") == len(page.data.pair)
-    assert all(each.difference.value is not None and each.difference.value < 0 for each in page.data.pair)
+    assert chromium.run("return document.querySelectorAll('#pair-plot svg path title').length") == len(
+        page.data["pair"]
+    )
+    assert all(each["difference"]["value"] < 0 for each in page.data["pair"])
     assert len(table_ids(chromium)) > 10
     choose(chromium, "#samples-filters", "system", "1")
-    samples = page.data.samples
-    assert samples is not None
+    samples = page.samples
     assert shown_count(chromium, "#samples-filters") == f"{samples.systems.count(1)} of {len(samples.ids)} rows"
     sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
     assert sentence.startswith("careful, hasty share the first place of 2 systems: careful has ")
-    flips = [card for card in page.data.cards if card.why == "flip"]
+    flips = [card for card in page.cards if card.why == "flip"]
     assert flips
     assert {card.system for card in flips} == {0, 1}
 
@@ -217,11 +215,11 @@ def test_hostile_text_runs_nothing_and_is_shown_as_it_is(chromium: Browser, fold
     run["command"] = list(HOSTILE)
     run["host"] = HOSTILE[1]
     kind = benchmark_class("traffic_rules")
-    sources = PageSources(summary, kind, run, HOSTILE, (), page.data.samples, page.data.cards)
-    page.path.write_bytes(render(build_page(sources)))
+    document = build_run(summary, kind(kind.options_type()), run, HOSTILE)
+    shown = samples_shown(document, kind.sample_metrics, page.samples, page.cards)
+    page.path.write_bytes(render([shown]))
     open_page(chromium, page.path)
-    samples = page.data.samples
-    assert samples is not None
+    samples = page.samples
     for _ in samples.ids:
         press(chromium, "ArrowRight")
         assert chromium.run("return document.documentElement.scrollWidth") <= 1280
@@ -250,15 +248,20 @@ def write_large_page(page: WrittenPage, count: int, path: Path) -> None:
     columns |= {name: [rng.random() for _ in range(count)] for name in kind.sample_metric_names()}
     rows = sort_worst_first(pa.table(columns), kind.sample_metrics)
     table = sample_table(rows, ["predictions"], kind.sample_metrics)
+    record = [RecordText(rng.randbytes(4000).hex()) for _ in range(400)]
     cards = [
         Card(
-            *(number, 0, "scored", "worst"),
-            {name: table.metrics[name][number] for name in table.metrics},
-            *(RecordText(rng.randbytes(4000).hex()), RecordText(rng.randbytes(4000).hex())),
+            table.ids[number],
+            0,
+            "worst",
+            (CardSide("scored", {name: table.metrics[name][number] for name in table.metrics}, record[number]),),
+            record[200 + number],
+            row=number,
         )
         for number in range(200)
     ]
-    path.write_bytes(render(build_page(PageSources(page.summary, kind, samples=table, cards=cards))))
+    document = build_run(page.summary, kind(kind.options_type()))
+    path.write_bytes(render([samples_shown(document, kind.sample_metrics, table, cards)]))
 
 
 def test_a_page_of_100_000_samples_opens_in_two_seconds(chromium: Browser, folder: Path) -> None:

@@ -17,7 +17,7 @@ from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.paired import paired_differences
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.metrics.statistics.swaps import SwapBits
-from beamscore.transforms.stored_blocks import Block, BlockWriter
+from beamscore.transforms.blocks import Block, BlockWriter
 from tests import toy
 from tests.finished_runs import Row, row, schema, write, write_run
 from tests.runs import command

@@ -14,13 +14,12 @@ from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.metrics.statistics.swaps import SwapBits, dependencies
 from beamscore.pipelines.compare import compared_slice, largest_of_all, make_result
-from beamscore.pipelines.results.comparison import COMPARISON, ComparisonSetting
-from beamscore.transforms.blocks import pack
+from beamscore.pipelines.runs.comparison import COMPARISON, ComparisonSetting
+from beamscore.transforms.blocks import Block, BlockFolder, BlockWriter, pack
 from beamscore.transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, merged_sums
 from beamscore.transforms.records import MSGPACK, RecordEncoder
+from beamscore.transforms.rows import SampleRow
 from beamscore.transforms.sample_changes import ChangePlan, unpack_changed
-from beamscore.transforms.sample_rows import SampleRow
-from beamscore.transforms.stored_blocks import Block, BlockFolder, BlockWriter
 from tests import toy
 
 TOY = toy.ToyBenchmark(toy.Options())

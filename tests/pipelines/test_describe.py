@@ -96,7 +96,7 @@ def test_the_report(described: Run, records: list[Any]) -> None:
     titles = [line.removeprefix("## ") for line in report.splitlines() if line.startswith("## ")]
     assert titles == [table["title"] for table in [*document(described)["tables"], *document(described)["compared"]]]
     assert sorted(path.name for path in described.output.iterdir()) == [
-        ".description",
+        ".runs",
         "description.json",
         "description.md",
         "quarantine",

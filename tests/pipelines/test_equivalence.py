@@ -16,11 +16,10 @@ import pytest
 
 from beamscore.metrics.registry import benchmark_names
 from beamscore.metrics.statistics.bootstrap import Bootstrap
-from beamscore.pipelines.results.run import unpack_replicates
 from beamscore.transforms.io import files
 from tests import toy
 from tests.plain_loop import make_benchmark
-from tests.runs import Record, Run, evaluate, plain_score, plain_sums, write_lines
+from tests.runs import Record, Run, evaluate, plain_score, plain_sums, unpack_replicates, write_lines
 
 COUNT = 130
 SYSTEMS = ("ours", "theirs")

@@ -68,12 +68,14 @@ def below(store: ObjectStore, folder: str) -> list[str]:
 
 
 WHOLE = [
-    ".evaluation/00000001-ID-ID.json",
-    ".evaluation/ID-ID/report.html",
-    ".evaluation/ID-ID/report.md",
-    ".evaluation/ID-ID/run.json",
-    ".evaluation/ID-ID/summary.json",
-    ".evaluation/ID-ID/sums.json",
+    ".runs/ID/quarantine/quarantine-ID.jsonl",
+    ".runs/ID/report.html",
+    ".runs/ID/report.md",
+    ".runs/ID/run.json",
+    ".runs/ID/run.json.files",
+    ".runs/ID/samples/samples-ID.parquet",
+    ".runs/ID/summary.json",
+    ".runs/ID/sums.json",
     "quarantine/quarantine-ID.jsonl",
     "report.html",
     "report.md",
@@ -82,6 +84,18 @@ WHOLE = [
     "summary.json",
     "sums.json",
 ]
+
+
+def run_id(store: ObjectStore, output: str) -> str:
+    return str(json.loads(store.FILES[f"{output}/run.json"])["run_id"])
+
+
+def plain(store: ObjectStore, folder: str) -> dict[str, bytes]:
+    """The files of a result below a folder, by name."""
+    found = {
+        path.removeprefix(f"{folder}/"): store.FILES[path] for path in store.FILES if path.startswith(f"{folder}/")
+    }
+    return {name: content for name, content in found.items() if not name.startswith(".") and name != "run.json.files"}
 
 
 def without_paths(document: bytes) -> Any:
@@ -103,6 +117,7 @@ def test_the_result_is_the_one_that_a_local_run_gives(store: ObjectStore, tmp_pa
     )
     for name, content in local.bytes().items():
         assert without_paths(store.FILES[f"{output}/{name}"]) == without_paths(content)
+    assert plain(store, output) == plain(store, f"{output}/.runs/{run_id(store, output)}")
     (path,) = [path for path in store.FILES if path.startswith(f"{output}/samples/")]
     rows = pq.ParquetFile(pa.BufferReader(store.FILES[path])).read().to_pylist()
     assert sorted(rows, key=lambda row: row["sample_id"]) == local.samples
@@ -118,18 +133,17 @@ def test_a_later_run_takes_the_place_of_an_earlier_one(store: ObjectStore, tmp_p
     store.FILES[f"{output}/notes.txt"] = b"mine"
     store.FILES[f"{output}/samples/notes.txt"] = b"mine"
     run(base, output, "--set", "missing=exclude")
-    names = [name.replace("00000001", "00000002") for name in WHOLE]
-    assert below(store, output) == sorted([*names, "notes.txt", "samples/notes.txt"])
+    assert below(store, output) == sorted([*WHOLE, "notes.txt", "samples/notes.txt"])
     stay = {f"{output}/{name}" for name in ("report.html", "report.md", "run.json", "sums.json", "summary.json")}
     assert earlier - set(store.FILES) == earlier - stay
     assert json.loads(store.FILES[f"{output}/summary.json"])["config"]["missing"] == "exclude"
 
 
-def test_the_rows_of_a_run_are_selected_through_its_manifest(store: ObjectStore, tmp_path: Path) -> None:
-    """A file of another run beside them, as one leaves it that was stopped while it published, is none of them."""
+def test_the_rows_of_a_run_are_those_that_it_lists(store: ObjectStore, tmp_path: Path) -> None:
+    """A file beside them, as a worker leaves it that was given up and came to its end later, is none of them."""
     base, output = put(store, tmp_path), f"{store.scheme()}://bucket/out"
     run(base, output)
-    store.FILES[f"{output}/samples/samples-other.parquet"] = b"of another run"
+    store.FILES[f"{output}/.runs/{run_id(store, output)}/samples/samples-other.parquet"] = b"of another attempt"
     local = tmp_path / "empty" / ".." / "hard.jsonl"
     assert command("select", output, "--output", local, "--below", "2")[0] == 0
     assert len(local.read_bytes().splitlines()) == len(SAMPLES)
@@ -143,10 +157,10 @@ def test_a_run_that_fails_leaves_the_earlier_result_and_nothing_of_its_own(
     earlier = dict(store.FILES)
 
     def fail(*_: Any) -> None:
-        assert any("/.staging/" in path for path in store.FILES), "the rows are there already"
+        assert any("/.runs/" in path for path in store.FILES), "the rows are there already"
         raise ZeroDivisionError("no luck")
 
-    monkeypatch.setattr(publication, "rename_files", fail)
+    monkeypatch.setattr(publication, "held_claim", fail)
     assert command("evaluate", f"{base}/config.yaml", "--ground-truth", f"{base}/truth-*",
                    "--predictions", f"{base}/predictions.jsonl", "--output", output)[0] == 3  # fmt: skip
     assert earlier == store.FILES

@@ -46,7 +46,7 @@ def test_a_repeat_that_does_not_fit_leaves_the_result(tmp_path: Path, share: flo
     sizes = []
     for name, flags in (("few", few), ("many", many)):
         assert evaluate(tmp_path / name, tmp_path / "t.jsonl", tmp_path / "p.jsonl", *flags).code == 0
-        sizes.append(kibibytes(tmp_path / name / ".evaluation"))
+        sizes.append(kibibytes(tmp_path / name / ".runs"))
     # Four pages are for claims and the like.
     with small_disk(tmp_path / "disk", sizes[0] + 16 + int(share * sizes[1])) as disk:
         output = disk / "out"

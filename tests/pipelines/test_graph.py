@@ -23,10 +23,10 @@ from apache_beam.portability.api import beam_runner_api_pb2 as protos
 from apache_beam.runners.pipeline_context import PipelineContext
 
 from beamscore.metrics.registry import benchmark_names
-from beamscore.pipelines.runtime import dataflow_template
+from beamscore.pipelines.runners import dataflow_template
 from beamscore.transforms.slice import SliceKeyCoder
 from tests.memory_files import ObjectStore
-from tests.pipelines.runtime.test_dataflow_template import IMAGE, JOB
+from tests.pipelines.runners.test_dataflow_template import IMAGE, JOB
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ("metrics", "transforms", "pipelines")
@@ -54,7 +54,7 @@ def submitted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     monkeypatch.setitem(sys.modules, client.__name__, client)
     monkeypatch.setattr("apache_beam.runners.dataflow.internal.apiclient", client, raising=False)
     monkeypatch.setattr(GoogleCloudOptions, "validate", lambda *_: [])
-    monkeypatch.setattr("beamscore.pipelines.runtime.launch.check_reachable", list)
+    monkeypatch.setattr("beamscore.pipelines.runners.launch.check_reachable", list)
     handler = signal.getsignal(signal.SIGTERM)
     yield graphs
     signal.signal(signal.SIGTERM, handler)
@@ -106,7 +106,7 @@ def test_nothing_of_this_checkout_is_in_the_graph(submitted: list[Any], benchmar
     named = {module for _, pickled in found for module in strings(pickled) if module.startswith("beamscore.")}
     assert {
         "beamscore.transforms.score",
-        "beamscore.transforms.combine",
+        "beamscore.transforms.slice",
         "beamscore.pipelines.evaluate",
         f"beamscore.metrics.{benchmark}.benchmark",
     } <= named
@@ -134,7 +134,7 @@ def test_two_launches_give_the_same_graph_but_for_the_id_and_the_start_of_the_ru
     submitted: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("beamscore.pipelines.commands.evaluate.new_run_id", lambda: "0123456789ab")
-    monkeypatch.setattr("beamscore.pipelines.results.provenance.time.time", lambda: 0.0)
+    monkeypatch.setattr("beamscore.pipelines.runs.provenance.time.time", lambda: 0.0)
     first, second = graph_of(submitted), graph_of(submitted)
     assert dict.fromkeys(payloads(first)).keys() == dict.fromkeys(payloads(second)).keys()
 

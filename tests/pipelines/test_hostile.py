@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from beamscore.pipelines.results.causes import REMEDIES
+from beamscore.pipelines.runs.causes import REMEDIES
 from beamscore.transforms.records import printable
 from tests import toy
 from tests.runs import RESULT_NAMES, Record, Run, evaluate, write_lines

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.pipelines.results.run import LAYOUT
-from beamscore.transforms.io.published import check_not_replaced
+from beamscore.pipelines.runs.run import LAYOUT
+from beamscore.transforms.io.claim import RUNS
+from beamscore.transforms.io.publication import check_not_replaced
 from beamscore.transforms.records import InputProblem
 from tests.runs import command, evaluate, write_lines
 
 RECORDS = [{"sample_id": name, "text": "x"} for name in "ab"]
-KEPT = ["t.jsonl", "sub/summary.json", "samples-1.jsonl", ".evaluation.jsonl"]
-REPLACED = ["summary.json", "run.json", "samples/t.jsonl", "quarantine/quarantine-1.jsonl", ".evaluation/x/t.jsonl"]
+KEPT = ["t.jsonl", "sub/summary.json", "samples-1.jsonl", ".runs.jsonl"]
+REPLACED = ["summary.json", "run.json", "samples/t.jsonl", "quarantine/quarantine-1.jsonl", ".runs/x/t.jsonl"]
 
 
 @pytest.mark.parametrize("name", [*KEPT, *REPLACED])
@@ -53,7 +54,7 @@ def test_a_result_that_is_read_again_is_not_replaced(tmp_path: Path) -> None:
     assert rows.exists()
 
 
-NAMES = st.sampled_from([*LAYOUT.files, *LAYOUT.folders, LAYOUT.hidden, "t.jsonl", "sub", "..", "."])
+NAMES = st.sampled_from([*LAYOUT.files, *LAYOUT.folders, RUNS, "t.jsonl", "sub", "..", "."])
 
 
 @given(st.lists(NAMES, max_size=4), st.sampled_from(["/data/out", "/data/out/", "s3://b/out", "s3://b/out/"]))
@@ -69,6 +70,6 @@ def test_what_is_replaced_is_told_on_disks_and_stores_alike(names: list[str], ou
     try:
         check_not_replaced(output, LAYOUT, [path])
     except InputProblem:
-        assert below in {*LAYOUT.files, *LAYOUT.folders, LAYOUT.hidden}
+        assert below in {*LAYOUT.files, *LAYOUT.folders, RUNS}
     else:
-        assert below not in {*LAYOUT.files, *LAYOUT.folders, LAYOUT.hidden}
+        assert below not in {*LAYOUT.files, *LAYOUT.folders, RUNS}

@@ -78,7 +78,7 @@ def test_the_order_does_not_matter_for_sums_and_values(runs: Path, tmp_path: Pat
 
 
 def changed(run: Path, target: Path, name: str, **changes: Any) -> Path:
-    shutil.copytree(run, target, symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
+    shutil.copytree(run, target, ignore=shutil.ignore_patterns(".runs"))
     document = json.loads((target / name).read_bytes())
     document.update(changes)
     (target / name).write_text(json.dumps(document))

@@ -63,7 +63,7 @@ FEW = ("--quiet", "--no-html", "--set", "bootstrap.replicates=0")
 
 @settings(max_examples=3, deadline=None)
 @given(st.lists(HOSTILE, min_size=10, max_size=30, unique=True), SYSTEMS, HOSTILE)
-@example(["../../../x", "/etc/passwd", "..", "a/../../b", ".evaluation/x", "summary.json"], "..", "../../y")
+@example(["../../../x", "/etc/passwd", "..", "a/../../b", ".runs/x", "summary.json"], "..", "../../y")
 def test_everything_is_written_below_the_output(ids: list[str], system: str, value: str) -> None:
     with sandbox() as folder:
         records: list[Any] = [{"sample_id": each, "text": each, value or "column": value} for each in ids]

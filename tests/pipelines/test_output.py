@@ -15,10 +15,9 @@ from beamscore.metrics.statistics.intervals import intervals, standard_errors
 from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines import evaluate as evaluation
-from beamscore.pipelines.results.run import unpack_replicates
 from tests import toy
 from tests.plain_loop import make_benchmark
-from tests.runs import RESULT_NAMES, Run, evaluate, write_lines
+from tests.runs import RESULT_NAMES, Run, evaluate, unpack_replicates, write_lines
 
 COUNT = 40
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
@@ -59,7 +58,7 @@ def test_a_run_that_is_done(run: Run) -> None:
     assert run.stderr.startswith("beamscore: the predictions of nothing: there is no record in ")
     assert run.stderr.count("\n") == 1
     assert {path.name for path in run.output.iterdir()} == RESULT_NAMES
-    assert not (run.output / ".staging").exists()
+    assert len(list((run.output / ".runs").iterdir())) == 1
     assert [name for name in tree(run.output) if ".part" in name] == []
 
 
@@ -201,6 +200,7 @@ def test_a_second_run_replaces_everything_and_leaves_foreign_files(corpus: Path,
     for name, content in foreign.items():
         assert (output / name).read_bytes() == content
         (output / name).unlink()
+    (output / "old").rmdir()
     assert second.bytes() == fresh.bytes()
     assert second.report == fresh.report
     assert second.samples == fresh.samples
@@ -222,12 +222,12 @@ def test_a_run_that_fails_leaves_an_earlier_result_as_it_was(
     def crash(*_: Any) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr(evaluation, "report", crash)
+    monkeypatch.setattr(evaluation, "run_reports", crash)
     found = evaluate(output, corpus / "truth.jsonl", corpus / "fair.jsonl")
     assert found.code == 3
     assert "ZeroDivisionError: a defect" in found.stderr
     assert tree(output) == before
-    assert not (output / ".staging").exists()
+    assert len(list((output / ".runs").iterdir())) == 1
 
 
 def test_an_output_that_cannot_be_written_is_told_in_one_line_or_whole(corpus: Path, tmp_path: Path) -> None:

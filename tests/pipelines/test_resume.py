@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from beamscore.transforms.io.kept import kept_runs
+from beamscore.transforms.io.publication import kept_runs
 from tests import resumption, toy
 from tests.resumption import WRITTEN_BEFORE
 from tests.runs import evaluate, write_lines
@@ -47,7 +47,7 @@ def test_a_run_goes_on_where_it_was_interrupted(
     whole = evaluate(tmp_path / "whole", *inputs, *FLAGS)
     assert found.bytes() == whole.bytes()
     assert found.samples == whole.samples
-    assert not (output / ".staging").exists()
+    assert len(list((output / ".runs").iterdir())) == 1
 
 
 def test_without_the_option_nothing_stays(tmp_path: Path, inputs: tuple[Path, Path]) -> None:
@@ -73,7 +73,7 @@ def test_damaged_leftovers_are_scored_again(
     tmp_path: Path, inputs: tuple[Path, Path], scored: list[tuple[str, str]], damage: str
 ) -> None:
     assert interrupted(tmp_path / "out", inputs, signal.SIGTERM, "--resume") == 130
-    (folder,) = (tmp_path / "out" / ".staging").glob("*.kept")
+    (folder,) = (tmp_path / "out" / ".runs").iterdir()
     for path in [folder / "start.json"] if damage == "start" else (folder / "samples").iterdir():
         path.write_bytes(path.read_bytes()[:-10])
     found = evaluate(tmp_path / "out", *inputs, *FLAGS, "--resume")

@@ -103,7 +103,7 @@ def test_what_may_score_otherwise_is_not_reused(
     nights: Path, tmp_path: Path, scored: list[tuple[str, str]], change: Any, reason: str
 ) -> None:
     earlier = tmp_path / "earlier"
-    shutil.copytree(nights / "first", earlier, symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
+    shutil.copytree(nights / "first", earlier, ignore=shutil.ignore_patterns(".runs"))
     name = "summary.json" if change == "version" else "run.json"
     document = json.loads((earlier / name).read_bytes())
     if change == "version":
@@ -124,7 +124,7 @@ def test_what_may_score_otherwise_is_not_reused(
 def test_rows_that_cannot_be_read_are_told_in_one_line(nights: Path, tmp_path: Path, damage: str) -> None:
     earlier = tmp_path / "earlier"
     if damage != "none":
-        shutil.copytree(nights / "first", earlier, symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
+        shutil.copytree(nights / "first", earlier, ignore=shutil.ignore_patterns(".runs"))
         for path in (earlier / "samples").glob("*.parquet"):
             if damage == "cut":
                 path.write_bytes(path.read_bytes()[:-20])
@@ -141,7 +141,7 @@ def test_a_row_with_impossible_numbers_is_scored_again(
     nights: Path, tmp_path: Path, scored: list[tuple[str, str]]
 ) -> None:
     earlier = tmp_path / "earlier"
-    shutil.copytree(nights / "first", earlier, symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
+    shutil.copytree(nights / "first", earlier, ignore=shutil.ignore_patterns(".runs"))
     for path in (earlier / "samples").glob("*.parquet"):
         table = pq.ParquetFile(path).read()
         bad = pa.array([None if text is None else '{"samples": 1e300}' for text in table["statistics"].to_pylist()])

@@ -81,8 +81,8 @@ def test_parquet(run: Run, tmp_path: Path) -> None:
 
 @pytest.fixture
 def moved(run: Run, tmp_path: Path) -> Path:
-    """A folder with a run whose inputs have moved to another folder."""
-    shutil.copytree(run.output.parent, tmp_path / "there", symlinks=True)
+    """A folder with a run, under its plain names alone, whose inputs have moved to another folder."""
+    shutil.copytree(run.output.parent, tmp_path / "there", ignore=shutil.ignore_patterns(".runs"))
     path = tmp_path / "there" / "run" / "summary.json"
     path.write_text(path.read_text().replace(str(run.output.parent), "/gone"))
     return tmp_path / "there"

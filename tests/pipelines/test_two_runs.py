@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.pipelines.results.run import open_result
+from beamscore.pipelines.runs.run import open_result
 from tests import toy
 from tests.runs import evaluate, write_lines
 
@@ -78,25 +78,15 @@ def by_open_result(output: Path) -> float:
             assert open_result(str(output)).run_id != found.run_id
 
 
-def by_plain_names(output: Path) -> float:
-    """Reads the plain names, again where the result was replaced between two of them; it never is without one."""
-    while True:
-        summary = (output / "summary.json").read_bytes()
-        try:
-            return similarity(summary, sorted((output / "samples").iterdir()))
-        except (AssertionError, FileNotFoundError):
-            assert (output / "summary.json").read_bytes() != summary
-
-
 def looked_at(output: Path, is_over: Callable[[], bool]) -> list[float]:
     """Returns what a reader has seen from now until something is over, without repetitions."""
     seen: list[float] = []
     over = False
     while not over:
         over = is_over()
-        for value in (by_open_result(output), by_plain_names(output)):
-            if not seen or seen[-1] != value:
-                seen.append(value)
+        value = by_open_result(output)
+        if not seen or seen[-1] != value:
+            seen.append(value)
         time.sleep(0.02)
     return seen
 
@@ -104,10 +94,10 @@ def looked_at(output: Path, is_over: Callable[[], bool]) -> list[float]:
 @pytest.mark.parametrize(
     ("moment", "step"),
     [
-        ("before", ".evaluation/current"),
-        pytest.param("after", ".evaluation/current", marks=pytest.mark.every_step),
-        pytest.param("after", "/whole/report.md", marks=pytest.mark.every_step),
-        pytest.param("before", ".removed", marks=pytest.mark.every_step),
+        ("before", "/run.json"),
+        pytest.param("after", "/run.json", marks=pytest.mark.every_step),
+        pytest.param("after", "/run.json.files", marks=pytest.mark.every_step),
+        pytest.param("before", "out/report.md", marks=pytest.mark.every_step),
     ],
 )
 def test_a_reader_sees_one_run_whole_whatever_two_runs_do(tmp_path: Path, moment: str, step: str) -> None:
@@ -129,7 +119,7 @@ def test_a_reader_sees_one_run_whole_whatever_two_runs_do(tmp_path: Path, moment
     if 2 in said:
         assert "is writing there; wait until it ends" in said[2][0]
         published = 1 / (1 + said[-signal.SIGKILL][1])
-    replaced = (moment, step) == ("after", ".evaluation/current") or step == ".removed"
+    replaced = (moment, step) == ("after", "/run.json") or step == "out/report.md"
     assert seen[0] == 1.0
     assert len(seen) == 1 or replaced
     if 2 in said:
@@ -138,6 +128,7 @@ def test_a_reader_sees_one_run_whole_whatever_two_runs_do(tmp_path: Path, moment
     assert looked_at(output, lambda: last.poll() is not None) == [seen[-1], 0.25]
     assert (last.returncode, last.communicate()[1]) == (0, "")
     assert {path.name for path in output.iterdir()} == {
-        *("summary.json", "run.json", "sums.json", "report.md", "report.html", "samples", "quarantine", ".evaluation")
+        *("summary.json", "run.json", "sums.json", "report.md", "report.html", "samples", "quarantine", ".runs")
     }
-    assert len(list((output / ".evaluation").iterdir())) == 2
+    assert similarity((output / "summary.json").read_bytes(), sorted((output / "samples").iterdir())) == 0.25
+    assert len(list((output / ".runs").iterdir())) == 1

@@ -28,7 +28,10 @@ def given(store: Store, output: str, *more: str) -> list[str]:
 
 
 def staged(store: Store) -> list[str]:
-    return [key for key in store.files() if key.startswith("out/.staging/")]
+    """What runs that are not committed have below their folders."""
+    keys = [key for key in store.files() if key.startswith("out/.runs/")]
+    committed = tuple(key.removesuffix("run.json") for key in keys if key.endswith("/run.json"))
+    return [key for key in keys if not key.startswith(committed)]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

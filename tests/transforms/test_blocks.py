@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.transforms import blocks
-from beamscore.transforms.blocks import HeldRecords, bucket_count, bucket_of, only_samples, pack, unpack
+from beamscore.transforms.blocks import BlockBuffer, BlockWriter, bucket_count, bucket_of, only_samples, pack, unpack
 from beamscore.transforms.io.files import SourceFile
-from beamscore.transforms.stored_blocks import BlockWriter
 
 RECORDS = st.lists(st.tuples(st.text(max_size=5), st.binary(max_size=40)), max_size=60)
 
@@ -65,7 +64,7 @@ def test_every_record_leaves_once_in_its_bucket(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "BYTES_PER_BLOCK", per_block)
         patch.setattr(blocks, "BYTES_HELD", held)
-        holder = HeldRecords(buckets, BlockWriter())
+        holder = BlockBuffer(buckets, BlockWriter())
         given_early = list(holder.add([(sample_id.encode(), record) for sample_id, record in records]))
         given_last = list(holder.flush())
         assert list(holder.flush()) == []

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.sums import Sums
-from beamscore.transforms.combine import MergeSums, SliceTotals, SumStatistics
+from beamscore.transforms.slice import SumStatistics
+from beamscore.transforms.totals import SliceTotals
 
 BOOTSTRAP = Bootstrap(4, seed=2)
 
@@ -99,14 +100,3 @@ def test_a_sample_without_statistics_counts_in_the_coverage_alone() -> None:
     totals = totals_of(Contribution(1, {}, {"ground_truth.rejected": 1}))
     assert totals.sums.sums() == Sums()
     assert totals.coverage == {"ground_truth.rejected": 1}
-
-
-@given(st.lists(st.dictionaries(st.sampled_from("ab"), st.integers(0, 9)).map(Sums.of), max_size=6), st.integers(0, 6))
-def test_tallies_are_merged_as_sums(tallies: list[Sums], cut: int) -> None:
-    combiner = MergeSums()
-    left, right = combiner.create_accumulator(), combiner.create_accumulator()
-    for tally in tallies[:cut]:
-        left = combiner.add_input(left, tally)
-    for tally in tallies[cut:]:
-        right = combiner.add_input(right, tally)
-    assert combiner.extract_output(combiner.merge_accumulators([right, left])) == Sums.merged(tallies)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,10 +14,17 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from beamscore.metrics.registry import BUILT_IN, benchmark_class
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.evaluate import build_evaluation, plan_evaluation
-from beamscore.pipelines.runtime import launch
-from beamscore.transforms.counters import NAMESPACE, metric_names
+from beamscore.pipelines.runners import launch
+from beamscore.transforms.counters import NAMESPACE, Observed
 from tests.runs import write_lines
 from tests.toy import ToyBenchmark
+
+
+def metric_names(timed: Sequence[str]) -> set[str]:
+    """The names of all metrics of an evaluation by a benchmark with these `timed`."""
+    metrics = [each.metric_name.name for each in vars(Observed).values() if hasattr(each, "metric_name")]
+    return {*metrics, *(f"{each}_microseconds" for each in timed)}
+
 
 DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 

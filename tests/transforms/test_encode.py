@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from beamscore.transforms.blocks import unpack
 from beamscore.transforms.encode import EncodeBundle
-from beamscore.transforms.io.field_map import FieldMap
-from beamscore.transforms.io.side_columns import SideColumns
-from beamscore.transforms.pair import DeduplicateAndPair, PairedSample
-from beamscore.transforms.read import Limits
+from beamscore.transforms.io.field_map import FieldMap, SideColumns
+from beamscore.transforms.io.rows import RecordLimits
+from beamscore.transforms.pair import DeduplicateAndPair
 from beamscore.transforms.record_json import sorted_record_json
 from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem, Quarantined
+from beamscore.transforms.scored_batch import PairedSample
 
 COLUMNS = SideColumns(None, frozenset({"words"}), ("kind",))
 
@@ -34,7 +34,7 @@ def encode(
     records: Sequence[Any], side: int = 0, buckets: int = 4, columns: SideColumns = COLUMNS, function: Any = None
 ) -> tuple[list[tuple[int, Any]], list[Quarantined]]:
     """Encodes one bundle; returns its blocks and its quarantine."""
-    do_fn = EncodeBundle(side, ["ours"], columns, Limits(record_bytes=200, depth=5), buckets, function)
+    do_fn = EncodeBundle(side, ["ours"], columns, RecordLimits(record_bytes=200, depth=5), buckets, function)
     do_fn.start_bundle()
     found = [each for record in records for each in do_fn.process(record)] + list(do_fn.finish_bundle())
     blocks: list[tuple[int, Any]] = []

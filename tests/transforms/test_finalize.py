@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.sums import Sums
-from beamscore.transforms.combine import SliceTotals
-from beamscore.transforms.finalize import slice_result
-from beamscore.transforms.slice import SliceKey
 from beamscore.transforms.slice_labels import Slice
+from beamscore.transforms.totals import SliceKey, SliceTotals, slice_result
 from tests.toy import Options, ToyBenchmark
 
 TOY = ToyBenchmark(Options())

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms import pair as pairing
-from beamscore.transforms.blocks import pack
+from beamscore.transforms.blocks import Block, BlockWriter, pack
 from beamscore.transforms.io import external_sort
-from beamscore.transforms.pair import DeduplicateAndPair, PairedSample, samples_per_batch
+from beamscore.transforms.pair import DeduplicateAndPair, samples_per_batch
 from beamscore.transforms.records import (
     EARLIER_ROWS,
     GROUND_TRUTH,
@@ -27,7 +27,7 @@ from beamscore.transforms.records import (
     Origin,
     Quarantined,
 )
-from beamscore.transforms.stored_blocks import Block, BlockWriter
+from beamscore.transforms.scored_batch import PairedSample
 
 NAMES = ["ours", "theirs"]
 

@@ -16,17 +16,38 @@ from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
 
 from beamscore.metrics.benchmark import MetricSpec
-from beamscore.transforms.blocks import ToBlocks
+from beamscore.transforms.blocks import IN_PIPELINE, ToBlocks
 from beamscore.transforms.earlier_rows import EarlierRows
-from beamscore.transforms.pair import PairBySample, PairedSample
-from beamscore.transforms.pick import LISTED, KeepPicked, Picker, Picks, Reason, is_flip, order_of_picked
+from beamscore.transforms.pair import PairBySample
+from beamscore.transforms.pick import (
+    PickedSample,
+    PickSamples,
+    SelectCandidates,
+    Selection,
+    Why,
+    is_flip,
+    order_of_picked,
+)
 from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH, JSON, EncodedRecord, Origin
 from beamscore.transforms.rows import ReadRowBlocks
+from beamscore.transforms.scored_batch import PairedSample
 from beamscore.transforms.scored_sample import ScoredSample
-from beamscore.transforms.stored_blocks import IN_PIPELINE
 
 METRIC = MetricSpec("score", "", main=1)
-PICKS = Picks(METRIC, worst=3, flips=2, random=4, listed=5)
+SELECTION = Selection(METRIC, worst=3, flips=2, random=4, listed=5)
+
+Batch = tuple[list[PairedSample], list[ScoredSample]]
+
+
+def candidates(selection: Selection, batch: Batch) -> list[tuple[tuple[Why, int], PickedSample]]:
+    """What one bundle of one batch yields."""
+    bundle = SelectCandidates(selection)
+    bundle.start_bundle()
+    return [(key, sample) for key, [sample] in bundle.process(batch)]
+
+
+def batch_of(made: Sequence[tuple[PairedSample, list[ScoredSample]]]) -> Batch:
+    return [paired for paired, _ in made], [row for _, rows in made for row in rows]
 
 
 def record(side: int, text: str) -> EncodedRecord:
@@ -43,17 +64,16 @@ def sample(number: int, scores: tuple[float | None, ...]) -> tuple[PairedSample,
     return paired, scored
 
 
-def chosen(
-    batches: list[list[int]], scores: dict[int, tuple[float | None, ...]]
-) -> dict[tuple[Reason, int], list[str]]:
+def chosen(batches: list[list[int]], scores: dict[int, tuple[float | None, ...]]) -> dict[tuple[Why, int], list[str]]:
     """What is picked where each batch is a bundle of its own, with the combiner as a plain sort."""
-    offered: dict[tuple[Reason, int], list[tuple[float, str]]] = {}
+    offered: dict[tuple[Why, int], list[tuple[float, str]]] = {}
     for batch in batches:
-        picker = Picker(PICKS)
         made = [sample(number, scores[number]) for number in batch]
-        for key, found in picker.offers([paired for paired, _ in made], [row for _, rows in made for row in rows]):
+        for key, found in candidates(SELECTION, batch_of(made)):
             offered.setdefault(key, []).append((found.rank, found.sample_id))
-    return {key: [name for _, name in sorted(found)[: PICKS.count(key[0])]] for key, found in sorted(offered.items())}
+    return {
+        key: [name for _, name in sorted(found)[: SELECTION.count(key[0])]] for key, found in sorted(offered.items())
+    }
 
 
 def test_the_choice_does_not_depend_on_the_bundles() -> None:
@@ -66,8 +86,7 @@ def test_the_choice_does_not_depend_on_the_bundles() -> None:
         size = rng.randrange(1, 61)
         assert chosen([numbers[start : start + size] for start in range(0, 60, size)], scores) == whole
     by_score = sorted((scores[number][1], f"s{number}") for number in range(60))
-    assert whole["worst", 1] == [name for _, name in by_score[:3]]
-    assert whole["listed", 1] == [name for _, name in by_score[:5]]
+    assert whole["worst", 1] == [name for _, name in by_score[:5]]
     assert len(whole["random", 0]) == 4
     assert whole["flip", 0] == whole["flip", 1]
 
@@ -79,26 +98,21 @@ def test_systems_that_agree_have_no_flips_and_no_value_is_not_worst() -> None:
 
 
 def test_picked_samples_are_ordered_by_reason_and_rank() -> None:
-    paired, scored = sample(1, (0.1, 0.9))
-    offered = (found for _, found in Picker(PICKS).offers([paired], scored) if found.why != LISTED)
-    offers = sorted(offered, key=order_of_picked)
+    offers = sorted(
+        (found for _, found in candidates(SELECTION, batch_of([sample(1, (0.1, 0.9))]))), key=order_of_picked
+    )
     assert [(offer.why, offer.system) for offer in offers] == [
         *(("flip", 0), ("flip", 1), ("worst", 0), ("worst", 1), ("random", 0), ("random", 1))
     ]
     assert offers[0].truth == b'{"n": 1}'
 
 
-def test_what_is_listed_has_no_records_and_is_not_shown() -> None:
+def test_what_is_listed_may_be_more_than_is_shown() -> None:
     """report.md names the worst: it may name more than the page shows."""
     made = [sample(number, (number / 10, None)) for number in range(9)]
-    picks = Picks(METRIC, worst=2, listed=4)
-    offers = [
-        *Picker(picks).offers([paired for paired, _ in made[4:]], [row for _, rows in made[4:] for row in rows]),
-        *Picker(picks).offers([paired for paired, _ in made[:4]], [row for _, rows in made[:4] for row in rows]),
-    ]
-    assert all((found.truth == b"") == (found.why == LISTED) for _, found in offers)
+    selection = Selection(METRIC, worst=2, listed=4)
     with test_pipeline.TestPipeline() as pipeline:
-        kept = pipeline | beam.Create(offers) | KeepPicked(picks)
+        kept = pipeline | beam.Create([batch_of(made[4:]), batch_of(made[:4])]) | PickSamples(selection)
         shown = kept.shown | beam.Map(lambda each: (each.why, each.sample_id))
         assert_that(kept.listed, equal_to([(0, [(n / 10, f"s{n}", "scored") for n in range(4)])]), label="listed")
         assert_that(shown, equal_to([("worst", "s0"), ("worst", "s1")]), label="shown")
@@ -166,9 +180,9 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_pa
     rows += [("another", "a", "t", 0.0), ("old", "unmeasured", "t", None), ("old", "gone", "t", 1.0)]
     now = {"a": 0.25, "b": 0.0, "c": 1.0, "d": 0.2, "e": 0.5, "other": 0.0, "unmeasured": 0.0, "new": 0.0}
     source = earlier(tmp_path / "rows.parquet", rows)
-    picks = Picks(METRIC, flips=5, random=20, earlier=source)
+    selection = Selection(METRIC, flips=5, random=20, earlier=source)
     scored = [scored_now(name, system, value) for name, value in now.items() for system in (0, 1)]
-    found = [sample for _, sample in Picker(picks).offers(joined(source, list(now)), scored)]
+    found = [sample for _, sample in candidates(selection, (joined(source, list(now)), scored))]
     changed = {why: [(each.sample_id, each.system) for each in found if each.why == why] for why in ("lost", "won")}
     # b lost 0.9 and a 0.75; c won. Less than that is no flip, another ground truth is not compared, nor is system 1.
     assert changed == {"lost": [("a", 0), ("b", 0)], "won": [("c", 0)]}
@@ -182,7 +196,7 @@ def test_rows_that_are_gone_meanwhile_cost_the_changes_alone(tmp_path: Path, cap
     caplog.set_level("WARNING", "beamscore.transforms.earlier_rows")
     rows = earlier(tmp_path / "rows.parquet", [("old", "a", "t", 1.0)])
     (tmp_path / "rows.parquet").write_bytes(b"PAR1")
-    picks = Picks(METRIC, flips=5, random=20, earlier=rows)
-    found = [each.why for _, each in Picker(picks).offers(joined(rows, ["a"]), [scored_now("a", 0, 0.0)])]
+    selection = Selection(METRIC, flips=5, random=20, earlier=rows)
+    found = [each.why for _, each in candidates(selection, (joined(rows, ["a"]), [scored_now("a", 0, 0.0)]))]
     assert found == ["random"]
     assert "report.html does not show all samples that changed since the baseline" in caplog.text

@@ -18,9 +18,8 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from beamscore.transforms import publish as write
 from beamscore.transforms.io.claim import Claim, Process
-from beamscore.transforms.io.publication import own_output
-from beamscore.transforms.io.published import Layout, find_published
-from beamscore.transforms.io.staging import StageBundles, StagedFolder, mark_abandoned
+from beamscore.transforms.io.publication import Layout, find_published, mark_abandoned, own_output
+from beamscore.transforms.io.staging import StageBundles, StagedFolder
 from beamscore.transforms.publish import LineWriter, Publish, RowsToTables, SampleTables, encode_json
 from beamscore.transforms.records import InputProblem
 from beamscore.transforms.sample_schema import sample_schema
@@ -51,7 +50,7 @@ def staged(output: Path, lines: list[bytes], fails: bool = False) -> list[str]:
 
 
 def test_each_bundle_that_ends_gives_one_whole_file(tmp_path: Path) -> None:
-    folder = tmp_path / ".staging" / "new" / "quarantine"
+    folder = tmp_path / ".runs" / "new" / "quarantine"
     assert staged(tmp_path, []) == []
     assert not folder.exists()
     assert staged(tmp_path, [b"a", b"b"], fails=True) == []
@@ -187,7 +186,7 @@ def counted(parts: dict[str, list[Any]]) -> dict[str, bytes]:
 
 def test_parts_are_gathered_and_published(tmp_path: Path) -> None:
     own_output(str(tmp_path), Claim("run", Process("", 0, "")), LAYOUT)
-    put(tmp_path, {".staging/run/samples/samples-a.parquet": "rows"})
+    put(tmp_path, {".runs/run/samples/samples-a.parquet": "rows"})
     publish(tmp_path, "run")
     found = find_published(str(tmp_path), LAYOUT)
     assert found
@@ -200,9 +199,9 @@ def test_parts_are_gathered_and_published(tmp_path: Path) -> None:
 
 def test_a_run_that_was_abandoned_publishes_nothing(tmp_path: Path) -> None:
     own_output(str(tmp_path), Claim("run", Process("", 0, "")), LAYOUT)
-    put(tmp_path, {".staging/run/samples/samples-a.parquet": "rows", "last.json": "earlier"})
+    put(tmp_path, {".runs/run/samples/samples-a.parquet": "rows", "last.json": "earlier"})
     mark_abandoned(str(tmp_path), "run")
-    put(tmp_path, {".staging/run/samples/samples-a.parquet": "rows that were still on their way"})
+    put(tmp_path, {".runs/run/samples/samples-a.parquet": "rows that were still on their way"})
     publish(tmp_path, "run")
     assert (tmp_path / "last.json").read_text() == "earlier"
     assert not (tmp_path / "samples").exists()

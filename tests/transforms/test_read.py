@@ -26,16 +26,14 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms.blocks import unpack
-from beamscore.transforms.combine import MergeSums
 from beamscore.transforms.io import files, text, zstd
 from beamscore.transforms.io import restriction as blocks
-from beamscore.transforms.io.field_map import FieldMap
-from beamscore.transforms.io.files import Part, match_files, split_file
-from beamscore.transforms.io.restriction import Claim, Place, Unread, UnreadOfPart, UnreadTracker
-from beamscore.transforms.io.side_columns import SideColumns
-from beamscore.transforms.read import Limits, ReadPart, ReadRecords, presence, side_name
-from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined
-from beamscore.transforms.sample_ids import MAX_SAMPLE_ID_LENGTH
+from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH, FieldMap, SideColumns
+from beamscore.transforms.io.files import Part, SourceFile, match_files, split_file
+from beamscore.transforms.io.restriction import PartRestrictionProvider, ReadPosition, ReadRange, ReadRangeTracker
+from beamscore.transforms.io.rows import RecordLimits
+from beamscore.transforms.read import ReadPart, ReadRecords, presence
+from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined, side_name
 from tests.runs import write_lines
 from tests.tables import write_arrow, write_delimited
 from tests.transforms.counted import counted_reads
@@ -44,7 +42,7 @@ COLUMNS = {
     GROUND_TRUTH: SideColumns(frozenset({"text"}), frozenset()),
     0: SideColumns(frozenset({"text", "rules"}), frozenset({"rules"})),
 }
-LIMITS = Limits(record_bytes=2500, depth=6)
+LIMITS = RecordLimits(record_bytes=2500, depth=6)
 
 
 Record = tuple[str, EncodedRecord]
@@ -78,13 +76,13 @@ def bundle_of(outputs: Iterable[Any]) -> Bundle:
 def bundles_of(parts: list[Part], bundle_bytes: int | None = None, buckets: int = 1) -> Iterator[Bundle]:
     """Yields what each bundle gives when a runner that knows no more than to defer reads the parts."""
     do_fn = ReadPart(["ours"], COLUMNS, LIMITS, bundle_bytes, buckets)
-    waiting = [(part, UnreadOfPart().initial_restriction(part)) for part in parts]
+    waiting = [(part, PartRestrictionProvider().initial_restriction(part)) for part in parts]
     while waiting:
         taken, waiting = waiting, []
         do_fn.start_bundle()
         given: list[Any] = []
         for part, restriction in taken:
-            tracker = ThreadsafeRestrictionTracker(UnreadOfPart().create_tracker(restriction))
+            tracker = ThreadsafeRestrictionTracker(PartRestrictionProvider().create_tracker(restriction))
             given += do_fn.process(part, RestrictionTrackerView(tracker))
             tracker.check_done()
             deferred = tracker.deferred_status()
@@ -292,7 +290,7 @@ def test_the_transform_reads_all_files_of_all_sides_once(tmp_path: Path, monkeyp
         sides = outputs.records | beam.FlatMapTuple(sides_and_ids)
         causes = outputs.quarantine | beam.Map(lambda entry: (entry.side, entry.cause))
         outcomes = (
-            outputs.outcomes | beam.CombinePerKey(MergeSums()) | beam.MapTuple(lambda side, sums: (side, sums.units()))
+            outputs.outcomes | beam.CombinePerKey(Sums.merged) | beam.MapTuple(lambda side, sums: (side, sums.units()))
         )
         expected = [*((-1, each) for each in "abcd"), *((0, each) for each in "abdx")]
         assert_that(sides, equal_to(expected), label="records")
@@ -417,7 +415,7 @@ def test_size_and_progress_tell_the_bytes_that_are_read_and_left(
     path = stored(tmp_path / f"a.{ending}", distinct(400), 4)
     (file,) = match_files(0, [str(path)], "--predictions")
     (part,) = split_file(file, 1 << 30)
-    provider = UnreadOfPart()
+    provider = PartRestrictionProvider()
     unread = provider.initial_restriction(part)
     total = provider.restriction_size(part, unread)
     assert total == part.size
@@ -452,52 +450,47 @@ def test_size_and_progress_tell_the_bytes_that_are_read_and_left(
 
 
 def test_a_part_that_was_not_read_to_its_end_is_not_done() -> None:
-    tracker = UnreadTracker(Unread(Place(0, 1, 0), None, 10))
+    tracker = ReadRangeTracker(ReadRange(ReadPosition(0, 1, 0), None, 10))
     with pytest.raises(ValueError, match="has not been read"):
         tracker.check_done()
     assert tracker.try_split(0.5) is None
-    assert tracker.try_claim(Claim(Place(4, 2, 4), "r"))
+    assert tracker.try_claim(ReadPosition(4, 2, 4))
     with pytest.raises(ValueError, match="has not been read"):
         tracker.check_done()
     assert (tracker.current_progress().completed_work, tracker.current_progress().remaining_work) == (4, 6)
     assert tracker.try_split(0) == (
-        Unread(Place(0, 1, 0), Place(4, 2, 4), 10),
-        Unread(Place(4, 2, 4), None, 10, "r"),
+        ReadRange(ReadPosition(0, 1, 0), ReadPosition(4, 2, 4), 10),
+        ReadRange(ReadPosition(4, 2, 4), None, 10),
     )
-    assert not tracker.try_claim(Claim(Place(8, 3, 8), "r"))
+    assert not tracker.try_claim(ReadPosition(8, 3, 8))
     assert tracker.is_bounded()
     tracker.check_done()
 
 
-def test_a_whole_part_that_is_deferred_keeps_the_name_of_its_reader() -> None:
-    unread = Unread(Place(4, 2, 4), None, 10, "r")
-    assert UnreadTracker(unread).try_split(0) == (replace(unread, stop=unread.start), unread)
-
-
-def test_readers_are_kept_once_and_the_oldest_is_closed() -> None:
+def test_readers_are_kept_once_and_the_oldest_is_closed(tmp_path: Path) -> None:
     kept, closed = blocks.KeptReaders(2), []
+    part = Part(SourceFile(0, 0, "a.jsonl.gz", 10, "jsonl"), 0, None)
+    positions = {name: ReadPosition(number, number + 1, number) for number, name in enumerate("abc")}
 
     def reader(name: str) -> blocks.BlockReader:
-        def read() -> Iterator[blocks.Block]:
-            try:
-                yield blocks.Block([name], Place(0, 1, 0))
-            finally:
-                closed.append(name)
+        try:
+            while True:
+                yield blocks.Block([name], positions[name])
+        finally:
+            closed.append(name)
 
-        found = blocks.BlockReader(read())  # type: ignore[arg-type]
-        found.put_back(next(iter(found)))
-        return found
-
-    unread = {name: Unread(Place(0, 1, 0), None, 10, name) for name in "abc"}
-    for name in "abc":
-        kept.keep(unread[name], reader(name))
+    for name, position in positions.items():
+        found = reader(name)
+        next(found)
+        kept.keep("p", part, position, found)
     assert closed == ["a"]
-    assert kept.take(unread["a"]) is None
-    assert kept.take(replace(unread["b"], start=Place(1, 1, 1))) is None
-    found = kept.take(unread["b"])
-    assert found is not None
-    assert [block.records for block in found] == [["b"]]
-    assert kept.take(unread["b"]) is None
+    assert kept.take("p", part, positions["a"]) is None
+    assert kept.take("q", part, positions["b"]) is None
+    assert kept.take("p", replace(part, start=1), positions["b"]) is None
+    taken = kept.take("p", part, positions["b"])
+    assert taken is not None
+    assert next(taken).records == ["b"]
+    assert kept.take("p", part, positions["b"]) is None
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
@@ -509,7 +502,7 @@ def test_the_outcomes_tell_which_columns_have_a_value(tmp_path: Path, ending: st
     (file,) = match_files(GROUND_TRUTH, [str(path)], "")
     (part,) = split_file(file, 1 << 30)
     do_fn.start_bundle()
-    tracker = ThreadsafeRestrictionTracker(UnreadTracker(UnreadOfPart().initial_restriction(part)))
+    tracker = ThreadsafeRestrictionTracker(ReadRangeTracker(PartRestrictionProvider().initial_restriction(part)))
     given = [*do_fn.process(part, RestrictionTrackerView(tracker)), *do_fn.finish_bundle()]
     (outcome,) = bundle_of(given).outcomes
     assert outcome == (-1, Sums.of({"read": 41, "rejected": 0, presence("text"): 1, presence('k"\n'): 1}))

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from beamscore.pipelines.select import Selection
 from beamscore.transforms.earlier_rows import EarlierRows
 from beamscore.transforms.records import EARLIER_ROWS, EncodedRecord, InputProblem
-from beamscore.transforms.rows import RowSource, _ReadRowGroup, _row_groups, read_rows
-from beamscore.transforms.sample_rows import SampleRow, SampleTable
+from beamscore.transforms.rows import RowSource, SampleRow, SampleTable, _ReadRowGroup, _row_groups, read_rows
 from beamscore.transforms.sample_schema import sample_schema
 
 SCHEMA = sample_schema(("score", "other"), ("kind",))

@@ -3,54 +3,36 @@
 from __future__ import annotations
 
 import math
-import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
-from beamscore.transforms.sample_changes import (
-    KEY_BYTES,
-    ChangeCounter,
-    ChangedSample,
-    ChangePlan,
-    SmallestKeys,
-    pack_changed,
-    unpack_changed,
-)
-from beamscore.transforms.sample_rows import SampleRow
-from beamscore.transforms.stored_blocks import BlockWriter
+from beamscore.transforms import sample_changes
+from beamscore.transforms.blocks import BlockWriter
+from beamscore.transforms.rows import SampleRow
+from beamscore.transforms.sample_changes import ChangeCounter, ChangePlan, changed_sample, unpack_changed
 
-KEYS = st.lists(st.binary(max_size=KEY_BYTES + 4), max_size=60)
+SPEC = MetricSpec("score", "", main=1)
 
 
-@given(KEYS, st.integers(1, 9))
-def test_the_smallest_keys_are_never_refused(keys: list[bytes], most: int) -> None:
-    limit = SmallestKeys(most)
-    admitted = [key for key in keys if limit.admits(key)]
-    assert sorted(admitted)[:most] == sorted(keys)[:most]
-
-
-@given(st.lists(st.sampled_from([b"a", b"a\0", b"a\0\0", b"", b"\0", b"b"]), max_size=40), st.integers(1, 4))
-def test_keys_that_end_with_zeros_are_no_others(keys: list[bytes], most: int) -> None:
-    limit = SmallestKeys(most)
-    admitted = [key for key in keys if limit.admits(key)]
-    assert sorted(admitted)[:most] == sorted(keys)[:most]
-
-
-def test_of_many_keys_few_are_admitted() -> None:
-    """After the first 2 * most, a key is admitted about most / number of keys seen: some most * (2 + ln(N / 2most))."""
-    rng = random.Random(3)
-    limit = SmallestKeys(100)
-    admitted = sum(limit.admits(rng.randbytes(16)) for _ in range(100_000))
-    assert admitted < 100 * 16
-
-
-@given(st.lists(st.tuples(st.binary(max_size=30), st.binary(max_size=30)), max_size=20))
-def test_a_block_holds_its_samples(samples: list[tuple[bytes, bytes]]) -> None:
-    changed = [ChangedSample(*each) for each in samples]
-    assert unpack_changed(BlockWriter().write(pack_changed(changed))) == changed
+@given(st.lists(st.sampled_from([0.1, 0.2, 0.5, 0.9]), min_size=1, max_size=60), st.integers(1, 9))
+def test_those_that_changed_most_are_kept_in_blocks(values: list[float], most: int) -> None:
+    plan = ChangePlan((SPEC,), 0, 0.1, most)
+    rows = [
+        [SampleRow(f"{number}", "scored", "", (), (each,), "{}", "h") for each in (0.0, value)]
+        for number, value in enumerate(values)
+    ]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sample_changes, "SAMPLES_PER_BLOCK", 3)
+        patched.setattr(sample_changes, "SAMPLES_BETWEEN_CUTS", 2)
+        counter = ChangeCounter(plan)
+        for before, after in rows:
+            counter.add(before, after)
+        kept = [each for block in counter.blocks() for each in unpack_changed(BlockWriter().write(block))]
+    every = sorted((changed_sample(plan, before, after) for before, after in rows), key=lambda each: each.key)
+    assert kept == every[:most]
 
 
 def counted(old: float | None, new: float | None, higher_is_better: bool = True) -> set[str]:

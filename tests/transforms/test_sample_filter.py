@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.transforms import sample_filter
-from beamscore.transforms.blocks import HeldRecords, bucket_of, unpack
+from beamscore.transforms.blocks import IN_PIPELINE, BlockBuffer, BlockWriter, bucket_of, unpack
 from beamscore.transforms.sample_filter import IdBitmap, KeepWanted, may_be_wanted
-from beamscore.transforms.stored_blocks import IN_PIPELINE, BlockWriter
 
 IDS = st.lists(st.text(max_size=4).filter(lambda text: text.isprintable()), max_size=20)
 
@@ -34,7 +33,7 @@ def test_the_wanted_records_are_kept_in_their_buckets(ids: list[str], wanted: li
         # So few bits that many ids share one.
         patch.setattr(sample_filter, "BITS", 64)
         bitmap = bitmap_of([[each.encode() for each in part] for part in wanted])
-        held = HeldRecords(buckets, BlockWriter())
+        held = BlockBuffer(buckets, BlockWriter())
         blocks = [*held.add(records), *held.flush()]
         keep = KeepWanted(buckets, IN_PIPELINE)
         keep.start_bundle()

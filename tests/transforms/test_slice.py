@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.transforms import slice as slicing
-from beamscore.transforms.combine import SliceTotals
 from beamscore.transforms.hashes import prediction_fingerprint, sample_fingerprint
 from beamscore.transforms.records import InputProblem
 from beamscore.transforms.scored_sample import ScoredSample
-from beamscore.transforms.slice import CheckSliceCount, SliceKey, SliceKeyCoder, SumSlices
+from beamscore.transforms.slice import CheckSliceCount, SliceKeyCoder, SumSlices
 from beamscore.transforms.slice_labels import (
     ALL_SAMPLES,
     MAX_LABEL_LENGTH,
@@ -28,6 +27,7 @@ from beamscore.transforms.slice_labels import (
     slice_labels,
     value_text,
 )
+from beamscore.transforms.totals import SliceKey, SliceTotals
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,6 @@ def test_too_many_slices_of_one_sample_are_told_before_they_are_made() -> None:
 
 def test_without_columns_there_are_no_slices() -> None:
     assert slice_labels([], [], []) == []
-    assert slice_labels(["c"], [[0]], None) == []
 
 
 def test_long_values_are_cut_and_stay_apart() -> None:

@@ -13,8 +13,8 @@ from apache_beam.typehints.native_type_compatibility import convert_to_beam_type
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamscore.transforms.blocks import IN_PIPELINE, Block, BlockFolder, BlockWriter, read_block
 from beamscore.transforms.records import InputProblem
-from beamscore.transforms.stored_blocks import IN_PIPELINE, Block, BlockFolder, BlockWriter, read_block
 from tests.pipelines.test_full_disk import small_disk
 
 BLOCKS = [b"one", b"", b"x" * 100_000, b"\0\1"]

@@ -10,18 +10,19 @@ from collections.abc import Callable
 
 import msgspec
 
+from ..process import repeated
 from ..records import InputProblem
-from ..repeat import repeated
 from .storage import STORAGE_ERRORS, delete_files, list_folder, output_problem, read_bytes, write_file
 
-STAGING = ".staging"
-CLAIM, HELD, HEARTBEAT = ".claim", ".held", ".heartbeat"
+RUNS = ".runs"
+"""The folder of an output where each run writes to a folder of its own, with its claim beside it."""
+CLAIM, HEARTBEAT = ".claim", ".heartbeat"
 
 HEARTBEAT_INTERVAL_S = 30.0
 LEASE_S = 600.0
 DETACHED_LEASE_S = 86_400.0
 POLL_INTERVAL_S = 0.2
-MAX_POLLS = 100
+MAX_POLLS = 25
 
 
 class Process(msgspec.Struct, frozen=True):
@@ -63,7 +64,7 @@ def _start_time(pid: int) -> str:
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """What a run says of itself beside what it stages.
+    """What a run says of itself beside the folder that it writes to.
 
     process: the command. is_job: whether the work goes on elsewhere when the command has ended. lease_s: how long
     after its last sign of life the run counts as alive. detached: whether the command does not wait for the job.
@@ -77,31 +78,28 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 def _path(output: str, run_id: str, ending: str) -> str:
-    return posixpath.join(output, STAGING, run_id + ending)
+    return posixpath.join(output, RUNS, run_id + ending)
 
 
-def acquire(
-    output: str, claim: Claim, published: Callable[[], str | None], sleep: Callable[[float], None] = time.sleep
-) -> list[str]:
-    """Makes a run the owner of an output, and returns the ids of the runs whose staged files it may remove.
+def acquire(output: str, claim: Claim, sleep: Callable[[float], None] = time.sleep) -> list[str]:
+    """Makes a run the owner of an output, and returns the ids of the other runs there, none of which is alive.
 
-    published: returns the id of the run whose result is in place.
-
-    It needs no more of a filesystem than that what was written is listed. A run asks, then looks who else does. Of
-    two that ask, the one with the smaller id goes on, when the other has seen that and withdrawn; where another
-    owns the output already, this one withdraws. Times are those of the filesystem, so clocks need not agree.
+    It needs no more of a filesystem than that what was written is listed: a run writes its claim, and owns the output
+    once it sees no other. Where it sees one, that with the smaller id waits for the other to withdraw, which it does
+    unless it is the owner. Times are those of the filesystem, so clocks need not agree.
 
     Raises InputProblem where another run owns the output, or it cannot be written.
     """
     try:
         write_file(_path(output, claim.run_id, CLAIM), msgspec.json.encode(claim))
         for _ in range(MAX_POLLS):
-            asking, dead = _others(output, claim.run_id, published())
-            if not asking:
-                write_file(_path(output, claim.run_id, HELD), b"\n")
+            living, dead = _others(output, claim.run_id)
+            if not living:
                 return dead
+            if living[0].run_id < claim.run_id:
+                break
             sleep(POLL_INTERVAL_S)
-        raise _owned(output, asking[0])
+        raise _owned(output, living[0])
     except BaseException as error:
         with contextlib.suppress(*STORAGE_ERRORS):
             release(output, claim.run_id)
@@ -110,27 +108,20 @@ def acquire(
         raise
 
 
-def _others(output: str, run_id: str, published: str | None) -> tuple[list[Claim], list[str]]:
-    """Returns the living claims that still ask and have to withdraw, and the runs that are dead.
-
-    Raises InputProblem where another run owns the output, or will.
-    """
-    times = list_folder(posixpath.join(output, STAGING))
+def _others(output: str, run_id: str) -> tuple[list[Claim], list[str]]:
+    """Returns the claims of the living runs, in order of their ids, and the ids of all that are not alive."""
+    times = list_folder(posixpath.join(output, RUNS))
     now = times.get(run_id + CLAIM, max(times.values(), default=0.0))
-    asking, dead = [], []
+    living, dead = [], []
     for other in sorted({name.partition(".")[0] for name in times} - {run_id}):
         claim = _read(output, other) if other + CLAIM in times else None
-        last = max(changed for name, changed in times.items() if name.partition(".")[0] == other)
-        if other not in times and other + CLAIM not in times and now - last <= LEASE_S:
-            # It is about to ask, or has just withdrawn.
-            continue
-        if claim is None or not is_alive(claim, now - last, published == other):
+        silence_s = now - max(changed for name, changed in times.items() if name.partition(".")[0] == other)
+        if claim is not None and is_alive(claim, silence_s):
+            living.append(claim)
+        elif other in times or other + CLAIM in times or silence_s > LEASE_S:
+            # Else it is about to write its claim, or has just withdrawn it.
             dead.append(other)
-        elif other + HELD in times or other < run_id:
-            raise _owned(output, claim)
-        else:
-            asking.append(claim)
-    return asking, dead
+    return living, dead
 
 
 def _owned(output: str, claim: Claim) -> InputProblem:
@@ -142,18 +133,16 @@ def _owned(output: str, claim: Claim) -> InputProblem:
     )
 
 
-def is_alive(claim: Claim, silence_s: float, is_published: bool) -> bool:
+def is_alive(claim: Claim, silence_s: float) -> bool:
     """Returns whether the run of a claim may still publish, `silence_s` after its last sign of life."""
     running = claim.process.is_running()
     if not claim.is_job and running is not None:
         return running
-    if running and not claim.detached:
-        return True
-    return silence_s <= (LEASE_S if is_published else claim.lease_s)
+    return bool(running and not claim.detached) or silence_s <= claim.lease_s
 
 
 def _read(output: str, run_id: str) -> Claim | None:
-    """Returns a claim; None where it has been withdrawn, or is none."""
+    """Returns a claim; None if it has been withdrawn, or is damaged."""
     try:
         return msgspec.json.decode(read_bytes(_path(output, run_id, CLAIM)), type=Claim)
     except (*STORAGE_ERRORS, msgspec.MsgspecError, UnicodeDecodeError):
@@ -161,14 +150,14 @@ def _read(output: str, run_id: str) -> Claim | None:
 
 
 def held_claim(output: str, run_id: str) -> Claim | None:
-    """Returns the claim of a run, None where it has none any more and must not publish."""
-    return _read(output, run_id) if run_id + CLAIM in list_folder(posixpath.join(output, STAGING)) else None
+    """Returns the claim of a run, None if it has none any more and must not publish."""
+    return _read(output, run_id) if run_id + CLAIM in list_folder(posixpath.join(output, RUNS)) else None
 
 
 def release(output: str, run_id: str) -> None:
     """Withdraws the claim of a run, which can publish nothing from then on."""
     delete_files([_path(output, run_id, CLAIM)])
-    delete_files([_path(output, run_id, end) for end in (HELD, HEARTBEAT)])
+    delete_files([_path(output, run_id, HEARTBEAT)])
 
 
 def beat(output: str, run_id: str) -> None:

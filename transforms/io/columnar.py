@@ -9,11 +9,10 @@ from typing import Any, BinaryIO, NamedTuple
 import pyarrow as pa
 
 from ..records import InputProblem
-from .field_map import FIELDS_AS_NAMED, FieldMap
+from .field_map import FIELDS_AS_NAMED, FieldMap, SideColumns
 from .files import Part, SourceFile, open_parquet, reading
-from .restriction import Place, Unread, first_place
-from .rows import Row, RowLimits, RowsOfBatch
-from .side_columns import SideColumns
+from .restriction import ReadPosition, ReadRange, first_position
+from .rows import RecordLimits, Row, RowsOfBatch
 
 NAMES_LISTED = 20
 ROWS_PER_BATCH = 64
@@ -39,12 +38,12 @@ class RowReader:
     Iterating raises InputProblem where the file cannot be read, has no column of the sample_id, or is nested too deep.
     """
 
-    def __init__(self, part: Part, columns: SideColumns, limits: RowLimits, unread: Unread | None = None) -> None:
+    def __init__(self, part: Part, columns: SideColumns, limits: RecordLimits, unread: ReadRange | None = None) -> None:
         self._part = part
         self._columns = columns
         self._limits = limits
         self._rows = RowsOfBatch(columns, limits)
-        self._number = (unread.start if unread else first_place(part)).position
+        self._number = (unread.start if unread else first_position(part)).position
         self._stop = unread.stop.position if unread and unread.stop else None
         self._batch = Batch(self._number, (), 0, unread.start.read if unread else 0)
 
@@ -62,11 +61,11 @@ class RowReader:
                     yield row
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ReadPosition:
         """Where the reader stands, behind the row that it gave last; the bytes of a batch count by the row."""
         first, rows, before, behind = self._batch
         share = (self._number - first) / len(rows) if len(rows) else 1.0
-        return Place(self._number, self._number + 1, before + int((behind - before) * share))
+        return ReadPosition(self._number, self._number + 1, before + int((behind - before) * share))
 
     def _of_parquet(self) -> Iterator[Batch]:
         """Yields the batches of the row groups from the one on in which the reader stands."""

@@ -16,11 +16,10 @@ import msgspec
 
 from ..records import TEXT_KEPT, InputProblem
 from .columnar import listed
-from .field_map import FIELDS_AS_NAMED, FieldMap
+from .field_map import FIELDS_AS_NAMED, FieldMap, SideColumns
 from .files import Part, SourceFile
-from .restriction import Place, Unread, first_place
-from .rows import Row, RowLimits, RowsOfBatch, too_large
-from .side_columns import SideColumns
+from .restriction import ReadPosition, ReadRange, first_position
+from .rows import RecordLimits, Row, RowsOfBatch, too_large
 from .text import BOM, Text, open_text
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -130,12 +129,12 @@ class DelimitedReader:
     where the file cannot be read, or has no column of the sample_id.
     """
 
-    def __init__(self, part: Part, columns: SideColumns, limits: RowLimits, unread: Unread | None = None) -> None:
+    def __init__(self, part: Part, columns: SideColumns, limits: RecordLimits, unread: ReadRange | None = None) -> None:
         self._part = part
         self._columns = columns
         self._limits = limits
         self._rows = RowsOfBatch(columns, limits)
-        self._from = unread.start if unread else first_place(part)
+        self._from = unread.start if unread else first_position(part)
         self._stop = unread.stop.position if unread and unread.stop else None
 
     def __iter__(self) -> Iterator[Row]:
@@ -155,10 +154,10 @@ class DelimitedReader:
                 yield self._row(record, names, kept)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ReadPosition:
         """Where the reader stands: behind the record that it gave last."""
         position = self._records.position
-        return Place(position, self._records.line, min(self._text.read_for(position), self._part.size))
+        return ReadPosition(position, self._records.line, min(self._text.read_for(position), self._part.size))
 
     def _row(self, record: Record, names: list[str], kept: list[int]) -> Row:
         position, line = record.position, record.line

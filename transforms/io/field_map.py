@@ -1,11 +1,11 @@
-"""From the columns of a data set to the fields of a benchmark: other names, nested values, integer sample_ids."""
+"""From the columns of a data set to the fields of a benchmark: other names, nested values, sample_ids."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -151,3 +151,66 @@ def _inner_value(value: Any, key: str) -> Any:
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = msgspec.json.decode(value)
     return value.get(key) if isinstance(value, dict) else None
+
+
+@dataclass(frozen=True, slots=True)
+class SideColumns:
+    """What the readers must know of the columns of one side.
+
+    wanted: the fields that matter; of a Parquet file no other columns are read. None: all of them.
+    structured: the fields whose values are never plain text: where a column holds text, it is JSON.
+    counted: those of which the outcomes tell, under the name of `presence`, whether any record has a value.
+    fields: where the fields are that have other names in the files.
+    texts: the fields that may be plain text, in order, and of each whether a record must have it.
+    """
+
+    wanted: frozenset[str] | None
+    structured: frozenset[str] = frozenset()
+    counted: tuple[str, ...] = ()
+    fields: FieldMap = FIELDS_AS_NAMED
+    texts: Mapping[str, bool] = field(default_factory=dict, hash=False)
+
+    @property
+    def read(self) -> frozenset[str] | None:
+        """The columns at the top of a file that are read; None: all of them."""
+        return None if self.wanted is None else self.fields.columns({SAMPLE_ID, *self.wanted})
+
+
+MAX_SAMPLE_ID_LENGTH = 1024
+
+
+class _KeyOnly(msgspec.Struct):
+    sample_id: str
+
+
+KEY_ONLY = msgspec.json.Decoder(_KeyOnly)
+"""Decodes the sample_id of a record under the names of the benchmark alone; see `FieldMap.of_json`."""
+
+
+def wrong_length(sample_id: str) -> str | None:
+    """Returns what is wrong with the length of a sample_id in words; None where nothing is."""
+    if 0 < len(sample_id) <= MAX_SAMPLE_ID_LENGTH:
+        return None
+    return f"sample_id must have 1 to {MAX_SAMPLE_ID_LENGTH} characters, not {len(sample_id)}"
+
+
+def about_sample_id(error: str, integers: bool) -> str:
+    """Returns in words why a record has no sample_id; error: of `KEY_ONLY`; integers: whether one may be that."""
+    if "missing required field `sample_id`" in error:
+        return f"there is no sample_id; every record needs one, {_kind(integers)}"
+    if "$" not in error:
+        return f"a record must be an object with a sample_id: {error}"
+    return f"sample_id must be {_kind(integers)}: {error}{_hint(error, integers)}"
+
+
+def not_a_sample_id(found: str, integers: bool) -> str:
+    """Returns in words that a value of the type `found` is no sample_id."""
+    return f"sample_id must be {_kind(integers)}, not {found}{_hint(found, integers)}"
+
+
+def _kind(integers: bool) -> str:
+    return "a string or an integer" if integers else "a string"
+
+
+def _hint(error: str, integers: bool) -> str:
+    return "; set sample_id_type: any to accept integers" if not integers and re.search(r"\bint\b", error) else ""

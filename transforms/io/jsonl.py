@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from .files import Part
-from .restriction import Place, Unread, first_place
+from .restriction import ReadPosition, ReadRange, first_position
 from .text import BOM, Text, open_text
 
 _LINE_MARKS = len(BOM) + len(b"\r\n")
@@ -30,24 +30,6 @@ class Line(msgspec.Struct, frozen=True):
     length: int
 
 
-class Lines(msgspec.Struct, frozen=True):
-    """Lines that follow each other, none of which was cut, with one byte between them.
-
-    position, line: those of the first one, see Line. texts: their bytes.
-    """
-
-    position: int
-    line: int
-    texts: list[bytes]
-
-    def each(self) -> Iterator[Line]:
-        """Yields the lines one by one."""
-        position = self.position
-        for number, text in enumerate(self.texts):
-            yield Line(position, self.line and self.line + number, text, len(text))
-            position += len(text) + 1
-
-
 class LineReader:
     """The lines that start in a part, cut at `limit` bytes, from a place on.
 
@@ -56,10 +38,10 @@ class LineReader:
     where the reader stands. Raises InputProblem where the file cannot be read to its end.
     """
 
-    def __init__(self, part: Part, limit: int, unread: Unread | None = None) -> None:
+    def __init__(self, part: Part, limit: int, unread: ReadRange | None = None) -> None:
         self._part = part
         self._limit = limit
-        self._from = unread.start if unread else first_place(part)
+        self._from = unread.start if unread else first_position(part)
         stops = [part.stop, unread.stop.position if unread and unread.stop else None]
         self._stop = min((stop for stop in stops if stop is not None), default=None)
         self._position, self._line = self._from.position, self._from.line
@@ -67,23 +49,12 @@ class LineReader:
 
     def __iter__(self) -> Iterator[Line | None]:
         """Yields the lines."""
-        for found in self.groups(1):
-            if isinstance(found, Lines):
-                yield from found.each()
-            else:
-                yield found
-
-    def groups(self, most: int) -> Iterator[Lines | Line | None]:
-        """Yields what iterating gives, but up to `most` lines at a time as Lines where nothing is special about them.
-
-        Most files have only such lines, which are read several times faster together.
-        """
-        is_within = self._from == first_place(self._part) and self._position > 0
+        is_within = self._from == first_position(self._part) and self._position > 0
         # The line that covers the byte before the part belongs to the part before, as it started there.
         with open_text(self._part.file, self._position - is_within) as self._text:
             chunk = self._behind_started_line(self._text) if is_within else self._text.read()
             while chunk:
-                yield from self._of_chunk(chunk, most)
+                yield from self._of_chunk(chunk)
                 if not self._held and self._is_over:
                     return
                 yield None
@@ -92,10 +63,10 @@ class LineReader:
                 yield from self._finished()
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ReadPosition:
         """Where the reader stands: behind what it gave last, and the blank lines that followed."""
         read = self._text.read_for(self._position) - self._part.start
-        return Place(self._position, self._line, min(read, self._part.size))
+        return ReadPosition(self._position, self._line, min(read, self._part.size))
 
     @property
     def _is_over(self) -> bool:
@@ -112,7 +83,7 @@ class LineReader:
             position += len(chunk)
         return b""
 
-    def _of_chunk(self, chunk: bytes, most: int) -> Iterator[Lines | Line]:
+    def _of_chunk(self, chunk: bytes) -> Iterator[Line]:
         """Yields the lines that end in `chunk`, and holds what it has of the next one."""
         start = 0
         if self._held:
@@ -123,12 +94,12 @@ class LineReader:
             yield from self._finished()
         end = chunk.rfind(b"\n") + 1
         if start < end and not self._is_over:
-            yield from self._whole_lines(chunk[start:end], most)
+            yield from self._whole_lines(chunk[start:end])
         if end < len(chunk) and not self._is_over:
             self._hold(chunk[end:])
 
-    def _whole_lines(self, block: bytes, most: int) -> Iterator[Lines | Line]:
-        """Yields the lines of a block of whole lines: together where none of them needs a closer look."""
+    def _whole_lines(self, block: bytes) -> Iterator[Line]:
+        """Yields the lines of a block of whole lines: as they are where none of them needs a closer look."""
         if self._stop is not None:
             block = block[: block.find(b"\n", max(0, self._stop - self._position - 1)) + 1 or len(block)]
         texts = block[:-1].split(b"\n")
@@ -138,14 +109,11 @@ class LineReader:
                 self._hold(text + b"\n")
                 yield from self._finished()
         else:
-            yield from self._together(texts, most)
-
-    def _together(self, texts: list[bytes], most: int) -> Iterator[Lines]:
-        for start in range(0, len(texts), most):
-            lines = Lines(self._position, self._line, texts[start : start + most])
-            self._position += sum(map(len, lines.texts)) + len(lines.texts)
-            self._line += len(lines.texts) if self._line else 0
-            yield lines
+            for text in texts:
+                position, line = self._position, self._line
+                self._position += len(text) + 1
+                self._line += 1 if line else 0
+                yield Line(position, line, text, len(text))
 
     def _hold(self, more: bytes) -> None:
         kept = max(0, self._limit + _LINE_MARKS - len(self._held))
@@ -164,8 +132,3 @@ class LineReader:
             kept = kept.removeprefix(BOM)
         if skipped or kept.strip():
             yield Line(position, line, kept[: self._limit], skipped + len(kept))
-
-
-def read_lines(part: Part, limit: int) -> Iterator[Line]:
-    """Yields the lines that start in `part`, cut at `limit` bytes; see LineReader."""
-    return (line for line in LineReader(part, limit) if line is not None)

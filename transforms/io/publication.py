@@ -1,56 +1,178 @@
-"""Puts a result into its place as a whole: the step of a run that nobody may see half done."""
+"""The result in an output folder: who reads it, who replaces it, and what a run leaves that does not get that far.
+
+OUTPUT/.runs/ID/             all files of a run; the last document of the result, written last, is its commit
+OUTPUT/.runs/ID/LAST.files   which of them belong to the result, as JSON
+OUTPUT/.runs/ID.claim        see `claim`
+OUTPUT/summary.json, ...     the files of the latest commit under plain names, for people and their tools
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from apache_beam.io.filesystems import FileSystems
 
 from ..records import InputProblem
-from . import links
-from .claim import Claim, acquire, beat, held_claim
-from .published import (
-    ENDINGS,
-    Layout,
-    Manifest,
-    Published,
-    TakenOver,
-    encode_manifest,
-    find_published,
-    manifest_names,
-    next_manifest,
-)
-from .staging import mark_abandoned, remove_staging, staging_folder
+from .claim import CLAIM, RUNS, Claim, acquire, beat, held_claim, release
 from .storage import (
     PART,
     STORAGE_ERRORS,
+    copy_files,
     delete_files,
     delete_folder,
+    is_on_disk,
     list_folder,
     make_folder,
-    new_run_id,
     output_problem,
-    rename_files,
+    place_of,
+    read_bytes,
     write_file,
 )
 
-FILES_PER_MOVE = 200
+LISTED = ".files"
+START = "start.json"
+"""In the folder of a run: what it scores with. It asks that its rows are kept if it is interrupted."""
+FILES_AT_ONCE = 16
 
-MayPublish = Callable[[], None]
+_committing = threading.RLock()
+"""A run of this process is either committed or abandoned, never half of each."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The names of a result: its `files`, the last of which is written last, and its `folders`.
+
+    The files of a folder are called FOLDER-*.parquet or FOLDER-*.jsonl; others in it belong to somebody else. main: the
+    file by which a result is known under plain names alone, where it is not the last one.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    folders: tuple[str, ...]
+    main: str = ""
+
+    @property
+    def last(self) -> str:
+        """The file whose presence commits a run."""
+        return self.files[-1]
+
+    def owns(self, folder: str, name: str) -> bool:
+        """Returns whether a file in one of the folders is named as a run names it."""
+        return name.startswith(f"{folder}-") and name.endswith((".parquet", ".jsonl"))
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published result.
+
+    run_id: the run; empty if that is not known. files: the path of each file, by its name in the result.
+    """
+
+    run_id: str
+    files: Mapping[str, str]
+
+    def read(self, name: str) -> bytes:
+        """Returns the content of a file; raises one of STORAGE_ERRORS if it cannot be read."""
+        return read_bytes(self.files[name])
+
+    def folder(self, name: str) -> list[str]:
+        """Returns the paths of the files of a folder, in order of their names."""
+        return [self.files[each] for each in sorted(self.files) if each.startswith(f"{name}/")]
+
+
+class TakenOver(InputProblem):
+    """A run that may not publish any more, because its claim is gone."""
+
+    def __init__(self, output: str) -> None:
+        super().__init__(
+            f"--output {output}: this run does not own it any more, and published nothing: it was interrupted, "
+            "or another run took it over; evaluate again"
+        )
+
+
+def run_folder(output: str, run_id: str) -> str:
+    """Returns where a run writes all its files."""
+    return posixpath.join(output, RUNS, run_id)
+
+
+def check_not_replaced(output: str, layout: Layout, paths: Iterable[str]) -> None:
+    """Raises InputProblem if a file that a run reads is one of those that its result would replace or remove."""
+    root = place_of(output)
+    own = {*layout.files, *layout.folders, RUNS}
+    for path in paths:
+        place = place_of(path)
+        if place.startswith(f"{root}/") and place.removeprefix(f"{root}/").partition("/")[0] in own:
+            raise InputProblem(f"--output {output}: its result would replace the input {path}; give another --output")
+
+
+def committed_runs(output: str, layout: Layout) -> list[str]:
+    """Returns the ids of the runs of an output that are committed, the one that counts last."""
+    names = list_folder(posixpath.join(output, RUNS))
+    while True:
+        folders = [(name, list_folder(run_folder(output, name))) for name in names if "." not in name]
+        found = sorted((times[layout.last], run_id) for run_id, times in folders if layout.last in times)
+        # Of two runs, the earlier may have been removed, and the later not yet been there.
+        if found or not names or names.keys() == (names := list_folder(posixpath.join(output, RUNS))).keys():
+            return [run_id for _, run_id in found]
+
+
+def find_published(output: str, layout: Layout) -> Published | None:
+    """Returns the result that an output holds, None if it holds none.
+
+    It is that of the run which was committed last; without one, as in a copy, what is there under the plain names.
+
+    Raises one of STORAGE_ERRORS if the output cannot be read, or the list of its files is damaged.
+    """
+    while committed := committed_runs(output, layout):
+        try:
+            return _published(output, committed[-1], layout)
+        except STORAGE_ERRORS:
+            # A run that published meanwhile has removed it.
+            if committed_runs(output, layout)[-1:] == committed[-1:]:
+                raise
+    there = list_folder(output)
+    if (layout.main or layout.last) not in there:
+        return None
+    names = [name for name in layout.files if name in there]
+    for folder in layout.folders:
+        below = list_folder(posixpath.join(output, folder))
+        names += [f"{folder}/{name}" for name in below if layout.owns(folder, name)]
+    return Published("", {name: posixpath.join(output, name) for name in names})
+
+
+def _published(output: str, run_id: str, layout: Layout) -> Published:
+    folder = run_folder(output, run_id)
+    path = posixpath.join(folder, layout.last + LISTED)
+    try:
+        names = msgspec.json.decode(read_bytes(path), type=list[str])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise OSError(f"{path} is damaged ({error})") from error
+    return Published(run_id, {name: posixpath.join(folder, name) for name in names})
 
 
 def own_output(output: str, claim: Claim, layout: Layout) -> None:
-    """Makes a run the owner of an output, and clears away what dead runs have left there.
+    """Makes a run the owner of an output, and removes what dead runs have left there.
 
-    Raises InputProblem where another run owns the output, or it cannot be written.
+    Raises InputProblem if another run owns the output, it cannot be written, or it holds a result of a version that
+    this one would not replace.
     """
-
-    def published() -> str | None:
-        found = find_published(output, layout)
-        return found.run_id if found else None
-
-    dead = acquire(output, claim, published)
+    dead = acquire(output, claim)
     try:
+        earlier = posixpath.join(output, f".{layout.name}")
+        if list_folder(earlier):
+            raise InputProblem(
+                f"--output {output}: holds a result of an earlier version, in {earlier}; move or delete it, or give "
+                "another --output"
+            )
         for run_id in dead:
             mark_abandoned(output, run_id)
         if dead:
@@ -68,32 +190,60 @@ def owned_output(output: str, claim: Claim, layout: Layout) -> Iterator[None]:
     """Makes a run the owner of an output for the time of this block; of one that fails, nothing stays there.
 
     A job that goes on after an interrupt, until its runner has cancelled it, publishes nothing.
-    Raises InputProblem where another run owns the output, or it cannot be written.
+    Raises InputProblem if another run owns the output, or it cannot be written.
     """
     own_output(output, claim, layout)
     try:
         yield
-    except BaseException as error:
+    except BaseException:
         with contextlib.suppress(*STORAGE_ERRORS):
-            if claim.is_job and isinstance(error, KeyboardInterrupt):
-                mark_abandoned(output, claim.run_id)
-            else:
-                clean_up(output, claim.run_id, layout)
+            mark_abandoned(output, claim.run_id)
+            settle(output, layout)
         raise
     with contextlib.suppress(*STORAGE_ERRORS):
         mark_abandoned(output, claim.run_id)
 
 
+def mark_abandoned(output: str, run_id: str) -> None:
+    """Withdraws the claim of a run, and removes what it has written, unless it is committed or START keeps it."""
+    with _committing:
+        release(output, run_id)
+    folder = run_folder(output, run_id)
+    beside = [name for name in list_folder(posixpath.dirname(folder)) if name.startswith(f"{run_id}.")]
+    delete_files([posixpath.join(output, RUNS, name) for name in beside if name.endswith(PART)])
+    there = list_folder(folder)
+    if START in there or _is_committed(there):
+        return
+    if is_on_disk(output):
+        # Without its name it cannot be committed any more, whatever process tries.
+        removed = f"{folder}.removed"
+        delete_folder(removed)
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(folder, removed)
+        if _is_committed(list_folder(removed)):
+            os.rename(removed, folder)
+        delete_folder(removed)
+        with contextlib.suppress(OSError):
+            os.rmdir(posixpath.dirname(folder))
+    else:
+        delete_folder(folder)
+
+
+def _is_committed(names: Collection[str]) -> bool:
+    """Returns whether files of these names, in the folder of a run, are those of a result, whatever its layout."""
+    return any(name + LISTED in names for name in names)
+
+
 def publish(
     output: str, run_id: str, layout: Layout, files: Mapping[str, bytes], staged: Mapping[str, Sequence[str]]
 ) -> None:
-    """Publishes the result of a run: the content of `files`, and the staged files of each folder.
+    """Publishes the result of a run: the content of `files`, and the files in each folder that workers have written.
 
-    Everything is written before anything that a reader sees changes. Then one step makes it the result. Whatever
-    goes wrong before it leaves the earlier result. A second attempt goes on where the first one stopped.
+    Whatever goes wrong before the last document is written leaves the earlier result. A second attempt repeats what
+    the first one has not finished.
 
-    Raises TakenOver where the run has lost its claim, InputProblem where the output cannot be written, and
-    FileNotFoundError where a staged file is gone.
+    Raises TakenOver if the run has lost its claim, InputProblem if the output cannot be written, and
+    FileNotFoundError if a staged file is gone.
     """
 
     def may_publish() -> None:
@@ -102,178 +252,122 @@ def publish(
 
     may_publish()
     beat(output, run_id)
+    folder = run_folder(output, run_id)
     try:
-        if links.can_link(output, run_id):
-            links.publish(output, run_id, layout, files, staged, may_publish)
-        else:
-            _publish_by_manifest(output, run_id, layout, files, staged, may_publish)
+        if layout.last not in list_folder(folder):
+            names = [f"{part}/{name}" for part in staged for name in staged[part]]
+            for part in staged:
+                there = list_folder(posixpath.join(folder, part))
+                lost = sorted(set(staged[part]) - set(there))
+                if lost:
+                    raise FileNotFoundError(f"{posixpath.join(folder, part, lost[0])}: written by this run, but gone")
+                # Those of bundles that failed.
+                delete_files([posixpath.join(folder, part, name) for name in there if name not in staged[part]])
+            documents = {**files, layout.last + LISTED: msgspec.json.encode(sorted({*names, *files}))}
+            for name in sorted(documents, key=lambda name: name == layout.last):
+                path = posixpath.join(folder, name)
+                if name != layout.last:
+                    write_file(path, documents[name])
+                    continue
+                with _committing:
+                    write_file(path, documents[name], may_publish)
     except STORAGE_ERRORS as error:
         may_publish()
         raise output_problem(output, error) from error
-    # The result is in place; what is left over does no harm, and the next run removes it.
-    with contextlib.suppress(*STORAGE_ERRORS):
+    try:
         claim = held_claim(output, run_id)
-        remove_staging(output, run_id)
-        if claim and claim.detached:
-            mark_abandoned(output, run_id)
-
-
-def clean_up(output: str, run_id: str, layout: Layout) -> None:
-    """Removes what a run has written that failed; the earlier result is in place afterwards, also by plain names.
-
-    A run that has lost its claim leaves the result to the run that has it now.
-    """
-    owned = held_claim(output, run_id)
-    mark_abandoned(output, run_id)
-    if owned:
-        settle(output, layout)
-
-
-def settle(output: str, layout: Layout) -> None:
-    """Removes what runs that broke off have left of a result, and puts the one that counts under the plain names."""
-    if links.is_linked(output, layout):
-        links.settle(output, layout, links.unused(output, layout))
-        return
-    manifests = manifest_names(output, layout)
-    if manifests:
-        found = find_published(output, layout)
-        if found:
-            _copy_to_plain_names(output, layout, _documents(found, layout))
-            _delete(output, layout, _others(output, layout), found, manifests[-1])
-    elif list_folder(posixpath.join(output, layout.hidden)):
-        found = find_published(output, layout)
-        _delete(output, layout, _others(output, layout), found, "")
-        if not found:
-            delete_files([posixpath.join(output, name) for name in layout.files])
-
-
-def _documents(found: Published, layout: Layout) -> dict[str, bytes]:
-    """Returns the files of a result by name; one of an earlier version may lack some that are written today."""
-    return {name: found.read(name) for name in layout.files if name in found.files}
-
-
-def _publish_by_manifest(
-    output: str,
-    run_id: str,
-    layout: Layout,
-    files: Mapping[str, bytes],
-    staged: Mapping[str, Sequence[str]],
-    may_publish: MayPublish,
-) -> None:
-    """Publishes where there are no links: a manifest, written last, names the files that belong together.
-
-    The plain names are replaced after it, one by one; whoever reads them meanwhile may see files of two runs.
-    """
-    _adopt(output, layout)
-    others = _others(output, layout)
-    attempt = f"{run_id}-{new_run_id()}"
-    # The files inside folders have names of their own in any run.
-    paths = {name: name if "/" in name else posixpath.join(layout.hidden, attempt, name) for name in files}
-    for name, path in paths.items():
-        write_file(posixpath.join(output, path), files[name])
-    for folder, names in staged.items():
-        _move(output, run_id, folder, names)
-        paths |= {f"{folder}/{name}": f"{folder}/{name}" for name in names}
-    earlier = manifest_names(output, layout)
-    manifest = next_manifest(earlier, attempt)
-    beat(output, run_id)
-    may_publish()
-    try:
-        write_file(posixpath.join(output, layout.hidden, manifest), encode_manifest(Manifest(run_id, paths)))
-        _copy_to_plain_names(output, layout, {name: files[name] for name in layout.files if name in files})
-        delete_files([posixpath.join(output, name) for name in layout.files if name not in files])
-    except STORAGE_ERRORS:
-        # A write that was reported as failed may have come about all the same.
-        with _new_result_counts(output, layout, manifest):
-            if not earlier:
-                # Without a manifest, what is there under the plain names would count.
-                delete_files([posixpath.join(output, name) for name in layout.files])
-            delete_files([posixpath.join(output, layout.hidden, manifest)])
-        raise
-    # The folders must not hold files of two runs, for those who read them by their plain names.
-    found = find_published(output, layout)
-    try:
-        _delete(output, layout, others, found, manifest)
-    except STORAGE_ERRORS:
-        with _new_result_counts(output, layout, manifest):
-            _delete(output, layout, others, found, manifest)
-
-
-@contextlib.contextmanager
-def _new_result_counts(output: str, layout: Layout, manifest: str) -> Iterator[None]:
-    """Says so where a new result counts, but cannot be taken back, nor the files of the earlier one be removed."""
-    try:
-        yield
+        # Without one, another run has taken over since, and the plain names with it.
+        if claim is not None:
+            settle(output, layout, run_id)
+            if claim.detached:
+                release(output, run_id)
     except STORAGE_ERRORS as error:
         problem = output_problem(output, error).message
-        try:
-            if manifest not in manifest_names(output, layout):
-                raise InputProblem(problem) from error
-        except STORAGE_ERRORS:
-            raise InputProblem(f"{problem}; it is not known whether the new result is in place") from error
-        raise InputProblem(f"{problem}; the new result is in place, but files of the earlier one are left") from error
+        raise InputProblem(f"{problem}; the new result is in place, but not under all of its plain names") from error
 
 
-def _adopt(output: str, layout: Layout) -> None:
-    """Gives a result that is there under plain names alone a manifest, so that it is never without one."""
-    found = find_published(output, layout)
-    if found is None or manifest_names(output, layout):
-        return
-    attempt = f"{new_run_id()}-{new_run_id()}"
-    paths = {name: path.removeprefix(output.rstrip("/") + "/") for name, path in found.files.items()}
-    for name in layout.files:
-        if name in found.files:
-            paths[name] = posixpath.join(layout.hidden, attempt, name)
-            write_file(posixpath.join(output, paths[name]), found.read(name))
-    document = encode_manifest(Manifest(attempt.partition("-")[0], paths))
-    write_file(posixpath.join(output, layout.hidden, next_manifest([], attempt)), document)
+def settle(output: str, layout: Layout, run_id: str | None = None) -> None:
+    """Brings the plain names up to the run that was committed last, `run_id` if given, and removes earlier ones.
 
-
-def _move(output: str, run_id: str, folder: str, names: Sequence[str]) -> None:
-    """Moves staged files into a folder of the output, but for those that an earlier attempt has moved."""
-    source, target = posixpath.join(staging_folder(output, run_id), folder), posixpath.join(output, folder)
-    staged, placed = set(list_folder(source)), set(list_folder(target))
-    lost = sorted(set(names) - staged - placed)
-    if lost:
-        raise FileNotFoundError(f"{posixpath.join(source, lost[0])}: written by this run, but gone")
-    make_folder(target)
-    # A move that broke off between its copy and the removal of the source is done again.
-    moved = sorted(staged & set(names))
-    for start in range(0, len(moved), FILES_PER_MOVE):
-        some = moved[start : start + FILES_PER_MOVE]
-        rename_files([(posixpath.join(source, name), posixpath.join(target, name)) for name in some])
-        beat(output, run_id)
-
-
-def _copy_to_plain_names(output: str, layout: Layout, files: Mapping[str, bytes]) -> None:
-    for name in sorted(files, key=layout.files.index):
-        write_file(posixpath.join(output, name), files[name])
-
-
-def _others(output: str, layout: Layout) -> list[str]:
-    """Returns the paths of the files and folders in an output that are named as a run names them."""
-    hidden = posixpath.join(output, layout.hidden)
-    paths = [posixpath.join(hidden, name) for name in list_folder(hidden)]
-    unfinished = tuple(f"{name}." for name in layout.files)
-    names = [name for name in list_folder(output) if name.startswith(unfinished) and name.endswith(PART)]
-    paths += [posixpath.join(output, name) for name in names]
-    for folder in layout.folders:
-        names = [*list_folder(posixpath.join(output, folder))]
-        paths += [posixpath.join(output, folder, name) for name in names if layout.owns(folder, name)]
-    return sorted(paths)
-
-
-def _delete(output: str, layout: Layout, paths: Sequence[str], found: Published | None, manifest: str) -> None:
-    """Deletes those of the paths that do not belong to the published result `found`, which `manifest` describes.
-
-    The manifests go before the files that they name.
+    The files that tell a result are absent from the plain names meanwhile, so a copy of half of it is none.
     """
-    hidden = posixpath.join(output, layout.hidden)
-    kept = {posixpath.join(hidden, manifest), *(found.files.values() if found else ())}
-    kept |= {posixpath.dirname(path) for path in kept}
-    gone = [path for path in paths if path not in kept]
-    delete_files([path for path in gone if path.endswith(".json")])
-    delete_files([path for path in gone if path.endswith((*ENDINGS, PART))])
-    for path in gone:
-        if not path.endswith((".json", *ENDINGS, PART)):
-            delete_folder(path)
+    committed = committed_runs(output, layout)
+    if not committed:
+        return
+    found = _published(output, run_id or committed[-1], layout)
+    plain = {name: posixpath.join(output, name) for name in (*layout.files, *found.files)}
+    there = list_folder(output)
+    if layout.last not in there or read_bytes(plain[layout.last]) != found.read(layout.last):
+        delete_files([plain[name] for name in (layout.last, layout.main) if name in there])
+        for folder in layout.folders:
+            target = posixpath.join(output, folder)
+            make_folder(target)
+            delete_files([
+                posixpath.join(target, name)
+                for name in list_folder(target)
+                if layout.owns(folder, name) and f"{folder}/{name}" not in found.files
+            ])  # fmt: skip
+        delete_files([plain[name] for name in layout.files if name in there and name not in found.files])
+        names = sorted(found.files, key=lambda name: layout.files.index(name) if name in layout.files else -1)
+        copy_files([(found.files[name], plain[name]) for name in names])
+    # What is left of them does no harm: the next run removes it.
+    with contextlib.suppress(*STORAGE_ERRORS):
+        claimed = list_folder(posixpath.join(output, RUNS))
+        for earlier in committed:
+            if earlier != found.run_id and earlier + CLAIM not in claimed:
+                delete_files([posixpath.join(run_folder(output, earlier), layout.last)])
+                delete_folder(run_folder(output, earlier))
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """An interrupted run: its id, the content of START, and its files of rows that are whole."""
+
+    run_id: str
+    start: bytes
+    files: tuple[str, ...]
+
+
+def ask_to_keep(output: str, run_id: str, start: bytes) -> None:
+    """Makes the rows of a run stay if it is interrupted, for a run that resumes. start: what it scores with."""
+    write_file(posixpath.join(run_folder(output, run_id), START), start)
+
+
+def kept_runs(output: str) -> Iterator[KeptRun]:
+    """Yields the interrupted runs of an output, by their ids, with the files that they had finished."""
+    for run_id in _kept(output):
+        with contextlib.suppress(*STORAGE_ERRORS):
+            folder = run_folder(output, run_id)
+            start = read_bytes(posixpath.join(folder, START))
+            samples = posixpath.join(folder, "samples")
+            files = [posixpath.join(samples, each) for each in sorted(list_folder(samples))]
+            with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
+                whole = list(pool.map(_is_whole, files))
+            yield KeptRun(run_id, start, tuple(file for file, is_whole in zip(files, whole, strict=True) if is_whole))
+
+
+def remove_kept(output: str) -> None:
+    """Removes what interrupted runs of an output have kept; the caller owns the output."""
+    for run_id in _kept(output):
+        # What is left does no harm: the next run that resumes removes it.
+        with contextlib.suppress(*STORAGE_ERRORS):
+            delete_folder(run_folder(output, run_id))
+
+
+def _kept(output: str) -> list[str]:
+    with contextlib.suppress(*STORAGE_ERRORS):
+        names = list_folder(posixpath.join(output, RUNS))
+        free = [name for name in sorted(names) if "." not in name and name + CLAIM not in names]
+        folders = {name: list_folder(run_folder(output, name)) for name in free}
+        return [name for name, there in folders.items() if START in there and not _is_committed(there)]
+    return []
+
+
+def _is_whole(path: str) -> bool:
+    """Returns whether a file was finished: its footer comes last."""
+    try:
+        with FileSystems.open(path, compression_type="uncompressed") as stream:
+            pq.read_metadata(stream)
+    except (*STORAGE_ERRORS, pa.ArrowException):
+        return False
+    return True

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from .columnar import RowReader, check_columns, schema_of
 from .delimited import DELIMITERS, DelimitedReader, header_of
-from .field_map import FIELDS_AS_NAMED, FieldMap
+from .field_map import FIELDS_AS_NAMED, FieldMap, SideColumns
 from .files import Part, SourceFile
 from .jsonl import LineReader
-from .restriction import Unread
-from .rows import RowLimits
-from .side_columns import SideColumns
+from .restriction import ReadRange
+from .rows import RecordLimits
 
 Reader = LineReader | RowReader | DelimitedReader
 
 
-def reader_of(part: Part, columns: SideColumns, limits: RowLimits, unread: Unread | None = None) -> Reader:
+def reader_of(part: Part, columns: SideColumns, limits: RecordLimits, unread: ReadRange | None = None) -> Reader:
     """Returns the reader of a part. unread: from where to where it reads; None: all of the part."""
     if part.file.format in ("parquet", "arrow"):
         return RowReader(part, columns, limits, unread)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import atexit
 import threading
 from collections import OrderedDict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Hashable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ MAX_KEPT_READERS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ReadPosition:
     """Where a reader of a part stands: between two records.
 
     position: the byte of the text, or the number of the row, that comes next. line: the number of the line that comes
@@ -42,16 +42,12 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
-    """What is to be read of a part: from one place to another, or to the end.
+class ReadRange:
+    """What is to be read of a part: from one place to another, or to the end. size: the bytes of the whole part."""
 
-    size: the bytes of the whole part. reader: the name under which a worker may keep a reader that stands at `start`.
-    """
-
-    start: Place
-    stop: Place | None
+    start: ReadPosition
+    stop: ReadPosition | None
     size: int
-    reader: str = ""
 
     @property
     def bytes_at_stop(self) -> int:
@@ -59,42 +55,41 @@ class Unread:
         return self.size if self.stop is None else self.stop.read
 
 
-class UnreadOfPart(RestrictionProvider):
+class PartRestrictionProvider(RestrictionProvider):
     """What is to be read of a part: at first all of it."""
 
-    def initial_restriction(self, element: Part) -> Unread:
+    def initial_restriction(self, element: Part) -> ReadRange:
         """Returns the whole part."""
-        return Unread(first_place(element), None, element.size)
+        return ReadRange(first_position(element), None, element.size)
 
-    def create_tracker(self, restriction: Unread) -> UnreadTracker:
+    def create_tracker(self, restriction: ReadRange) -> ReadRangeTracker:
         """Returns what a reader asks whether it may read on."""
-        return UnreadTracker(restriction)
+        return ReadRangeTracker(restriction)
 
-    def restriction_size(self, element: Part, restriction: Unread) -> int:
+    def restriction_size(self, element: Part, restriction: ReadRange) -> int:
         """Returns how many bytes, as they are stored, are to be read."""
         return max(0, restriction.bytes_at_stop - restriction.start.read)
 
 
-def first_place(part: Part) -> Place:
+def first_position(part: Part) -> ReadPosition:
     """Returns the place before all records of a part."""
     if part.file.format in ("parquet", "arrow"):
-        return Place(part.first_row, part.first_row + 1, 0)
-    return Place(part.start, 0 if part.start else 1, 0)
+        return ReadPosition(part.first_row, part.first_row + 1, 0)
+    return ReadPosition(part.start, 0 if part.start else 1, 0)
 
 
-class UnreadTracker(RestrictionTracker):
+class ReadRangeTracker(RestrictionTracker):
     """Follows a reader from place to place, and splits only where it stands: nobody knows the places ahead.
 
-    A reader claims the place behind each block, and then the end.
+    A reader claims the place behind each block, and then the end, which is None.
     """
 
-    def __init__(self, unread: Unread) -> None:
+    def __init__(self, unread: ReadRange) -> None:
         self._unread = unread
         self._reached = unread.start
-        self._reader = unread.reader
         self._is_done = False
 
-    def current_restriction(self) -> Unread:
+    def current_restriction(self) -> ReadRange:
         """Returns what is to be read by now."""
         return self._unread
 
@@ -113,63 +108,35 @@ class UnreadTracker(RestrictionTracker):
         """Tells that a part has an end."""
         return True
 
-    def try_claim(self, position: Claim) -> bool:
-        """Tells whether the records up to a place may be given."""
+    def try_claim(self, position: ReadPosition | None) -> bool:
+        """Tells whether the records up to a place, or to the end, may be given."""
         if self._is_done:
             return False
-        self._reader = position.reader
-        if position.place is None:
+        if position is None:
             self._is_done = True
         else:
-            self._reached = position.place
+            self._reached = position
         return True
 
-    def try_split(self, fraction_of_remainder: float) -> tuple[Unread, Unread] | None:
+    def try_split(self, fraction_of_remainder: float) -> tuple[ReadRange, ReadRange] | None:
         """Returns what has been claimed and what has not, or None where a share of the rest is wanted."""
         if fraction_of_remainder != 0 or self._is_done:
             return None
-        rest = replace(self._unread, start=self._reached, reader=self._reader)
+        rest = replace(self._unread, start=self._reached)
         self._unread = replace(self._unread, stop=self._reached)
         self._is_done = True
         return self._unread, rest
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What a reader claims: a place, None for the end; and the name under which it will be kept there."""
-
-    place: Place | None
-    reader: str
 
 
 class Block(NamedTuple):
     """Some records of a part, and the place behind them."""
 
     records: list[Any]
-    place: Place
+    place: ReadPosition
 
 
-class BlockReader:
-    """The blocks of a part from some place on, of which the last one can be put back."""
-
-    def __init__(self, blocks: Generator[Block, None, None]) -> None:
-        self._blocks = blocks
-        self._put_back: list[Block] = []
-
-    def __iter__(self) -> Iterator[Block]:
-        """Yields the blocks that have not been read yet; may be called again to read on."""
-        while self._put_back:
-            yield self._put_back.pop()
-        while (block := next(self._blocks, None)) is not None:
-            yield block
-
-    def put_back(self, block: Block) -> None:
-        """Makes `block` the next one again."""
-        self._put_back.append(block)
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._blocks.close()
+BlockReader = Generator[Block, None, None]
+"""The blocks of a part from some place on."""
 
 
 class KeptReaders:
@@ -177,21 +144,21 @@ class KeptReaders:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._readers: OrderedDict[tuple[str, Place], BlockReader] = OrderedDict()
+        self._readers: OrderedDict[tuple[Hashable, Part, ReadPosition], BlockReader] = OrderedDict()
         self._lock = threading.Lock()
 
-    def keep(self, unread: Unread, reader: BlockReader) -> None:
-        """Keeps a reader that stands where `unread` starts; closes the one kept longest where there are too many."""
+    def keep(self, rules: Hashable, part: Part, position: ReadPosition, reader: BlockReader) -> None:
+        """Keeps a reader that has come to `position` of `part` by some rules; closes the oldest of too many."""
         with self._lock:
-            self._readers[unread.reader, unread.start] = reader
+            self._readers[rules, part, position] = reader
             dropped = self._readers.popitem(last=False)[1] if len(self._readers) > self._most else None
         if dropped is not None:
             dropped.close()
 
-    def take(self, unread: Unread) -> BlockReader | None:
-        """Returns the reader that stands where `unread` starts, once; None where there is none."""
+    def take(self, rules: Hashable, part: Part, position: ReadPosition) -> BlockReader | None:
+        """Returns the reader that has come to `position` of `part` by these rules, once; None if there is none."""
         with self._lock:
-            return self._readers.pop((unread.reader, unread.start), None)
+            return self._readers.pop((rules, part, position), None)
 
     def close(self) -> None:
         """Closes all readers."""

@@ -7,21 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
-from ..collector import no_collection
+from ..process import gc_paused
 from ..records import Cause
-from .field_map import SAMPLE_ID
-from .nesting import deeper_than
-from .side_columns import SideColumns
+from .field_map import SAMPLE_ID, SideColumns
 
 
 @dataclass(frozen=True, slots=True)
-class RowLimits:
-    """The limits on one row: the bytes of its record, and how deep JSON in it, or its schema, may be nested."""
+class RecordLimits:
+    """The limits on one record: its bytes as they are read, and how deep it, or a schema, is nested."""
 
-    record_bytes: int
-    depth: int
+    record_bytes: int = 16 << 20
+    depth: int = 200
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -42,7 +41,7 @@ class Row(msgspec.Struct, frozen=True):
 class RowsOfBatch:
     """Makes rows of Arrow batches."""
 
-    def __init__(self, columns: SideColumns, limits: RowLimits) -> None:
+    def __init__(self, columns: SideColumns, limits: RecordLimits) -> None:
         self._limits = limits
         self._fields = columns.fields
         # A field that is a column is parsed with its column, one within a column after it has been found.
@@ -56,7 +55,7 @@ class RowsOfBatch:
     def of(self, batch: Any, first: int) -> Iterator[Row]:
         """Yields the rows of a batch, of which the first one has the number `first`."""
         try:
-            with no_collection():
+            with gc_paused():
                 columns = [_values(column) for column in batch.columns]
         except MemoryError:
             # pyarrow's is an ArrowException, too.
@@ -160,3 +159,24 @@ def _holds_json(field: Any, structured: Collection[str]) -> bool:
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     return bool(text) and field.name in structured
+
+
+_NEITHER_BRACKET_NOR_QUOTE = bytes(byte for byte in range(256) if byte not in b'[]{}"')
+_STEPS = np.zeros(256, np.int8)
+_STEPS[list(b"[{")] = 1
+_STEPS[list(b"]}")] = -1
+
+
+def deeper_than(text: bytes, limit: int) -> bool:
+    """Tells whether the JSON `text` nests arrays and objects more than `limit` deep.
+
+    Text with few brackets is told at once; of the rest, the brackets outside of strings are counted up and down.
+    Text that breaks off is not told deeper than it goes; other text that is not JSON may be told either way.
+    """
+    if text.count(b"[") + text.count(b"{") <= limit:
+        return False
+    without_escapes = text.replace(rb"\\", b"").replace(rb"\"", b"")
+    # What stands between two quotes is within a string where an odd number of them stands before it: pairs may go.
+    structure = without_escapes.translate(None, _NEITHER_BRACKET_NOR_QUOTE).replace(b'""', b"")
+    steps = _STEPS[np.frombuffer(b"".join(structure.split(b'"')[::2]), np.uint8)]
+    return bool(np.cumsum(steps, dtype=np.int32).max(initial=0) > limit)

@@ -1,9 +1,8 @@
-"""Files that the workers of a run write apart, below OUTPUT/.staging/RUN, until its result is whole."""
+"""Files of rows that the workers of a run write to its folder."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import posixpath
 import time
 from collections.abc import Callable, Iterator
@@ -15,19 +14,9 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from .claim import STAGING, beat_from_worker, release
-from .storage import (
-    PART,
-    STORAGE_ERRORS,
-    delete_files,
-    delete_folder,
-    has_folders,
-    is_on_disk,
-    list_folder,
-    make_folder,
-    new_run_id,
-    output_problem,
-)
+from .claim import beat_from_worker
+from .publication import run_folder
+from .storage import STORAGE_ERRORS, make_folder, new_run_id, output_problem
 
 
 class Writer(Protocol):
@@ -51,7 +40,7 @@ class StagedFolder:
     @property
     def path(self) -> str:
         """Where the files are."""
-        return posixpath.join(staging_folder(self.output, self.run_id), self.name)
+        return posixpath.join(run_folder(self.output, self.run_id), self.name)
 
 
 class StageBundles(beam.DoFn):
@@ -115,10 +104,12 @@ class StageBundles(beam.DoFn):
         if self._writer and self._stream:
             with self._output_problems():
                 self._writer.close()
-                self._stream.close()
+                # What cannot be closed is not closed again by `teardown`.
+                stream, self._stream = self._stream, None
+                stream.close()
             beat_from_worker(self._folder.output, self._folder.run_id)
             self._ended.append(self._name)
-            self._name, self._writer, self._stream = "", None, None
+            self._name, self._writer = "", None
 
     def _open(self) -> Writer:
         self._opened = self._clock()
@@ -135,45 +126,3 @@ class StageBundles(beam.DoFn):
             yield
         except STORAGE_ERRORS as error:
             raise output_problem(self._folder.output, error) from error
-
-
-def staging_folder(output: str, run_id: str) -> str:
-    """Returns where a run keeps what it has not published."""
-    return posixpath.join(output, STAGING, run_id)
-
-
-KEPT = ".kept"
-"""The ending of the folder, on a disk, of an interrupted run whose rows another run may reuse."""
-START = "start.json"
-"""In a staged folder: what the run scores with. It asks that its rows are kept where it is interrupted."""
-
-
-def remove_staging(output: str, run_id: str, keep: bool = False) -> None:
-    """Removes what a run has staged; its claim stays.
-
-    On a disk the folder loses its name first: from then on whoever publishes from it fails. keep: whether it keeps its
-    content, where it holds START. Elsewhere it then keeps its name too, as nothing can be renamed in one step.
-    """
-    folder = staging_folder(output, run_id)
-    if is_on_disk(output):
-        with contextlib.suppress(FileNotFoundError):
-            is_kept = keep and os.path.exists(posixpath.join(folder, START)) and not os.path.exists(folder + KEPT)
-            os.rename(folder, folder + KEPT if is_kept else f"{folder}.{new_run_id()}.removed")
-    elif not (keep and FileSystems.exists(posixpath.join(folder, START))):
-        delete_folder(folder)
-    if not has_folders(output):
-        return
-    for name in list_folder(posixpath.dirname(folder)):
-        if name.startswith(f"{run_id}.") and name.endswith((".removed", PART)):
-            delete_folder(posixpath.join(output, STAGING, name))
-            delete_files([posixpath.join(output, STAGING, name)])
-
-
-def mark_abandoned(output: str, run_id: str) -> None:
-    """Forbids a run to publish, wherever it may go on, and removes what it has staged so far, unless START keeps it."""
-    # In this order: a run that has still seen its claim finds what it staged, or not.
-    release(output, run_id)
-    remove_staging(output, run_id, keep=True)
-    if is_on_disk(output):
-        with contextlib.suppress(OSError):
-            os.rmdir(posixpath.join(output, STAGING))

@@ -6,8 +6,9 @@ import contextlib
 import errno
 import os
 import posixpath
+import shutil
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from apache_beam.io.filesystem import BeamIOError
@@ -141,18 +142,21 @@ def make_folder(path: str) -> None:
             raise
 
 
-def write_file(path: str, content: bytes) -> None:
+def write_file(path: str, content: bytes, before: Callable[[], None] = lambda: None) -> None:
     """Writes a file that is there as a whole or not at all; it replaces one of the same name.
 
     An object is there from when its upload ends. Elsewhere it is written under another name first, then renamed.
+    before: called as late as possible before the file is there; if it raises, there is none.
     """
     if not has_folders(path):
+        before()
         with FileSystems.create(path, compression_type="uncompressed") as stream:
             stream.write(content)
         return
     make_folder(posixpath.dirname(path))
     with atomic_write(path, new_run_id()) as stream:
         stream.write(content)
+        before()
 
 
 @contextlib.contextmanager
@@ -257,3 +261,32 @@ def rename_files(pairs: Sequence[tuple[str, str]]) -> None:
             _replace(source, target)
     elif pairs:
         FileSystems.rename([source for source, _ in pairs], [target for _, target in pairs])
+
+
+def copy_files(pairs: Sequence[tuple[str, str]]) -> None:
+    """Puts files under second names, in order, up to the first that fails; each replaces what has the name.
+
+    On a disk that knows such names it is the same file, elsewhere a copy.
+    """
+    for source, target in pairs:
+        if is_on_disk(target):
+            _link(source, target)
+            continue
+        if has_folders(target):
+            delete_files([target])
+        # One by one: Beam goes on after a copy that failed.
+        FileSystems.copy([source], [target])
+
+
+def _link(source: str, target: str) -> None:
+    temporary = f"{source}.{new_run_id()}{PART}"
+    try:
+        try:
+            os.link(source, temporary)
+        except OSError:
+            shutil.copyfile(source, temporary)
+        os.rename(temporary, target)
+    finally:
+        # It is still there if the target was a name of the same file.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)

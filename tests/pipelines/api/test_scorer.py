@@ -151,3 +151,18 @@ def test_what_is_printed_is_one_short_line() -> None:
     error = beamscore.RejectedRecord("ground_truth", "the text is bad")
     assert str(error) == "ground truth: the text is bad"
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_a_result_is_a_table_in_a_notebook_and_a_frame_of_pandas() -> None:
+    result = scorer_of(slice(0, 30)).compute()
+    html = result._repr_html_()
+    assert "<tr><td>exact_match</td><td>0." in html
+    assert "ground truth: read 30, scored 30, " in html
+    frame = result.to_pandas()
+    assert list(frame.columns) == ["slice", "metric", "value", "low", "high", "samples"]
+    whole = frame[(frame["slice"] == "") & (frame["metric"] == "exact_match")].iloc[0]
+    assert (whole["value"], (whole["low"], whole["high"])) == (
+        result.values["exact_match"], result.intervals["exact_match"]
+    )  # fmt: skip
+    assert set(frame["slice"]) == {"", *result.slices}
+    assert frame[frame["slice"] == "kind=0"]["samples"].tolist() == [10, 10]

@@ -22,11 +22,11 @@ from apache_beam.transforms.trigger import AccumulationMode, AfterCount, Repeate
 from apache_beam.transforms.window import FixedWindows, GlobalWindows
 
 import beamscore
-from beamscore.pipelines.results.run import LAYOUT
+from beamscore.pipelines.runs.run import LAYOUT
 from beamscore.transforms.io.claim import Claim, Process
 from beamscore.transforms.io.publication import own_output
 from beamscore.transforms.records import InputProblem
-from tests.pipelines.runtime.test_foreign_packages import foreign
+from tests.pipelines.runners.test_foreign_packages import foreign
 from tests.runs import Record, Run, evaluate, write_lines
 from tests.transforms.test_encode import content_hash
 from tests.worker_pool import bare_environment

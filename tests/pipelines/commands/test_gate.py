@@ -291,7 +291,7 @@ DAMAGE: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize("damage", sorted(DAMAGE))
 def test_a_damaged_run_is_told_in_one_line_and_never_judged(nights: Path, tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "copy"
-    shutil.copytree(nights / "same", folder, symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
+    shutil.copytree(nights / "same", folder, ignore=shutil.ignore_patterns(".runs"))
     assert gate(nights, str(folder), "good", "--quiet")[0] == 0
     DAMAGE[damage](folder)
     code, stdout, stderr = gate(nights, str(folder), "good")
@@ -304,7 +304,7 @@ def test_a_damaged_run_is_told_in_one_line_and_never_judged(nights: Path, tmp_pa
 
 def test_a_baseline_is_blessed_by_a_person_and_an_old_one_is_warned_of(nights: Path, tmp_path: Path) -> None:
     blessed = tmp_path / "blessed.txt"
-    shutil.copytree(nights / "good", tmp_path / "kept", symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
+    shutil.copytree(nights / "good", tmp_path / "kept", ignore=shutil.ignore_patterns(".runs"))
     blessed.write_text("# by whom, and why\nnever there\n\nkept   # release 3\n# end\n")
     assert command("gate", nights / "same", "--config", nights / "gates.yaml", "--baseline", blessed)[0] == 0
     run = tmp_path / "kept" / "run.json"
@@ -319,7 +319,7 @@ def test_a_baseline_is_blessed_by_a_person_and_an_old_one_is_warned_of(nights: P
 
 def test_a_run_whose_own_gates_are_refused_today_can_still_be_a_baseline(nights: Path, tmp_path: Path) -> None:
     """An earlier version took gates without any bound."""
-    shutil.copytree(nights / "good", tmp_path / "old", symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
+    shutil.copytree(nights / "good", tmp_path / "old", ignore=shutil.ignore_patterns(".runs"))
     for name in ("summary.json", "sums.json"):
         edit(lambda found: found["config"].update(gates={"exact_match": {}}), name)(tmp_path / "old")
     assert gate(nights, "same", str(tmp_path / "old"))[0] == 0
@@ -368,7 +368,7 @@ def test_gates_that_could_not_be_judged_are_refused_before_the_run(
 
 
 def test_a_run_does_not_replace_its_own_baseline(nights: Path, tmp_path: Path) -> None:
-    shutil.copytree(nights / "good", tmp_path / "out", symlinks=False, ignore=shutil.ignore_patterns(".evaluation"))
+    shutil.copytree(nights / "good", tmp_path / "out", ignore=shutil.ignore_patterns(".runs"))
     more = ("--baseline", str(tmp_path / "out"), "--quiet", "--slice", "kind")
     found = evaluate(tmp_path / "out", nights / "t.jsonl", nights / "good.jsonl", *more, config=nights / "gates.yaml")
     assert found.code == 2

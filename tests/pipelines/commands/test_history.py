@@ -9,11 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.pipelines.results import history_index
-from beamscore.pipelines.results.history import histories
-from beamscore.pipelines.results.history_index import find_runs, index_runs
-from beamscore.pipelines.results.night_differences import with_differences
-from beamscore.pipelines.results.page.history_headline import history_headline
+from beamscore.pipelines.runs import history_index
+from beamscore.pipelines.runs.history_index import find_runs, index_runs
 from tests import toy
 from tests.runs import command, evaluate, write_lines
 
@@ -33,7 +30,7 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert found.code == (1 if answers == "bad" else 0), found.stderr
     (folder / "notes").mkdir()
     (folder / "notes" / "readme.txt").write_text("mine")
-    (folder / "half" / ".staging" / "abc" / "samples").mkdir(parents=True)
+    (folder / "half" / ".runs" / "abc" / "samples").mkdir(parents=True)
     (folder / "latest").symlink_to("2026-01-02")
     return folder
 
@@ -101,9 +98,9 @@ def test_only_what_is_new_is_read_again(scores: Path, tmp_path: Path) -> None:
 def test_folders_that_are_no_runs_are_told_and_left_out(scores: Path, tmp_path: Path) -> None:
     folder = tmp_path / "scores"
     shutil.copytree(scores, folder, symlinks=True)
-    plain = shutil.ignore_patterns(".evaluation")
+    plain = shutil.ignore_patterns(".runs")
     for name in ("cut", "old", "no time", "copy"):
-        shutil.copytree(folder / "2026-01-01", folder / name, symlinks=False, ignore=plain)
+        shutil.copytree(folder / "2026-01-01", folder / name, ignore=plain)
     (folder / "cut" / "summary.json").write_text('{"benchmark"')
     (folder / "old" / "run.json").unlink()
     (folder / "no time" / "run.json").write_text("{}")
@@ -167,32 +164,31 @@ def test_a_break_is_visible(scores: Path, tmp_path: Path) -> None:
     code, _, stderr = history(folder)
     flagged = "10.0 % of the samples were not scored, 0.0 % on the nights before"
     assert (code, stderr) == (0, f"beamscore: warning: 2026-01-05: predictions: {flagged}\n")
-    text = (folder / "history.md").read_text()
+    text = (folder / "history.md").read_text().replace("−", "-")
     assert "Tonight is compared with deep/2026-01-03" in text.replace("`", "")
     assert "36 of 40 samples scored, 4 without a prediction." in text
     assert "**36 of 40**" in text
-    found = histories(pq.read_table(folder / "history.parquet"))
-    headline = history_headline(with_differences(str(folder), found[0]))
     # 36 of 40 are right, less 10 of 40: by the replicates that both nights share.
-    assert "predictions has exact_match 0.9000, +0.6500 (+0.4" in headline.sentence
-    assert ", better, from deep/2026-01-03" in headline.sentence
+    moved = "exact_match rose from 0.2500 to 0.9000, +0.6500 (+0.4"
+    assert f"compared with deep/2026-01-03. {moved}" in text.replace("`", "")
 
 
 def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the last manifest, or by a summary under its plain name; not by what a run keeps of its own."""
+    """By the last commit, or by a summary under its plain name; not by what a run keeps of its own."""
     listed = {
-        "s3://b/scores/a/.evaluation/00000001-x-1.json": (1, 1.0),
-        "s3://b/scores/a/.evaluation/00000002-y-1.json": (1, 2.0),
-        "s3://b/scores/a/.evaluation/y-1/summary.json": (1, 2.0),
+        "s3://b/scores/a/.runs/y/run.json": (1, 1.0),
+        "s3://b/scores/a/.runs/x/run.json": (1, 2.0),
+        "s3://b/scores/a/.runs/x/summary.json": (1, 2.0),
+        "s3://b/scores/a/.runs/w/summary.json": (1, 3.0),
         "s3://b/scores/a/summary.json": (1, 2.0),
         "s3://b/scores/b/c/summary.json": (7, 3.0),
         "s3://b/scores/b/c/samples/samples-1.parquet": (7, 3.0),
-        "s3://b/scores/.evaluation/00000001-z-1.json": (1, 1.0),
+        "s3://b/scores/.runs/z/run.json": (1, 1.0),
     }
     monkeypatch.setattr(history_index, "list_tree", lambda _: listed)
     monkeypatch.setattr(history_index, "is_on_disk", lambda _: False)
     monkeypatch.setattr(history_index, "has_folders", lambda _: False)
-    assert find_runs("s3://b/scores") == {".": "00000001-z-1.json", "a": "00000002-y-1.json", "b/c": "7-3.0"}
+    assert find_runs("s3://b/scores") == {".": "z", "a": "x", "b/c": "7-3.0"}
 
 
 def test_a_thousand_runs_cost_no_reading_the_second_time(scores: Path, tmp_path: Path) -> None:

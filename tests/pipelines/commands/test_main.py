@@ -24,7 +24,7 @@ from beamscore.pipelines.commands import arguments as command_line
 from beamscore.pipelines.commands import evaluate as evaluate_command
 from beamscore.pipelines.commands import main
 from beamscore.pipelines.config.errors import UsageError, as_usage_error
-from beamscore.pipelines.runtime import launch
+from beamscore.pipelines.runners import launch
 from beamscore.transforms.io import zstd
 from beamscore.transforms.records import InputProblem
 from tests import toy
@@ -309,7 +309,7 @@ def test_a_missing_tool_is_told_in_one_line(corpus: Path, monkeypatch: pytest.Mo
 
 def test_an_interrupt_leaves_nothing_behind(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
-        (corpus / "out" / ".staging" / "x").mkdir(parents=True)
+        (corpus / "out" / ".runs" / "x").mkdir(parents=True)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(evaluate_command, "new_run_id", lambda: "x")

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 
 from beamscore.transforms.io.columnar import RowReader, schema_of
+from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.restriction import Unread, first_place
-from beamscore.transforms.io.rows import Row, RowLimits
-from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.io.restriction import ReadRange, first_position
+from beamscore.transforms.io.rows import RecordLimits, Row
 from beamscore.transforms.records import InputProblem
 from tests.tables import write_arrow
 from tests.transforms.counted import counted_reads
@@ -32,7 +32,7 @@ TABLE = pa.Table.from_pylist(RECORDS)
 def read(path: Path, part_bytes: int = 1 << 30, limit: int = 10_000, wanted: set[str] | None = None) -> list[Row]:
     (file,) = match_files(0, [str(path)], "--x")
     columns = SideColumns(None if wanted is None else frozenset(wanted), frozenset({"words"}))
-    limits = RowLimits(limit, 10)
+    limits = RecordLimits(limit, 10)
     return [row for part in split_file(file, part_bytes) for row in RowReader(part, columns, limits)]
 
 
@@ -69,13 +69,15 @@ def test_a_reader_goes_on_from_any_row(tmp_path: Path, new: Any) -> None:
     (file,) = match_files(0, [str(path)], "--x")
     (part,) = split_file(file, 1000)
     for stop in range(31):
-        reader = RowReader(part, SideColumns(None), RowLimits(10_000, 10))
+        reader = RowReader(part, SideColumns(None), RecordLimits(10_000, 10))
         found = list(itertools.islice(reader, stop))
         place = reader.place
         assert (place.position, place.line) == (stop, stop + 1)
         assert 0 <= place.read <= part.size
-        before = RowReader(part, SideColumns(None), RowLimits(10_000, 10), Unread(first_place(part), place, part.size))
-        behind = RowReader(part, SideColumns(None), RowLimits(10_000, 10), Unread(place, None, part.size))
+        before = RowReader(
+            part, SideColumns(None), RecordLimits(10_000, 10), ReadRange(first_position(part), place, part.size)
+        )
+        behind = RowReader(part, SideColumns(None), RecordLimits(10_000, 10), ReadRange(place, None, part.size))
         assert list(before) == found
         assert [row.number for row in behind] == list(range(stop, 30))
 
@@ -151,7 +153,7 @@ def test_one_batch_is_read_at_a_time(tmp_path: Path) -> None:
     (file,) = match_files(0, [str(path)], "--x")
     (part,) = split_file(file, 1 << 30)
     with counted_reads() as sizes:
-        rows = iter(RowReader(part, SideColumns(None), RowLimits(10_000, 10)))
+        rows = iter(RowReader(part, SideColumns(None), RecordLimits(10_000, 10)))
         for _ in range(11):
             next(rows)
     assert sum(sizes) < file.size / 5

@@ -37,53 +37,49 @@ def output(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     FolderStore.clear()
 
 
-def nothing() -> None:
-    return None
-
-
 def pass_time(output: str, seconds: float) -> None:
     ObjectStore.now += seconds
     if "://" not in output:
-        for entry in Path(output, ".staging").iterdir():
+        for entry in Path(output, ".runs").iterdir():
             changed = entry.stat().st_mtime - seconds
             os.utime(entry, (changed, changed))
 
 
 def names(output: str) -> list[str]:
-    return sorted(list_folder(f"{output}/.staging"))
+    return sorted(list_folder(f"{output}/.runs"))
 
 
 def test_one_run_owns_an_output_until_it_releases_it(output: str) -> None:
-    assert acquire(output, Claim("a1", ELSEWHERE), nothing) == []
-    assert names(output) == ["a1.claim", "a1.held"]
+    assert acquire(output, Claim("a1", ELSEWHERE)) == []
+    assert names(output) == ["a1.claim"]
     for other in ("00", "b1"):
         with pytest.raises(InputProblem) as caught:
-            acquire(output, Claim(other, ELSEWHERE), nothing)
+            acquire(output, Claim(other, ELSEWHERE), lambda _: None)
         assert caught.value.message == (
             f"--output {output}: run a1, process 1, is writing there; wait until it ends, give another --output, or, "
-            f"if it has ended, delete {output}/.staging/a1.claim"
+            f"if it has ended, delete {output}/.runs/a1.claim"
         )
-    assert names(output) == ["a1.claim", "a1.held"]
+    assert names(output) == ["a1.claim"]
     assert held_claim(output, "a1") == Claim("a1", ELSEWHERE)
     release(output, "a1")
     assert held_claim(output, "a1") is None
-    assert acquire(output, Claim("b1", ELSEWHERE), nothing) == []
+    assert acquire(output, Claim("b1", ELSEWHERE)) == []
 
 
 def test_a_claim_is_dead_after_its_lease_without_a_heartbeat(output: str) -> None:
-    acquire(output, Claim("a1", ELSEWHERE), nothing)
+    acquire(output, Claim("a1", ELSEWHERE))
     for _ in range(3):
         pass_time(output, LEASE_S - 60)
         beat(output, "a1")
     pass_time(output, LEASE_S - 60)
     with pytest.raises(InputProblem, match="run a1"):
-        acquire(output, Claim("b1", ELSEWHERE), nothing)
+        acquire(output, Claim("b1", ELSEWHERE))
     pass_time(output, 120)
-    assert acquire(output, Claim("c1", ELSEWHERE), nothing) == ["a1"]
+    assert acquire(output, Claim("c1", ELSEWHERE)) == ["a1"]
 
 
 def test_a_heartbeat_does_not_bring_a_claim_back(output: str) -> None:
-    acquire(output, Claim("a1", ELSEWHERE), nothing)
+    acquire(output, Claim("a1", ELSEWHERE))
     release(output, "a1")
     beat(output, "a1")
     assert names(output) == []
@@ -91,32 +87,28 @@ def test_a_heartbeat_does_not_bring_a_claim_back(output: str) -> None:
 
 def test_a_job_that_runs_without_its_command_has_a_longer_lease(output: str) -> None:
     lasting = Claim("a1", Process.of(os.getpid()), is_job=True, detached=True, lease_s=DETACHED_LEASE_S)
-    acquire(output, lasting, nothing)
+    acquire(output, lasting)
     pass_time(output, DETACHED_LEASE_S - 60)
     with pytest.raises(InputProblem, match="job a1 is writing there"):
-        acquire(output, Claim("b1", ELSEWHERE), nothing)
-    # What it has published stays, so its claim says no more.
-    assert acquire(output, Claim("b1", ELSEWHERE), lambda: "a1") == ["a1"]
-    release(output, "b1")
+        acquire(output, Claim("b1", ELSEWHERE))
     pass_time(output, 120)
-    assert acquire(output, Claim("c1", ELSEWHERE), nothing) == ["a1"]
+    assert acquire(output, Claim("c1", ELSEWHERE)) == ["a1"]
 
 
 @pytest.mark.parametrize(
-    ("is_job", "detached", "silence_s", "is_published", "alive", "alive_where_it_has_ended"),
+    ("is_job", "detached", "silence_s", "alive", "alive_where_it_has_ended"),
     [
-        (False, False, 0.0, False, True, False),
-        (False, False, LEASE_S + 1, False, True, False),
-        (True, False, LEASE_S, False, True, True),
-        (True, False, LEASE_S + 1, False, True, False),
-        (True, True, LEASE_S + 1, False, True, True),
-        (True, True, LEASE_S + 1, True, False, False),
-        (True, True, DETACHED_LEASE_S, False, True, True),
-        (True, True, DETACHED_LEASE_S + 1, False, False, False),
+        (False, False, 0.0, True, False),
+        (False, False, LEASE_S + 1, True, False),
+        (True, False, LEASE_S, True, True),
+        (True, False, LEASE_S + 1, True, False),
+        (True, True, LEASE_S + 1, True, True),
+        (True, True, DETACHED_LEASE_S, True, True),
+        (True, True, DETACHED_LEASE_S + 1, False, False),
     ],
 )
 def test_the_process_of_a_command_tells_more_than_its_silence(
-    is_job: bool, detached: bool, silence_s: float, is_published: bool, alive: bool, alive_where_it_has_ended: bool
+    is_job: bool, detached: bool, silence_s: float, alive: bool, alive_where_it_has_ended: bool
 ) -> None:
     lease = DETACHED_LEASE_S if detached else LEASE_S
     here = Process.of(os.getpid())
@@ -124,7 +116,7 @@ def test_the_process_of_a_command_tells_more_than_its_silence(
     gone = Process.of(ended.pid)
     ended.wait()
     for process, expected in ((here, alive), (gone, alive_where_it_has_ended)):
-        assert is_alive(Claim("a1", process, is_job, detached, lease), silence_s, is_published) is expected
+        assert is_alive(Claim("a1", process, is_job, detached, lease), silence_s) is expected
 
 
 def test_a_number_that_another_process_has_now_is_not_the_process() -> None:
@@ -146,7 +138,7 @@ def test_of_runs_that_ask_at_the_same_time_one_goes_on(output: str, monkeypatch:
 
         def ask(run_id: str, place: str = place, owners: list[str] = owners, refused: list[str] = refused) -> None:
             try:
-                acquire(place, Claim(run_id, ELSEWHERE), nothing, lambda _: None)
+                acquire(place, Claim(run_id, ELSEWHERE), lambda _: None)
                 owners.append(run_id)
             except InputProblem:
                 refused.append(run_id)
@@ -176,16 +168,16 @@ def test_of_runs_that_ask_at_the_same_time_one_goes_on(output: str, monkeypatch:
 def test_what_has_no_claim_is_nobodys(output: str) -> None:
     from beamscore.transforms.io.storage import write_file
 
-    write_file(f"{output}/.staging/a1/samples/samples-0.parquet", b"rows of a run that was abandoned")
-    write_file(f"{output}/.staging/b2.claim", b"no claim")
-    assert acquire(output, Claim("c3", ELSEWHERE), nothing) == ["a1", "b2"]
+    write_file(f"{output}/.runs/a1/samples/samples-0.parquet", b"rows of a run that was abandoned")
+    write_file(f"{output}/.runs/b2.claim", b"no claim")
+    assert acquire(output, Claim("c3", ELSEWHERE)) == ["a1", "b2"]
 
 
 def test_a_run_that_is_about_to_ask_is_left_alone(output: str) -> None:
     from beamscore.transforms.io.storage import write_file
 
-    write_file(f"{output}/.staging/a1.claim.1234.part", b"")
-    assert acquire(output, Claim("c3", ELSEWHERE), nothing) == []
+    write_file(f"{output}/.runs/a1.claim.1234.part", b"")
+    assert acquire(output, Claim("c3", ELSEWHERE)) == []
     release(output, "c3")
     pass_time(output, LEASE_S + 1)
-    assert acquire(output, Claim("d4", ELSEWHERE), nothing) == ["a1"]
+    assert acquire(output, Claim("d4", ELSEWHERE)) == ["a1"]

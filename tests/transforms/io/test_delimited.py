@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from beamscore.transforms.io import delimited
 from beamscore.transforms.io.delimited import DelimitedReader, RecordReader, header_of
+from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.rows import Row, RowLimits
-from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.io.rows import RecordLimits, Row
 from beamscore.transforms.io.text import Text
 from beamscore.transforms.records import InputProblem
 
@@ -50,7 +50,7 @@ def read(
     (part,) = split_file(file, 1)
     names = None if wanted is None else frozenset(wanted)
     columns = SideColumns(names, frozenset({"words"}), texts={"text": True} if texts is None else texts)
-    reader = DelimitedReader(part, columns, RowLimits(limit, 5))
+    reader = DelimitedReader(part, columns, RecordLimits(limit, 5))
     return list(reader)
 
 

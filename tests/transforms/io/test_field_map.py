@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.transforms.io.columnar import RowReader
-from beamscore.transforms.io.field_map import FieldMap
+from beamscore.transforms.io.field_map import FieldMap, SideColumns
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.rows import Row, RowLimits
-from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.io.rows import RecordLimits, Row
 
 KEYS = st.sampled_from(["a", "b", "c.d", "sample_id", "text"])
 VALUES = st.recursive(
@@ -81,7 +80,7 @@ def test_a_path_has_no_empty_key(path: str) -> None:
 
 def rows(path: Path, fields: FieldMap, columns: set[str] | None) -> list[Row]:
     (file,) = match_files(0, [str(path)], "--predictions")
-    limits = RowLimits(1 << 20, 20)
+    limits = RecordLimits(1 << 20, 20)
     wanted = SideColumns(None if columns is None else frozenset(columns), frozenset({"words"}), fields=fields)
     return [row for part in split_file(file, 1 << 30) for row in RowReader(part, wanted, limits)]
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from beamscore.transforms.io import files, text, zstd
 from beamscore.transforms.io.files import Part, SourceFile, match_files, split_file
-from beamscore.transforms.io.jsonl import Line, LineReader, Lines, read_lines
-from beamscore.transforms.io.restriction import Unread, first_place
+from beamscore.transforms.io.jsonl import Line, LineReader
+from beamscore.transforms.io.restriction import ReadRange, first_position
 from beamscore.transforms.records import InputProblem
 from tests.transforms.counted import counted_reads
 
@@ -32,6 +32,10 @@ LIMIT = 1 << 20
 
 def source(path: Path) -> SourceFile:
     return match_files(0, [str(path)], "--predictions")[0]
+
+
+def read_lines(part: Part, limit: int) -> list[Line]:
+    return [line for line in LineReader(part, limit) if line is not None]
 
 
 def lines_of(path: Path, limit: int = LIMIT) -> list[Line]:
@@ -83,29 +87,24 @@ def test_parts_of_any_size_hold_each_line_exactly_once(
     assert all(line.length == len(line.text) for line in found)
 
 
-@given(content=CONTENTS, part_size=st.integers(1, 50), read_size=st.integers(1, 40), most=st.integers(1, 5))
-@example(content=b"a\n" * 9, part_size=7, read_size=40, most=3)
-@example(content=b"a\n\nb\nc\n", part_size=50, read_size=40, most=5)
-def test_lines_are_the_same_together_as_one_by_one(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, part_size: int, read_size: int, most: int
+@given(content=CONTENTS, part_size=st.integers(1, 50), read_size=st.integers(1, 40))
+@example(content=b"a\n" * 9, part_size=7, read_size=40)
+@example(content=b"a\n\nb\nc\n", part_size=50, read_size=40)
+def test_the_place_of_a_reader_is_behind_the_line_that_it_gave(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, part_size: int, read_size: int
 ) -> None:
-    path = tmp_path_factory.getbasetemp() / "groups.jsonl"
+    path = tmp_path_factory.getbasetemp() / "places.jsonl"
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "BYTES_PER_PART", part_size)
         patch.setattr(text, "READ_BYTES", read_size)
         for part in split_file(source(path), files.part_size([source(path)])):
-            one_by_one = [line for line in LineReader(part, LIMIT) if line]
-            groups = [group for group in LineReader(part, LIMIT).groups(most) if group]
-            assert all(len(group.texts) <= most for group in groups if isinstance(group, Lines))
-            assert [
-                line for group in groups for line in (group.each() if isinstance(group, Lines) else [group])
-            ] == one_by_one
+            lines = read_lines(part, LIMIT)
             reader, seen = LineReader(part, LIMIT), 0
-            for group in reader.groups(most):
-                seen += len(group.texts) if isinstance(group, Lines) else group is not None
-                rest = LineReader(part, LIMIT, Unread(reader.place, None, part.size))
-                assert [line for line in rest if line] == one_by_one[seen:], "the place is behind the group"
+            for line in reader:
+                seen += line is not None
+                rest = LineReader(part, LIMIT, ReadRange(reader.place, None, part.size))
+                assert [each for each in rest if each] == lines[seen:]
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
@@ -198,7 +197,7 @@ def test_a_part_inside_a_huge_line_reads_no_further_than_its_own_end(
     path.write_bytes(b"x" * 10_000 + b"\nlast\n")
     monkeypatch.setattr(text, "READ_BYTES", 100)
     with counted_reads() as sizes:
-        assert list(read_lines(Part(source(path), 1000, 2000), LIMIT)) == []
+        assert read_lines(Part(source(path), 1000, 2000), LIMIT) == []
     assert sum(sizes) <= 1000 + 100
 
 
@@ -233,8 +232,8 @@ def test_a_reader_goes_on_from_any_place_of_another(
         if not hasattr(first, "_text"):
             return
         place = first.place
-        again = [line for line in LineReader(part, LIMIT, Unread(place, None, part.size)) if line]
-        before = [line for line in LineReader(part, LIMIT, Unread(first_place(part), place, part.size)) if line]
+        again = [line for line in LineReader(part, LIMIT, ReadRange(place, None, part.size)) if line]
+        before = [line for line in LineReader(part, LIMIT, ReadRange(first_position(part), place, part.size)) if line]
     assert found + again == expected
     assert before == found
 
@@ -278,4 +277,4 @@ def test_a_file_that_has_gone_is_a_problem_of_the_input(tmp_path: Path) -> None:
     file = source(path)
     path.unlink()
     with pytest.raises(InputProblem, match=r"a\.jsonl: cannot be read as jsonl"):
-        list(read_lines(Part(file, 0, 2), LIMIT))
+        read_lines(Part(file, 0, 2), LIMIT)

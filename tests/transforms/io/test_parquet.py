@@ -16,14 +16,14 @@ import pytest
 
 from beamscore.transforms.io import columnar, files
 from beamscore.transforms.io.columnar import RowReader
+from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.rows import Row, RowLimits, RowsOfBatch
-from beamscore.transforms.io.side_columns import SideColumns
+from beamscore.transforms.io.rows import RecordLimits, Row, RowsOfBatch
 from beamscore.transforms.records import InputProblem
 from tests.abuse import readers
 
 DEPTH = 8
-LIMITS = RowLimits(16 << 20, DEPTH)
+LIMITS = RecordLimits(16 << 20, DEPTH)
 
 
 def write(path: Path, table: Any, **options: Any) -> Path:
@@ -32,7 +32,7 @@ def write(path: Path, table: Any, **options: Any) -> Path:
 
 
 def rows_of(
-    path: Path, columns: Collection[str] | None, structured: Collection[str] = (), limits: RowLimits = LIMITS
+    path: Path, columns: Collection[str] | None, structured: Collection[str] = (), limits: RecordLimits = LIMITS
 ) -> list[Row]:
     (file,) = match_files(0, [str(path)], "--predictions")
     side = SideColumns(None if columns is None else frozenset(columns), frozenset(structured))
@@ -269,7 +269,7 @@ def test_large_rows_become_objects_a_few_at_a_time(tmp_path: Path, monkeypatch: 
 def test_a_row_that_is_too_large_is_put_aside_with_its_id(tmp_path: Path) -> None:
     words = [["x"], ["x" * 10_000] * 300, ["x"]]
     path = write(tmp_path / "a.parquet", pa.table({"sample_id": ["a", "large", "b"], "words": words}))
-    rows = rows_of(path, None, limits=RowLimits(1 << 20, DEPTH))
+    rows = rows_of(path, None, limits=RecordLimits(1 << 20, DEPTH))
     assert [(row.number, row.sample_id, row.error is None) for row in rows] == [
         (0, "a", True),
         (1, "large", False),
@@ -313,6 +313,6 @@ def test_a_schema_nested_deeper_than_the_limit_is_a_problem_of_the_input(tmp_pat
     for _ in range(4):
         kind = pa.struct([("a", kind)])
     path = write(tmp_path / "a.parquet", pa.table({"sample_id": ["s"], "deep": pa.nulls(1, kind)}))
-    assert len(rows_of(path, None, limits=RowLimits(1 << 20, 5))) == 1  # the record, four structs
+    assert len(rows_of(path, None, limits=RecordLimits(1 << 20, 5))) == 1  # the record, four structs
     with pytest.raises(InputProblem, match=r"the column deep is nested deeper than the 4 levels of limits\.depth"):
-        rows_of(path, None, limits=RowLimits(1 << 20, 4))
+        rows_of(path, None, limits=RecordLimits(1 << 20, 4))

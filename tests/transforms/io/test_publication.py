@@ -6,6 +6,7 @@ Faults are tried at a sample of the steps; `-m every_step` on this file tries ea
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
 import posixpath
@@ -19,11 +20,21 @@ from typing import Any
 import pytest
 from apache_beam.io.filesystems import FileSystems
 
-from beamscore.transforms.io import links, published
-from beamscore.transforms.io.claim import LEASE_S, STAGING, Claim, Process, held_claim
-from beamscore.transforms.io.publication import clean_up, own_output, owned_output, publish
-from beamscore.transforms.io.published import Layout, TakenOver, find_published
-from beamscore.transforms.io.staging import StageBundles, StagedFolder, mark_abandoned, staging_folder
+from beamscore.transforms.io import publication
+from beamscore.transforms.io.claim import LEASE_S, RUNS, Claim, Process, held_claim
+from beamscore.transforms.io.publication import (
+    Layout,
+    TakenOver,
+    ask_to_keep,
+    find_published,
+    kept_runs,
+    mark_abandoned,
+    own_output,
+    owned_output,
+    publish,
+    run_folder,
+)
+from beamscore.transforms.io.staging import StageBundles, StagedFolder
 from beamscore.transforms.io.storage import delete_files, list_folder, read_bytes, write_file
 from beamscore.transforms.publish import LineWriter
 from beamscore.transforms.records import InputProblem
@@ -32,7 +43,7 @@ from tests.memory_files import FolderStore, ObjectStore
 
 LAYOUT = Layout("evaluation", ("report.md", "sums.json", "summary.json"), ("samples", "quarantine"))
 ELSEWHERE = Process("another machine", 1, "1")
-KINDS = ["links", "no links", "objects", "folders"]
+KINDS = ["disk", "no hard links", "objects", "folders"]
 STRIDE = 10
 
 
@@ -51,11 +62,15 @@ def steps(request: pytest.FixtureRequest) -> Iterator[int]:
 @pytest.fixture
 def output(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    if kind == "no links":
-        monkeypatch.setattr(links, "can_link", lambda *_: False)
+    if kind == "no hard links":
+        monkeypatch.setattr(os, "link", refuse)
     yield {"objects": "mem://bucket/out", "folders": "folders://bucket/out"}.get(kind, str(tmp_path / "out [1]*"))
     ObjectStore.clear()
     FolderStore.clear()
+
+
+def refuse(*_: Any) -> None:
+    raise PermissionError(errno.EPERM, "this disk knows no second names")
 
 
 def stage(output: str, run_id: str, tag: str) -> dict[str, list[str]]:
@@ -119,9 +134,9 @@ def plain_rows(output: str) -> list[str]:
 def grow_old(output: str) -> None:
     """Lets the lease of all claims run out."""
     ObjectStore.now += LEASE_S + 1
-    if "://" not in output and os.path.isdir(f"{output}/{STAGING}"):
-        for name in os.listdir(f"{output}/{STAGING}"):
-            path = f"{output}/{STAGING}/{name}"
+    if "://" not in output and os.path.isdir(f"{output}/{RUNS}"):
+        for name in os.listdir(f"{output}/{RUNS}"):
+            path = f"{output}/{RUNS}/{name}"
             changed = os.stat(path).st_mtime - LEASE_S - 1
             os.utime(path, (changed, changed))
 
@@ -132,10 +147,14 @@ def look(output: str) -> None:
 
 
 def leftovers(output: str) -> list[str]:
-    """Returns what is in an output beside one result."""
-    hidden = list_folder(posixpath.join(output, LAYOUT.hidden))
-    names = set(list_folder(output)) - {*LAYOUT.files, *LAYOUT.folders, LAYOUT.hidden}
-    return sorted(list_folder(posixpath.join(output, STAGING))) + sorted(names - {STAGING}) + sorted(hidden)[2:]
+    """Returns what is in an output beside one result; what a second attempt finds half written goes with its run."""
+    found = find_published(output, LAYOUT)
+    assert found
+    own = {posixpath.basename(path) for path in found.files.values()} | {"samples", "quarantine", "summary.json.files"}
+    folder = run_folder(output, found.run_id)
+    below = {name for each in (folder, f"{folder}/samples") for name in list_folder(each) if not name.endswith(".part")}
+    names = set(list_folder(output)) - {*LAYOUT.files, *LAYOUT.folders, RUNS}
+    return sorted(set(list_folder(posixpath.join(output, RUNS))) - {found.run_id}) + sorted(names | (below - own))
 
 
 def test_a_result_is_there_by_plain_names_and_by_the_one_that_counts(output: str) -> None:
@@ -149,32 +168,27 @@ def test_a_result_is_there_by_plain_names_and_by_the_one_that_counts(output: str
         assert leftovers(output) == []
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "links"])
-@pytest.mark.parametrize("damaged", [b"", b"[]", b'{"run_id": 1, "files": {}}', b'{"run_id": "\xff", "files": {}}'])
-def test_a_damaged_manifest_is_an_error_of_the_storage_that_names_it(output: str, damaged: bytes) -> None:
+@pytest.mark.parametrize("damaged", [b"", b"{}", b"[1]", b'["\xff"]'])
+def test_a_damaged_list_of_files_is_an_error_of_the_storage_that_names_it(output: str, damaged: bytes) -> None:
     evaluate(output, "a1", "first")
-    hidden = posixpath.join(output, LAYOUT.hidden)
-    (manifest,) = (name for name in list_folder(hidden) if name.endswith(".json"))
-    write_file(posixpath.join(hidden, manifest), damaged)
-    with pytest.raises(OSError, match=f"{manifest} is damaged"):
+    write_file(posixpath.join(run_folder(output, "a1"), "summary.json.files"), damaged)
+    with pytest.raises(OSError, match=r"summary\.json\.files is damaged"):
         find_published(output, LAYOUT)
-    with pytest.raises(InputProblem, match=f"{manifest} is damaged"):
+    with pytest.raises(InputProblem, match=r"summary\.json\.files is damaged"):
         evaluate(output, "b2", "second")
 
 
 @pytest.mark.parametrize("earlier", [True, False])
 def test_a_reader_who_looks_all_the_time_sees_one_run_whole(
-    output: str, kind: str, earlier: bool, monkeypatch: pytest.MonkeyPatch
+    output: str, earlier: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if earlier:
-        evaluate(output, "e0", "earlier")
+        evaluate(output, "a0", "earlier")
     before = "earlier" if earlier else ""
     tags = [before]
 
     def watch() -> None:
         tags.append(seen(output))
-        if kind == "links":
-            assert seen_by_plain_names(output) == tags[-1]
 
     faults = Faults(0, stops=False, watch=watch)
     faults.install(monkeypatch)
@@ -201,7 +215,7 @@ def test_a_run_that_publishes_while_a_reader_looks_hides_neither_result(
 
     with monkeypatch.context() as patch:
         for name in ("list_folder", "read_bytes"):
-            patch.setattr(published, name, after_another_run(getattr(published, name)))
+            patch.setattr(publication, name, after_another_run(getattr(publication, name)))
         found = find_published(output, LAYOUT)
     assert found is not None
     assert found.run_id in ("a1", "b2")
@@ -215,20 +229,18 @@ def test_a_run_that_publishes_while_a_reader_looks_hides_neither_result(
     [("fails", True), ("fails", False), ("fails from then on", True), ("stops", True), ("stops", False)],
 )
 def test_a_fault_at_any_step_leaves_one_whole_result(
-    output: str, kind: str, fault: str, earlier: bool, steps: Iterator[int]
+    output: str, fault: str, earlier: bool, steps: Iterator[int]
 ) -> None:
     outcomes = set()
     for at in steps:
         with pytest.MonkeyPatch.context() as patch:
             place = f"{output}/{at}"
             if earlier:
-                evaluate(place, "e0", "earlier")
+                evaluate(place, "a0", "earlier")
             before = "earlier" if earlier else ""
 
             def watch(place: str = place, before: str = before) -> None:
                 assert seen(place) in (before, "later")
-                if kind == "links":
-                    assert seen_by_plain_names(place) in (before, "later")
 
             faults = Faults(at, fault == "stops", fault == "fails from then on", watch)
             faults.install(patch)
@@ -242,7 +254,6 @@ def test_a_fault_at_any_step_leaves_one_whole_result(
                 outcome = "counts" if "the new result is in place" in problem else "failed"
         assert outcome not in ("counts", "failed") or problem.startswith(f"--output {place}: ")
         outcomes.add(outcome)
-        assert outcome != "counts" or (fault, kind) in [("fails from then on", each) for each in KINDS[1:]]
         expected = {
             "published": ("later",),
             "counts": ("later",),
@@ -250,7 +261,7 @@ def test_a_fault_at_any_step_leaves_one_whole_result(
             "stopped": (before, "later"),
         }[outcome]
         assert seen(place) in expected, (at, outcome)
-        if kind == "links" or outcome == "published" or fault == "fails":
+        if outcome in ("published", "failed"):
             assert seen_by_plain_names(place) == seen(place), (at, outcome)
         grow_old(place)
         evaluate(place, "c2", "last")
@@ -266,7 +277,7 @@ def test_a_fault_at_any_step_leaves_one_whole_result(
 
 @pytest.mark.parametrize("stops", [False, True])
 def test_a_second_attempt_goes_on_where_the_first_one_stopped(output: str, stops: bool, steps: Iterator[int]) -> None:
-    evaluate(output, "e0", "earlier")
+    evaluate(output, "a0", "earlier")
     for at in steps:
         run_id, tag = f"b{at}", f"run {at}"
         own_output(output, Claim(run_id, ELSEWHERE), LAYOUT)
@@ -282,14 +293,14 @@ def test_a_second_attempt_goes_on_where_the_first_one_stopped(output: str, stops
             publish(output, run_id, LAYOUT, documents(tag), staged)
         mark_abandoned(output, run_id)
         assert seen(output) == seen_by_plain_names(output) == tag
-        assert leftovers(output) == []
         if not faults.happened:
             break
+    assert leftovers(output) == []
     assert at > 5
 
 
 def test_a_run_that_was_abandoned_publishes_nothing(output: str) -> None:
-    evaluate(output, "e0", "earlier")
+    evaluate(output, "a0", "earlier")
     own_output(output, Claim("b1", ELSEWHERE), LAYOUT)
     staged = stage(output, "b1", "later")
     mark_abandoned(output, "b1")
@@ -307,7 +318,7 @@ def test_a_run_that_seemed_dead_does_not_spoil_the_result_of_the_one_that_took_o
     """It goes on at any of its steps after the other has published; without links, at any before the last look."""
     for at in steps:
         place = f"{output}/{at}"
-        evaluate(place, "e0", "earlier")
+        evaluate(place, "a0", "earlier")
         own_output(place, Claim("b1", ELSEWHERE), LAYOUT)
         staged = stage(place, "b1", "frozen")
 
@@ -326,8 +337,9 @@ def test_a_run_that_seemed_dead_does_not_spoil_the_result_of_the_one_that_took_o
                 published = True
             except (TakenOver, InputProblem):
                 published = False
-        if kind == "links":
-            assert seen(place) == seen_by_plain_names(place) == ("other" if faults.happened else "frozen")
+        if kind in KINDS[:2]:
+            assert seen(place) == ("other" if faults.happened else "frozen")
+            assert published or seen_by_plain_names(place) == "other"
         else:
             assert published or seen(place) == "other"
         ObjectStore.clear()
@@ -338,13 +350,13 @@ def test_a_run_that_seemed_dead_does_not_spoil_the_result_of_the_one_that_took_o
 
 
 def test_a_file_that_is_gone_is_not_published_without(output: str) -> None:
-    evaluate(output, "e0", "earlier")
+    evaluate(output, "a0", "earlier")
     own_output(output, Claim("b1", ELSEWHERE), LAYOUT)
     staged = stage(output, "b1", "later")
-    delete_files([posixpath.join(staging_folder(output, "b1"), "samples", staged["samples"][0])])
+    delete_files([posixpath.join(run_folder(output, "b1"), "samples", staged["samples"][0])])
     with pytest.raises(InputProblem, match="written by this run, but gone"):
         publish(output, "b1", LAYOUT, documents("later"), staged)
-    clean_up(output, "b1", LAYOUT)
+    mark_abandoned(output, "b1")
     assert seen(output) == seen_by_plain_names(output) == "earlier"
 
 
@@ -383,16 +395,53 @@ def test_a_result_by_plain_names_alone_is_replaced_in_one_step_too(output: str, 
             break
 
 
-@pytest.mark.parametrize("dereferenced", [True, False])
-def test_a_copy_of_an_output_is_an_output(tmp_path: Path, dereferenced: bool) -> None:
+@pytest.mark.parametrize("ignored", [[], [RUNS]])
+def test_a_copy_of_an_output_is_an_output(tmp_path: Path, ignored: list[str]) -> None:
     evaluate(str(tmp_path / "out"), "a1", "first")
     copy = tmp_path / "copy"
-    shutil.copytree(tmp_path / "out", copy, symlinks=not dereferenced)
+    assert not any(path.is_symlink() for path in (tmp_path / "out").rglob("*"))
+    shutil.copytree(tmp_path / "out", copy, ignore=shutil.ignore_patterns(*ignored))
     shutil.rmtree(tmp_path / "out")
     assert seen(str(copy)) == seen_by_plain_names(str(copy)) == "first"
     evaluate(str(copy), "b2", "second")
     assert seen(str(copy)) == seen_by_plain_names(str(copy)) == "second"
     assert leftovers(str(copy)) == []
+
+
+def test_a_result_behind_links_or_a_manifest_is_refused_and_left_alone(output: str) -> None:
+    write_file(f"{output}/.evaluation/00000001-a-b.json", b"{}")
+    with pytest.raises(InputProblem, match=r"holds a result of an earlier version, in .*/\.evaluation; move or delete"):
+        evaluate(output, "b1", "later")
+    assert set(list_folder(output)) - {RUNS} == {".evaluation"}
+    assert list_folder(f"{output}/{RUNS}") == {}
+
+
+def test_results_of_two_layouts_live_in_one_folder(output: str) -> None:
+    other = Layout("comparison", ("comparison.md", "comparison.json"), ("changes",))
+    contents = {name: name.encode() for name in other.files}
+    for run_id, tag in (("a1", "first"), ("c3", "second")):
+        evaluate(output, run_id, tag)
+        with owned_output(output, Claim(f"{run_id}b", ELSEWHERE), other):
+            publish(output, f"{run_id}b", other, contents, {"changes": []})
+        found = find_published(output, other)
+        assert found is not None
+        assert {name: found.read(name) for name in found.files} == contents
+        assert seen(output) == seen_by_plain_names(output) == tag
+    assert set(list_folder(posixpath.join(output, RUNS))) == {"c3", "c3b"}
+
+
+def test_rows_of_an_interrupted_run_stay_if_it_asked_for_that_and_are_no_result(output: str) -> None:
+    evaluate(output, "a0", "earlier")
+    own_output(output, Claim("b1", ELSEWHERE), LAYOUT)
+    ask_to_keep(output, "b1", b"how it scores")
+    stage(output, "b1", "cut off")
+    mark_abandoned(output, "b1")
+    evaluate(output, "c2", "last")
+    assert seen(output) == seen_by_plain_names(output) == "last"
+    ((run_id, start),) = ((run.run_id, run.start) for run in kept_runs(output))
+    assert (run_id, start) == ("b1", b"how it scores")
+    with pytest.raises(TakenOver):
+        publish(output, "b1", LAYOUT, documents("cut off"), {})
 
 
 def test_what_others_keep_in_the_folders_stays(output: str) -> None:

@@ -19,8 +19,16 @@ from hypothesis import strategies as st
 from beamscore.metrics.registry import benchmark_class
 from beamscore.transforms.io import external_sort, zstd
 from beamscore.transforms.io.external_sort import sorted_on_disk
-from beamscore.transforms.io.parquet_schema import FindColumns, Kind, kind_of, schema_of, table_of
-from beamscore.transforms.io.record_files import WriteRecords, columns_of, encoded
+from beamscore.transforms.io.record_files import (
+    FindColumns,
+    Kind,
+    WriteRecords,
+    columns_of,
+    encoded,
+    kind_of,
+    schema_of,
+    table_of,
+)
 from beamscore.transforms.records import InputProblem
 from tests.pipelines.test_full_disk import small_disk
 

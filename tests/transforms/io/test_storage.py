@@ -75,7 +75,7 @@ def test_only_what_is_right_below_a_folder_is_listed_with_its_time(base: str) ->
     found = list_folder(f"{base}/x")
     assert sorted(found) == ["deep", "file"]
     if "://" in base:
-        assert found["file"] == 7.0
+        assert 7.0 <= found["file"] < 7.1  # a time of its own for each file that is written
     else:
         assert found["file"] == os.stat(f"{base}/x/file").st_mtime
     assert list_folder(f"{base}/none") == {}

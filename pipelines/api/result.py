@@ -1,0 +1,104 @@
+"""What the Python API returns of many samples."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Literal
+
+import pyarrow as pa
+
+Interval = tuple[float, float]
+Side = Literal["ground_truth", "predictions"]
+_TEXT, _FLOAT = pa.string(), pa.float64()
+_METRICS = pa.schema(
+    {"slice": _TEXT, "metric": _TEXT, "value": _FLOAT, "low": _FLOAT, "high": _FLOAT, "samples": pa.int64()}
+)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A record that was not scored, and why."""
+
+    side: Side
+    sample_id: str | None
+    message: str
+
+
+@dataclass(frozen=True)
+class SliceResult:
+    """The metrics of a set of samples, their intervals by name (None where there is none), and how many samples."""
+
+    values: dict[str, float | None]
+    intervals: dict[str, Interval | None]
+    samples: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of an evaluation.
+
+    values, intervals: of all samples, by metric. slices: by label, such as `source=web`. coverage: what became of the
+    records of each side, as in `summary.json`. samples: an Arrow table with a row for each sample, the columns of
+    `samples/*.parquet` of a run. rejected: the records that were not scored. sums: the exact sums behind the values, in
+    units of 2**-52, as in `sums.json`. warnings: what is odd about the records, a line each, such as that nothing was
+    scored, and why.
+    """
+
+    benchmark: str
+    values: dict[str, float | None]
+    intervals: dict[str, Interval | None]
+    slices: dict[str, SliceResult]
+    coverage: dict[str, Any]
+    samples: pa.Table
+    rejected: list[Rejected]
+    sums: dict[str, int]
+    warnings: list[str] = field(default_factory=list)
+    main_metrics: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Returns the main metrics with their intervals, and the number of samples, in one line."""
+        metrics = ", ".join(self._metric(name) for name in self.main_metrics)
+        return f"Result({self.benchmark}: {metrics}; {count_of(self.samples.num_rows, 'sample')})"
+
+    def _repr_html_(self) -> str:
+        """Returns all metrics with their intervals as a table, and the coverage, for a notebook."""
+        rows = [f"<tr><td>{escape(name)}</td><td>{self._value(name)}</td></tr>" for name in self.values]
+        counts = [f"{side.replace('_', ' ')}: {self._counts(side)}" for side in ("ground_truth", "predictions")]
+        return f"<table>{''.join(rows)}</table>{escape(self.benchmark)}; {'; '.join(counts)}"
+
+    def to_pandas(self) -> Any:
+        """Returns the metrics of all samples (an empty slice) and of each slice as a frame of pandas, a row for each.
+
+        Columns: slice, metric, value, low and high (the interval; NaN where there is none), samples.
+        """
+        whole = SliceResult(self.values, self.intervals, self.samples.num_rows)
+        rows = [
+            (label, metric, value, *(each.intervals.get(metric) or (None, None)), each.samples)
+            for label, each in {"": whole, **self.slices}.items()
+            for metric, value in each.values.items()
+        ]
+        rows_by_name = [dict(zip(_METRICS.names, row, strict=True)) for row in rows]
+        return pa.Table.from_pylist(rows_by_name, _METRICS).to_pandas()
+
+    def _metric(self, name: str) -> str:
+        return f"{name} {self._value(name)}"
+
+    def _value(self, name: str) -> str:
+        value, ends = self.values.get(name), self.intervals.get(name)
+        interval = "" if ends is None else f" [{ends[0]:.4g}, {ends[1]:.4g}]"
+        return f"{'none' if value is None else format(value, '.4g')}{interval}"
+
+    def _counts(self, side: str) -> str:
+        return ", ".join(f"{status.replace('_', ' ')} {count:,}" for status, count in self.coverage[side].items())
+
+    def warn(self) -> None:
+        """Warns whoever called the caller of this."""
+        for line in self.warnings:
+            warnings.warn(line, stacklevel=3)
+
+
+def count_of(number: int, what: str) -> str:
+    """Returns a number of things in words."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,217 @@
+"""The inputs of a pipeline: found, checked, and read."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import apache_beam as beam
+import msgspec
+
+from ...metrics.record_fields import record_fields, text_fields
+from ...transforms.io.columnar import listed
+from ...transforms.io.field_map import SideColumns
+from ...transforms.io.files import Part, SourceFile, match_files, open_parquet
+from ...transforms.io.jsonl import Line
+from ...transforms.io.readers import known_fields, reader_of
+from ...transforms.io.restriction import BYTES_PER_BUNDLE
+from ...transforms.io.rows import RecordLimits
+from ...transforms.read import ReadRecords
+from ...transforms.records import GROUND_TRUTH, JSON, MSGPACK, EncodedRecord, InputProblem, Origin
+from ..config.errors import UsageError, as_input_errors, nearest
+from ..config.settings import DEFAULT_SYSTEM, Configuration, check_field_sides
+from ..runners import launch
+from ..runners.reachable import check_reachable
+from .mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column
+
+BYTES_LOOKED_AT = 64 << 20
+FILES_LOOKED_AT = 100
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files of a run, found and checked.
+
+    systems: the names of the systems, in the order of their numbers. more_columns: the ground-truth columns that
+    are needed beside those of the record type. whole: whether all columns of Parquet files are read. warnings: what
+    a person should know before the run, a line each.
+    """
+
+    configuration: Configuration
+    files: tuple[SourceFile, ...]
+    systems: tuple[str, ...]
+    more_columns: tuple[str, ...]
+    whole: bool = False
+    warnings: tuple[str, ...] = ()
+
+    def read(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
+        """Reads all files; see ReadRecords. In this process, nothing is gained by deferring what is read."""
+        return pipeline | "Read" >> ReadRecords(
+            launch.files_for_workers(pipeline.options, self.files),
+            self.systems,
+            self.columns,
+            self.limits,
+            None if launch.is_local(pipeline.options) else BYTES_PER_BUNDLE,
+            launch.block_folder(pipeline),
+        )
+
+    @property
+    def limits(self) -> RecordLimits:
+        """The limits on one record."""
+        limits = self.configuration.settings.limits
+        return RecordLimits(limits.record_bytes, limits.depth)
+
+    @cached_property
+    def columns(self) -> dict[int, SideColumns]:
+        """What the readers must know of the columns of each side."""
+        benchmark = self.configuration.benchmark
+        sides = {GROUND_TRUTH: self._columns_of(GROUND_TRUTH, benchmark.truth_type, self.more_columns)}
+        for system in range(len(self.systems)):
+            sides[system] = self._columns_of(system, benchmark.prediction_type)
+        return sides
+
+    def _columns_of(self, side: int, kind: type[msgspec.Struct], more: Sequence[str] = ()) -> SideColumns:
+        known = record_fields(kind)
+        structured = frozenset(name for name, is_text in known.items() if not is_text)
+        wanted = None if self.whole else frozenset(known) | frozenset(more)
+        system = None if side == GROUND_TRUTH else self.systems[side]
+        return SideColumns(wanted, structured, tuple(more), self.configuration.fields_of(system), text_fields(kind))
+
+    def files_of(self, side: int) -> list[SourceFile]:
+        """Returns the files of a side."""
+        return [file for file in self.files if file.side == side]
+
+    def first_records(self, side: int) -> FirstRecords:
+        """Returns what the first records of a side hold."""
+        return preview(self.files_of(side), self.columns[side], self.limits)
+
+
+def find_inputs(
+    configuration: Configuration, more_columns: Sequence[str], predictions: bool = True, whole: bool = False
+) -> Inputs:
+    """Finds the files of a configuration, and looks into them for the columns that the run needs.
+
+    predictions: whether the run needs any. whole: whether it needs the records with all their columns. Raises
+    UsageError where an input is missing or lacks a column.
+    """
+    settings = configuration.settings
+    if not settings.ground_truth:
+        raise UsageError("ground_truth: nothing is given; give --ground-truth GLOB, or ground_truth in the config")
+    if predictions and not settings.predictions:
+        raise UsageError("predictions: nothing is given; give --predictions [NAME=]GLOB, or predictions in the config")
+    systems = settings.predictions if predictions else {}
+    check_reachable([*settings.ground_truth, *(glob for globs in systems.values() for glob in globs)])
+    with as_input_errors():
+        files = match_files(GROUND_TRUTH, settings.ground_truth, "--ground-truth ")
+        for system, (name, globs) in enumerate(systems.items()):
+            named = "" if name == DEFAULT_SYSTEM else f"{name}="
+            files += match_files(system, globs, f"--predictions {named}")
+        inputs = Inputs(configuration, tuple(files), tuple(systems), tuple(more_columns), whole)
+        check_field_sides(settings)
+        return replace(inputs, warnings=_check_files(inputs))
+
+
+def _check_files(inputs: Inputs) -> tuple[str, ...]:
+    """Looks into the first file of each side, and further where a column is missing; returns what is to be warned of.
+
+    Some files say which columns they have: one that no file of the ground truth has is a problem. Of JSONL only a
+    sample is looked at, and a column that stands nowhere in it may come later.
+    """
+    for file in {file.side: file for file in reversed(inputs.files)}.values():
+        known_fields(file, inputs.columns[file.side].fields)
+    truths = inputs.files_of(GROUND_TRUTH)
+    known: dict[str, None] = {}
+    all_told, seen_lines = True, False
+    for file in truths if inputs.more_columns else ():
+        if all(column in known for column in inputs.more_columns):
+            break
+        fields = known_fields(file, inputs.columns[GROUND_TRUTH].fields)
+        if fields is None:
+            all_told = False
+            fields = [] if seen_lines else _first_fields(inputs, file)
+            seen_lines = True
+        known.update(dict.fromkeys(fields))
+    missing = [column for column in inputs.more_columns if known and column not in known]
+    if missing and all_told:
+        others = f" and the {len(truths) - 1} other ground-truth files" if len(truths) > 1 else ""
+        raise InputProblem(no_column(f"{truths[0].path}{others}", missing[0], list(known)))
+    return tuple(
+        f"the first ground-truth records have no column {column}{nearest(column, list(known))}, only {listed(known)}"
+        for column in missing
+    )
+
+
+def _first_fields(inputs: Inputs, file: SourceFile) -> list[str]:
+    """Returns the fields of the first records of a file that does not tell them."""
+    found = FirstRecords()
+    preview_file(file, inputs.columns[GROUND_TRUTH], inputs.limits, found)
+    return list(found.fields)
+
+
+def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLimits) -> FirstRecords:
+    """Returns what the first records of some files hold; a file that cannot be read has none."""
+    found = FirstRecords()
+    for number, file in enumerate(files):
+        if number >= FILES_LOOKED_AT or found.records >= RECORDS_LOOKED_AT or found.stored_bytes >= BYTES_LOOKED_AT:
+            found.whole = False
+            break
+        try:
+            preview_file(file, columns, limits, found)
+        except InputProblem as problem:
+            found.rejected += 1
+            found.problem = found.problem or problem.message
+    return found
+
+
+def preview_file(file: SourceFile, columns: SideColumns, limits: RecordLimits, found: FirstRecords) -> None:
+    """Adds the first records of a file; raises InputProblem where it cannot be read."""
+    for name in known_fields(file, columns.fields) or ():
+        found.fields.setdefault(name, 0)
+    reader = reader_of(_beginning(file), columns, limits)
+    read = 0
+    for item in reader:
+        if item is None:
+            read = reader.place.read
+        elif isinstance(item, Line):
+            too_large = "it is larger than limits.record_bytes" if item.length > limits.record_bytes else None
+            _add(found, file, JSON, _mapped(columns, item.text), too_large)
+        else:
+            _add(found, file, MSGPACK, item.payload, item.error)
+        if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or found.stored_bytes + read >= BYTES_LOOKED_AT:
+            read = reader.place.read
+            found.whole = False
+            break
+    else:
+        is_cut = file.format == "jsonl" and reader.place.position >= BYTES_LOOKED_AT
+        found.whole &= not is_cut
+        read = reader.place.read if is_cut else file.size
+    found.stored_bytes += read
+
+
+def _beginning(file: SourceFile) -> Part:
+    if file.format == "jsonl":
+        return Part(file, 0, BYTES_LOOKED_AT)
+    if file.format != "parquet":
+        return Part(file, 0, None)
+    with open_parquet(file) as parquet:
+        return Part(file, 0, parquet.metadata.num_row_groups, stored=file.size)
+
+
+def _mapped(columns: SideColumns, text: bytes) -> bytes:
+    with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return columns.fields.of_json(text)
+    return text
+
+
+def _add(found: FirstRecords, file: SourceFile, encoding: Any, payload: bytes, error: str | None) -> None:
+    encoded = EncodedRecord.of(Origin(file.side, file.number, found.records, 0, file.path), encoding, payload)
+    try:
+        if error is not None:
+            raise ValueError(error)
+        found.add(encoded)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
+        found.rejected += 1
+        found.problem = found.problem or f"{file.path}: {problem}"

@@ -1,0 +1,1 @@
+"""Reports of runs for people: one document, its pages and its Markdown."""

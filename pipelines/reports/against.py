@@ -1,0 +1,137 @@
+"""The differences of a run from its baseline, and of its two systems, from the stored sums: nothing is scored again.
+
+A difference is better or worse where its interval leaves zero out; that of a slice, where the interval at the
+confidence of all slices and main metrics at once does (Bonferroni): with m of them, each has the confidence
+1 - (1 - c) / m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...metrics.statistics.measured import AnyBenchmark, spec_of
+from ...metrics.statistics.paired import PairedDifference, paired_differences, paired_interval
+from ...metrics.statistics.same_samples import same_samples
+from ...transforms.io.storage import STORAGE_ERRORS
+from ..config.errors import UsageError
+from ..runs.differences import PAIRED, differences
+from ..runs.run import Run
+from .document import Difference
+from .judgement import difference_word
+
+MAX_SLICES = 500
+"""So many slices of a system are compared, the first by name: each takes the metrics of all replicates of both runs."""
+SLICES_NAMED = 5
+Key = tuple[str, str, str]
+"""(system, label, metric); the label of all samples is empty."""
+
+
+class Moved(NamedTuple):
+    """The value of one metric on the other side, and the difference from it."""
+
+    baseline: float | None
+    difference: Difference
+    detectable: float | None
+
+
+NOT_COMPARED = Moved(None, Difference(), None)
+
+
+class Against(NamedTuple):
+    """The differences of the main metrics, what is compared in words, or why nothing is, and the folder of the run."""
+
+    note: str = ""
+    found: Mapping[Key, Moved] = {}
+    path: str = ""
+
+    def moved(self, system: str, label: str, metric: str) -> Moved:
+        """Returns what is known of a metric of a slice."""
+        return self.found.get((system, label, metric), NOT_COMPARED)
+
+
+NOTHING = Against()
+
+
+def against_baseline(result: Run, baseline: Run | None) -> Against:
+    """Returns the differences from a baseline, of all samples and of the slices that both have; of none, nothing."""
+    return NOTHING if baseline is None else _against(result, baseline)._replace(path=baseline.path)
+
+
+def _against(result: Run, baseline: Run) -> Against:
+    name = f"the baseline {baseline.path}"
+    reasons = differences(result.signature, baseline.signature, PAIRED)
+    if reasons:
+        return Against(f"Not compared with {name}: {reasons[0]}.")
+    try:
+        run = Run.read(baseline.path)
+        if run.run_id != baseline.run_id:
+            return Against(f"Not compared with {name}: another run has replaced it meanwhile.")
+        found, apart = _differences(result, baseline, run)
+    except (UsageError, *STORAGE_ERRORS, ValueError, KeyError) as error:
+        return Against(f"Not compared with {name}: {error}.")
+    if not found:
+        return Against(f"Not compared with {name}: it has no system of the same name.")
+    more = ""
+    if any(len(system.slices) > MAX_SLICES for system in result.systems.values()):
+        more = f" Only the first {MAX_SLICES:,} slices by name are compared; beamscore compare tests all."
+    if not baseline.rows:
+        more += " Its rows (samples/) are missing, so nothing tells which samples changed."
+    samples = "over the same samples"
+    if apart:
+        left = len(apart) - SLICES_NAMED
+        named = ", ".join(apart[:SLICES_NAMED]) + (f" and {left:,} more" if left > 0 else "")
+        samples = f"over samples that are not the same in {named}"
+    drawn = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
+    return Against(f"This run less {name}, {samples}, with intervals of {drawn}.{more}", found)
+
+
+def _differences(result: Run, baseline: Run, run: Run) -> tuple[dict[Key, Moved], list[str]]:
+    """Returns the differences, and the labels that rest on other samples in the two runs."""
+    configuration = result.configuration
+    benchmark, confidence = configuration.benchmark, configuration.settings.bootstrap.confidence
+    main = benchmark.main_metrics()
+    paired: dict[Key, PairedDifference] = {}
+    apart: set[str] = set()
+    for name, system in result.systems.items():
+        other = baseline.system_for(name)
+        if other is None:
+            continue
+        for label in [label for label in ("", *system.slices) if run.slice(other, label) is not None][: MAX_SLICES + 1]:
+            sides = run.measured(other, label), result.measured(name, label)
+            found = paired_differences(benchmark, *sides, confidence)
+            if any(same_samples(benchmark, metric, *sides) is False for metric in main):
+                apart.add(label or "all samples")
+            paired |= {(name, label, metric): found[metric] for metric in main if metric in found}
+    tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
+    strict = 1 - (1 - confidence) / max(1, tested)
+    moved = {key: _moved(benchmark, key[2], each, strict if key[1] else confidence) for key, each in paired.items()}
+    return moved, sorted(apart)
+
+
+def two_systems(result: Run) -> Against:
+    """Returns the second system of a run less the first, under an empty name; nothing unless there are two, both
+    scored, with replicates."""
+    benchmark, drawn = result.configuration.benchmark, result.configuration.settings.bootstrap
+    scored = all(system.counts for system in result.sums.systems.values())
+    if len(result.systems) != 2 or not scored or not drawn.replicates:
+        return NOTHING
+    before, after = (result.measured(name, "") for name in result.systems)
+    found = paired_differences(benchmark, before, after, drawn.confidence)
+    first, second = result.systems
+    note = f"{second} less {first}, with intervals of {drawn.replicates:,} paired bootstrap replicates."
+    note += "".join(f" {warning}." for warning in (result.places.warnings if result.places else []))
+    main = [metric for metric in benchmark.main_metrics() if metric in found]
+    return Against(note, {("", "", name): _moved(benchmark, name, found[name], drawn.confidence) for name in main})
+
+
+def _moved(benchmark: AnyBenchmark, metric: str, found: PairedDifference, confidence: float) -> Moved:
+    """Returns a paired difference with what is said of it; confidence: of the interval that decides."""
+    if found.difference is None:
+        return Moved(found.baseline, Difference(), None)
+    low, high = found.interval if found.interval is not None else (None, None)
+    spec, deciding = spec_of(type(benchmark), metric), None
+    if found.error is not None:
+        deciding = paired_interval(found.difference, found.error, found.units, confidence, spec.bounds)
+    word = difference_word(found.difference, deciding, spec.higher_is_better)
+    return Moved(found.baseline, Difference(found.difference, low, high, word), found.detectable)

@@ -1,0 +1,247 @@
+"""The verdict of a run, a comparison or a history: computed once, from what its document says.
+
+One test decides what is said of two runs, whether one of them is judged against its baseline or both are compared: a
+difference is better or worse where its paired interval leaves zero out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ...metrics.statistics.measured import AnyBenchmark
+from ..runs.history import History
+from ..runs.numbers import fixed
+from ..runs.numbers import typeset as signed
+from ..runs.verdict import GateVerdict, Interval, gates_passed
+from .document import Compared, Difference, Judgement, Slice, Verdict
+
+MAX_REASONS = 12
+SLICES_NAMED = 3
+SYSTEMS_NAMED = 3
+_WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
+
+
+def difference_word(difference: float | None, interval: Interval | None, higher_is_better: bool) -> str:
+    """Returns what is said of a difference: by its interval alone."""
+    if difference is None:
+        return "not compared"
+    if interval is None:
+        return "no interval"
+    if difference == 0 and tuple(interval) == (0, 0):
+        return "identical"
+    if interval[0] <= 0 <= interval[1]:
+        return "no difference shown"
+    return "better" if (interval[0] > 0) == higher_is_better else "worse"
+
+
+def lead_first(benchmark: type[AnyBenchmark]) -> list[str]:
+    """Returns the metrics by which a benchmark ranks, the lead metric first, then its other main metrics."""
+    return list(dict.fromkeys([*(spec.name for spec in benchmark.ranking_metrics()), *benchmark.main_metrics()]))
+
+
+def word_of(found: Compared) -> str:
+    """Returns what is said of a metric of all samples."""
+    low, high = found.difference.low, found.difference.high
+    interval = None if low is None or high is None else (low, high)
+    return difference_word(found.difference.value, interval, found.higher_is_better)
+
+
+def with_interval(found: Difference) -> str:
+    """Returns a difference with its interval, such as `−0.1700 (−0.2460 to −0.0940)`."""
+    between = "" if found.low is None else f" ({signed(found.low)} to {signed(found.high)})"
+    return f"{signed(found.value)}{between}"
+
+
+def moved(name: str, found: Compared) -> str:
+    """Returns how a metric moved: `task7.score fell from 0.7280 to 0.5580, −0.1700 (−0.2460 to −0.0940)`."""
+    before, after, difference = found.baseline.value, found.candidate.value, found.difference
+    if before is None or after is None or difference.value is None:
+        return f"{name} is not measured on both sides"
+    word = word_of(found)
+    if word == "identical":
+        return f"{name} is {fixed(after)} as before"
+    verb = ("fell" if difference.value < 0 else "rose") if word in ("better", "worse") else "went"
+    return f"{name} {verb} from {fixed(before)} to {fixed(after)}, {with_interval(difference)}"
+
+
+def lost_most(slices: Iterable[Slice], metric: int, higher_is_better: bool, systems: Sequence[str]) -> tuple[str, ...]:
+    """Returns the slices that lost most of a metric, with what they lost: by the end of the interval nearest to zero.
+
+    A slice of few samples, whose interval holds zero, is not among them, however far its value fell.
+    """
+    found = []
+    for each in slices:
+        difference = each.differences[metric] if metric < len(each.differences) else Difference()
+        if difference.low is not None and difference.high is not None:
+            least = -difference.high if higher_is_better else difference.low
+            if least > 0:
+                name = f"{each.label} of {systems[each.system]}" if len(systems) > 1 else each.label
+                found.append((-least, f"{name} {with_interval(difference)}"))
+    return tuple(text for _, text in sorted(found)[:SLICES_NAMED])
+
+
+def judge_difference(
+    lead: Sequence[str],
+    metrics: Sequence[str],
+    differences: Sequence[Compared],
+    slices: Sequence[Slice],
+    systems: Sequence[str],
+    it: str,
+) -> Verdict | None:
+    """Returns the verdict on main metrics against a baseline, the lead metric first; None where none was compared.
+
+    lead: the metrics by which the benchmark ranks, the lead metric first. metrics: the main ones, in the order of
+    `slices`. systems: their names. it: what is judged.
+    """
+    measured = [each for each in differences if each.difference.value is not None]
+    if not measured:
+        return None
+    ranks = {name: place for place, name in enumerate(lead)}
+    measured.sort(key=lambda each: ranks.get(each.name, len(ranks)))
+    names = [f"{each.name} of {systems[each.system]}" if len(systems) > 1 else each.name for each in measured]
+    words = [word_of(each) for each in measured]
+    decided = {word: [place for place, each in enumerate(words) if each == word] for word in ("worse", "better")}
+    judgement: Judgement = "no difference shown"
+    if set(words) == {"identical"}:
+        judgement = "identical"
+    elif decided["worse"]:
+        judgement = "mixed" if decided["better"] else "worse"
+    elif decided["better"]:
+        judgement = "better"
+    counts = [f"{word} in {len(places)}" for word, places in decided.items() if places]
+    of = f"{len(measured)} main metric{'s' * (len(measured) > 1)}"
+    said = f"{it} is {' and '.join(counts)} of {of}" if counts else f"No difference is shown in {of}"
+    if judgement == "identical":
+        said = f"{it} is equal to the baseline in {of}"
+    first = measured[0]
+    others = [(word, place) for word, places in decided.items() for place in places if place]
+    reasons = [f"{word}: {moved(names[place], measured[place])}" for word, place in others]
+    lost = lost_most(slices, metrics.index(first.name), first.higher_is_better, systems)
+    return Verdict(judgement, f"{moved(names[0], first)}. {said}.", tuple(reasons[:MAX_REASONS]), lost)
+
+
+def judge_run(
+    summary: Mapping[str, Any],
+    benchmark: type[AnyBenchmark],
+    gates: Sequence[GateVerdict],
+    failures: Sequence[str],
+    against: Verdict | None = None,
+) -> Verdict:
+    """Returns the verdict of a run: by its gates, else by its baseline; one that scored nothing fails.
+
+    failures: why the run fails beside its gates. against: the verdict on its difference from the baseline.
+    """
+    sentence, is_scored = _measured(summary, benchmark)
+    reasons = [*failures, *(f"{each.gate} ({each.verdict}): {each.reason}" for each in gates if each.verdict != "pass")]
+    judgement: Judgement = "not judged"
+    if gates or failures or not is_scored:
+        blocking = [each.verdict for each in gates if each.blocks]
+        judgement = next((word for word in _WORST_FIRST if word in blocking), "pass")
+        judgement = "fail" if failures or not is_scored else judgement
+        words: list[str] = [each.verdict for each in gates]
+        counts = [f"{count} {word}" for word in _WORST_FIRST if (count := words.count(word))]
+        if gates:
+            sentence = f"{', '.join([gates_passed(gates), *counts])}. {sentence}"
+    if against is None:
+        return Verdict(judgement, sentence, tuple(reasons))
+    if judgement == "not judged":
+        judgement = against.judgement
+    return Verdict(judgement, f"{against.sentence} {sentence}", (*reasons, *against.reasons), against.lost)
+
+
+def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tuple[str, bool]:
+    """Returns in a sentence what a run measured, and whether it scored anything."""
+    systems, ranking = summary["systems"], summary["ranking"]
+    scored = max((system["coverage"]["ground_truth"]["scored"] for system in systems.values()), default=0)
+    if not scored:
+        return "Nothing was scored.", False
+    metric = _first_measured(summary, benchmark)
+    if metric is None:
+        return f"{scored:,} samples were scored, and no metric has a value.", True
+    values = [f"{name} has {metric} {_value(systems[name], metric)}" for name in ranking]
+    if len(ranking) == 1:
+        return f"{values[0]} over {_samples(systems[ranking[0]])}.", True
+    more = len(values) - SYSTEMS_NAMED
+    shown = "; ".join([*values[:SYSTEMS_NAMED], *([f"{more} more systems follow"] if more > 0 else [])])
+    places = summary.get("ranking_by", {}).get("places", [])
+    first = [each["system"] for each in places if each["place"] == 1] or list(ranking)
+    if len(first) == 1:
+        return f"{first[0]} ranks first of {len(ranking)} systems: {shown}.", True
+    left = len(first) - SYSTEMS_NAMED
+    named = ", ".join(first[:SYSTEMS_NAMED]) + (f" and {left} more" if left > 0 else "")
+    return f"{named} share the first place of {len(ranking)} systems: {shown}.", True
+
+
+def _first_measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> str | None:
+    names = lead_first(benchmark)
+    systems = summary["systems"].values()
+    return next((name for name in names if any(system["values"].get(name) is not None for system in systems)), None)
+
+
+def _value(system: Mapping[str, Any], metric: str) -> str:
+    value, interval = system["values"].get(metric), system["intervals"].get(metric)
+    if value is None:
+        return "not measured"
+    between = f" ({fixed(interval[0])} to {fixed(interval[1])})" if interval is not None else ""
+    return f"{fixed(value)}{between}"
+
+
+def _samples(system: Mapping[str, Any]) -> str:
+    counts = system["coverage"]["ground_truth"]
+    left = [f"{counts[status]:,} {words}" for status, words in _LEFT_OUT.items() if counts[status]]
+    text = f"{counts['read']:,} samples"
+    return f"{text}, of which {' and '.join(left)}" if left else text
+
+
+_LEFT_OUT = {"missing_prediction": "without a prediction", "rejected": "rejected", "duplicate": "duplicates"}
+
+
+def judge_nights(history: History, lead: Sequence[str], against: Verdict | None) -> Verdict:
+    """Returns the verdict of the last run: that of its gates, else of its differences from the last comparable night.
+
+    lead: the metrics, the lead metric first. against: the verdict on its differences.
+    """
+    latest = history.nights[-1]
+    judgement: Judgement = "not judged" if against is None else against.judgement
+    if latest.gates in ("pass", *_WORST_FIRST):
+        judgement = latest.gates
+    started = latest.started[:16].replace("T", " ")
+    sentence = f"The last of {len(history.nights):,} runs is {latest.run}, started {started}"
+    before = dict.fromkeys(night.run for system in latest.systems for night in history.before(system)[-1:])
+    if against is not None:
+        sentence += f", compared with {', '.join(before)}. {against.sentence}"
+    else:
+        said = []
+        for system in latest.systems[:SYSTEMS_NAMED]:
+            metric = next((name for name in lead if (system, name) in latest.points), None)
+            value = "no main metric with a value"
+            if metric is not None:
+                value = f"{metric} {fixed(latest.points[system, metric].value)}"
+            said.append(f"{system} has {value}")
+        sentence += f". {'; '.join(said)}." if said else "."
+    reasons = [*_reasons(history), *(against.reasons if against else ())]
+    return Verdict(judgement, sentence, tuple(reasons[:MAX_REASONS]))
+
+
+def _reasons(history: History) -> Iterable[str]:
+    latest = history.nights[-1]
+    verdicts = {name: point.verdict for name, point in latest.points.items()} | latest.unmeasured
+    for (system, metric), verdict in verdicts.items():
+        if verdict in _WORST_FIRST:
+            yield f"{metric} of {system}: its gate says {verdict}"
+    if latest.gates not in ("", "pass", *verdicts.values()):
+        yield f"a gate on a slice, or on what the run does not have, says {latest.gates}"
+    yield from (f"{drop.system}: {drop}" for drop in history.drops if drop.night is latest)
+    if history.breaks and history.breaks[-1].night is latest:
+        reason, earlier = history.breaks[-1].reason, history.breaks[-1].earlier
+        if earlier is None:
+            yield f"tonight cannot be compared with the runs before: {reason}"
+        else:
+            yield f"tonight is compared with {earlier.run}, not with the run before: {reason}"
+    for change in reversed(history.changes[-3:]):
+        values = f"changed from {fixed(change.before)} to {fixed(change.after)}"
+        yield f"{change.metric} of {change.system} {values} with {change.night.run}"
+    if history.gaps:
+        missing = sum(gap.count for gap in history.gaps)
+        yield f"{missing:,} night{'s' * (missing > 1)} missing"

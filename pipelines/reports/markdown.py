@@ -1,0 +1,150 @@
+"""Markdown: text of unknown origin as nothing but text, numbers as people read them, and tables that line up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from ...metrics.common.text import truncated
+from ...metrics.table import Table
+from ..runs.numbers import fixed, signed
+
+MAX_CELL_LENGTH = 160
+
+
+def metric_text(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """Returns a metric with its interval, such as `0.8123 (0.7811 to 0.8402)`."""
+    return number(value) if low is None else f"{number(value)} ({number(low)} to {number(high)})"
+
+
+def difference_text(found: Mapping[str, Any]) -> str:
+    """Returns a difference of comparison.json with its interval, such as `+0.0123 (-0.0020 to +0.0266)`."""
+    text, interval = signed(found["difference"]), found["interval"]
+    return text if interval is None else f"{text} ({signed(interval[0])} to {signed(interval[1])})"
+
+
+def verdicts_line(verdicts: Mapping[str, int], slices: int) -> str:
+    """Returns in one sentence how many metrics of how many slices are better or worse."""
+    counts = ", ".join(f"{count} {name}" for name, count in verdicts.items())
+    return f"Metrics of all samples and of {slices} slices: {counts}."
+
+
+def samples_line(counts: Mapping[str, int]) -> str:
+    """Returns in one sentence how many samples were compared, and how many could not be."""
+    others = [f"{count} {LEFT_OUT[name]}" for name, count in counts.items() if count and name in LEFT_OUT]
+    return f"{counts.get('compared', 0)} samples compared" + (f"; {', '.join(others)}" if others else "") + "."
+
+
+LEFT_OUT = {
+    "only_baseline": "that only the baseline scored",
+    "only_candidate": "that only the candidate scored",
+    "neither": "that neither scored",
+    "other_ground_truth": "with another ground truth",
+}
+
+
+def number(value: float | str | None) -> str:
+    """Returns a metric with its decimals (`fixed`), a count, which is an int, as it is, and a dash for neither."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return cell(value)
+    return f"{value}" if isinstance(value, int) else fixed(value)
+
+
+def data_table(data: Table) -> str:
+    """Returns a benchmark's table in Markdown; a column that holds any metric has four decimals throughout."""
+    rows = [list(row) for row in data.rows]
+    for column in range(len(data.header)):
+        if any(isinstance(row[column], float) for row in rows):
+            for row in rows:
+                value = row[column]
+                row[column] = float(value) if isinstance(value, int) else value
+    return table([cell(name) for name in data.header], [[number(value) for value in row] for row in rows])
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Returns a Markdown table; cells must have been escaped."""
+    return aligned("\n".join(f"| {' | '.join(map(str, row))} |" for row in [header, ["-"] * len(header), *rows]))
+
+
+def aligned(text: str) -> str:
+    """Returns Markdown with the columns of each table, whose second row is its rule, as wide as their widest cell."""
+    return _TABLE.sub(lambda found: _aligned(found[0]), text)
+
+
+_TABLE = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
+
+
+def _aligned(text: str) -> str:
+    rows = [[each.strip(" ") for each in re.split(r"(?<!\\)\|", line.strip(" ")[1:-1])] for line in text.split("\n")]
+    head, _, *body = rows
+    widths = [max(len(column[0]) + 2, *map(len, column)) for column in zip(head, *body, strict=True)]
+    lines = [[each.ljust(width) for each, width in zip(row, widths, strict=True)] for row in (head, *body)]
+    rule = "|".join(f":{'-' * (width + 1)}" for width in widths)
+    written = [f"| {' | '.join(line)} |" for line in lines]
+    return "\n".join([written[0], f"|{rule}|", *written[1:]])
+
+
+def cell(text: str) -> str:
+    """Returns text of unknown origin as the content of a Markdown cell: one line, not too long, and nothing but text.
+
+    Words stand as they are. All else stands as code, in which GitHub looks neither for Markdown nor for addresses,
+    names of users and issues, formulas or emoji.
+    """
+    line = truncated(_one_line(text), MAX_CELL_LENGTH)
+    return line if _WORDS.fullmatch(line) and not _LINKED.search(line) else code(line)
+
+
+_WORDS = re.compile(r"(?:[^\W_]+(?:(?:[_=-]|, ?| |(?<=\d)\.(?=\d))[^\W_]+)*)?")
+
+
+def prose(text: str) -> str:
+    """Returns text of unknown origin as Markdown on one line, with all as code that is neither a word nor a number."""
+    groups = groupby(_one_line(text).split(" "), _is_plain)
+    written = [" ".join(tokens) if is_plain else _code_in_prose(" ".join(tokens)) for is_plain, tokens in groups]
+    # A number and a dot, or a sign, would begin a list.
+    return " ".join(written) if not _ITEM.match(written[0]) else code(text)
+
+
+def _code_in_prose(text: str) -> str:
+    """Returns text as code; what ends a clause stands behind it."""
+    clause = text.rstrip(".,:")
+    return code(text) if clause[-1:] in ("", " ") else code(clause) + text[len(clause) :]
+
+
+def _is_plain(token: str) -> bool:
+    return bool(_PLAIN.fullmatch(token)) and not _LINKED.search(token)
+
+
+_PLAIN = re.compile(r"\(?[+−-]?[^\W_]+(?:(?:[_=,-]|(?<=\d)\.(?=\d))[^\W_]+)*%?\)?[.,;:]?|[%–—]+")
+_LINKED = re.compile(r"\bGH-\d|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
+"""What GitHub takes for an issue or a commit."""
+_ITEM = re.compile(r"\d+[.)](?: |$)|[+-](?: |$)")
+
+
+def code(text: str) -> str:
+    """Returns text of unknown origin as code in a Markdown cell.
+
+    A `|` stands between two pieces of code, where every reader of tables knows it for escaped, even after a backslash;
+    so does a `<`, lest a reader that knows no code takes what follows for HTML.
+    """
+    return "".join(_BETWEEN_CODE.get(piece) or _code(piece) for piece in re.split(r"([|<])", _one_line(text)))
+
+
+_BETWEEN_CODE = {"|": "\\|", "<": "&lt;"}
+
+
+def _code(piece: str) -> str:
+    longest = max(map(len, re.findall("`+", piece)), default=0)
+    quote = "`" * (longest + 1)
+    # One space at either end is taken for the border of the code.
+    if piece.strip(" ") and ({piece[0], piece[-1]} == {" "} or "`" in (piece[0], piece[-1])):
+        piece = f" {piece} "
+    return f"{quote}{piece}{quote}" if piece else ""
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

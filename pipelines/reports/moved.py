@@ -1,0 +1,152 @@
+"""The samples that moved a metric most between two runs, from the statistics in their rows.
+
+A sample moves a metric by what the metric of the corpus would lose if its statistics were those of the other run. All
+samples are weighed by the gradient of the metric at the sums (the infinitesimal jackknife: Efron, "Nonparametric
+Estimates of Standard Error", Biometrika 68, 1981), and of the first some hundred the effect is computed as it is.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import pyarrow.dataset as ds
+
+from ...metrics.statistics.measured import AnyBenchmark
+from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
+from ...transforms.records import InputProblem
+from ...transforms.rows import read_rows
+from ...transforms.sample_schema import SLICE_PREFIX
+from ...transforms.slice_labels import slice_labels
+from ..config.errors import one_line
+from ..runs.run import Run
+
+MAX_ROWS = 2_000_000
+CANDIDATES = 200
+COLUMNS = ["sample_id", "status", "statistics"]
+
+Statistics = Mapping[str, float]
+
+
+class MovedSample(NamedTuple):
+    """A sample, the change of the metric that it alone makes, and what became of it in either run."""
+
+    sample_id: str
+    effect: float
+    before: str
+    after: str
+
+
+class UnreadableRows(Exception):
+    """The rows of a run do not tell which samples moved a metric; the message says why."""
+
+
+class SlicePart(NamedTuple):
+    """A slice: the columns of the run, those of each slice as indexes into them, and the label."""
+
+    columns: tuple[str, ...]
+    slices: tuple[tuple[int, ...], ...]
+    label: str
+
+    def holds(self, cells: Sequence[str | None]) -> bool:
+        """Tells whether a sample with these values of the columns, as JSON, is in the slice."""
+        values = [None if cell is None else json.loads(cell) for cell in cells]
+        return self.label in slice_labels(self.columns, self.slices, values)
+
+
+class _Row(NamedTuple):
+    status: str
+    statistics: bytes
+
+
+def moved_most(
+    benchmark: AnyBenchmark,
+    metric: str,
+    corpus: Sums,
+    sums: Sums,
+    ours: tuple[Run, str],
+    theirs: tuple[Run, str],
+    part: SlicePart | None = None,
+    count: int = 5,
+) -> list[MovedSample]:
+    """Returns the `count` samples that moved a metric most, between two runs, each with its system.
+
+    corpus: the sums of all samples of our run. sums: of those whose metric it is. part: their slice; None: all samples.
+    Raises UnreadableRows where either run has no rows with statistics, more than MAX_ROWS, or damaged ones.
+    """
+    before = _rows(*theirs, part)
+    after = _rows(*ours, part)
+    changed = {
+        sample_id: (before.get(sample_id), row)
+        for sample_id, row in after.items()
+        if (other := before.get(sample_id)) is None or other.statistics != row.statistics
+    }
+    value = benchmark.values_within(sums, corpus).get(metric)
+    if value is None or not changed:
+        return []
+    gradient: dict[str, float] = {}
+
+    def slope(name: str) -> float:
+        if name not in gradient:
+            # One more of it, or one less where the metric is not defined so.
+            moved = [benchmark.values_within(_shifted(sums, name, step), corpus).get(metric) for step in (1, -1)]
+            slopes = (step * (each - value) for step, each in zip((1, -1), moved, strict=True) if each is not None)
+            gradient[name] = next(slopes, 0.0)
+        return gradient[name]
+
+    def weight(pair: tuple[_Row | None, _Row]) -> float:
+        return abs(sum(slope(name) * difference for name, difference in _change(*pair).items()))
+
+    weighed = heapq.nlargest(max(count, CANDIDATES), ((weight(pair), sample_id) for sample_id, pair in changed.items()))
+    exact = []
+    for _, sample_id in weighed:
+        pair = changed[sample_id]
+        change = {name: -to_units(difference) for name, difference in _change(*pair).items()}
+        without = benchmark.values_within(sums.merge(Sums(change)), corpus).get(metric)
+        if without is not None and without != value:
+            first = pair[0].status if pair[0] is not None else "not there"
+            exact.append(MovedSample(sample_id, value - without, first, pair[1].status))
+    return sorted(exact, key=lambda each: (-abs(each.effect), each.sample_id))[:count]
+
+
+def _shifted(sums: Sums, name: str, step: int) -> Sums:
+    return sums.merge(Sums({name: step * UNITS_PER_ONE}))
+
+
+def _change(before: _Row | None, after: _Row) -> dict[str, float]:
+    """Returns what a sample adds now more than before, by the name of the statistic."""
+    now, then = _decoded(after), _decoded(before) if before is not None else {}
+    return {
+        name: difference for name in {**now, **then} if (difference := now.get(name, 0.0) - then.get(name, 0.0)) != 0
+    }
+
+
+def _decoded(row: _Row) -> Statistics:
+    return msgspec.json.decode(row.statistics, type=dict[str, float]) if row.statistics else {}
+
+
+def _rows(run: Run, system: str, part: SlicePart | None) -> dict[str, _Row]:
+    """Returns the rows of a system by sample; raises UnreadableRows where they are not there, not whole or too many."""
+    found: dict[str, _Row] = {}
+    paths = run.rows
+    columns = [*COLUMNS, *(f"{SLICE_PREFIX}{name}" for name in (part.columns if part else ()))]
+    if not paths:
+        raise UnreadableRows("a run has no rows (samples/)")
+    try:
+        for path in paths:
+            for batch in read_rows(path, columns, ds.field("system") == system):
+                for sample_id, status, statistics, *cells in zip(
+                    *(column.to_pylist() for column in batch.columns), strict=True
+                ):
+                    if part is None or part.holds(cells):
+                        found[sample_id] = _Row(status, (statistics or "").encode())
+                if len(found) > MAX_ROWS:
+                    raise UnreadableRows(f"a run has more than {MAX_ROWS:,} samples")
+    except InputProblem as error:
+        raise UnreadableRows(error.message) from error
+    except ValueError as error:
+        raise UnreadableRows(f"{path}: the rows of the run cannot be read ({one_line(error)})") from error
+    return found

@@ -1,0 +1,155 @@
+"""The rows of samples for the page, from the tables that a run writes, and how their metrics are spread."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...metrics.benchmark import MetricSpec
+from ...transforms.blocks import bucket_of
+from ...transforms.sample_schema import SLICE_PREFIX
+from .document import Coded, Distribution, SampleTable
+from .text import MAX_ID_LENGTH, one_line
+
+MAX_ROWS = 100_000
+"""A page with more rows would take seconds to open; beyond, it holds some of them and says where the rest is."""
+MAX_VALUE_LENGTH = 120
+MAX_LABELS = 10_000
+DECIMALS = 4
+MAX_ROUNDED = 1e15
+"""From here on a number has no decimals worth rounding, and those beyond all would overflow."""
+BINS = 20
+_HASHES = 1 << 32
+_QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def sample_table(
+    rows: Any, systems: Sequence[str], specs: Sequence[MetricSpec], total: int | None = None
+) -> SampleTable:
+    """Returns the rows of an Arrow table for the page, in the order of the table; see `sort_worst_first`.
+
+    total: the number of rows of the run, by default those given. A column with more than 10,000 different labels cannot
+    be filtered by, and is left out.
+    """
+    slices = {
+        name.removeprefix(SLICE_PREFIX): coded
+        for name in rows.schema.names
+        if name.startswith(SLICE_PREFIX) and len((coded := _coded(rows[name], _slice_value)).texts) <= MAX_LABELS
+    }
+    number = {name: index for index, name in enumerate(systems)}
+    return SampleTable(
+        rows.num_rows if total is None else total,
+        [one_line(sample_id, MAX_ID_LENGTH) for sample_id in rows["sample_id"].to_pylist()],
+        [number[system] for system in rows["system"].to_pylist()],
+        _coded(rows["status"], str),
+        slices,
+        {spec.name: _rounded(rows[spec.name]) for spec in specs},
+    )
+
+
+def sort_worst_first(rows: Any, specs: Sequence[MetricSpec]) -> Any:
+    """Returns an Arrow table of rows, the worst by the main per-sample metric first, those without a value of it last.
+
+    Rows of equal value are in order of sample_id and system.
+    """
+    main = next(spec for spec in specs if spec.main is not None)
+    columns = (rows[name].to_pylist() for name in (main.name, "sample_id", "system"))
+    keys = [
+        (value is None, 0.0 if value is None else main.goodness(value), sample_id, system)
+        for value, sample_id, system in zip(*columns, strict=True)
+    ]
+    return rows.take(pa.array(sorted(range(len(keys)), key=keys.__getitem__), pa.int64()))
+
+
+def hashed_share(rows: Any, share: float) -> Any:
+    """Returns those rows of an Arrow table whose sample_id has one of the lowest hashes: about `share` of all.
+
+    Which these are depends on nothing but the sample_ids.
+    """
+    bound = share * _HASHES
+    chosen = [bucket_of(each.encode(), _HASHES) < bound for each in rows["sample_id"].to_pylist()]
+    return rows.filter(pa.array(chosen, pa.bool_()))
+
+
+def rounded(value: float | None) -> float | None:
+    """Returns a value of one sample as the page holds it."""
+    return None if value is None else round(value, DECIMALS) + 0.0
+
+
+def _rounded(column: Any) -> list[float | None]:
+    values = column.to_numpy(zero_copy_only=False).astype(float)
+    is_small = np.abs(values) < MAX_ROUNDED
+    rounded = values.copy()
+    rounded[is_small] = np.round(values[is_small], DECIMALS)
+    # Removes the sign of a zero that a small negative number leaves.
+    rounded += 0.0
+    whole = is_small & (rounded == np.floor(rounded))
+    found = rounded.astype(object)
+    # A whole number is shorter without its decimal point, and a page holds a million of them.
+    found[whole] = rounded[whole].astype(np.int64)
+    found[~np.isfinite(values)] = None
+    numbers: list[float | None] = found.tolist()
+    return numbers
+
+
+def _slice_value(text: str) -> str:
+    """Returns a value, given as JSON, for a person: a string without quotes, unless it then reads as another value."""
+    if not text.startswith('"'):
+        return one_line(text, MAX_VALUE_LENGTH)
+    plain = one_line(json.loads(text), MAX_VALUE_LENGTH)
+    try:
+        json.loads(plain)
+    except ValueError:
+        return plain
+    return one_line(text, MAX_VALUE_LENGTH)
+
+
+def _coded(column: Any, write: Callable[[str], str]) -> Coded:
+    encoded = column.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    return Coded(
+        [write(text) for text in encoded.dictionary.to_pylist()], pc.fill_null(encoded.indices, -1).to_pylist()
+    )
+
+
+def distributions(table: SampleTable, specs: Sequence[MetricSpec], systems: int) -> tuple[Distribution, ...]:
+    """Returns the distribution of each metric that any sample has, the main one first."""
+    of_system = np.asarray(table.systems, dtype=np.intp)
+    found = []
+    for spec in sorted(specs, key=lambda spec: spec.main is None):
+        column = np.asarray([np.nan if value is None else value for value in table.metrics[spec.name]], dtype=float)
+        is_finite = np.isfinite(column)
+        if is_finite.any():
+            values = [column[is_finite & (of_system == system)] for system in range(systems)]
+            found.append(_distribution(spec, values))
+    return tuple(found)
+
+
+def _distribution(spec: MetricSpec, by_system: Sequence[np.ndarray]) -> Distribution:
+    edges = bin_edges(spec.bounds, np.concatenate(by_system))
+    counts = tuple(tuple(np.histogram(values, edges)[0].tolist()) for values in by_system)
+    quartiles = (np.quantile(values, _QUARTILES).tolist() if len(values) else () for values in by_system)
+    return Distribution(
+        *(spec.name, spec.meaning, spec.higher_is_better, tuple(edges.tolist()), counts), tuple(map(tuple, quartiles))
+    )
+
+
+def bin_edges(bounds: tuple[float | None, float | None], values: np.ndarray) -> np.ndarray:
+    """Returns the edges of the bins of `values`, of which there is one at least: between the bounds, or the extremes.
+
+    Values that are all whole numbers and few, such as counts, get a bin each, with the number in its middle.
+    """
+    low, high = float(values.min()), float(values.max())
+    whole = bounds != (0.0, 1.0) and high - low < BINS and bool((values == np.round(values)).all())
+    if whole:
+        edges: np.ndarray = np.arange(low - 0.5, high + 1.0)
+        return edges
+    low = low if bounds[0] is None else min(low, bounds[0])
+    high = high if bounds[1] is None else max(high, bounds[1])
+    return np.linspace(low, high if high > low else low + 1.0, BINS + 1)

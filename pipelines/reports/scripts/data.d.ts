@@ -1,0 +1,69 @@
+/* The shapes of the documents in a page, as pipelines/reports/document.py writes them, and the libraries that stand
+   before the scripts, each under its global name. */
+declare const d3: any;
+declare const Plot: any;
+declare const Tabulator: any;
+
+type Row = Record<string, any>;
+
+interface Measured { value: number | null; low: number | null; high: number | null }
+
+interface Metric {
+  name: string; meaning: string; higher_is_better: boolean; low: number | null; high: number | null; main: boolean;
+  values: Measured[]; is_change: boolean;
+}
+
+interface Difference extends Measured { verdict: string }
+
+interface Compared {
+  name: string; meaning: string; higher_is_better: boolean; system: number; baseline: Measured; candidate: Measured;
+  difference: Difference;
+}
+
+interface Slice {
+  label: string; system: number; samples: number | null; values: Measured[]; before: (number | null)[];
+  differences: Difference[];
+}
+
+interface Coded { texts: string[]; codes: number[] }
+
+interface Samples {
+  total: number; ids: string[]; systems: number[]; statuses: Coded; slices: Record<string, Coded>;
+  metrics: Record<string, (number | null)[]>;
+}
+
+interface RecordText { text: string; left_out: number }
+
+interface CardSide {
+  status: string; metrics: Record<string, number | null>; prediction: RecordText | null; words: string[];
+  drawing: string | null; problem: string;
+}
+
+interface Card {
+  row: number; sample_id: string; system: number; why: string; sides: CardSide[]; truth: RecordText | null;
+  words: string[]; change: number | null; details: any;
+}
+
+interface Distribution {
+  name: string; meaning: string; higher_is_better: boolean; edges: number[]; counts: number[][]; quartiles: number[][];
+}
+
+interface Night { run: string; started: string; version: string; link: string | null; verdict: string; part: number; scored: string[] }
+
+interface Series {
+  label: string; system: number; metric: number; values: (number | null)[]; lows: (number | null)[];
+  highs: (number | null)[]; samples: number;
+}
+
+interface HistoryEvent { night: number; what: string; text: string; system: number; metric: number; before: number | null; after: number | null }
+
+interface GateLine { metric: number; value: number; text: string }
+
+interface Nights { nights: Night[]; series: Series[]; events: HistoryEvent[]; gates: GateLine[] }
+
+interface ReportDocument {
+  kind: string; systems: string[]; metrics: Metric[]; differences: Compared[]; pair: Compared[]; slices: Slice[];
+  distributions: Distribution[]; sample_metrics: Metric[]; samples: Samples | null; cards: Card[]; history: Nights | null;
+}
+
+interface HistoryDocument extends ReportDocument { history: Nights }

@@ -1,0 +1,52 @@
+"""Text of unknown origin: cut where it would fill a page, and safe to look at where it is rendered."""
+
+from __future__ import annotations
+
+import re
+
+MAX_ID_LENGTH, MAX_LABEL_LENGTH, MAX_TEXT_LENGTH = 200, 300, 2_000
+
+_UNSEEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufdd0-\ufdef"
+    "\ufffe\uffff\U000e0000-\U000e007f"
+)
+"""Controls, marks that steer the direction of text, invisible characters, and code points that are no characters."""
+_CONTROL = re.compile(f"[{_UNSEEN}]")
+_IN_JSON = re.compile(rf"\\(?:u00([01][0-9a-f])|([bfr])|.)|([{_UNSEEN}])")
+_BLANKS = re.compile(r"[ \t\r\n]+")
+_ESCAPES = {"b": 8, "f": 12, "r": 13}
+
+
+def visible(text: str) -> str:
+    """Returns `text` with each character that cannot be seen, or that steers others, as its number: `<U+202E>`.
+
+    Line ends and tabs stay; a carriage return does not.
+    """
+    return _CONTROL.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+
+
+def visible_json(text: str) -> str:
+    """Returns JSON with all of its texts `visible`, whatever way a character is written in it."""
+
+    def number(found: re.Match[str]) -> str:
+        code, short, plain = found.groups()
+        if code is None and short is None and plain is None:
+            return found[0]
+        return f"<U+{int(code, 16) if code else _ESCAPES[short] if short else ord(plain):04X}>"
+
+    return _IN_JSON.sub(number, text)
+
+
+def drawable(drawing: str) -> str:
+    """Returns an SVG document without the characters that `visible` writes as numbers, which it has no room for."""
+    return _CONTROL.sub("\ufffd", drawing)
+
+
+def clipped(text: str, limit: int = MAX_TEXT_LENGTH) -> str:
+    """Returns at most `limit` characters of `text`; how many were left out is said."""
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit:,} more characters)"
+
+
+def one_line(text: str, limit: int = MAX_LABEL_LENGTH) -> str:
+    """Returns `clipped` text without line ends, tabs or repeated blanks."""
+    return _BLANKS.sub(" ", clipped(text, limit)).strip(" ")

@@ -1,0 +1,326 @@
+"""Runs a pipeline on the runner that the options name, and says what went wrong in one line."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import (
+    DirectOptions,
+    GoogleCloudOptions,
+    PipelineOptions,
+    SetupOptions,
+    StandardOptions,
+    WorkerOptions,
+)
+
+from ...transforms.beam_internals import (
+    file_system_options_restored,
+    local_runner,
+    option_names,
+    option_parser,
+    worker_environment,
+)
+from ...transforms.blocks import IN_PIPELINE, BlockFolder
+from ...transforms.io.s3 import shared_clients
+from ...transforms.io.temporary import temporary_folder
+from ...transforms.process import one_blas_thread, quiet_root_logger
+from ..config.errors import UsageError, as_input_errors, nearest, one_line
+from . import flink
+from .reachable import check_reachable
+from .worker_processes import REMOVALS, lifeline
+
+MANY_CORES = 4
+MUCH_INPUT = 64 << 20
+
+LOCAL_RUNNERS = (None, "DirectRunner", "FnApiRunner")
+
+
+@contextlib.contextmanager
+def run_in_this_process() -> Iterator[None]:
+    """Makes this process ready for runs of Beam; at the end it is as it was before."""
+    with quiet_root_logger, shared_clients, file_system_options_restored:
+        yield
+
+
+def beam_options(flags: Sequence[str]) -> PipelineOptions:
+    """Returns the options of the Beam pipeline that `flags` give.
+
+    Raises UsageError where Beam knows no such option: a mistyped flag would otherwise be ignored.
+    """
+    parser = option_parser()
+    try:
+        _, unknown = parser.parse_known_args(list(flags))
+    except (argparse.ArgumentError, SystemExit) as error:
+        raise UsageError(f"{' '.join(flags)}: {error}") from error
+    if unknown and not unknown[0].startswith("-"):
+        raise UsageError(
+            f"{unknown[0]}: belongs to no option, as each but --ground-truth and --predictions takes one value; "
+            "quote a pattern, or the shell expands it"
+        )
+    if unknown:
+        hint = nearest(unknown[0].partition("=")[0], [*option_names(parser), *OWN_FLAGS])
+        raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")
+    options = PipelineOptions(list(flags))
+    _name_runner(options.view_as(StandardOptions))
+    setup = options.view_as(SetupOptions)
+    if setup.save_main_session is None:
+        # Workers have the package; Dataflow's runner would pickle the script that called it all the same.
+        setup.save_main_session = False
+    if not is_local(options):
+        # Beam's workers import it before they work.
+        setup.beam_plugins = [*(setup.beam_plugins or []), CLUSTER_WORKER]
+    return options
+
+
+def _name_runner(options: StandardOptions) -> None:
+    """Writes the name of the runner in full, which Beam knows in any case and without its end, such as `flink`.
+
+    Raises UsageError where Beam has no such runner; one that is given by its module is left to it.
+    """
+    given = options.runner
+    if given is None or "." in given:
+        return
+    known = {name.lower(): name for name in StandardOptions.KNOWN_RUNNER_NAMES if name not in NOT_FOR_US}
+    name = known.get(given.lower()) or known.get(f"{given.lower()}runner")
+    if name is None:
+        hint = nearest(given, list(known.values()))
+        raise UsageError(f"--runner {given}: Beam has no such runner{hint}; there are {', '.join(known.values())}")
+    options.runner = name
+
+
+NOT_FOR_US = ("BundleBasedDirectRunner",)
+"""Runners of Beam that cannot read a file in parts."""
+CLUSTER_WORKER = "beamscore.pipelines.runners.cluster_worker"
+OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--processes", "--quiet", "--help")
+
+
+def is_local(options: PipelineOptions) -> bool:
+    """Tells whether the pipeline runs on this machine, under this command."""
+    return options.view_as(StandardOptions).runner in LOCAL_RUNNERS
+
+
+def runner_name(options: PipelineOptions) -> str:
+    """Returns the name of the runner; DirectRunner for a local run, whatever its number of workers."""
+    return str(options.view_as(StandardOptions).runner or "DirectRunner")
+
+
+def path_for_workers(options: PipelineOptions, path: str) -> str:
+    """Returns a path as the workers know it: those of a cluster have another current folder."""
+    return path if is_local(options) else _from_root(path)
+
+
+def files_for_workers(options: PipelineOptions, files: Iterable[Any]) -> list[Any]:
+    """Returns files with their `path` as the workers know it; the options, slow to ask, are asked once for all."""
+    if is_local(options):
+        return list(files)
+    return [replace(file, path=_from_root(file.path)) for file in files]
+
+
+def _from_root(path: str) -> str:
+    return path if "://" in path else os.path.abspath(path)
+
+
+def block_folder(pipeline: beam.Pipeline) -> BlockFolder:
+    """Returns where a pipeline keeps its blocks: those of a local one in the folder that is removed with it."""
+    return BlockFolder(pipeline.local_tempdir) if is_local(pipeline.options) else IN_PIPELINE
+
+
+def name_job(options: PipelineOptions, command: str, run_id: str) -> None:
+    """Names the job of a cluster: by the name people find it, and `run` cancels it.
+
+    A name that the options give stays as it is on Dataflow, which runs no two jobs of one name. Elsewhere the run_id
+    follows it, so that no other job has the name.
+    """
+    cloud = options.view_as(GoogleCloudOptions)
+    if is_local(options) or (cloud.job_name and runner_name(options) == "DataflowRunner"):
+        return
+    cloud.job_name = f"{cloud.job_name or f'beamscore-{command}'}-{run_id}"
+
+
+def is_detached(options: PipelineOptions) -> bool:
+    """Tells whether the command hands its job over and ends before the job does.
+
+    So it is with --no_wait_until_finish, and in the launcher of a Dataflow template, which starts the job only after
+    the program has ended.
+    """
+    handed_over = options.view_as(GoogleCloudOptions).template_location
+    return not is_local(options) and bool(handed_over or options.view_as(StandardOptions).no_wait_until_finish)
+
+
+def run(
+    options: PipelineOptions, build: Callable[[beam.Pipeline], Any], abandon: Callable[[], None] = lambda: None
+) -> beam.runners.runner.PipelineResult:
+    """Builds and runs a pipeline, and waits for its end; a job that is interrupted is cancelled.
+
+    abandon: called before the job is cancelled, which may take its time elsewhere, or fail.
+
+    Raises UsageError where an input turned out to be wrong on the way.
+    """
+    result = None
+    try:
+        result = submit(options, build)
+        with as_input_errors():
+            state = result.wait_until_finish()
+    except KeyboardInterrupt:
+        # The last one is called first, and each of them whatever becomes of the others.
+        with contextlib.ExitStack() as stack:
+            stack.callback(flink.cancel_job, options)
+            if result is not None:
+                stack.callback(result.cancel)
+            stack.callback(abandon)
+        raise
+    if state is not None and state != beam.runners.runner.PipelineState.DONE:
+        raise RuntimeError(f"the pipeline ended in the state {state}; see the runner's log")
+    return result
+
+
+def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> beam.runners.runner.PipelineResult:
+    """Builds a pipeline and starts it; a local run has ended then, another goes on.
+
+    Raises UsageError where nothing answers at an address that the options give, the runner lacks a program of its own,
+    there is no temporary folder, or an input turned out to be wrong on the way.
+    """
+    if not is_local(options):
+        flink.check_addresses(options)
+        flink.check_job_server(options)
+        _check_folders_of_job(options)
+    with as_input_errors():
+        # Beam's pipelines have a folder there, too.
+        temporary_folder()
+    with as_input_errors(), _worker_environment(options) as environment:
+        pipeline = empty_pipeline(options, environment)
+        try:
+            build(pipeline)
+            return _started(options, pipeline)
+        finally:
+            # Beam removes this folder of a pipeline only where it is run.
+            _remove(pipeline.local_tempdir)
+
+
+def _remove(folder: str) -> None:
+    """Removes a folder in which workers that are about to end may still make files."""
+    renamed = f"{folder}-removed"
+    with contextlib.suppress(OSError):
+        # Nothing more can be made in it by its name, but for what has just been begun.
+        os.rename(folder, renamed)
+    for _ in range(REMOVALS):
+        if os.path.exists(renamed):
+            shutil.rmtree(renamed, ignore_errors=True)
+
+
+def _started(options: PipelineOptions, pipeline: beam.Pipeline) -> beam.runners.runner.PipelineResult:
+    try:
+        with one_blas_thread if is_local(options) else contextlib.nullcontext():
+            return pipeline.run()
+    except Exception as error:
+        problem = start_problem(runner_name(options), error)
+        if problem is None:
+            raise
+        raise problem from error
+
+
+_ELSEWHERE = "or start a job server and give --runner PortableRunner --job_endpoint HOST:PORT"
+_FIXES = {
+    "FlinkRunner": f"give its job server by --flink_job_server_jar FILE, {_ELSEWHERE}",
+    "SparkRunner": f"give its job server by --spark_job_server_jar FILE, {_ELSEWHERE}",
+    "KafkaStreamsRunner": f"give its job server by --kafka_streams_job_server_jar FILE, {_ELSEWHERE}",
+    "PrismRunner": "give its program by --prism_location FILE",
+    "PortableRunner": "give --job_endpoint HOST:PORT, where a job server listens",
+}
+_WORDS = (
+    (r"Unable to fetch remote .*? at (\S+): ", "{} cannot be downloaded"),
+    (r'Unable to parse \w+ URL "(.*?)"', "there is no file {}"),
+    (
+        r"Service failed to start up with error (-?\d+)",
+        "its job server ended with exit code {}",
+    ),
+)
+_KINDS = (RuntimeError, ValueError, NotImplementedError, OSError)
+
+
+def start_problem(runner: str, error: BaseException) -> UsageError | None:
+    """Returns the problem of a runner that could not be started; None where it is one that the options cannot mend."""
+    if not isinstance(error, _KINDS) or runner not in _FIXES:
+        return None
+    text, fix = one_line(error), _FIXES[runner]
+    if "java" in text.split(".")[0].lower().split("'") or text.startswith("Java "):
+        return UsageError(f"--runner {runner}: it needs Java; install a Java runtime, or set JAVA_HOME")
+    if isinstance(error, NotImplementedError):
+        text = "it needs a job server"
+    for pattern, words in _WORDS:
+        found = re.match(pattern, text)
+        if found:
+            text = words.format(found[1])
+    return UsageError(f"--runner {runner}: {text.split('. ')[0]}; {fix}")
+
+
+def _check_folders_of_job(options: PipelineOptions) -> None:
+    """Raises UsageError where a folder that Dataflow needs does not answer, which Beam asks again for many minutes."""
+    cloud = options.view_as(GoogleCloudOptions)
+    check_reachable(path for path in (cloud.temp_location, cloud.staging_location, cloud.template_location) if path)
+
+
+def empty_pipeline(options: PipelineOptions, environment: Any = None) -> beam.Pipeline:
+    """Returns an empty pipeline; raises UsageError where the runner cannot be had, or options contradict."""
+    try:
+        # Elsewhere the options name the runner.
+        runner = local_runner(options, environment) if is_local(options) else None
+        return beam.Pipeline(runner=runner, options=options)
+    except (ImportError, AttributeError, ValueError) as error:
+        name = options.view_as(StandardOptions).runner
+        raise UsageError(f"--runner {name}: {one_line(error)}") from error
+
+
+def use_processes(options: PipelineOptions, processes: int | None, input_bytes: int) -> None:
+    """Makes a local run use several worker processes, unless the options of Beam say how to run it.
+
+    processes: how many; None takes one for each core where there is much input and there are many cores. With fewer,
+    starting processes and talking to them costs more than they bring.
+    """
+    direct = options.view_as(DirectOptions)
+    if not is_local(options) or direct.direct_running_mode != "in_memory" or direct.direct_num_workers != 1:
+        return
+    if processes is None:
+        cores = os.cpu_count() or 1
+        processes = cores if cores >= MANY_CORES and input_bytes >= MUCH_INPUT else 1
+    if processes > 1:
+        direct.direct_running_mode = "multi_processing"
+        direct.direct_num_workers = processes
+
+
+def process_count(options: PipelineOptions) -> int:
+    """Returns how many worker processes a local run uses."""
+    return max(1, int(options.view_as(DirectOptions).direct_num_workers))
+
+
+@contextlib.contextmanager
+def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
+    """Yields what starts a worker process of ours where the options ask for processes, else None.
+
+    The runner would start Beam's worker otherwise, so the option is taken away from it meanwhile.
+    """
+    direct = options.view_as(DirectOptions)
+    if not is_local(options) or direct.direct_running_mode != "multi_processing":
+        yield None
+        return
+    direct.direct_running_mode = None
+    try:
+        with lifeline() as command_line:
+            yield worker_environment(command_line)
+    finally:
+        direct.direct_running_mode = "multi_processing"
+
+
+def quiet_workers(options: PipelineOptions, verbose: bool) -> None:
+    """Keeps the log of local worker processes off the console, unless the options say what to log."""
+    worker = options.view_as(WorkerOptions)
+    if is_local(options) and not verbose and worker.default_sdk_harness_log_level is None:
+        worker.default_sdk_harness_log_level = "CRITICAL"

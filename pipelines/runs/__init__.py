@@ -1,0 +1,1 @@
+"""Finished runs: their documents, what makes two comparable, gates, rankings and history."""

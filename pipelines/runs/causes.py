@@ -1,0 +1,195 @@
+"""Why records were quarantined, by cause, and why a run scored nothing: said with what mends it.
+
+Whether nothing was scored is told by the counts of its document, on whatever runner it ran. The files are looked at
+again only then, to say what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+
+from ...metrics.common.text import truncated
+from ...transforms.records import GROUND_TRUTH, Cause, Quarantined, printable
+from ...transforms.scored_sample import WITHOUT_FIELDS
+from ..config.settings import predictions_of
+from ..inputs.mismatch import Inputs, no_record, other_ids, other_records
+
+if TYPE_CHECKING:
+    # Whoever uses the Python API on records in memory needs no Beam.
+    from ...transforms.quarantine import CauseCount
+
+MAX_ERROR_LENGTH = 300
+MAX_PLACE_LENGTH = 200
+MAX_ID_LENGTH = 80
+
+REMEDIES: dict[Cause, str] = {
+    "unreadable": "mend the record, or leave it out",
+    "no_sample_id": "give each record a sample_id, or name its field under fields",
+    "too_large": "write smaller records, or raise the limit under limits",
+    "too_deep": "write flatter records, or raise limits.depth",
+    "duplicate": "give each record a sample_id of its own",
+    "unmatched": "give both sides the same ids, or name their field under fields",
+    "invalid": "write the fields as the page of the benchmark says, or name them under fields",
+    "failed": "look at the sample, or leave it out",
+}
+
+
+class QuarantinedRecord(msgspec.Struct, frozen=True):
+    """Where a record is that was quarantined, and why."""
+
+    place: str
+    error: str
+
+    def __str__(self) -> str:
+        return f"{self.error} ({self.place})"
+
+
+class QuarantineCause(msgspec.Struct, frozen=True):
+    """How many records of a side were quarantined for the same cause, and the first of them."""
+
+    side: str
+    stage: str
+    cause: Cause
+    records: int
+    examples: Annotated[list[QuarantinedRecord], msgspec.Meta(min_length=1)]
+
+    def __str__(self) -> str:
+        """Says the cause and what mends it, such as `this is not JSON (p.jsonl:3); mend the record, or ...`."""
+        return f"{self.examples[0]}; {REMEDIES[self.cause]}"
+
+
+def place_of_entry(entry: Quarantined) -> str:
+    """Returns where a quarantined record is, after its sample_id, if it has one."""
+    place = f"{entry.source}:{entry.line}" if entry.line else f"{entry.source} at byte {entry.position}"
+    return place if entry.sample_id is None else f"{truncated(entry.sample_id, MAX_ID_LENGTH)} at {place}"
+
+
+def quarantine_causes(causes: Iterable[CauseCount]) -> list[QuarantineCause]:
+    """Returns the causes as run.json holds them, the most frequent first."""
+    found = [
+        QuarantineCause(first.side, first.stage, first.cause, each.count, [_record(entry) for entry in each.examples])
+        for each in causes
+        if (first := each.example) is not None
+    ]
+    return sorted(found, key=lambda each: (-each.records, each.side, each.stage, each.cause))
+
+
+def _record(entry: Quarantined) -> QuarantinedRecord:
+    place, error = printable(place_of_entry(entry)), printable(entry.error)
+    return QuarantinedRecord(truncated(place, MAX_PLACE_LENGTH), truncated(error, MAX_ERROR_LENGTH))
+
+
+def stored_causes(run: Mapping[str, Any]) -> list[QuarantineCause]:
+    """Returns the causes that a run.json holds; none of a run that was made before they were written."""
+    try:
+        return msgspec.convert(run.get("quarantine", []), list[QuarantineCause])
+    except msgspec.ValidationError:
+        return []
+
+
+def most_frequent(
+    causes: Sequence[QuarantineCause], sides: Collection[str], without: Collection[str] = ("duplicate", "unmatched")
+) -> QuarantineCause | None:
+    """Returns the cause for which most records of some sides were rejected; the first of those as frequent."""
+    found = [each for each in causes if each.side in sides and each.cause not in without]
+    return max(found, key=lambda each: each.records, default=None)
+
+
+def most_often(cause: QuarantineCause | None) -> str:
+    """Returns the end of a line that names the most frequent cause; empty where it is not known."""
+    return "" if cause is None else f"; most often: {cause}"
+
+
+def duplicate_warnings(causes: Iterable[QuarantineCause]) -> list[str]:
+    """Returns a warning for each side of a run in which sample_ids are duplicated."""
+    duplicates = (each for each in causes if each.cause == "duplicate")
+    return [
+        f"the {_side(each.side)}: {each.records:,} record{'s' * (each.records > 1)} with a sample_id that is "
+        f"duplicated: {', '.join(f'{one.place} ({one.error})' for one in each.examples)}; quarantine/ lists all"
+        for each in duplicates
+    ]
+
+
+def _side(side: str) -> str:
+    return "ground truth" if side == "ground_truth" else predictions_of(side)
+
+
+def why_unscored(
+    document: Mapping[str, Any],
+    inputs: Inputs,
+    causes: Sequence[QuarantineCause] = (),
+    rejected: str = "quarantine/",
+) -> dict[str, str]:
+    """Returns the reason for each system of a summary of which nothing was scored or measured, in a line each.
+
+    Where the ground truth is the reason, it is given once, under the empty name. causes: why records were quarantined.
+    rejected: where what was rejected is listed.
+    """
+    systems = document["systems"]
+    coverages = [system["coverage"] for system in systems.values()]
+    reason = _wrong_side(coverages, "ground_truth", GROUND_TRUTH, inputs)
+    if reason:
+        return {"": reason}
+    reasons = {}
+    for number, name in enumerate(inputs.systems):
+        reason = _wrong_side([systems[name]["coverage"]], "predictions", number, inputs)
+        reason = reason or _no_score(systems[name], number, name, inputs, causes, rejected)
+        if reason:
+            reasons[name] = reason
+    return reasons
+
+
+def why_undescribed(document: Mapping[str, Any], inputs: Inputs) -> str | None:
+    """Returns why a description is empty, in a line; None where a record has something to describe."""
+    read = document["samples"] + document["rejected"] + document["duplicates"]
+    if not read:
+        return f"the {no_record(inputs, GROUND_TRUTH)}; nothing was described"
+    if document["samples"] > document.get(WITHOUT_FIELDS["ground_truth"], 0):
+        return None
+    return _other_records(inputs, GROUND_TRUTH)
+
+
+def _wrong_side(coverages: Sequence[Mapping[str, Any]], side: str, number: int, inputs: Inputs) -> str | None:
+    """Returns what is wrong with a side of which no record was scored that has any field of the benchmark."""
+    if not coverages[0][side]["read"]:
+        return f"the {no_record(inputs, number)}; nothing was scored"
+    for coverage in coverages:
+        counts = coverage[side]
+        if counts["scored"] + counts.get("missing_prediction", 0) > coverage.get(WITHOUT_FIELDS[side], 0):
+            return None
+    return _other_records(inputs, number)
+
+
+def _other_records(inputs: Inputs, side: int) -> str | None:
+    reason = other_records(inputs, side, inputs.first_records(side), certain=True)
+    return None if reason is None else f"the {reason}"
+
+
+def _no_score(
+    system: Mapping[str, Any],
+    number: int,
+    name: str,
+    inputs: Inputs,
+    causes: Sequence[QuarantineCause],
+    rejected: str,
+) -> str | None:
+    """Returns why no sample of a system was scored, or none gave a value."""
+    truths, predictions = (system["coverage"][side] for side in ("ground_truth", "predictions"))
+    if truths["scored"]:
+        measured = any(value is not None for value in system["values"].values())
+        return None if measured else f"the {predictions_of(name)}: no metric has a value; see the ground truth"
+    if predictions["unmatched"] and not truths["rejected"] and not predictions["rejected"]:
+        true, predicted = (inputs.first_records(side).sample_id for side in (GROUND_TRUTH, number))
+        return f"the {predictions_of(name)}: nothing was scored: {other_ids(true, predicted)}"
+    counts = [
+        f"{counts[status]} {label} records {status.replace('_', ' ')}"
+        for label, counts in (("ground-truth", truths), ("prediction", predictions))
+        for status in ("rejected", "unmatched")
+        if counts.get(status)
+    ]
+    reason = ", ".join(counts) or "no sample has a prediction"
+    cause = most_frequent(causes, ("ground_truth", name)) or most_frequent(causes, (name,), without=("duplicate",))
+    return f"the {predictions_of(name)}: nothing was scored: {reason}{most_often(cause)}; see {rejected}"

@@ -1,0 +1,241 @@
+"""The documents of a run: what is written to summary.json and sums.json, and checked as it is read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ...metrics.statistics.replicates import PackedReplicates
+from ...metrics.statistics.sums import Sums
+from ...transforms.hashes import fingerprint_text
+
+if TYPE_CHECKING:
+    # Whoever uses the Python API on records in memory needs no Beam.
+    from ...transforms.totals import SliceResult
+
+SUMS_FORMAT = 1
+STATUSES = {
+    "ground_truth": ("scored", "missing_prediction", "rejected", "duplicate"),
+    "predictions": ("scored", "unmatched", "duplicate", "rejected"),
+}
+"""What may become of a record, by side."""
+
+Coverage = dict[str, dict[str, int] | int | bool]
+"""What became of the records of each side, by side, and counts of a benchmark's own."""
+
+
+def coverage_document(counts: Mapping[str, int]) -> dict[str, Any]:
+    """Returns the coverage of a system.
+
+    counts: by SIDE.read and SIDE.STATUS, and those of the benchmark by names without a dot.
+    """
+    sides: dict[str, Any] = {
+        side: {status: counts.get(f"{side}.{status}", 0) for status in ("read", *statuses)}
+        for side, statuses in STATUSES.items()
+    }
+    balanced = all(2 * side["read"] == sum(side.values()) for side in sides.values())
+    return {**sides, **_extra_counts(counts), "balanced": balanced}
+
+
+def slice_coverage(counts: Mapping[str, int]) -> dict[str, Any]:
+    """Returns the coverage of a slice, which knows of no record that could not be read."""
+    sides: dict[str, Any] = {side: {} for side in STATUSES}
+    for name in sorted(counts):
+        side, dot, status = name.partition(".")
+        if dot:
+            sides[side][status] = counts[name]
+    return {**sides, **_extra_counts(counts)}
+
+
+def _extra_counts(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: counts[name] for name in sorted(counts) if "." not in name}
+
+
+class Fingerprint(msgspec.Struct, frozen=True):
+    """Which ground truth a run was made on: how many samples, and an order-free hash of them."""
+
+    samples: int
+    hash: str
+
+
+class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One slice in summary.json.
+
+    predictions_fingerprint: None, errors, the standard errors: empty in a run of an earlier version. Whoever decodes it
+    learns of damage: a side without counts, or metrics that have a value and no interval beside it.
+    """
+
+    coverage: Coverage
+    predictions_fingerprint: str | None = None
+    values: dict[str, float | None]
+    intervals: dict[str, tuple[float, float] | None] = {}
+    errors: dict[str, float | None] = {}
+    units: dict[str, float] = {}
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where parts do not fit together."""
+        for side in STATUSES:
+            if not isinstance(self.coverage.get(side, {}), dict):
+                raise ValueError(f"coverage: {side} holds no counts")
+        for name, beside in (("intervals", self.intervals), ("errors", self.errors), ("units", self.units)):
+            if beside and beside.keys() != self.values.keys():
+                raise ValueError(f"values and {name} do not name the same metrics")
+
+    @classmethod
+    def of(cls, found: SliceResult, coverage: Mapping[str, Any], **more: Any) -> Any:
+        """Returns the summary of a slice that was computed."""
+        return cls(
+            coverage=dict(coverage),
+            predictions_fingerprint=fingerprint_text(found.predictions),
+            values=found.values,
+            intervals=found.intervals,
+            errors=found.errors,
+            # Some are estimated.
+            units={metric: round(units) for metric, units in found.units.items()},
+            **more,
+        )
+
+    def counts(self, side: str) -> dict[str, int]:
+        """Returns what became of the records of one side."""
+        found = self.coverage.get(side, {})
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def samples(self) -> int:
+        """How many samples the slice has, whatever became of them; a duplicate is none of its own."""
+        return sum(self.counts("ground_truth").get(name, 0) for name in ("scored", "missing_prediction", "rejected"))
+
+    def measured_samples(self, missing: str) -> int:
+        """Returns how many samples the metrics rest on: those compared where two runs are.
+
+        missing: what a missing prediction means; it is one of them where it counts as wrong.
+        """
+        counts = self.counts("ground_truth")
+        return counts.get("scored", 0) + (counts.get("missing_prediction", 0) if missing == "wrong" else 0)
+
+
+class SystemSummary(SliceSummary, frozen=True, kw_only=True):
+    """One system in summary.json, with its slices by label."""
+
+    tables: list[Any] = []
+    slices: dict[str, SliceSummary]
+    warnings: list[str] = []
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where parts do not fit together, or the ground truth is not counted."""
+        super().__post_init__()
+        missing = [name for name in ("read", "scored", "missing_prediction") if name not in self.counts("ground_truth")]
+        if missing:
+            raise ValueError(f"coverage: ground_truth has no count of {missing[0]}")
+
+    def slice(self, label: str) -> SliceSummary | None:
+        """Returns a slice, of all samples where the label is empty; None where there is none."""
+        return self.slices.get(label) if label else self
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """summary.json. fingerprint: None in a run of an earlier version."""
+
+    benchmark: str
+    version: str = ""
+    config: dict[str, Any]
+    intervals_method: dict[str, str] = {}
+    warnings: list[str] = []
+    fingerprint: Fingerprint | None = None
+    gates: list[dict[str, Any]] = []
+    ranking: list[str]
+    ranking_by: dict[str, Any] = {}
+    systems: dict[str, SystemSummary]
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where the ranking and the systems do not name each other."""
+        missing = [name for name in self.ranking if name not in self.systems]
+        if not self.systems or missing:
+            raise ValueError("it names no system" if not missing else f"the system {missing[0]} is missing")
+        if set(self.ranking) != self.systems.keys():
+            raise ValueError("its ranking does not name every system")
+
+    def document(self) -> dict[str, Any]:
+        """Returns the content of summary.json; what is optional is there only where there is any."""
+        written: dict[str, Any] = msgspec.to_builtins(self)
+        for document in (written, *written["systems"].values()):
+            for name in ("intervals_method", "warnings", "gates", "ranking_by"):
+                if not document.get(name, True):
+                    del document[name]
+        return written
+
+
+class SliceSums(msgspec.Struct, frozen=True, kw_only=True):
+    """The exact sums of one slice in sums.json, in units of 2**-52, with their replicates.
+
+    counts: what became of its samples, by SIDE.STATUS, and the counts of the benchmark.
+    """
+
+    sums: dict[str, int]
+    counts: dict[str, int]
+    replicates: PackedReplicates
+
+    @classmethod
+    def of(cls, found: SliceResult, **more: Any) -> Any:
+        """Returns the sums of a slice that was computed."""
+        counts = {name: found.coverage[name] for name in sorted(found.coverage)}
+        return cls(sums=found.sums.units(), counts=counts, replicates=found.replicates, **more)
+
+    def all_sums(self, replicates: int) -> list[Sums]:
+        """Returns the sums of the slice, then those of each replicate; raises ValueError where they do not fit."""
+        return [Sums(self.sums), *self.replicates.unpack(replicates)]
+
+
+class SystemSums(SliceSums, frozen=True, kw_only=True):
+    """One system in sums.json."""
+
+    coverage: Coverage
+    slices: dict[str, SliceSums]
+
+    def slice(self, label: str) -> SliceSums | None:
+        """Returns the sums of a slice, of all samples where the label is empty; None where there is none."""
+        return self.slices.get(label) if label else self
+
+
+class DrawnReplicates(msgspec.Struct, frozen=True):
+    """How the replicates of sums.json were drawn."""
+
+    replicates: int
+    seed: int
+
+
+class RunSums(msgspec.Struct, frozen=True, kw_only=True):
+    """sums.json: exact integers in units of 2**-unit_bits, with their replicates in base64."""
+
+    format: int
+    unit_bits: int
+    benchmark: str
+    config: dict[str, Any]
+    bootstrap: DrawnReplicates
+    fingerprint: Fingerprint | None = None
+    systems: dict[str, SystemSums]
+
+    def document(self) -> dict[str, Any]:
+        """Returns the content of sums.json."""
+        written: dict[str, Any] = msgspec.to_builtins(self)
+        systems = {name: {"coverage": each["coverage"], **each} for name, each in written["systems"].items()}
+        return {**written, "systems": systems}
+
+
+class StoredProvenance(msgspec.Struct, frozen=True):
+    """run.json, as far as it must be whole."""
+
+    format: int
+    run_id: str
+    benchmark: str
+    systems: list[str]
+    started: str
+    ended: str
+    seconds: float
+    command: list[str]
+    runner: str
+    host: str
+    versions: dict[str, Any]
+    inputs: dict[str, Any]

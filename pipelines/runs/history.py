@@ -1,0 +1,377 @@
+"""What a series of nights says: which can be compared, change points, breaks, coverage, missing nights."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import pyarrow.compute as pc
+
+from ...metrics.registry import benchmark_class, benchmark_names
+from ...metrics.statistics.change_points import change_points
+from ...metrics.statistics.paired import paired_differences
+from ...metrics.statistics.same_samples import same_samples
+from ..config.errors import UsageError, one_line
+from .differences import scoring_version
+from .history_index import run_path
+from .numbers import signed
+from .run import Run
+from .verdict import Interval
+
+MAX_MAIN_METRICS = 8
+NIGHTLY_S = 12 * 3600.0
+"""Runs that are further apart than this, in the median, are taken for nights that should come regularly."""
+MISSING_FROM = 1.5
+COVERAGE_WINDOW = 30
+MAX_UNSCORED_RISE = 0.01
+"""A night is flagged where the share of samples without a score is above the usual one by more than this."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A metric of a system on one night."""
+
+    value: float
+    low: float | None
+    high: float | None
+    error: float | None
+    verdict: str | None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What became of the samples of a system on one night. missing: those without a prediction."""
+
+    scored: int
+    missing: int
+    rejected: int
+
+    @property
+    def samples(self) -> int:
+        """How many samples there are."""
+        return self.scored + self.missing + self.rejected
+
+    @property
+    def unscored(self) -> float:
+        """The share of samples without a score; 0 of none."""
+        return (self.missing + self.rejected) / self.samples if self.samples else 0.0
+
+    def __str__(self) -> str:
+        """Says it in words, such as `171 of 396 samples scored, 225 without a prediction`."""
+        counts = {"without a prediction": self.missing, "rejected": self.rejected}
+        parts = [f"{count:,} {what}" for what, count in counts.items() if count]
+        return ", ".join([f"{self.scored:,} of {self.samples:,} samples scored", *parts])
+
+
+@dataclass(frozen=True)
+class Night:
+    """One run of a benchmark.
+
+    points: by system and metric, of all samples. unmeasured: the metrics without a value, with the verdict of their
+    gates. coverage: by system. gates: what all gates of the run come to, also those on slices; empty where it has none.
+    """
+
+    run: str
+    started: str
+    version: str
+    scoring: str
+    ground_truth: str | None
+    points: dict[tuple[str, str], Point] = field(default_factory=dict)
+    unmeasured: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    coverage: dict[str, Coverage] = field(default_factory=dict)
+    gates: str = ""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems of the run, also those of which nothing was measured."""
+        return tuple(dict.fromkeys(name for name, _ in (*self.points, *self.unmeasured)))
+
+    @property
+    def comparable_by(self) -> tuple[str, ...]:
+        """What a night must have in common with another for their scores to be comparable."""
+        # Of a ground truth that is not known nothing tells that another night has it.
+        return self.ground_truth or f"only {self.run}", scoring_version(self.version), self.scoring
+
+    @property
+    def time(self) -> float:
+        """When it started, in seconds since 1970; raises ValueError where that is no time."""
+        return datetime.fromisoformat(self.started.replace("Z", "+00:00")).timestamp()
+
+
+@dataclass(frozen=True)
+class Break:
+    """A night whose scores cannot be compared with those of the night before, and why.
+
+    earlier: the last night before it with which they can be compared; None where there is none.
+    """
+
+    night: Night
+    reason: str
+    earlier: Night | None = None
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Nights that are missing: some `count` between two runs."""
+
+    before: Night
+    after: Night
+    count: int
+
+
+@dataclass(frozen=True)
+class CoverageDrop:
+    """A night on which more samples of a system than usual have no score.
+
+    usual: their share on the nights before; None of the first night, on which none should be without.
+    """
+
+    night: Night
+    system: str
+    usual: float | None
+
+    def __str__(self) -> str:
+        """Says it in words, with the shares in percent."""
+        unscored = self.night.coverage[self.system].unscored
+        text = f"{100 * unscored:.1f} % of the samples were not scored"
+        return text if self.usual is None else f"{text}, {100 * self.usual:.1f} % on the nights before"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A night from which on a metric is another one. before: the mean since the change point before it."""
+
+    system: str
+    metric: str
+    night: Night
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class NightDifference:
+    """One metric of a night less that of an earlier one. word: whether it is better or worse, by the interval."""
+
+    difference: float
+    interval: Interval | None
+    word: str = ""
+
+    def __str__(self) -> str:
+        """Says it in words, such as `-0.0100 (-0.0200 to -0.0010), worse`."""
+        if self.interval is None:
+            return signed(self.difference)
+        low, high = self.interval
+        return f"{signed(self.difference)} ({signed(low)} to {signed(high)}), {self.word}"
+
+
+Differences = Mapping[str, NightDifference]
+
+
+@dataclass(frozen=True)
+class History:
+    """The nights of one benchmark, in the order of time, and what they tell.
+
+    differences: by system of the last night, those of its metrics from the last night that it can be compared with, or
+    why they are not known; see `with_differences`.
+    """
+
+    benchmark: str
+    metrics: tuple[str, ...]
+    nights: tuple[Night, ...]
+    breaks: tuple[Break, ...]
+    gaps: tuple[Gap, ...]
+    changes: tuple[Change, ...]
+    drops: tuple[CoverageDrop, ...]
+    differences: Mapping[str, Differences | str] = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should know before anything else, a line each."""
+        warnings = []
+        if self.benchmark not in benchmark_names():
+            warnings.append(
+                f"no benchmark {self.benchmark} is installed here: its first {MAX_MAIN_METRICS} metrics are shown as "
+                "if higher were better in each, without paired differences; install its package"
+            )
+        old = sum(
+            any(point.low is not None and point.error is None for point in night.points.values())
+            for night in self.nights
+        )
+        if old:
+            warnings.append(
+                f"{old} run{'s' * (old > 1)} made before standard errors were written {'have' if old > 1 else 'has'} "
+                "no part in change points; evaluate again what should have one"
+            )
+        return tuple(warnings)
+
+    def before(self, system: str) -> list[Night]:
+        """Returns the nights before the last one with which a system of it can be compared."""
+        *earlier, latest = self.nights
+        return [night for night in earlier if night.comparable_by == latest.comparable_by and system in night.systems]
+
+
+def histories(table: Any) -> list[History]:
+    """Returns the history of each benchmark in the table of all runs."""
+    return [_history(name, nights) for name, nights in _nights(table).items()]
+
+
+def main_metrics(benchmark: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Returns the metrics that a person reads first; of a benchmark that is not installed, the first there are."""
+    if benchmark in benchmark_names():
+        main = [metric for metric in benchmark_class(benchmark).main_metrics() if metric in known]
+        if main:
+            return tuple(main)
+    return tuple(known[:MAX_MAIN_METRICS])
+
+
+def _nights(table: Any) -> dict[str, list[Night]]:
+    nights: dict[str, dict[str, Night]] = {}
+    for row in table.filter(_all_samples(table)).to_pylist():
+        of_benchmark = nights.setdefault(row["benchmark"], {})
+        night = of_benchmark.setdefault(
+            row["run"],
+            Night(
+                row["run"],
+                row["started"],
+                row["version"],
+                row["scoring"],
+                row["ground_truth"],
+                gates=row["gates"] or "",
+            ),
+        )
+        night.coverage[row["system"]] = Coverage(row["scored"] or 0, row["missing"] or 0, row["rejected"] or 0)
+        if row["value"] is None:
+            night.unmeasured[row["system"], row["metric"]] = row["verdict"]
+        else:
+            point = Point(row["value"], row["low"], row["high"], row["error"], row["verdict"])
+            night.points[row["system"], row["metric"]] = point
+    return {name: list(nights[name].values()) for name in sorted(nights)}
+
+
+def _all_samples(table: Any) -> Any:
+    return pc.equal(table.column("slice"), "")
+
+
+def _history(benchmark: str, nights: Sequence[Night]) -> History:
+    known = list(dict.fromkeys(metric for night in nights for _, metric in night.points))
+    metrics = main_metrics(benchmark, known)
+    breaks = tuple(_breaks(nights))
+    series = list(_series(nights, metrics))
+    tested = len({(system, metric) for system, metric, _ in series})
+    changes = [change for each in series for change in _changes(*each, tested)]
+    return History(
+        benchmark,
+        metrics,
+        tuple(nights),
+        breaks,
+        tuple(_gaps(nights)),
+        tuple(sorted(changes, key=lambda change: (change.night.started, change.system, change.metric))),
+        tuple(_drops(nights)),
+    )
+
+
+def _breaks(nights: Sequence[Night]) -> Iterator[Break]:
+    last: dict[tuple[str, ...], Night] = {}
+    for before, night in itertools.pairwise(nights):
+        last[before.comparable_by] = before
+        reasons = []
+        if night.ground_truth is None or night.ground_truth != before.ground_truth:
+            reasons.append("the ground truth changed" if night.ground_truth else "the ground truth is not known")
+        if scoring_version(night.version) != scoring_version(before.version):
+            reasons.append(f"beamscore {before.version or 'of no version'} became {night.version or 'of no version'}")
+        if night.scoring != before.scoring:
+            reasons.append("the options of scoring changed")
+        if reasons:
+            yield Break(night, "; ".join(reasons), last.get(night.comparable_by))
+
+
+def _series(nights: Sequence[Night], metrics: Sequence[str]) -> Iterator[tuple[str, str, list[Night]]]:
+    """Yields each metric of each system on nights that can be compared, with those that have it."""
+    parts: dict[tuple[str, ...], list[Night]] = {}
+    for night in nights:
+        parts.setdefault(night.comparable_by, []).append(night)
+    for part in parts.values():
+        for system in dict.fromkeys(name for night in part for name in night.systems):
+            for metric in metrics:
+                having = [night for night in part if (system, metric) in night.points]
+                if having:
+                    yield system, metric, having
+
+
+def _drops(nights: Sequence[Night]) -> Iterator[CoverageDrop]:
+    """Yields the nights on which more samples of a system have no score than in the median of the nights before."""
+    shares: dict[str, list[float]] = {}
+    for night in nights:
+        for system, coverage in night.coverage.items():
+            before = shares.setdefault(system, [])
+            usual = statistics.median(before[-COVERAGE_WINDOW:]) if before else None
+            if coverage.unscored > (usual or 0.0) + MAX_UNSCORED_RISE:
+                yield CoverageDrop(night, system, usual)
+            before.append(coverage.unscored)
+
+
+def _changes(system: str, metric: str, nights: Sequence[Night], tested: int) -> Iterator[Change]:
+    points = [night.points[system, metric] for night in nights]
+    values = [point.value for point in points]
+    places = change_points(values, [point.error or 0.0 for point in points], max(tested, MAX_MAIN_METRICS))
+    for number, place in enumerate(places):
+        start = places[number - 1] if number else 0
+        yield Change(system, metric, nights[place], statistics.fmean(values[start:place]), values[place])
+
+
+def _gaps(nights: Sequence[Night]) -> Iterator[Gap]:
+    """Yields where runs that come every night, or every week, have left one out."""
+    try:
+        times = [night.time for night in nights]
+    except ValueError:
+        return
+    steps = [after - before for before, after in itertools.pairwise(times)]
+    if len(steps) < 2 or (usual := statistics.median(steps)) < NIGHTLY_S:
+        return
+    for place, step in enumerate(steps):
+        if step >= MISSING_FROM * usual:
+            yield Gap(nights[place], nights[place + 1], round(step / usual) - 1 or 1)
+
+
+def with_differences(folder: str, history: History) -> History:
+    """Returns a history in which each system of the last night is compared with the last night that allows it."""
+    latest = history.nights[-1]
+    compared = {
+        system: night_differences(run_path(folder, before[-1].run), run_path(folder, latest.run), system)
+        for system in latest.systems
+        if (before := history.before(system))
+    }
+    return replace(history, differences=compared)
+
+
+def night_differences(before: str, latest: str, system: str) -> Differences | str:
+    """Returns the difference of each metric of a system in two runs; where their sums cannot be read, the reason."""
+    try:
+        runs = [Run.read(path) for path in (before, latest)]
+        measured = [run.measured(system, "") for run in runs]
+        benchmark = runs[1].configuration.benchmark
+        confidence = runs[1].configuration.settings.bootstrap.confidence
+        paired = paired_differences(benchmark, measured[0], measured[1], confidence)
+    except (UsageError, ValueError, KeyError) as error:
+        return one_line(error)
+    found = {}
+    for metric, each in paired.items():
+        if each.difference is None:
+            continue
+        spec = benchmark.spec_of(metric)
+        word = _word(each.interval, spec is None or spec.higher_is_better)
+        if word and same_samples(benchmark, metric, *measured) is False:
+            word += ", of other samples"
+        found[metric] = NightDifference(each.difference, each.interval, word)
+    return found
+
+
+def _word(interval: Interval | None, higher_is_better: bool) -> str:
+    if interval is None:
+        return ""
+    low, high = interval
+    return "no difference shown" if low <= 0 <= high else "better" if (low > 0) == higher_is_better else "worse"

@@ -1,0 +1,164 @@
+"""Which finished runs the texts on a command line name, and the run that others are compared with."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import time
+from collections.abc import Container, Iterable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ...transforms.io.storage import STORAGE_ERRORS, read_bytes
+from ..config.errors import UsageError, one_line
+from .documents import SystemSummary, SystemSums
+from .run import Run, open_result
+
+MAX_BASELINE_DAYS = 30
+MAX_BLESSED_BYTES = 1 << 20
+
+_SYSTEM = re.compile(r"(?P<run>.+):(?P<system>[A-Za-z0-9_.-]{1,100})", re.DOTALL)
+
+
+class SystemRun(NamedTuple):
+    """One system of a finished run."""
+
+    run: Run
+    system: str
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        return f"{self.run.path}:{self.system}"
+
+    @property
+    def overall(self) -> SystemSummary:
+        """What summary.json says of it."""
+        return self.run.systems[self.system]
+
+    @property
+    def sums(self) -> SystemSums:
+        """Its stored sums; raises UsageError where they are damaged."""
+        return self.run.sums.systems[self.system]
+
+    @property
+    def samples(self) -> int:
+        """How many samples its metrics rest on."""
+        return self.overall.measured_samples(self.run.configuration.settings.missing)
+
+
+def open_system(text: str) -> SystemRun:
+    """Returns the only system of the run in the folder `text`, or, of `RUN:SYSTEM`, that system of it.
+
+    Raises UsageError where there is no finished run, or it does not say which of its systems.
+    """
+    path, system = split_system(text)
+    run = Run.read(path)
+    there = list(run.systems)
+    if system is None and len(there) > 1:
+        raise UsageError(
+            f"{path}: it holds {len(there)} systems; give one of {', '.join(f'{path}:{name}' for name in there)}"
+        )
+    system = there[0] if system is None else system
+    if system not in there:
+        raise UsageError(f"{path}:{system}: there is no such system in this run; there are {', '.join(there)}")
+    # A configuration that cannot be read is told before it is compared.
+    run.configuration  # noqa: B018
+    return SystemRun(run, system)
+
+
+def split_system(text: str) -> tuple[str, str | None]:
+    """Returns the folder of a run and the system that RUN or RUN:SYSTEM names; None where it names none.
+
+    What follows the last colon is a system where `text`, which may have colons of its own as addresses and times have,
+    is neither a run nor a path that exists.
+    """
+    found = _SYSTEM.fullmatch(text)
+    if found is None or os.path.exists(text) or _is_run(text):
+        return text, None
+    return found["run"], found["system"]
+
+
+def _is_run(path: str) -> bool:
+    try:
+        open_result(path)
+    except UsageError:
+        return False
+    return True
+
+
+def find_baseline(given: str) -> tuple[str, str | None]:
+    """Returns the folder of the run that a person means, and the system after a colon, if there is one.
+
+    `given` is a run folder, RUN:SYSTEM, or a text file, such as blessed.txt, whose last line that is neither empty nor
+    a comment (after `#`) is one of these, relative to the folder of the file. Raises UsageError where it names none.
+    """
+    run, system = split_system(given)
+    if system is not None or not given.endswith(".txt") or _is_run(given):
+        return run, system
+    try:
+        lines = read_bytes(given, MAX_BLESSED_BYTES).decode().splitlines()
+    except (*STORAGE_ERRORS, ValueError) as error:
+        raise UsageError(f"{given}: cannot be read: {one_line(error)}") from error
+    named = [text for line in lines if (text := re.split(r"(?:^|\s)#", line)[0].strip())]
+    if not named:
+        raise UsageError(f"{given}: it names no run; write the folder of a finished run as its last line")
+    run = named[-1]
+    is_whole = "://" in run or os.path.isabs(run)
+    return split_system(run if is_whole else posixpath.join(posixpath.dirname(given), run))
+
+
+def load_baseline(given: str, labels: Iterable[str]) -> Run:
+    """Reads the run that `given` names, see `find_baseline`, with those of its slices that have one of the `labels`.
+
+    It goes to the worker that publishes. Raises UsageError where there is no such run, or it cannot be read.
+    """
+    path, system = find_baseline(given)
+    try:
+        run = Run.read(path, sums=True)
+    except UsageError as error:
+        # Of a file the reader must know that it is what names the run.
+        raise error if path == given else UsageError(f"{given}: {error}") from error
+    if system is not None and system not in run.systems:
+        raise UsageError(f"{given}: the run has no system {system}; it has {', '.join(run.systems)}")
+    wanted = frozenset(labels)
+    for name in run.systems:
+        for label in wanted:
+            if run.slice(name, label) is not None:
+                # Whatever is damaged is told before anything is scored.
+                run.measured(name, label)
+    kept = run.changed(systems=_with_slices(run.systems, wanted))
+    kept.sums = msgspec.structs.replace(run.sums, systems=_with_slices(run.sums.systems, wanted))
+    kept.system = system
+    return kept
+
+
+def _with_slices(systems: Mapping[str, Any], labels: Container[str]) -> dict[str, Any]:
+    return {
+        name: msgspec.structs.replace(
+            system, slices={label: each for label, each in system.slices.items() if label in labels}
+        )
+        for name, system in systems.items()
+    }
+
+
+def age_warnings(run: Run) -> list[str]:
+    """Returns what should make a person think before others are compared with a run: its age, and its own gates."""
+    warnings = []
+    ended = str(run.provenance.get("ended"))
+    try:
+        age = (time.time() - datetime.fromisoformat(ended.replace("Z", "+00:00")).timestamp()) / 86400
+    except ValueError:
+        warnings.append(f"the baseline {run.path} has no run.json that says when it was made")
+    else:
+        if age > MAX_BASELINE_DAYS:
+            warnings.append(
+                f"the baseline {run.path} is {age:.0f} days old; bless a newer run where this one is outdated"
+            )
+    failed = [str(each.get("gate")) for each in run.summary.gates if each.get("verdict") in ("fail", "invalid")]
+    if failed:
+        warnings.append(f"the baseline {run.path} did not pass its own gates: {', '.join(failed)}")
+    return warnings

@@ -1,0 +1,58 @@
+"""Numbers as a person reads them: rounded, and never so far that they say another thing than they are."""
+
+from __future__ import annotations
+
+import math
+
+DECIMALS = 4
+MAX_DECIMALS = 10
+NEGLIGIBLE = 1e-9
+"""What is this near to a whole number is told as that: it comes from rounding, or is no matter to anybody."""
+
+
+def decimals(value: float) -> int:
+    """Returns how many decimals show a number: four, or as many more as tell it from a whole one.
+
+    A value of 0.99996 is not 1.0000, and a difference of 0.00004 not 0.0000: who reads that takes it for all, or none.
+    """
+    places = DECIMALS
+    if math.isfinite(value) and abs(value - round(value)) > NEGLIGIBLE:
+        while places < MAX_DECIMALS and round(value, places) == round(value):
+            places += 1
+    return places
+
+
+def fixed(value: float) -> str:
+    """Returns a number with its `decimals`, without the sign of a zero.
+
+    >>> fixed(0.25), fixed(0.99996), fixed(1.0), fixed(-1e-17)
+    ('0.2500', '0.99996', '1.0000', '0.0000')
+    """
+    places = decimals(value)
+    return f"{round(value, places) + 0.0:.{places}f}"
+
+
+def signed(value: float | None) -> str:
+    """Returns a difference with its `decimals` and its sign, which 0 has not; a dash where there is none.
+
+    >>> signed(0.25), signed(-0.00004), signed(0.0), signed(None)
+    ('+0.2500', '-0.00004', '0.0000', '–')
+    """
+    if value is None:
+        return "–"
+    text = fixed(value)
+    return f"+{text}" if float(text) > 0 else text
+
+
+def typeset(value: float | None) -> str:
+    """Returns a difference as `signed`, with a minus sign that is as wide as the plus sign."""
+    return signed(value).replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """Returns a share such as a confidence in percent, with as many decimals as it has.
+
+    >>> percent(0.95), percent(0.995)
+    ('95%', '99.5%')
+    """
+    return f"{100 * share:.6g}%"

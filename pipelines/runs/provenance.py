@@ -1,0 +1,220 @@
+"""run.json: where a result comes from, and whatever else differs between runs of equal input."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import hashlib
+import platform
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import msgspec
+from apache_beam.io.filesystems import FileSystems
+
+from ...metrics.benchmark import Benchmark
+from ...metrics.version import VERSION
+from ...transforms.io.files import SourceFile
+from ...transforms.io.storage import STORAGE_ERRORS, is_on_disk
+from ...transforms.records import GROUND_TRUTH
+
+RUN_FORMAT = 1
+MAX_FILES_LISTED = 1000
+"""Of how many files of a side each is listed; the number, the bytes and the digest are those of all."""
+CHECKSUM_THREADS = 16
+
+PACKAGES = ("apache-beam", "msgspec", "numpy", "pyarrow", "rapidfuzz", "scipy", "shapely")
+_SECRET = re.compile(r"secret|password|passwd|token|credential|access_?key|api_?key|private", re.IGNORECASE)
+HIDDEN = "***"
+
+
+class InputFile(msgspec.Struct, frozen=True):
+    """A file that a run read, as its filesystem told of it before the run.
+
+    modified: the time of the last change in UTC, checksum: the filesystem's own, such as an etag; None where it tells
+    none, as a disk tells no checksum.
+    """
+
+    path: str
+    bytes: int
+    modified: str | None
+    checksum: str | None
+
+
+class InputSide(msgspec.Struct, frozen=True):
+    """The files of one side of a run. digest: a hash over path, bytes and time of all of them, listed or not."""
+
+    count: int
+    bytes: int
+    digest: str
+    files: tuple[InputFile, ...]
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """How a run was started: what the command knows before the run.
+
+    command: what was typed, without secrets. started: seconds since 1970. inputs: by side, GROUND_TRUTH or the number
+    of a system. sources: the finished runs that a result was made of, as `merge` makes one. baseline, reused: the runs
+    that gates compare with, and of which unchanged samples take their scores.
+    """
+
+    command: tuple[str, ...] = ()
+    runner: str = ""
+    started: float = 0.0
+    inputs: tuple[tuple[int, InputSide], ...] = ()
+    sources: tuple[Mapping[str, Any], ...] = ()
+    baseline: Mapping[str, Any] | None = None
+    reused: Mapping[str, Any] | None = None
+
+    @classmethod
+    def now(cls, command: Sequence[str], runner: str, files: Iterable[SourceFile] = ()) -> Invocation:
+        """Returns what is known of a run that is about to start and to read `files`."""
+        return cls(tuple(without_secrets(command)), runner, time.time(), input_sides(files))
+
+
+UNKNOWN_INVOCATION = Invocation()
+"""Of a pipeline that was built without a command."""
+
+
+def without_secrets(command: Sequence[str]) -> list[str]:
+    """Returns a command line in which the values of options that name a secret are hidden."""
+    shown: list[str] = []
+    hide_next = False
+    for word in command:
+        name, equals, _ = word.partition("=")
+        if hide_next and not word.startswith("--"):
+            shown.append(HIDDEN)
+        elif equals and name.startswith("--") and _SECRET.search(name):
+            shown.append(f"{name}={HIDDEN}")
+        else:
+            shown.append(word)
+        hide_next = word.startswith("--") and not equals and _SECRET.search(word) is not None
+    return shown
+
+
+def input_sides(files: Iterable[SourceFile]) -> tuple[tuple[int, InputSide], ...]:
+    """Returns what the filesystems tell of the files of each side; a file that is gone meanwhile has no checksum."""
+    by_side: dict[int, list[SourceFile]] = {}
+    for file in files:
+        by_side.setdefault(file.side, []).append(file)
+    return tuple((side, _input_side(found)) for side, found in sorted(by_side.items()))
+
+
+def _input_side(files: Sequence[SourceFile]) -> InputSide:
+    digest = hashlib.blake2b(digest_size=16)
+    for file in files:
+        digest.update(msgspec.json.encode([_text(file.path), file.size, file.modified]))
+    listed = files[:MAX_FILES_LISTED]
+    with concurrent.futures.ThreadPoolExecutor(CHECKSUM_THREADS) as threads:
+        checksums = list(threads.map(_checksum, [file.path for file in listed]))
+    return InputSide(
+        len(files),
+        sum(file.size for file in files),
+        digest.hexdigest(),
+        tuple(
+            InputFile(_text(file.path), file.size, utc(file.modified) if file.modified else None, checksum)
+            for file, checksum in zip(listed, checksums, strict=True)
+        ),
+    )
+
+
+def _text(path: str) -> str:
+    """Returns a path as text that JSON can hold, even where it is not UTF-8."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+def _checksum(path: str) -> str | None:
+    # A disk of this machine tells the size again.
+    if is_on_disk(path):
+        return None
+    with contextlib.suppress(*STORAGE_ERRORS, ValueError, NotImplementedError):
+        found = FileSystems.checksum(path)
+        return str(found) if found else None
+    return None
+
+
+def utc(seconds: float) -> str:
+    """Returns a time in seconds since 1970 as ISO 8601 in UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def versions(benchmark: Benchmark[Any, Any, Any]) -> dict[str, Any]:
+    """Returns the versions of this machine: the project, Python, the platform, packages and the benchmark's programs.
+
+    A benchmark of another package is told with the version of that package.
+    """
+    packages = {name: found for name in PACKAGES if (found := _package_version(name)) is not None}
+    home = type(benchmark).__module__.partition(".")[0]
+    if home != "beamscore" and (own := _package_version(home.replace("_", "-"))) is not None:
+        packages[home] = own
+    return {
+        "beamscore": VERSION,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": packages,
+        "tools": dict(benchmark.tool_versions()),
+    }
+
+
+def _package_version(name: str) -> str | None:
+    with contextlib.suppress(PackageNotFoundError):
+        return version(name)
+    return None
+
+
+def run_document(
+    invocation: Invocation,
+    run_id: str,
+    benchmark: Benchmark[Any, Any, Any],
+    systems: Sequence[str],
+    records: Mapping[int, int],
+    causes: Sequence[Any] = (),
+) -> dict[str, Any]:
+    """Returns the document of run.json, made where and when the result is published.
+
+    records: how many records were read of each side, by its number. causes: why records were quarantined, see
+    `quarantine_causes`.
+    """
+    ended = time.time()
+    known = dict(invocation.inputs)
+    numbers = [GROUND_TRUTH, *range(len(systems))]
+    sides = {number: _side(known.get(number), records.get(number, 0)) for number in numbers}
+    return {
+        "format": RUN_FORMAT,
+        "run_id": run_id,
+        "benchmark": benchmark.name,
+        "systems": list(systems),
+        "started": utc(invocation.started),
+        "ended": utc(ended),
+        "seconds": round(max(0.0, ended - invocation.started), 3),
+        "command": [_text(word) for word in invocation.command],
+        "runner": invocation.runner,
+        "host": platform.node(),
+        "versions": versions(benchmark),
+        "inputs": {
+            "ground_truth": sides[GROUND_TRUTH],
+            "predictions": {name: sides[number] for number, name in enumerate(systems)},
+        },
+        **({"quarantine": msgspec.to_builtins(causes)} if causes else {}),
+        **({"merged_from": list(invocation.sources)} if invocation.sources else {}),
+        **({"baseline": invocation.baseline} if invocation.baseline is not None else {}),
+        **({"reused": invocation.reused} if invocation.reused is not None else {}),
+    }
+
+
+def problems_of_page(problem: str | None) -> dict[str, str]:
+    """Returns what run.json says of a page that could not be made: why; of one that was made, nothing."""
+    return {} if problem is None else {PAGE_PROBLEM: problem}
+
+
+PAGE_PROBLEM = "page_problem"
+
+
+def _side(side: InputSide | None, records: int) -> dict[str, Any]:
+    return {"records": records, **(msgspec.to_builtins(side) if side is not None else {})}

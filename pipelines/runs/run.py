@@ -1,0 +1,410 @@
+"""A run: what an evaluation writes, and every command that reads finished runs starts from."""
+
+from __future__ import annotations
+
+import copy
+import posixpath
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from ...metrics.benchmark import Benchmark, MetricSpec
+from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ...metrics.statistics.intervals import METHODS
+from ...metrics.statistics.measured import Measured, measure
+from ...metrics.statistics.replicates import PackedReplicates
+from ...metrics.statistics.sums import FRACTION_BITS, Sums
+from ...metrics.version import VERSION
+from ...transforms.earlier_rows import EarlierRows
+from ...transforms.hashes import fingerprint_text
+from ...transforms.io.publication import Layout, Published, find_published
+from ...transforms.io.storage import STORAGE_ERRORS
+from ...transforms.quarantine import CauseCount
+from ...transforms.read import presence
+from ...transforms.records import GROUND_TRUTH, InputProblem
+from ...transforms.totals import SliceKey, SliceResult, truth_count
+from ..config import settings
+from ..config.errors import UsageError, one_line
+from ..config.settings import Configuration
+from ..inputs.mismatch import without_values
+from .differences import SCORED_ALIKE, RunSignature, differences
+from .documents import (
+    STATUSES,
+    SUMS_FORMAT,
+    DrawnReplicates,
+    Fingerprint,
+    RunSums,
+    SliceSummary,
+    SliceSums,
+    StoredProvenance,
+    Summary,
+    SystemSummary,
+    SystemSums,
+    coverage_document,
+    slice_coverage,
+)
+from .provenance import RUN_FORMAT
+from .ranking import Ranking, rank_with_ties
+
+SUMMARY = "summary.json"
+SUMS = "sums.json"
+REPORT = "report.md"
+PAGE = "report.html"
+RUN = "run.json"
+LAYOUT = Layout("evaluation", (REPORT, PAGE, SUMS, SUMMARY, RUN), ("samples", "quarantine"), SUMMARY)
+MIN_SAMPLES, MIN_CLUSTERS = 20, 6
+"""Fewer units than these, behind a metric, make its interval rough."""
+
+Worst = tuple[float, str, str]
+"""The value, the sample_id and the status of a sample."""
+_Document = TypeVar("_Document")
+
+
+@dataclass
+class Run:
+    """A run: its documents, and its metrics computed again from its sums.
+
+    path: its folder; empty, and published None, of a run that is about to be written. provenance: run.json; empty of
+    one of an earlier version. system: of a run that others are compared with, the one that every system is compared
+    with; None: the one of the same name.
+
+    Of a run that is about to be written, there are also places: its systems in order, with ties; worst: the worst
+    samples of each system; causes: why records were quarantined.
+    """
+
+    path: str
+    summary: Summary
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    published: Published | None = None
+    system: str | None = None
+    places: Ranking | None = None
+    worst: Mapping[str, Sequence[Worst]] = field(default_factory=dict)
+    causes: Sequence[CauseCount] = ()
+
+    @classmethod
+    def of(
+        cls,
+        configuration: Configuration,
+        names: Sequence[str],
+        slices: Iterable[SliceResult],
+        outcomes: Mapping[int, Sums],
+        worst: Mapping[int, Sequence[Worst]],
+        causes: Sequence[CauseCount],
+    ) -> Run:
+        """Returns the run of one evaluation, from the parts that the pipeline gathered."""
+        by_name: dict[str, dict[str, SliceResult]] = {name: {} for name in names}
+        for each in slices:
+            by_name[names[each.key.system]][each.key.label] = each
+        truths = outcomes.get(GROUND_TRUTH, Sums())
+        coverages = {}
+        for number, (name, found) in enumerate(by_name.items()):
+            if "" not in found:
+                found[""] = _no_samples(SliceKey(number), configuration.benchmark.values(Sums()))
+            coverages[name] = _coverage(found[""].coverage, truths, outcomes.get(number, Sums()))
+        warnings = []
+        if truths["read"] != truths["rejected"]:
+            absent = [column for column in configuration.truth_columns() if not truths[presence(column)]]
+            warnings = [without_values(configuration, column) for column in absent]
+        worst_by_name = {name: worst.get(number, []) for number, name in enumerate(names)}
+        return cls.finalised(configuration, by_name, coverages, worst_by_name, causes, warnings)
+
+    @classmethod
+    def finalised(
+        cls,
+        configuration: Configuration,
+        slices: Mapping[str, Mapping[str, SliceResult]],
+        coverages: Mapping[str, Mapping[str, Any]],
+        worst: Mapping[str, Sequence[Worst]],
+        causes: Sequence[CauseCount],
+        warnings: list[str],
+    ) -> Run:
+        """Returns the run of these slices, ranked, with everything in an order that depends on nothing but its input.
+
+        slices: by the names of the systems, in order, and by label; that of all samples is empty.
+        """
+        benchmark, drawn = configuration.benchmark, configuration.settings.bootstrap
+        systems, sums = {}, {}
+        for name, found in slices.items():
+            labels = sorted(label for label in found if label)
+            summaries = {
+                label: SliceSummary.of(found[label], slice_coverage(found[label].coverage)) for label in labels
+            }
+            more = {"tables": found[""].tables, "slices": summaries}
+            system = SystemSummary.of(found[""], coverages[name], **more)
+            systems[name] = msgspec.structs.replace(system, warnings=_few_units(configuration, system))
+            slice_sums = {label: SliceSums.of(found[label]) for label in labels}
+            sums[name] = SystemSums.of(found[""], coverage=coverages[name], slices=slice_sums)
+        first = next(iter(slices.values()))[""]
+        common: dict[str, Any] = {
+            "benchmark": benchmark.name,
+            "config": msgspec.json.decode(msgspec.json.encode(configuration.resolved())),
+            "fingerprint": Fingerprint(truth_count(first.coverage), fingerprint_text(first.fingerprint)),
+        }
+        summary = Summary(
+            version=VERSION,
+            intervals_method=METHODS if drawn.replicates else {},
+            warnings=warnings,
+            ranking=rank({name: each.values for name, each in systems.items()}, benchmark.ranking_metrics()),
+            systems=systems,
+            **common,
+        )
+        order = worst_first(benchmark)
+        most = configuration.settings.worst_samples
+        run = cls(
+            "",
+            summary,
+            worst={name: sorted(found, key=order)[:most] for name, found in worst.items()},
+            causes=sorted(causes, key=_cause_order),
+        )
+        run.configuration = configuration
+        bootstrap = DrawnReplicates(drawn.replicates, drawn.seed)
+        run.sums = RunSums(format=SUMS_FORMAT, unit_bits=FRACTION_BITS, bootstrap=bootstrap, systems=sums, **common)
+        run.places = rank_with_ties(run)
+        return run if run.places is None else run.changed(ranking_by=run.places.document())
+
+    @classmethod
+    def read(cls, path: str, *, sums: bool = False) -> Run:
+        """Returns the finished run in a folder; sums.json, which is large, is read when it is needed, or with `sums`.
+
+        It is opened again where another run replaces it while it is read. Raises UsageError, in one line, where the
+        folder holds no run that this version can read.
+        """
+        while True:
+            published = open_result(path)
+            try:
+                run = cls(path, _decoded(path, published, SUMMARY, Summary), published=published)
+                run.provenance = run._provenance()
+                if sums:
+                    run.sums  # noqa: B018
+            except UsageError:
+                if open_result(path).run_id == published.run_id:
+                    raise
+            else:
+                return run
+
+    @property
+    def systems(self) -> dict[str, SystemSummary]:
+        """The systems by name, in the order of their numbers."""
+        return self.summary.systems
+
+    @property
+    def signature(self) -> RunSignature:
+        """With what the run scored, and what: by which it is told whether it compares with another."""
+        summary, versions = self.summary, self.provenance.get("versions")
+        return RunSignature(summary.benchmark, summary.version, summary.config, versions, summary.fingerprint)
+
+    @property
+    def rows(self) -> list[str]:
+        """The files of the rows of its samples."""
+        return [] if self.published is None else self.published.folder("samples")
+
+    @property
+    def quarantine(self) -> list[str]:
+        """The files that list what was quarantined."""
+        return [] if self.published is None else self.published.folder("quarantine")
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run; empty where it is not known."""
+        return (self.published and self.published.run_id) or str(self.provenance.get("run_id", ""))
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """The configuration, checked; of a run that is read without its gates, which an earlier version may have taken.
+
+        Raises UsageError where this version does not take it, or the benchmark is not installed.
+        """
+        return settings.check({**self.summary.config, "gates": {}}, posixpath.join(self.path, SUMMARY))
+
+    @cached_property
+    def sums(self) -> RunSums:
+        """The exact sums of the run; of a run that is read, checked against its summary."""
+        assert self.published is not None
+        sums = _decoded(self.path, self.published, SUMS, RunSums)
+        if (sums.format, sums.unit_bits) != (SUMS_FORMAT, FRACTION_BITS):
+            raise _problem(self.path, SUMS, _OTHER_FORMAT.format(sums.format, SUMS_FORMAT))
+        labels = {name: set(system.slices) for name, system in self.systems.items()}
+        same = sums.benchmark == self.summary.benchmark and sums.config == self.summary.config
+        if not same or {name: set(system.slices) for name, system in sums.systems.items()} != labels:
+            raise _problem(self.path, SUMS, _OTHER_RUN)
+        return sums
+
+    def _provenance(self) -> dict[str, Any]:
+        assert self.published is not None
+        if RUN not in self.published.files:
+            return {}
+        document = _decoded(self.path, self.published, RUN, dict[str, Any])
+        if document:
+            found = _decoded(self.path, self.published, RUN, StoredProvenance)
+            if found.format != RUN_FORMAT:
+                raise _problem(self.path, RUN, _OTHER_FORMAT.format(found.format, RUN_FORMAT))
+            if found.benchmark != self.summary.benchmark or set(found.systems) != self.systems.keys():
+                raise _problem(self.path, RUN, _OTHER_RUN)
+        return document
+
+    def changed(self, **changes: Any) -> Run:
+        """Returns the run with other parts of its summary."""
+        run = copy.copy(self)
+        run.summary = msgspec.structs.replace(self.summary, **changes)
+        return run
+
+    def slice(self, system: str, label: str) -> SliceSummary | None:
+        """Returns a slice of the summary, of all samples where the label is empty; None where there is none."""
+        return self.systems[system].slice(label) if system in self.systems else None
+
+    def slice_sums(self, system: str, label: str) -> SliceSums | None:
+        """Returns the sums of a slice; None where there is none."""
+        found = self.sums.systems.get(system)
+        return None if found is None else found.slice(label)
+
+    def corpus(self, system: str) -> Sums:
+        """Returns the sums of all samples of a system that is there."""
+        return Sums(self.sums.systems[system].sums)
+
+    def measured(self, system: str, label: str) -> Measured:
+        """Returns the metrics of a slice that is there, with their replicates, computed again from its sums.
+
+        Raises UsageError where they are not those of the summary, or the replicates are damaged.
+        """
+        sums, found = self.slice_sums(system, label), self.slice(system, label)
+        if sums is None or found is None:
+            raise _problem(self.path, SUMS, f"there is no slice {label!r} of {system}")
+        try:
+            all_sums = sums.all_sums(self.sums.bootstrap.replicates)
+        except ValueError as error:
+            raise _problem(self.path, SUMS, one_line(error)) from error
+        configuration, corpus = self.configuration, self.corpus(system)
+        clustered = configuration.settings.cluster is not None
+        measured = measure(configuration.benchmark, corpus, all_sums, clustered, found.predictions_fingerprint)
+        if measured.values != found.values:
+            raise _problem(self.path, SUMS, "its sums do not give the values of summary.json")
+        return measured
+
+    def system_for(self, name: str) -> str | None:
+        """Returns the system that one of another run is compared with: `system`, the one of its name, or the only one.
+
+        None where there is none of these.
+        """
+        if self.system is not None or name in self.systems:
+            return self.system or name
+        return next(iter(self.systems)) if len(self.systems) == 1 else None
+
+    def earlier_rows(self, configuration: Configuration, systems: Sequence[str]) -> EarlierRows | None:
+        """Returns the rows in which a run of these systems finds what its samples scored before.
+
+        None where there are none, or the scores do not compare. Raises UsageError where a file is damaged.
+        """
+        if not self.rows or differences(RunSignature.of(configuration), self.signature, SCORED_ALIKE):
+            return None
+        metric = configuration.benchmark.main_sample_metric().name
+        rows = EarlierRows(tuple(self.rows), metric, tuple(map(self.system_for, systems)))
+        try:
+            rows.check()
+        except InputProblem as error:
+            raise UsageError(f"{error.message}, or give --no-html") from error
+        return rows
+
+
+_OTHER_FORMAT = "its format is {}, not {}: another version wrote it"
+_OTHER_RUN = "it belongs to another run than summary.json"
+
+
+def _decoded(path: str, published: Published, name: str, kind: type[_Document]) -> _Document:
+    """Returns a document of a finished run; raises UsageError, in one line, where it is damaged."""
+    if name not in published.files:
+        raise _problem(path, name, "there is no such file")
+    try:
+        return msgspec.json.decode(published.read(name), type=kind)
+    except (*STORAGE_ERRORS, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise _problem(path, name, one_line(error)) from error
+
+
+def _problem(path: str, name: str, reason: str) -> UsageError:
+    return UsageError(f"{posixpath.join(path, name)}: no finished run can be read here: {reason}; evaluate again")
+
+
+def open_result(output: str) -> Published:
+    """Returns the paths of the files of the result in the folder `output`, all of one run.
+
+    A run that replaces the result meanwhile removes the files; whoever finds one gone opens the result again.
+    Raises UsageError where there is no result.
+    """
+    try:
+        found = find_published(output, LAYOUT)
+    except (*STORAGE_ERRORS, ValueError) as error:
+        raise UsageError(f"{output}: no finished run can be read here ({one_line(error)})") from error
+    if found is None:
+        path = posixpath.join(output, SUMMARY)
+        raise UsageError(f"{path}: no finished run is here (no such file); give its --output folder")
+    return found
+
+
+def _few_units(configuration: Configuration, system: SystemSummary) -> list[str]:
+    """Returns a warning where main metrics rest on too few units for their intervals to be trusted, one for slices."""
+    if not configuration.settings.bootstrap.replicates:
+        return []
+    what, least = ("clusters", MIN_CLUSTERS) if configuration.settings.cluster else ("samples", MIN_SAMPLES)
+    main = configuration.benchmark.main_metrics()
+
+    def few(found: SliceSummary) -> dict[str, float]:
+        measured = (metric for metric in main if found.values.get(metric) is not None)
+        return {metric: found.units[metric] for metric in measured if found.units[metric] < least}
+
+    warnings = []
+    if found := few(system):
+        counts = ", ".join(f"{metric} on {units}" for metric, units in found.items())
+        warnings.append(f"the interval of a metric that rests on fewer than {least} {what} is rough: {counts}")
+    slices = sum(bool(few(found)) for found in system.slices.values())
+    if slices:
+        warnings.append(
+            f"in {slices} of {len(system.slices)} slices a main metric rests on fewer than {least} "
+            f"{what}, which makes its interval rough; units in summary.json has the numbers"
+        )
+    return warnings
+
+
+def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[Worst], Worst]:
+    """Returns the key that sorts (value, sample_id, status) by the main per-sample metric, the worst first."""
+    return partial(_order_of, benchmark.main_sample_metric())
+
+
+def _order_of(spec: MetricSpec, sample: Worst) -> Worst:
+    value, sample_id, status = sample
+    return spec.goodness(value), sample_id, status
+
+
+def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
+    example = cause.example
+    return (-cause.count, example.side, example.stage, example.cause) if example else (0, "", "", "")
+
+
+def _no_samples(key: SliceKey, values: dict[str, float | None]) -> SliceResult:
+    replicates = PackedReplicates.of(BootstrapSums(Bootstrap(replicates=0)))
+    nothing, units = dict.fromkeys(values), dict.fromkeys(values, 0.0)
+    return SliceResult(key, {}, values, nothing, [], Sums(), replicates, units, Sums(), errors=dict.fromkeys(values))
+
+
+def _coverage(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> dict[str, Any]:
+    """Returns the coverage of a system. truths, predictions: what was counted of each side before scoring."""
+    counts = dict(counted)
+    for side, outcomes in (("ground_truth", truths), ("predictions", predictions)):
+        for status in ("read", *STATUSES[side]):
+            name = f"{side}.{status}"
+            counts[name] = counts.get(name, 0) + round(outcomes[status])
+    return coverage_document(counts)
+
+
+def rank(values: Mapping[str, Mapping[str, float | None]], ranking: Sequence[MetricSpec]) -> list[str]:
+    """Returns the systems from best to worst: by the first metric of `ranking` in its direction, then by the next.
+
+    A metric that was not measured ranks last; full ties keep the order of the names.
+    """
+
+    def order(name: str) -> tuple[Any, ...]:
+        measured = [(spec, values[name].get(spec.name)) for spec in ranking]
+        return (*((value is None, -spec.goodness(value or 0.0)) for spec, value in measured), name)
+
+    return sorted(values, key=order)

@@ -1,5 +1,0 @@
-"""A worker of a cluster: Beam's own, which imports this before it works, and is ours to its end."""
-
-from ...transforms.io.s3 import shared_clients
-
-shared_clients.__enter__()

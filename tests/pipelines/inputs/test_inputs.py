@@ -1,0 +1,137 @@
+"""The inputs of a pipeline: what is found, and what is refused before anything runs."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from beamscore.metrics.record_fields import record_fields
+from beamscore.metrics.registry import benchmark_class
+from beamscore.pipelines.config import settings
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.inputs.inputs import Inputs, find_inputs
+from beamscore.transforms.records import GROUND_TRUTH
+
+
+def found(
+    truths: list[str],
+    predictions: dict[str, list[str]] | None,
+    more: tuple[str, ...] = (),
+    whole: bool = False,
+) -> Inputs:
+    given = {"ground_truth": truths, "predictions": predictions}
+    return find_inputs(settings.load("toy", [], given), more, predictions is not None, whole)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("b.jsonl", "a.jsonl", "p.jsonl.gz"):
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "keys.jsonl").write_text('no JSON\n{"sample_id": "a", "text": "x"}\n{"sample_id": "b", "page": 1}\n')
+    for name, columns in {
+        "t.parquet": ["sample_id", "text", "page"],
+        "late.parquet": ["sample_id"],
+        "id.parquet": ["id"],
+    }.items():
+        pq.write_table(pa.table({column: ["x"] for column in columns}), name)
+    return tmp_path
+
+
+def test_files_are_numbered_by_side_in_order_of_globs_and_paths(folder: Path) -> None:
+    inputs = found(["[ab].jsonl", "[a-d].jsonl"], {"one": ["p.jsonl.gz"], "two": ["a.jsonl"]})
+    assert inputs.systems == ("one", "two")
+    assert [(file.side, file.number, file.path) for file in inputs.files] == [
+        (GROUND_TRUTH, 0, "a.jsonl"),
+        (GROUND_TRUTH, 1, "b.jsonl"),
+        (0, 0, "p.jsonl.gz"),
+        (1, 0, "a.jsonl"),
+    ]
+
+
+def test_columns_that_are_read_of_parquet(folder: Path) -> None:
+    inputs = found(["t.parquet"], {"one": ["late.parquet"]}, ("page",))
+    columns = inputs.columns
+    assert columns[GROUND_TRUTH].wanted == frozenset({"text", "words", "page"})
+    assert columns[GROUND_TRUTH].structured == {"words"}
+    assert columns[0].wanted == frozenset({"text"})
+    inputs = found(["t.parquet"], None, whole=True)
+    assert inputs.columns[GROUND_TRUTH].wanted is None
+    assert inputs.systems == ()
+
+
+@pytest.mark.parametrize(
+    ("truths", "predictions", "more", "message"),
+    [
+        (
+            [],
+            ["a.jsonl"],
+            (),
+            "ground_truth: nothing is given; give --ground-truth GLOB, or ground_truth in the config",
+        ),
+        (["a.jsonl"], [], (), "predictions: nothing is given"),
+        (["x.jsonl"], ["a.jsonl"], (), "--ground-truth x.jsonl: no file matches; check the path and quote the pattern"),
+        (["a.jsonl"], ["."], (), "--predictions ours=.: this folder holds files of several formats"),
+        (["id.parquet"], ["a.jsonl"], (), "id.parquet: there is no column sample_id, only id"),
+        (
+            ["[il]*.parquet", "t.parquet"],
+            ["a.jsonl"],
+            ("page",),
+            "id.parquet: there is no column sample_id, only id",
+        ),
+        (
+            ["late.parquet", "t.parquet"],
+            ["a.jsonl"],
+            ("pages",),
+            "late.parquet and the 1 other ground-truth files: there is no column pages, only sample_id, text, page",
+        ),
+        (["t.parquet"], ["a.jsonl"], ("pages",), "t.parquet: there is no column pages, only sample_id, text, page"),
+        # Ground truth alone needs the columns to slice by.
+        (["t.parquet"], ["id.parquet"], ("page",), "id.parquet: there is no column sample_id, only id"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(
+    folder: Path, truths: list[str], predictions: list[str], more: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(UsageError) as error:
+        found(truths, {"ours": predictions} if predictions else {}, more)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path) -> None:
+    hint = "the first ground-truth records have no column pages (did you mean page?), only sample_id, text, page"
+    assert found(["keys.jsonl"], None, ("page", "pages")).warnings == (hint,)
+    assert found(["late.parquet", "keys.jsonl"], None, ("pages",)).warnings == (hint,)
+    # It is known once any file that is looked at has it, and nothing is known of a file without records.
+    for truths in (["keys.jsonl"], ["late.parquet", "keys.jsonl"], ["late.parquet", "t.parquet"], ["a.jsonl"]):
+        assert found(truths, None, ("page",)).warnings == ()
+
+
+def test_only_the_beginning_of_a_large_file_is_looked_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "long.jsonl.gz").write_bytes(gzip.compress(b"\n" * 1000 + b'{"sample_id": "a", "page": 1}\n' * 10_000))
+    monkeypatch.setattr("beamscore.pipelines.inputs.inputs.BYTES_LOOKED_AT", 1000)
+    assert found(["long.jsonl.gz"], None, ("page",)).warnings == ()
+    monkeypatch.setattr("beamscore.pipelines.inputs.inputs.BYTES_LOOKED_AT", 1001)
+    assert found(["long.jsonl.gz"], None, ("pages",)).warnings != ()
+
+
+def test_many_columns_are_listed_in_part(folder: Path) -> None:
+    pq.write_table(pa.table({f"c{number}": ["x"] for number in range(30)}), "many.parquet")
+    with pytest.raises(UsageError, match=r"there is no column sample_id, only c0, .*, c19 and 10 more$"):
+        found(["many.parquet"], None)
+
+
+def test_fields_of_a_record_and_whether_they_may_be_text() -> None:
+    assert record_fields(benchmark_class("toy").truth_type) == {"text": True, "words": False}
+    assert record_fields(benchmark_class("figure_text").truth_type) == {
+        "regions": False,
+        "figure_type": True,
+        "article": True,
+    }
+    with pytest.raises(TypeError, match="is no record type"):
+        record_fields(dict)  # type: ignore[arg-type]

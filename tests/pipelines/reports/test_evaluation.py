@@ -1,0 +1,140 @@
+"""A result is published whatever becomes of its page, and a page shows each sample with its own records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beamscore.pipelines.commands.messages import CRASHED
+from beamscore.pipelines.reports import evaluation
+from beamscore.pipelines.reports import render as rendering
+from beamscore.pipelines.reports.document import Document
+from beamscore.pipelines.reports.samples import MAX_ROWS
+from tests.runs import Run, command, evaluate, write_lines
+
+PROBLEM = "ValueError: <b>no page</b>"
+
+
+@pytest.fixture
+def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> bytes:
+        raise ValueError("<b>no page</b>")
+
+    monkeypatch.setattr("beamscore.pipelines.reports.render.render", broken)
+
+
+@pytest.mark.usefixtures("no_page")
+def test_a_page_that_cannot_be_made_says_why_and_loses_no_result(tmp_path: Path) -> None:
+    records = write_lines(tmp_path / "records.jsonl", [{"sample_id": "a", "text": "x"}])
+    run = evaluate(tmp_path / "out", records, records)
+    assert run.code == CRASHED
+    assert run.summary["systems"]["predictions"]["values"]["exact_match"] == 1
+    page = (run.output / "report.html").read_text()
+    assert "ValueError: &lt;b&gt;no page&lt;/b&gt;" in page
+    assert json.loads((run.output / "run.json").read_bytes())["page_problem"] == PROBLEM
+    assert run.stderr.endswith(f"beamscore: report.html could not be made: {PROBLEM}; report.md has the result\n")
+    assert run.stdout.endswith(f"report: {run.output}/report.md\n")
+    # A gate that failed outranks it, and a run without a page has no such problem.
+    others = write_lines(tmp_path / "others.jsonl", [{"sample_id": "a", "text": "xyz"}])
+    failed = evaluate(tmp_path / "gated", records, others, "--set", "gates.exact_match.minimum=1")
+    assert failed.code == 1
+    assert "report.html could not be made" in failed.stderr
+    assert evaluate(tmp_path / "plain", records, records, "--no-html").code == 0
+
+
+@pytest.mark.usefixtures("no_page")
+def test_the_other_pages_say_so_too(tmp_path: Path) -> None:
+    parts = [write_lines(tmp_path / f"{name}.jsonl", [{"sample_id": name, "text": "x"}]) for name in "ab"]
+    runs = [evaluate(tmp_path / f"run-{part.stem}", part, part, "--no-html").output for part in parts]
+    commands: list[tuple[str, list[str | Path]]] = [
+        ("report", ["merge", *runs, "--output", tmp_path / "merged"]),
+        ("comparison", ["compare", runs[0], runs[0], "--output", tmp_path / "compared"]),
+        ("history", ["history", tmp_path]),
+    ]
+    for name, arguments in commands:
+        code, stdout, stderr = command(*arguments)
+        assert code == CRASHED
+        assert f"beamscore: {name}.html could not be made: {PROBLEM}; {name}.md has the result\n" in stderr
+        assert stdout.rstrip().endswith(f"{name}.md")
+    assert json.loads((tmp_path / "merged" / "run.json").read_bytes())["page_problem"] == PROBLEM
+    assert json.loads((tmp_path / "compared" / "comparison.json").read_bytes())["page_problem"] == PROBLEM
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> list[Document]:
+    """The pages that are made."""
+    made: list[Document] = []
+    render = rendering.render
+
+    def keep(pages: Sequence[Document]) -> bytes:
+        made.extend(pages)
+        return render(pages)
+
+    monkeypatch.setattr(rendering, "render", keep)
+    return made
+
+
+ALIKE = ["x" * 300 + "a", "x" * 300 + "b", "a b", "a  b", "a\nb", " a b", "a\tb ", "<U+202E>", "\u202e"]
+"""Ids of which several are shown alike: cut at 200 characters, with blanks collapsed, or made visible."""
+
+
+def rows_with_cards(page: Document) -> set[tuple[str, str, float]]:
+    """Returns of each card the system and text of its prediction, and a metric of its row."""
+    samples = page.samples
+    assert samples is not None
+    found = set()
+    for card in page.cards:
+        assert samples.systems[card.row] == card.system
+        assert card.sides[0].prediction is not None
+        metric = samples.metrics["similarity"][card.row]
+        assert metric is not None
+        assert card.sides[0].metrics["similarity"] == metric
+        found.add((page.systems[card.system], card.sides[0].prediction.text, metric))
+    return found
+
+
+@pytest.mark.parametrize("limit", [MAX_ROWS, 1])
+def test_each_row_has_the_records_of_its_own_sample(
+    tmp_path: Path, pages: list[Document], monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr(evaluation, "MAX_ROWS", limit)
+    truths: list[Any] = [{"sample_id": each, "text": ""} for each in ALIKE]
+    systems = {}
+    for name, first in (("one", 1), ("two", 20)):
+        records = [{"sample_id": each, "text": "y" * (first + number)} for number, each in enumerate(ALIKE)]
+        systems[name] = write_lines(tmp_path / f"{name}.jsonl", records)
+    evaluate(tmp_path / "out", write_lines(tmp_path / "t.jsonl", truths), systems, "--quiet")
+    # The text is as long as no other, and its similarity to an empty one is 1 / (1 + length).
+    expected = {
+        (name, f"text: {'y' * (first + number)}", round(1 / (1 + first + number), 4))
+        for name, first in (("one", 1), ("two", 20))
+        for number in range(len(ALIKE))
+    }
+    assert rows_with_cards(pages[0]) == expected
+
+
+def run_of(tmp_path: Path, name: str) -> Run:
+    truths = [{"sample_id": f"s{number}", "text": "x" * (number % 7), "part": number % 3} for number in range(400)]
+    predictions = [{"sample_id": each["sample_id"], "text": "xx"} for each in truths]
+    files = write_lines(tmp_path / f"{name}-t.jsonl", truths), write_lines(tmp_path / f"{name}-p.jsonl", predictions)
+    return evaluate(tmp_path / name, files[0], files[1], "--quiet")
+
+
+def test_the_page_of_equal_large_runs_has_equal_data(
+    tmp_path: Path, pages: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the rows are in another order, and in files with other names."""
+    monkeypatch.setattr(evaluation, "MAX_ROWS", 100)
+    for name, bytes_per_bucket in (("a", 64 << 10), ("b", 1000), ("c", 300)):
+        monkeypatch.setattr("beamscore.transforms.blocks.BYTES_PER_SMALL_BUCKET", bytes_per_bucket)
+        run_of(tmp_path, name)
+    first, second, third = (page.data() for page in pages)
+    assert first == second == third
+    counted = sum(map(sum, first["distributions"][0].counts))
+    # 400 rows, each with a chance of a quarter: 100, give or take 4 standard deviations of 8.7.
+    assert 65 < counted < 135
+    assert pages[0].notes.distributions == f"Of {counted} of the 400 rows, chosen by a hash of their sample_id."

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from beamscore.metrics.benchmark import MetricSpec
+from beamscore.pipelines.reports.samples import bin_edges, distributions, sample_table, sort_worst_first
+
+SPECS = (MetricSpec("score", "", main=1), MetricSpec("errors", "", higher_is_better=False, bounds=(0.0, None)))
+
+
+def rows(scores: list[float | None], errors: list[float | None]) -> Any:
+    count = len(scores)
+    return pa.table(
+        {
+            "sample_id": [f"s{number}" for number in range(count)],
+            "system": ["a"] * count,
+            "status": ["scored"] * count,
+            "slice.source": ['"web"', None] * (count // 2),
+            "score": pa.array(scores, pa.float64()),
+            "errors": pa.array(errors, pa.float64()),
+        }
+    )
+
+
+def test_the_worst_come_first_and_those_without_a_value_last() -> None:
+    found = sort_worst_first(rows([0.5, None, -0.00001, 0.123456], [1.0, 2.0, 0.0, None]), SPECS)
+    table = sample_table(found, ["a"], SPECS)
+    assert table.ids == ["s2", "s3", "s0", "s1"]
+    assert table.metrics["score"] == [0, 0.1235, 0.5, None]
+    assert str(table.metrics["score"][0]) == "0"
+    assert table.metrics["errors"] == [0, None, 1, 2]
+    assert table.slices["source"].texts == ["web"]
+    assert table.slices["source"].codes == [0, -1, 0, -1]
+    assert table.total == 4
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0.00004, "0"), (-0.00004, "0"), (2.00001, "2"), (0.12345, "0.1234"), (1e15, "1000000000000000.0"),
+     (1e308, "1e+308"), (-1.7e308, "-1.7e+308"), (math.nan, "null"), (math.inf, "null")],
+)  # fmt: skip
+def test_a_number_has_four_decimals_and_a_whole_one_none(value: float, written: str) -> None:
+    table = sample_table(rows([value, 0.5], [0.0, 0.0]), ["a"], SPECS)
+    assert json.dumps(next(number for number in table.metrics["score"] if number != 0.5)) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ('"web"', "web"),
+        ('"a_b\\n<b>"', "a_b <b>"),
+        ('"\\u202e"', "\u202e"),
+        ("1", "1"),
+        ('"1"', '"1"'),
+        ('"null"', '"null"'),
+        ("null", "null"),
+        ('["a", "b"]', '["a", "b"]'),
+        ('"\\"a\\""', '"\\"a\\""'),
+    ],
+)
+def test_the_value_of_a_slice_is_shown_without_quotes_where_it_reads_as_no_other(value: str, shown: str) -> None:
+    found = rows([0.0, 0.0], [0.0, 0.0]).append_column("slice.kind", pa.array([value, None]))
+    table = sample_table(found, ["a"], SPECS)
+    assert table.slices["kind"].texts == [shown]
+
+
+def test_distributions_count_every_value_once() -> None:
+    table = sample_table(rows([0.0, 1.0, 0.5, 0.5], [0.0, 3.0, 1.0, 1.0]), ["a", "b"], SPECS)
+    score, errors = distributions(table, SPECS, 2)
+    assert [sum(counts) for counts in score.counts] == [4, 0]
+    assert score.quartiles == ((0.0, 0.375, 0.5, 0.625, 1.0), ())
+    # Whole numbers have a bin each, from half below the lowest to half above the highest.
+    assert errors.edges == (-0.5, 0.5, 1.5, 2.5, 3.5)
+    assert errors.counts == ((1, 2, 0, 1), (0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "values", "ends"),
+    [((0.0, 1.0), [0.2], (0.0, 1.0)), ((None, 1.0), [-2.5, 0.5], (-2.5, 1.0)), ((None, None), [0.25], (0.25, 1.25))],
+)
+def test_edges_span_the_bounds_or_the_values(
+    bounds: tuple[float | None, float | None], values: list[float], ends: tuple[float, float]
+) -> None:
+    edges = bin_edges(bounds, np.array(values))
+    assert (edges[0], edges[-1]) == ends

@@ -1,0 +1,298 @@
+"""The Flex Template: each parameter of its metadata is checked by Dataflow, understood, and reaches the settings."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import apache_beam as beam
+import pytest
+from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, WorkerOptions
+
+from beamscore.metrics.registry import benchmark_names
+from beamscore.pipelines.commands import arguments
+from beamscore.pipelines.commands import evaluate as evaluate_command
+from beamscore.pipelines.config.settings import Configuration
+from beamscore.pipelines.runners import dataflow_template, launch
+from tests import toy
+from tests.runs import write_lines
+
+FOLDER = Path(__file__).parents[3] / "configs" / "dataflow"
+METADATA = json.loads((FOLDER / "metadata.json").read_bytes())
+PARAMETERS = {parameter["name"]: parameter for parameter in METADATA["parameters"]}
+
+JOB = [
+    "--runner=DataflowRunner",
+    "--project=a-project",
+    "--region=europe-west1",
+    "--job_name=nightly",
+    "--labels=team=readers",
+    "--staging_location=gs://bucket/staging",
+    "--temp_location=gs://bucket/temp",
+    "--template_location=gs://bucket/staging/template_launches/1/job_object",
+    "--service_account_email=runner@a-project.iam.gserviceaccount.com",
+    "--num_workers=2",
+    "--max_num_workers=20",
+    "--machine_type=n2-standard-4",
+    "--experiments=use_runner_v2",
+]
+"""What Dataflow's launcher adds to the parameters."""
+
+IMAGE = "europe-west1-docker.pkg.dev/a-project/images/beamscore:0.2.0"
+
+EXAMPLES: dict[str, tuple[list[str], list[str]]] = {
+    "config": (
+        ["chart", "word_error_rate", "gs://bucket/configs/formula.yaml", "gs://bucket/a.yml"],
+        [
+            "",
+            "Chart",
+            "a chart",
+            "configs/chart.yaml",
+            "gs://bucket",
+            "gs://bucket/a.json",
+            "gs://bucket/*.yaml",
+            "s3://b/a.yaml",
+        ],
+    ),
+    "ground_truth": (
+        ["gs://bucket/truth.jsonl", "gs://bucket/truth-*.parquet", "gs://a/x y.jsonl;gs://b/[0-9]*.jsonl.gz"],
+        [
+            "",
+            "truth.jsonl",
+            "/truth.jsonl",
+            "gs://bucket",
+            "gs:///a.jsonl",
+            "gs://a/x.jsonl;",
+            "gs://a/x;b/y",
+            "a=gs://b/c",
+        ],
+    ),
+    "predictions": (
+        ["gs://bucket/p.jsonl", "new=gs://bucket/p.jsonl", "new=gs://b/p-*.jsonl;old-1.2=gs://b/q.parquet"],
+        ["", "p.jsonl", "new=p.jsonl", "a b=gs://bucket/p.jsonl", "=gs://bucket/p.jsonl", "new=gs://b/p;old=q"],
+    ),
+    "output": (
+        ["gs://bucket/out", "gs://bucket/nightly/2026-01-31/"],
+        [
+            "",
+            "out",
+            "/tmp/out",
+            "gs://bucket",
+            "gs://bucket/",
+            "gs://bucket/out-*",
+            "gs://bucket/[a]",
+            "s3://bucket/out",
+        ],
+    ),
+    "slices": (["source", "source,kind", "source;source,kind;tags"], ["", ";", "source;", ",kind", "a,,b", "a\nb"]),
+    "set": (
+        [
+            "missing=exclude",
+            "gates.cdm.minimum=0.9;bootstrap.replicates=0",
+            "gates.task1.f1[pie].minimum=0.5",
+            "output=",
+        ],
+        ["", "missing", "=exclude", "missing=exclude;", "0=1", "a=1;b"],
+    ),
+    "sdk_container_image": (
+        [IMAGE, "gcr.io/p/beamscore@sha256:" + "0" * 64, "registry:5000/beamscore:latest"],
+        ["", "beamscore", "gcr.io/p/beamscore", "gcr.io/p/beamscore:", "gcr.io/p/beam score:1", "gcr.io/p/b@sha256:00"],
+    ),
+}
+
+
+def taken(name: str, value: str) -> bool:
+    """Tells whether Dataflow takes a value: all patterns match the whole of it."""
+    return all(re.fullmatch(pattern, value, re.ASCII) for pattern in PARAMETERS[name]["regexes"])
+
+
+def test_there_is_an_example_of_every_parameter() -> None:
+    assert set(EXAMPLES) == set(PARAMETERS)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_patterns_take_what_is_right_and_nothing_else(name: str) -> None:
+    good, bad = EXAMPLES[name]
+    assert [value for value in good if not taken(name, value)] == []
+    assert [value for value in bad if taken(name, value)] == []
+
+
+def test_every_benchmark_can_be_named() -> None:
+    shipped = [name for name in benchmark_names() if name != "toy"]
+    assert [name for name in shipped if not taken("config", name)] == []
+
+
+@pytest.mark.parametrize("parameter", METADATA["parameters"], ids=lambda parameter: parameter["name"])
+def test_parameters_have_what_dataflow_asks_for(parameter: dict[str, Any]) -> None:
+    assert set(parameter) <= {"name", "label", "helpText", "isOptional", "regexes"}
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", parameter["name"])
+    assert parameter["label"]
+    assert parameter["helpText"].endswith(".")
+    for pattern in parameter["regexes"]:
+        assert pattern.startswith("^")
+        assert pattern.endswith("$")
+        assert not re.search(r"\(\?|\\[1-9]", pattern), "the engine of Dataflow need not know this"
+
+
+def test_what_cannot_be_left_out_is_required() -> None:
+    required = {name for name, parameter in PARAMETERS.items() if not parameter.get("isOptional")}
+    assert required == {"config", "output", "sdk_container_image"}
+
+
+def test_the_template_has_a_name_and_does_not_stream() -> None:
+    assert METADATA["name"] == "beamscore"
+    assert METADATA["description"]
+    assert METADATA["streaming"] is False
+
+
+@pytest.fixture(autouse=True)
+def handler_of_signals() -> Iterator[None]:
+    """The command sets its own; the tests that follow must not have it."""
+    handler = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, handler)
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Configuration, PipelineOptions]]:
+    """What reaches the planning of the run, which then ends."""
+    seen: list[tuple[Configuration, PipelineOptions]] = []
+
+    def run(parsed: Any, options: PipelineOptions) -> int:
+        def plan(configuration: Configuration, run_id: str) -> Any:
+            seen.append((configuration, options))
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(evaluate_command, "plan_evaluation", plan)
+        return original(parsed, options)
+
+    original = evaluate_command.run
+    monkeypatch.setattr(evaluate_command, "run", run)
+    return seen
+
+
+def test_every_parameter_reaches_the_settings(
+    launched: list[tuple[Configuration, PipelineOptions]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("beamscore.pipelines.runners.reachable._answered", {"gs://b"})
+    given = {
+        "config": "toy",
+        "ground_truth": "gs://b/t-*.jsonl;gs://b/u.parquet",
+        "predictions": "new=gs://b/p.jsonl;gs://b/q.jsonl;new=gs://b/r.jsonl",
+        "output": "gs://b/out",
+        "slices": "kind;kind,words",
+        "set": "missing=exclude;bootstrap.replicates=7",
+        "sdk_container_image": IMAGE,
+    }
+    assert set(given) == set(PARAMETERS)
+    assert dataflow_template.main([*JOB, *(f"--{name}={value}" for name, value in given.items())]) == 130
+    ((configuration, options),) = launched
+    settings = configuration.settings
+    assert settings.benchmark == "toy"
+    assert settings.ground_truth == ["gs://b/t-*.jsonl", "gs://b/u.parquet"]
+    assert settings.predictions == {"new": ["gs://b/p.jsonl", "gs://b/r.jsonl"], "predictions": ["gs://b/q.jsonl"]}
+    assert settings.output == "gs://b/out"
+    assert settings.slices == ["kind", "kind,words"]
+    assert settings.missing == "exclude"
+    assert settings.bootstrap.replicates == 7
+    assert options.view_as(WorkerOptions).sdk_container_image == IMAGE
+    assert options.view_as(WorkerOptions).max_num_workers == 20
+    assert options.view_as(GoogleCloudOptions).template_location == JOB[7].partition("=")[2]
+    assert options.view_as(GoogleCloudOptions).job_name == "nightly"
+
+
+def test_what_is_left_out_is_left_to_the_configuration(
+    launched: list[tuple[Configuration, PipelineOptions]], tmp_path: Path
+) -> None:
+    (tmp_path / "c.yaml").write_text(
+        "benchmark: toy\nground_truth: [a]\npredictions: {x: [b]}\noutput: c\nslices: [d]\n"
+    )
+    assert dataflow_template.main([*JOB, f"--config={tmp_path / 'c.yaml'}", "--slices=", "--set", ""]) == 130
+    settings = launched[0][0].settings
+    assert (settings.ground_truth, settings.predictions) == (["a"], {"x": ["b"]})
+    assert (settings.output, settings.slices) == ("c", ["d"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the following arguments are required: --config"),
+        (["--config=toy", "--slice=kind"], "ground_truth: nothing is given"),
+        (
+            ["--config=toy", "--outputs=gs://b/out"],
+            "--outputs=gs://b/out: neither beamscore nor Beam knows this option",
+        ),
+        (["--config=toy", "--set=mising=wrong"], "mising: unknown key"),
+    ],
+)
+def test_mistakes_end_the_launch(arguments: Sequence[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dataflow_template.main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def corpus(folder: Path) -> list[str]:
+    records = [toy.sample(index, 0)[0] for index in range(6)]
+    write_lines(folder / "t.jsonl", records)
+    write_lines(folder / "p.jsonl", records)
+    paths = [f"--ground_truth={folder / 't.jsonl'}", f"--predictions={folder / 'p.jsonl'}"]
+    return ["--config=toy", *paths, f"--output={folder / 'out'}"]
+
+
+@pytest.mark.parametrize("flag", ["--template_location=gs://bucket/job", "--no_wait_until_finish"])
+def test_the_launcher_hands_the_job_over_and_does_not_wait(
+    flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Dataflow starts the job when the launcher has ended; a result that is waited for has no job, and raises."""
+    built: list[beam.Pipeline] = []
+
+    def run(pipeline: beam.Pipeline) -> Any:
+        built.append(pipeline)
+        return SimpleNamespace(wait_until_finish=None)
+
+    monkeypatch.setattr(beam.Pipeline, "run", run)
+    monkeypatch.setattr(GoogleCloudOptions, "validate", lambda *_: [])
+    monkeypatch.setattr(launch, "check_reachable", list)
+    job = [option for option in JOB if not option.startswith("--template_location")]
+    assert dataflow_template.main([*job, flag, *corpus(tmp_path)]) == 0
+    assert len(built) == 1
+    assert "goes on without this command" in capsys.readouterr().out
+
+
+def test_without_a_runner_it_runs_here(tmp_path: Path) -> None:
+    """So the image is tried when it is built."""
+    assert dataflow_template.main([*corpus(tmp_path), "--no_wait_until_finish"]) == 0
+    assert json.loads((tmp_path / "out" / "summary.json").read_bytes())["benchmark"] == "toy"
+
+
+def test_the_file_that_the_launcher_runs_calls_the_template(tmp_path: Path) -> None:
+    """It is run as a script from a folder of its own: beside pipelines/select.py, Python would not find its own."""
+    run = [sys.executable, str(FOLDER / "launch.py"), "--config=chart", "--ground_truth=/nowhere/*.jsonl"]
+    environment = {"PYTHONPATH": str(FOLDER.parents[1])}
+    done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("beamscore: predictions: nothing is given")
+
+
+def test_the_command_line_is_one_that_the_command_knows() -> None:
+    line = dataflow_template.command_line(
+        ["--config=toy", "--ground_truth=a;b", "--set=x=1; y=2", "--runner=DataflowRunner"]
+    )
+    parsed, rest = arguments.parser().parse_known_args(line)
+    assert (parsed.config, parsed.ground_truth, parsed.set) == ("toy", ["a", "b"], ["x=1", "y=2"])
+    assert rest == ["--runner=DataflowRunner"]
+
+
+def test_what_the_operator_of_airflow_adds_is_understood() -> None:
+    """It passes the name, project and region of the job, and labels of its own, beside the parameters."""
+    given = ["--config=chart", "--output=gs://b/o", "--baseline=gs://b/blessed.txt", "--runner=DataflowRunner"]
+    given += ["--labels=airflow-version=v3-3-2", "--job_name=nightly", "--project=p", "--region=r"]
+    parsed, rest = arguments.parser().parse_known_args(dataflow_template.command_line(given))
+    assert (parsed.config, parsed.baseline) == ("chart", "gs://b/blessed.txt")
+    assert launch.beam_options(rest).get_all_options()["labels"] == ["airflow-version=v3-3-2"]

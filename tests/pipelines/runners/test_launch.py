@@ -1,0 +1,265 @@
+"""How a pipeline is run, and on which runner."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import threading
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import apache_beam as beam
+import pytest
+from apache_beam.options.pipeline_options import DirectOptions, GoogleCloudOptions, PipelineOptions, WorkerOptions
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.runner import PipelineState
+
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.runners import launch
+from beamscore.transforms.blocks import IN_PIPELINE, BlockFolder
+from beamscore.transforms.io.files import SourceFile
+from beamscore.transforms.records import InputProblem
+
+
+@pytest.mark.parametrize(
+    ("flags", "local"),
+    [
+        ([], True),
+        (["--runner=DirectRunner"], True),
+        (["--runner", "FnApiRunner"], True),
+        (["--runner=direct"], True),
+        (["--runner=flink"], False),
+        (["--runner=FlinkRunner"], False),
+        (["--runner=DataflowRunner"], False),
+    ],
+)
+def test_local_runs_stay_in_this_process(flags: list[str], local: bool) -> None:
+    options = launch.beam_options(flags)
+    assert launch.is_local(options) == local
+    if local:
+        assert isinstance(launch.empty_pipeline(options).runner, FnApiRunner)
+
+
+def test_options_of_beam_are_passed_on() -> None:
+    options = launch.beam_options(["--direct_num_workers=2", "--direct_running_mode", "multi_threading"])
+    assert options.view_as(DirectOptions).direct_num_workers == 2
+    assert options.view_as(DirectOptions).direct_running_mode == "multi_threading"
+
+
+@pytest.mark.parametrize("flags", [["--no_such_option"], ["value"], ["--direct_running_mode=turbo"]])
+def test_options_that_beam_does_not_know_are_refused(flags: list[str]) -> None:
+    with pytest.raises(UsageError):
+        launch.beam_options(flags)
+
+
+@pytest.mark.parametrize(
+    ("flags", "path", "known"),
+    [
+        ([], "out/a", "out/a"),
+        (["--runner=FlinkRunner"], "out/a", "/here/out/a"),
+        (["--runner=FlinkRunner"], "../*.jsonl", "/*.jsonl"),
+        (["--runner=FlinkRunner"], "/data/a", "/data/a"),
+        (["--runner=DataflowRunner"], "gs://bucket/a", "gs://bucket/a"),
+    ],
+)
+def test_a_path_is_the_same_for_workers_elsewhere(
+    flags: list[str], path: str, known: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.getcwd", lambda: "/here")
+    options = launch.beam_options(flags)
+    assert launch.path_for_workers(options, path) == known
+    file = SourceFile(0, 3, path, 7, "jsonl")
+    assert launch.files_for_workers(options, (file, file)) == [replace(file, path=known)] * 2
+
+
+def test_workers_are_quiet_unless_asked() -> None:
+    for flags, verbose, level in [
+        ([], False, "CRITICAL"),
+        ([], True, None),
+        (["--default_sdk_harness_log_level=INFO"], False, "INFO"),
+        (["--runner=FlinkRunner"], False, None),
+    ]:
+        options = launch.beam_options(flags)
+        launch.quiet_workers(options, verbose)
+        assert options.view_as(WorkerOptions).default_sdk_harness_log_level == level
+
+
+def fail(element: int) -> None:
+    raise InputProblem(f"file {element}: cut off")
+
+
+def test_a_problem_of_the_input_inside_of_the_pipeline_is_one_of_usage() -> None:
+    with pytest.raises(UsageError, match=r"^file 1: cut off$"):
+        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]) | beam.Map(fail))
+
+
+def test_a_defect_inside_of_the_pipeline_stays_one() -> None:
+    with pytest.raises(ZeroDivisionError):
+        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([0]) | beam.Map(lambda n: 1 // n))
+
+
+@pytest.mark.parametrize("state", [PipelineState.FAILED, PipelineState.CANCELLED])
+def test_a_run_that_does_not_end_well_is_an_error(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: Any) -> Any:
+        return SimpleNamespace(wait_until_finish=lambda: state)
+
+    monkeypatch.setattr(beam.Pipeline, "run", run)
+    with pytest.raises(RuntimeError, match=f"ended in the state {state}"):
+        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]))
+
+
+def test_a_job_that_is_interrupted_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise it would go on. It is given up first, since it may publish before it is cancelled."""
+    told: list[str] = []
+
+    def wait() -> str:
+        told.append("waited")
+        raise KeyboardInterrupt
+
+    job = SimpleNamespace(wait_until_finish=wait, cancel=lambda: told.append("cancelled"))
+    monkeypatch.setattr(beam.Pipeline, "run", lambda _: job)
+    with pytest.raises(KeyboardInterrupt):
+        launch.run(
+            launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]), lambda: told.append("given up")
+        )
+    assert told == ["waited", "given up", "cancelled"]
+
+
+def test_a_job_is_cancelled_even_where_it_cannot_be_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    def fail() -> None:
+        raise OSError("the output is gone")
+
+    job = SimpleNamespace(wait_until_finish=interrupted, cancel=lambda: told.append("cancelled"))
+    monkeypatch.setattr(beam.Pipeline, "run", lambda _: job)
+    with pytest.raises(OSError, match="gone"):
+        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]), fail)
+    assert told == ["cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "name"),
+    [
+        ([], None),
+        (["--runner=FlinkRunner"], "beamscore-evaluate-1"),
+        (["--runner=DataflowRunner"], "beamscore-evaluate-1"),
+        # Dataflow runs no two jobs of one name. On Flink another job may have it, and must not be cancelled.
+        (["--runner=DataflowRunner", "--job_name=nightly"], "nightly"),
+        (["--runner=FlinkRunner", "--job_name=nightly"], "nightly-1"),
+        (["--runner=PortableRunner", "--job_name=nightly"], "nightly-1"),
+    ],
+)
+def test_a_job_elsewhere_has_a_name(flags: list[str], name: str | None) -> None:
+    options = launch.beam_options(flags)
+    launch.name_job(options, "evaluate", "1")
+    assert options.view_as(GoogleCloudOptions).job_name == name
+
+
+@pytest.mark.parametrize(
+    ("flags", "leaves"),
+    [
+        ([], False),
+        (["--no_wait_until_finish"], False),
+        (["--runner=DataflowRunner"], False),
+        (["--runner=DataflowRunner", "--template_location=gs://bucket/job"], True),
+        (["--runner=PortableRunner", "--no_wait_until_finish"], True),
+    ],
+)
+def test_a_job_is_left_where_it_is_asked_for_and_goes_on_elsewhere(flags: list[str], leaves: bool) -> None:
+    assert launch.is_detached(launch.beam_options(flags)) == leaves
+
+
+# Worker processes of a local run.
+
+
+@pytest.mark.parametrize(
+    ("flags", "processes", "cores", "megabytes", "expected"),
+    [
+        ([], None, 8, 100, ("multi_processing", 8)),
+        ([], None, 8, 1, ("in_memory", 1)),
+        ([], None, 2, 100, ("in_memory", 1)),
+        ([], 1, 8, 100, ("in_memory", 1)),
+        ([], 3, 2, 1, ("multi_processing", 3)),
+        (["--direct_running_mode=multi_threading"], 3, 8, 100, ("multi_threading", 1)),
+        (["--direct_num_workers=2"], None, 8, 100, ("in_memory", 2)),
+        (["--runner=FlinkRunner"], None, 8, 100, ("in_memory", 1)),
+    ],
+)
+def test_a_local_run_uses_a_process_for_each_core_where_that_pays(
+    flags: list[str],
+    processes: int | None,
+    cores: int,
+    megabytes: int,
+    expected: tuple[str, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    options = PipelineOptions(flags)
+    launch.use_processes(options, processes, megabytes << 20)
+    direct = options.view_as(DirectOptions)
+    assert (direct.direct_running_mode, direct.direct_num_workers) == expected
+
+
+def test_without_a_temporary_folder_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("tempfile.gettempdir", none)
+    with pytest.raises(UsageError, match=r"there is no folder for temporary files: No usable .*; set .* TMPDIR to a"):
+        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]))
+
+
+def test_the_folder_of_blocks_goes_with_the_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a worker that outlives the command writes on, as here a thread."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folders: list[BlockFolder] = []
+    stop, threads = threading.Event(), []
+
+    def write_on() -> None:
+        with contextlib.suppress(InputProblem):
+            while not stop.is_set():
+                folders[0].writer().write(b"x")
+
+    def build(pipeline: beam.Pipeline) -> None:
+        folders.append(launch.block_folder(pipeline))
+        folders[0].writer().write(b"x")
+        threads.append(threading.Thread(target=write_on))
+        threads[0].start()
+        raise KeyboardInterrupt
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch.run(launch.beam_options([]), build)
+        threads[0].join(10)
+        assert not threads[0].is_alive()
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        stop.set()
+
+
+def test_blocks_of_a_cluster_travel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    pipeline = launch.empty_pipeline(launch.beam_options(["--runner", "FlinkRunner"]))
+    assert launch.block_folder(pipeline) == IN_PIPELINE
+
+
+@pytest.mark.parametrize("error", [InputProblem("file 1: cut off"), KeyboardInterrupt()])
+def test_a_pipeline_that_cannot_be_built_leaves_no_folder(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def build(_: beam.Pipeline) -> None:
+        assert list(tmp_path.iterdir()) != []
+        raise error
+
+    with pytest.raises((UsageError, KeyboardInterrupt)):
+        launch.run(launch.beam_options([]), build)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,410 @@
+"""The verdicts of gates: the four words by hand, and every way to pass by accident, none of which passes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.intervals import intervals
+from beamscore.metrics.statistics.measured import measure
+from beamscore.metrics.statistics.replicates import PackedReplicates
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.pipelines.config import settings
+from beamscore.pipelines.config.gates import Gate
+from beamscore.pipelines.config.settings import Configuration
+from beamscore.pipelines.runs.documents import DrawnReplicates, Fingerprint, RunSums, Summary, SystemSummary, SystemSums
+from beamscore.pipelines.runs.gates import GateEvaluator, decide
+from beamscore.pipelines.runs.run import Run
+from beamscore.pipelines.runs.verdict import GateVerdict
+
+REPLICATES = 200
+SAMPLES = 400
+SAME = Fingerprint(SAMPLES, "ab" * 16)
+
+
+def configuration(gates: Mapping[str, Gate], **more: Any) -> Configuration:
+    checked = settings.check({"benchmark": "toy", **more}, "test")
+    return replace(checked, settings=msgspec.structs.replace(checked.settings, gates=dict(gates)))
+
+
+def summed(right: int, samples: int = SAMPLES, first: int = 0) -> BootstrapSums:
+    """Sums of `samples` samples from number `first` on, of which the first `right` are right."""
+    bootstrap = Bootstrap(REPLICATES)
+    sums = BootstrapSums(bootstrap)
+    for number in range(samples):
+        equal = int(number < right)
+        sums.add(bootstrap.unit_hash(f"s{first + number}"), {"samples": 1, "equal": equal, "similarity": equal})
+    return sums
+
+
+class Part(NamedTuple):
+    """What a run says of a slice, and its sums."""
+
+    summary: SystemSummary
+    sums: SystemSums
+
+
+def part(right: int, samples: int = SAMPLES, first: int = 0, left_out: int = 0, predictions: str | None = "") -> Part:
+    benchmark, sums = configuration({}).benchmark, summed(right, samples, first)
+    measured = measure(benchmark, Sums(), sums.all_sums())
+    truths = {"read": samples + left_out, "scored": samples, "missing_prediction": 0, "rejected": left_out}
+    summary = SystemSummary(
+        coverage={"ground_truth": truths},
+        predictions_fingerprint=f"{right} right" if predictions == "" else predictions,
+        values=measured.values,
+        intervals=intervals(benchmark, measured, 0.95),
+        slices={},
+    )
+    replicates = PackedReplicates.of(sums)
+    return Part(summary, SystemSums(coverage={}, sums=sums.sums().units(), counts={}, replicates=replicates, slices={}))
+
+
+CONFIG = {"missing": "wrong", "bootstrap": {"replicates": REPLICATES, "seed": 0}}
+
+
+def run_of(systems: Mapping[str, Mapping[str, Part]], **changes: Any) -> Run:
+    """Returns a run of these parts, by system and label; one without all samples has those of its slice."""
+    known = {"benchmark": "toy", "version": "0.2.0", "config": CONFIG, "fingerprint": SAME, **changes}
+    summaries, sums = ({name: _whole(parts, side) for name, parts in systems.items()} for side in (0, 1))
+    run = Run("last", Summary(ranking=list(systems), systems=summaries, **known))
+    run.configuration = configuration({})
+    drawn = DrawnReplicates(REPLICATES, 0)
+    run.sums = RunSums(format=1, unit_bits=52, benchmark="toy", config=CONFIG, bootstrap=drawn, systems=sums)
+    return run
+
+
+def _whole(parts: Mapping[str, Part], side: int) -> Any:
+    whole = parts.get("") or next(iter(parts.values()))
+    return msgspec.structs.replace(whole[side], slices={label: each[side] for label, each in parts.items() if label})
+
+
+def baseline(
+    right: int,
+    samples: int = SAMPLES,
+    first: int = 0,
+    left_out: int = 0,
+    systems: Sequence[str] = ("ours",),
+    **changes: Any,
+) -> Run:
+    return run_of({name: {"": part(right, samples, first, left_out)} for name in systems}, **changes)
+
+
+def evaluated(
+    gates: Mapping[str, Gate], systems: Mapping[str, Mapping[str, Part]], against: Run | None = None, **more: Any
+) -> list[GateVerdict]:
+    return GateEvaluator(configuration(gates, **more), run_of(systems), against).verdicts()
+
+
+def verdict(gate: Gate, found: Part, against: Run | None = None, **more: Any) -> GateVerdict:
+    (one,) = evaluated({"exact_match": gate}, {"ours": {"": found}}, against, **more)
+    return one
+
+
+POINT: Any = {"judge": "point"}
+
+
+@pytest.mark.parametrize(
+    ("gate", "word", "reason"),
+    [
+        (Gate(0.7), "pass", "0.8 (LOW to HIGH) is at least the minimum 0.7"),
+        (Gate(0.9), "fail", "0.8 (LOW to HIGH) is below the minimum 0.9"),
+        (Gate(0.82), "inconclusive", "0.8 (LOW to HIGH) does not tell: the interval contains the minimum 0.82"),
+        (Gate(None, 0.9), "pass", "0.8 (LOW to HIGH) is at most the maximum 0.9"),
+        (Gate(None, 0.7), "fail", "0.8 (LOW to HIGH) is above the maximum 0.7"),
+        (Gate(None, 0.8), "inconclusive", "0.8 (LOW to HIGH) does not tell: the interval contains the maximum 0.8"),
+        (Gate(0.7, 0.75), "fail", "0.8 (LOW to HIGH) is above the maximum 0.75"),
+        (Gate(0.8, **POINT), "pass", "0.8 is at least the minimum 0.8"),
+        (Gate(0.81, **POINT), "fail", "0.8 is below the minimum 0.81"),
+        (Gate(None, 0.79, **POINT), "fail", "0.8 is above the maximum 0.79"),
+    ],
+)
+def test_a_bound_is_judged_on_the_whole_interval_or_on_the_value(gate: Gate, word: str, reason: str) -> None:
+    """320 of 400 samples are right: the interval is some 0.8 +- 0.04."""
+    slice_ = part(320)
+    low, high = slice_.summary.intervals["exact_match"] or (0.0, 0.0)
+    assert 0.755 < low < 0.77
+    assert 0.83 < high < 0.845
+    found = verdict(gate, slice_)
+    assert (found.verdict, found.value, found.interval) == (word, 0.8, (low, high))
+    assert found.reason == reason.replace("LOW", f"{low:.6g}").replace("HIGH", f"{high:.6g}")
+
+
+@pytest.mark.parametrize("bound", [0.84, 0.8399999999999999, 0.8400000000000001])
+def test_a_value_that_rounding_puts_beside_a_bound_is_at_the_bound(bound: float) -> None:
+    """2 P R / (P + R) of P = R = 21 / 25 is 0.8399999999999999."""
+    value = 2 * (21 / 25) * (21 / 25) / (2 * 21 / 25)
+    assert value < 0.84
+    found = changed(part(320), values={"exact_match": value}, intervals={})
+    assert verdict(Gate(bound, **POINT), found).verdict == "pass"
+    assert verdict(Gate(None, bound, **POINT), found).verdict == "pass"
+    assert verdict(Gate(bound + 1e-9, **POINT), found).verdict == "fail"
+    assert verdict(Gate(None, bound - 1e-9, **POINT), found).verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("ours", "gate", "word"),
+    [
+        (320, Gate(not_worse_than="baseline"), "pass"),
+        (380, Gate(not_worse_than="baseline"), "pass"),
+        (260, Gate(not_worse_than="baseline", margin=0.05), "fail"),
+        (317, Gate(not_worse_than="baseline"), "inconclusive"),
+        (317, Gate(not_worse_than="baseline", margin=0.05), "pass"),
+        (319, Gate(not_worse_than="baseline", **POINT), "fail"),
+        (318, Gate(not_worse_than="baseline", margin=0.005, **POINT), "pass"),
+    ],
+)
+def test_a_comparison_is_judged_on_the_interval_of_the_paired_difference(ours: int, gate: Gate, word: str) -> None:
+    found = verdict(gate, part(ours), baseline(320))
+    assert (found.verdict, found.reference) == (word, 0.8)
+    assert found.difference == pytest.approx((ours - 320) / SAMPLES)
+
+
+def test_where_nothing_differs_only_the_same_predictions_are_equal_for_sure() -> None:
+    """If a sample is lost with a chance of 0.5 %, none is in 13 % of corpora of 400: 0 is 0 +- 1.966 sqrt(2) / 400."""
+    gate = Gate(not_worse_than="baseline")
+    assert verdict(gate, part(320), baseline(320)).verdict == "pass"
+    for unknown in (None, "others"):
+        against = run_of({"ours": {"": part(320, predictions=unknown)}})
+        found = verdict(gate, part(320), against)
+        assert (found.verdict, "fewer than 20 units may differ" in found.reason) == ("inconclusive", True)
+        assert verdict(Gate(not_worse_than="baseline", margin=0.006), part(320), against).verdict == "inconclusive"
+        assert verdict(Gate(not_worse_than="baseline", margin=0.008), part(320), against).verdict == "pass"
+
+
+def test_a_pass_of_a_metric_without_two_bounds_says_what_it_does_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = type(configuration({}).benchmark)
+    monkeypatch.setattr(kind, "metrics", tuple(replace(spec, bounds=(None, 1.0)) for spec in kind.metrics))
+    from beamscore.metrics.statistics import measured
+
+    measured.spec_of.cache_clear()
+    try:
+        gate = Gate(not_worse_than="baseline", margin=0.05)
+        found = verdict(gate, part(318), baseline(320))
+        assert (found.verdict, "without two bounds" in found.reason) == ("pass", True)
+        same = verdict(gate, part(320), baseline(320))
+        assert (same.verdict, "without two bounds" in same.reason) == ("pass", False)
+    finally:
+        monkeypatch.undo()
+        measured.spec_of.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("ours", "gate", "reason"),
+    [
+        (
+            322,
+            Gate(not_worse_than="baseline", margin=0.03, **POINT),
+            "+0.005 from the baseline, within the margin of 0.03",
+        ),
+        (
+            318,
+            Gate(not_worse_than="baseline", margin=0.03, **POINT),
+            "-0.005 from the baseline, within the margin of 0.03",
+        ),
+        (322, Gate(not_worse_than="baseline", **POINT), "+0.005 from the baseline, no loss"),
+        (300, Gate(not_worse_than="baseline", **POINT), "-0.05 from the baseline, worse"),
+        (
+            300,
+            Gate(not_worse_than="baseline", margin=0.03, **POINT),
+            "-0.05 from the baseline, worse than the margin of 0.03 allows",
+        ),
+    ],
+)
+def test_the_reason_of_a_comparison(ours: int, gate: Gate, reason: str) -> None:
+    assert verdict(gate, part(ours), baseline(320)).reason == reason
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.sampled_from([0.0, 0.1, 0.6]), st.sampled_from(["interval", "point"]))
+def test_a_pass_never_says_worse(ours: int, theirs: int, margin: float, how: Any) -> None:
+    found = verdict(Gate(not_worse_than="baseline", margin=margin, judge=how), part(ours, 20), baseline(theirs, 20))
+    assert ("worse" in found.reason) == (found.verdict == "fail")
+
+
+def test_the_direction_is_that_of_the_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = type(configuration({}).benchmark)
+    lower = tuple(replace(spec, higher_is_better=False) for spec in kind.metrics)
+    monkeypatch.setattr(kind, "metrics", lower)
+    from beamscore.metrics.statistics import measured
+
+    measured.spec_of.cache_clear()
+    try:
+        gate = Gate(not_worse_than="baseline", margin=0.01)
+        assert verdict(gate, part(380), baseline(320)).verdict == "fail"
+        assert verdict(gate, part(260), baseline(320)).verdict == "pass"
+    finally:
+        monkeypatch.undo()
+        measured.spec_of.cache_clear()
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.floats(0, 0.5))
+def test_a_wider_margin_never_makes_a_verdict_worse_and_a_run_is_never_worse_than_itself(
+    ours: int, theirs: int, margin: float
+) -> None:
+    words = ["fail", "inconclusive", "pass"]
+    found, against = part(ours, 20), baseline(theirs, 20)
+    strict = verdict(Gate(not_worse_than="baseline", margin=margin), found, against).verdict
+    loose = verdict(Gate(not_worse_than="baseline", margin=margin + 0.3), found, against).verdict
+    assert words.index(strict) <= words.index(loose)
+    assert verdict(Gate(not_worse_than="baseline"), found, baseline(ours, 20)).verdict == "pass"
+
+
+def test_another_system_of_the_run_can_be_the_reference_and_its_own_bad_night_fails_nobody() -> None:
+    gate = Gate(0.5, not_worse_than="last", margin=0.02)
+    found = evaluated({"exact_match": gate}, {"ours": {"": part(320)}, "last": {"": part(10)}})
+    assert [(each.system, each.verdict) for each in found] == [("ours", "pass")]
+
+
+def test_a_gate_can_name_the_system_that_it_judges() -> None:
+    systems = {"ours": {"": part(320)}, "last": {"": part(10)}}
+    found = evaluated({"exact_match": Gate(0.5, system="ours")}, systems)
+    assert [(each.system, each.verdict) for each in found] == [("ours", "pass")]
+    assert [each.verdict for each in evaluated({"exact_match": Gate(0.5)}, systems)] == ["pass", "fail"]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "first", "margin", "word"),
+    [
+        # Both runs left out 4 samples of their own; ours has 4 more right of 396. The interval begins at 0.002, and
+        # what was left out may hide 8 / 396 = 0.0202.
+        (4, 4, 0.015, "inconclusive"),
+        (4, 4, 0.019, "pass"),
+        # They left out the same ones.
+        (4, 0, 0.0, "pass"),
+        (0, 0, 0.0, "pass"),
+    ],
+)
+def test_a_pass_survives_what_each_side_alone_has_left_out(left_out: int, first: int, margin: float, word: str) -> None:
+    ours, against = part(300, 396, 0, left_out), baseline(300 - first, 396, first, left_out)
+    found = verdict(Gate(not_worse_than="baseline", margin=margin), ours, against)
+    assert found.verdict == word, found.reason
+    assert ("on one side alone" in found.reason) == (word == "inconclusive")
+
+
+def test_a_slice_that_holds_other_samples_does_not_pass() -> None:
+    """The column of the slice has changed, which no hash of the ground truth tells."""
+    key = {"exact_match @ kind=a": Gate(not_worse_than="baseline", margin=0.3)}
+    for first, word in ((0, "pass"), (50, "inconclusive")):
+        against = run_of({"ours": {"kind=a": part(320, SAMPLES, first)}})
+        (found,) = evaluated(key, {"ours": {"kind=a": part(320)}}, against)
+        assert (found.verdict, "other samples" in found.reason) == (word, word != "pass")
+
+
+# Every way to pass by accident.
+
+LOOSE = Gate(0.0)
+NOT_WORSE = Gate(not_worse_than="baseline", margin=0.99)
+GOOD = part(SAMPLES)
+
+
+def changed(part: Part = GOOD, **values: Any) -> Part:
+    return part._replace(summary=msgspec.structs.replace(part.summary, **values))
+
+
+def of_value(value: float | None) -> Part:
+    return changed(values={**GOOD.summary.values, "exact_match": value})
+
+
+def of_interval(interval: tuple[float, float] | None) -> Part:
+    return changed(intervals={**GOOD.summary.intervals, "exact_match": interval})
+
+
+NOTHING: Any = {"ground_truth": {"read": 0, "scored": 0, "missing_prediction": 0}}
+ACCIDENTS: dict[str, tuple[dict[str, Gate], dict[str, dict[str, Part]], Run | None]] = {
+    "the metric is missing": ({"exact_match": LOOSE}, {"ours": {"": changed(values={}, intervals={})}}, None),
+    "the metric is null": ({"exact_match": LOOSE}, {"ours": {"": of_value(None)}}, None),
+    "the metric is NaN": ({"exact_match": LOOSE}, {"ours": {"": of_value(float("nan"))}}, None),
+    "the metric is infinite": ({"exact_match": LOOSE}, {"ours": {"": of_value(float("inf"))}}, None),
+    "there is no interval": ({"exact_match": LOOSE}, {"ours": {"": changed(intervals={})}}, None),
+    "the interval is null": ({"exact_match": LOOSE}, {"ours": {"": of_interval(None)}}, None),
+    "the interval is NaN": ({"exact_match": LOOSE},
+                            {"ours": {"": of_interval((float("nan"),) * 2)}}, None),
+    "the interval is that of another value": ({"exact_match": LOOSE},
+                                              {"ours": {"": of_interval((0.1, 0.2))}}, None),
+    "the interval is upside down": ({"exact_match": LOOSE},
+                                    {"ours": {"": of_interval((1.0, 0.9))}}, None),
+    "no sample was measured": ({"exact_match": LOOSE}, {"ours": {"": changed(coverage=NOTHING)}}, None),
+    "the slice is missing": ({"exact_match @ kind=1": LOOSE}, {"ours": {"": GOOD}}, None),
+    "the system is missing": ({"exact_match": Gate(0.0, system="new")}, {"ours": {"": GOOD}}, None),
+    "no system is left to judge": ({"exact_match": Gate(not_worse_than="ours")}, {"ours": {"": GOOD}}, None),
+    "the metric is unknown": ({"exact_mach": LOOSE}, {"ours": {"": GOOD}}, None),
+    "there is no baseline": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}}, None),
+    "the baseline is of another benchmark": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                             baseline(1, benchmark="chart")),
+    "the baseline has other options": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                       baseline(1, config={**CONFIG, "protocol": "released"})),
+    "the baseline has another seed": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                      baseline(1, config={**CONFIG, "bootstrap": {"seed": 1}})),
+    "the baseline is of another version": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                           baseline(1, version="0.3.0")),
+    "the baseline is of no version": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}}, baseline(1, version="")),
+    "the corpora differ": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                           baseline(1, fingerprint=Fingerprint(SAMPLES, "cd" * 16))),
+    "the corpora differ in size": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                   baseline(1, fingerprint=Fingerprint(7, "ab" * 16))),
+    "the baseline has no fingerprint": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                        baseline(1, fingerprint=None)),
+    "the baseline has other systems": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
+                                       baseline(1, systems=("a", "b"))),
+    "the baseline lacks the slice": ({"exact_match @ kind=1": NOT_WORSE}, {"ours": {"kind=1": GOOD}}, baseline(1)),
+    "the baseline measured nothing": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}}, baseline(0, 0)),
+    "the baseline measured a tenth": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}}, baseline(40, 40)),
+    "tonight measured a tenth": ({"exact_match": NOT_WORSE}, {"ours": {"": part(40, 40)}}, baseline(SAMPLES)),
+    "the reference lacks the slice": ({"exact_match @ kind=1": Gate(not_worse_than="last", margin=0.9)},
+                                      {"ours": {"kind=1": GOOD}, "last": {"": GOOD}}, None),
+    "the reference measured nothing": ({"exact_match": Gate(not_worse_than="last", margin=0.9)},
+                                       {"ours": {"": GOOD}, "last": {"": part(0, 0)}}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("accident", sorted(ACCIDENTS))
+def test_no_gate_passes_by_accident(accident: str) -> None:
+    gates, systems, against = ACCIDENTS[accident]
+    found = evaluated(gates, systems, against)
+    assert found, "a gate without a verdict would pass in silence"
+    assert {each.verdict for each in found} <= {"invalid", "inconclusive"}
+    assert all(each.blocks and each.reason for each in found)
+    decision = decide(msgspec.to_builtins(found))
+    assert decision.failures or decision.inconclusive
+
+
+@pytest.mark.parametrize("accident", sorted(ACCIDENTS))
+def test_what_could_not_be_judged_by_its_value_either(accident: str) -> None:
+    """But for what concerns the interval, `judge: point` is no way around it."""
+    gates, systems, against = ACCIDENTS[accident]
+    point = {key: msgspec.structs.replace(gate, judge="point") for key, gate in gates.items()}
+    found = evaluated(point, systems, against)
+    assert found
+    assert ("interval" in accident) == all(each.verdict == "pass" for each in found)
+
+
+def test_the_same_gates_pass_where_nothing_is_wrong() -> None:
+    """The check of the check: the accidents differ from this by the one thing that they name."""
+    assert verdict(LOOSE, GOOD).verdict == "pass"
+    assert verdict(NOT_WORSE, GOOD, baseline(1)).verdict == "pass"
+    assert verdict(NOT_WORSE, GOOD, baseline(1, version="0.2.7")).verdict == "pass"
+
+
+def test_only_a_blocking_gate_decides_and_inconclusive_ones_may_pass() -> None:
+    gates = {
+        "exact_match": Gate(0.9),
+        "similarity": Gate(0.9, tier="advisory"),
+    }
+    found = msgspec.to_builtins(evaluated(gates, {"ours": {"": part(320)}}))
+    decision = decide(found)
+    assert [line.partition(": 0")[0] for line in decision.failures] == ["ours: gate exact_match"]
+    assert [line.rpartition(" ")[2] for line in decision.warnings] == ["(advisory)"]
+    unsure = {"ours": {"": part(320)}}
+    assert decide(msgspec.to_builtins(evaluated({"exact_match": Gate(0.81)}, unsure))).inconclusive
+    for gate, policy in [(Gate(0.81, inconclusive="pass"), "inconclusive"), (Gate(0.81), "pass")]:
+        decision = decide(msgspec.to_builtins(evaluated({"exact_match": gate}, unsure, inconclusive=policy)))
+        assert not decision.failures + decision.inconclusive
+        assert decision.warnings
+    bad = decide(msgspec.to_builtins(evaluated({"exact_match": Gate(0.9)}, unsure, inconclusive="pass")))
+    assert bad.failures

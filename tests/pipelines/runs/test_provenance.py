@@ -1,0 +1,155 @@
+"""run.json: what it says, and that all that differs between equal runs stands there and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from apache_beam.io.filesystems import FileSystems
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamscore.metrics.version import VERSION
+from beamscore.pipelines.runs import provenance
+from beamscore.pipelines.runs.provenance import HIDDEN, Invocation, input_sides, run_document, utc, without_secrets
+from beamscore.pipelines.runs.run import LAYOUT, open_result
+from beamscore.transforms.io.claim import Claim, Process
+from beamscore.transforms.io.files import SourceFile
+from beamscore.transforms.io.publication import owned_output
+from beamscore.transforms.io.storage import write_file
+from beamscore.transforms.records import GROUND_TRUTH
+from tests import toy
+from tests.plain_loop import make_benchmark
+from tests.runs import command, evaluate, write_lines
+
+CORPUS = [toy.sample(index, 0) for index in range(12)]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    write_lines(folder / "t-1.jsonl", [truth for truth, _ in CORPUS[:5]])
+    write_lines(folder / "t-2.jsonl", [truth for truth, _ in CORPUS[5:]])
+    write_lines(folder / "p.jsonl", [prediction for _, prediction in CORPUS if prediction])
+    return folder
+
+
+def test_a_run_says_where_it_comes_from(corpus: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    found = evaluate(output, f"{corpus}/t-*.jsonl", {"ours": corpus / "p.jsonl", "same": corpus / "p.jsonl"}, "--quiet")
+    assert found.code == 0
+    document = json.loads((output / "run.json").read_bytes())
+    assert list(document) == [
+        *("format", "run_id", "benchmark", "systems", "started", "ended", "seconds", "command", "runner", "host"),
+        *("versions", "inputs"),
+    ]
+    assert document["run_id"] == open_result(str(output)).run_id
+    assert (document["benchmark"], document["systems"]) == ("toy", ["ours", "same"])
+    assert document["command"][:3] == ["beamscore", "evaluate", "toy"]
+    assert document["command"][-1] == "--quiet"
+    assert document["runner"] == "DirectRunner"
+    started, ended = (datetime.fromisoformat(document[key].replace("Z", "+00:00")) for key in ("started", "ended"))
+    assert 0 <= document["seconds"] == round((ended - started).total_seconds(), 3) or document["seconds"] > 0
+    versions = document["versions"]
+    assert versions["beamscore"] == found.summary["version"] == VERSION
+    assert set(versions) == {"beamscore", "python", "platform", "packages", "tools"}
+    assert "apache-beam" in versions["packages"]
+    truth = document["inputs"]["ground_truth"]
+    assert (truth["records"], truth["count"]) == (12, 2)
+    assert [file["path"] for file in truth["files"]] == [f"{corpus}/t-1.jsonl", f"{corpus}/t-2.jsonl"]
+    for file in truth["files"]:
+        stat = Path(file["path"]).stat()
+        assert (file["bytes"], file["checksum"]) == (stat.st_size, None)
+        assert file["modified"] == utc(stat.st_mtime)
+    assert truth["bytes"] == sum(file["bytes"] for file in truth["files"])
+    predictions = document["inputs"]["predictions"]
+    assert list(predictions) == ["ours", "same"]
+    assert predictions["ours"]["records"] == sum(1 for _, prediction in CORPUS if prediction)
+
+
+def test_whatever_differs_between_equal_runs_stands_in_run_json_alone(corpus: Path, tmp_path: Path) -> None:
+    runs = [evaluate(tmp_path / name, f"{corpus}/t-*.jsonl", corpus / "p.jsonl", "--quiet") for name in ("a", "b")]
+    assert runs[0].bytes() == runs[1].bytes()
+    assert runs[0].report == runs[1].report
+    first, second = (json.loads((run.output / "run.json").read_bytes()) for run in runs)
+    assert first["run_id"] != second["run_id"]
+    assert first["versions"] == second["versions"]
+    assert first["inputs"] == second["inputs"]
+
+
+def test_the_versions_of_tex_are_told_where_the_benchmark_runs_it() -> None:
+    assert "latex" in provenance.versions(make_benchmark("formula"))["tools"]
+    assert provenance.versions(make_benchmark("traffic_rules"))["tools"] == {}
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        (["--s3_secret_access_key=abc", "--a=eu"], [f"--s3_secret_access_key={HIDDEN}", "--a=eu"]),
+        (["--s3_session_token", "abc", "x"], ["--s3_session_token", HIDDEN, "x"]),
+        (["--s3_access_key_id=abc"], [f"--s3_access_key_id={HIDDEN}"]),
+        (["--password", "--quiet"], ["--password", "--quiet"]),
+        (["--set", "cluster=token"], ["--set", "cluster=token"]),
+    ],
+)  # fmt: skip
+def test_secrets_of_the_command_line_are_not_kept(typed: list[str], shown: list[str]) -> None:
+    assert without_secrets(["beamscore", *typed]) == ["beamscore", *shown]
+
+
+@given(st.lists(st.text(max_size=5), max_size=6))
+def test_words_without_secrets_are_kept_as_they_are(words: list[str]) -> None:
+    assert without_secrets(words) == words
+
+
+def test_the_checksum_of_an_object_store_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FileSystems, "checksum", lambda path: f"etag of {path}")
+    ((side, files),) = input_sides([SourceFile(GROUND_TRUTH, 0, "s3://b/t.jsonl", 7, "jsonl", 1.5)])
+    assert side == GROUND_TRUTH
+    assert files.files[0].checksum == "etag of s3://b/t.jsonl"
+    assert files.files[0].modified == "1970-01-01T00:00:01.500Z"
+
+
+def test_a_checksum_that_cannot_be_had_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: str) -> str:
+        raise OSError("gone")
+
+    monkeypatch.setattr(FileSystems, "checksum", fail)
+    ((_, files),) = input_sides([SourceFile(0, 0, "s3://b/t.jsonl", 7, "jsonl")])
+    assert (files.files[0].checksum, files.files[0].modified) == (None, None)
+
+
+def test_of_many_files_the_first_are_listed_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "MAX_FILES_LISTED", 2)
+    files = [SourceFile(0, number, f"{number}.jsonl", 10, "jsonl", 1.0) for number in range(5)]
+    ((_, side),) = input_sides(files)
+    assert (side.count, side.bytes, len(side.files)) == (5, 50, 2)
+    changed = [*files[:4], SourceFile(0, 4, "4.jsonl", 10, "jsonl", 2.0)]
+    assert input_sides(changed)[0][1].digest != side.digest
+
+
+def test_a_path_that_is_not_utf_8_can_be_written() -> None:
+    launch = Invocation(
+        ("beamscore", "a\udcff"), "DirectRunner", 1.0, input_sides([SourceFile(0, 0, "a\udcff", 1, "jsonl")])
+    )
+    document = run_document(launch, "id", make_benchmark("toy"), ["ours"], {})
+    assert json.dumps(document, ensure_ascii=False).encode()
+
+
+def test_a_result_of_an_earlier_version_has_no_run_json_and_is_read_all_the_same(tmp_path: Path) -> None:
+    output = str(tmp_path / "out")
+    files = {name: name.encode() for name in LAYOUT.files if name != "run.json"}
+    for name, content in files.items():
+        write_file(posixpath.join(output, name), content)
+    with owned_output(output, Claim("new", Process("", 0, "")), LAYOUT):
+        pass
+    found = open_result(output)
+    assert {name: found.read(name) for name in found.files} == files
+
+
+def test_an_interrupted_or_refused_command_leaves_none(corpus: Path, tmp_path: Path) -> None:
+    code, _, _ = command("evaluate", "toy", "--ground-truth", corpus / "none.jsonl", "--output", tmp_path / "out")
+    assert code == 2
+    assert not (tmp_path / "out").exists()

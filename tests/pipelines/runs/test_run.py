@@ -1,0 +1,126 @@
+"""The coverage, the ranking and the verdict of a run, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamscore.metrics.benchmark import MetricSpec
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.pipelines.config.settings import Settings, load
+from beamscore.pipelines.runs.documents import slice_coverage
+from beamscore.pipelines.runs.gates import coverage_failures
+from beamscore.pipelines.runs.run import Run, rank
+
+VALUES = st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0])
+
+
+def document(
+    rejected: int = 0, read: int = 10, balanced: bool = True, missing: int = 0, **values: float | None
+) -> dict[str, Any]:
+    coverage = {
+        "ground_truth": {"read": read, "scored": read - missing, "missing_prediction": missing, "rejected": 0},
+        "predictions": {"read": read, "rejected": rejected},
+        "balanced": balanced,
+    }
+    return {"systems": {"ours": {"coverage": coverage, "values": values}}}
+
+
+@pytest.mark.parametrize(
+    ("rejected", "allowed", "passes"), [(0, 0, True), (1, 0, False), (1, 0.1, True), (2, 0.1, False), (10, 1, True)]
+)
+def test_the_fraction_of_rejected_records(rejected: int, allowed: float, passes: bool) -> None:
+    settings = Settings(benchmark="toy", max_rejected_fraction=allowed)
+    failures = coverage_failures(document(rejected)["systems"], settings)
+    message = f"ours: {rejected} of 10 predictions were rejected, more than max_rejected_fraction {allowed:g} "
+    message += "allows; see quarantine/"
+    assert failures == ([] if passes else [message])
+
+
+@pytest.mark.parametrize("missing", ["wrong", "exclude"])
+@pytest.mark.parametrize(
+    ("count", "allowed", "passes"),
+    [(225, 1, True), (225, 0.5, False), (198, 0.5, True), (1, 0, False), (0, 0, True), (396, 0.99, False)],
+)
+def test_the_fraction_of_missing_predictions(missing: Any, count: int, allowed: float, passes: bool) -> None:
+    settings = Settings(benchmark="toy", missing=missing, max_missing_fraction=allowed)
+    message = f"ours: {count} of 396 samples have no prediction, more than max_missing_fraction {allowed:g} allows"
+    failures = coverage_failures(document(read=396, missing=count)["systems"], settings)
+    assert failures == ([] if passes else [message])
+
+
+@given(st.integers(1, 400), st.data())
+def test_a_limit_holds_as_long_as_the_share_is_not_above_it(read: int, data: st.DataObject) -> None:
+    """A share that is the limit passes, one more does not: 7 of 100 are 0.07, though 0.07 * 100 is above 7."""
+    allowed = data.draw(st.integers(0, read))
+    settings = Settings(benchmark="toy", max_rejected_fraction=allowed / read, max_missing_fraction=allowed / read)
+    for count in (allowed, min(allowed + 1, read)):
+        found = coverage_failures(document(rejected=count, read=read, missing=count)["systems"], settings)
+        assert len(found) == (0 if count == allowed else 2)
+
+
+def test_books_that_do_not_balance_fail() -> None:
+    (failure,) = coverage_failures(document(balanced=False)["systems"], Settings(benchmark="toy"))
+    assert failure.startswith("ours: the record counts do not add up: ")
+
+
+def test_ranking_by_hand() -> None:
+    values: dict[str, dict[str, float | None]] = {
+        "b": {"first": 0.5, "second": 0.1},
+        "a": {"first": 0.5, "second": 0.1},
+        "c": {"first": 0.5, "second": 0.2},
+        "worst": {"first": 0.0, "second": 0.9},
+        "none": {"first": None, "second": 1.0},
+        "absent": {"second": 0.3},
+        "half": {"first": 0.5, "second": None},
+    }
+    ranking = [MetricSpec("first", ""), MetricSpec("second", "")]
+    assert rank(values, ranking) == ["c", "a", "b", "half", "worst", "none", "absent"]
+
+
+def test_ranking_follows_the_direction_of_each_metric() -> None:
+    values: dict[str, dict[str, float | None]] = {"a": {"errors": 3}, "b": {"errors": 1}, "c": {"errors": None}}
+    assert rank(values, [MetricSpec("errors", "", higher_is_better=False)]) == ["b", "a", "c"]
+    assert rank(values, [MetricSpec("errors", "")]) == ["a", "b", "c"]
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(VALUES, VALUES)), st.randoms(use_true_random=False))
+def test_ranking_does_not_depend_on_the_order_and_never_puts_a_lower_figure_first(
+    metrics: dict[str, tuple[float | None, float | None]], rng: Any
+) -> None:
+    values = {name: dict(zip(("x", "y"), each, strict=True)) for name, each in metrics.items()}
+    names = list(values)
+    rng.shuffle(names)
+    ranked = rank({name: values[name] for name in names}, [MetricSpec("x", ""), MetricSpec("y", "")])
+    assert sorted(ranked) == sorted(values)
+    lowest = -1.0
+    keys = [tuple(lowest if each is None else each for each in metrics[name]) for name in ranked]
+    assert keys == sorted(keys, reverse=True)
+    for (name, key), (after, key_after) in zip(
+        zip(ranked, keys, strict=True), list(zip(ranked, keys, strict=True))[1:], strict=False
+    ):
+        assert key > key_after or name < after
+
+
+def test_the_coverage_of_a_slice() -> None:
+    counted = {"predictions.scored": 2, "ground_truth.scored": 2, "ground_truth.rejected": 1, "not_rendered": 4}
+    assert slice_coverage(counted) == {
+        "ground_truth": {"rejected": 1, "scored": 2},
+        "predictions": {"scored": 2},
+        "not_rendered": 4,
+    }
+
+
+@pytest.mark.parametrize(("read", "balanced"), [(3, True), (4, False)])
+def test_the_coverage_of_a_run_adds_what_was_read_paired_and_scored(read: int, balanced: bool) -> None:
+    configuration = load("toy", [], {})
+    outcomes = {-1: Sums(), 0: Sums.of({"read": read, "rejected": 1, "duplicate": 1, "unmatched": 1})}
+    system = Run.of(configuration, ["ours"], [], outcomes, {}, []).systems["ours"]
+    assert system.coverage == {
+        "ground_truth": {"read": 0, "scored": 0, "missing_prediction": 0, "rejected": 0, "duplicate": 0},
+        "predictions": {"read": read, "scored": 0, "unmatched": 1, "duplicate": 1, "rejected": 1},
+        "balanced": balanced,
+    }

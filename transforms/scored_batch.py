@@ -1,0 +1,176 @@
+"""Scores a batch of paired samples: each is decoded and scored, and what became of it is settled.
+
+Without Beam, for the Python API too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from ..metrics.benchmark import Benchmark, Pair
+from ..metrics.common.errors import explain
+from ..metrics.scoring import Missing, Outcome, prediction_status
+from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined, side_name
+from .scored_sample import DecodedSample, ScoredSample, hash_of, unreadable_truth
+from .slice_labels import Slicing, cluster_unit
+
+if TYPE_CHECKING:
+    from .earlier_rows import ReusedRows
+
+_TRUTH_REJECTED = "the ground truth of this sample was rejected"
+
+
+class PairedSample(msgspec.Struct, frozen=True):
+    """One sample: its ground truth, by system the prediction for it, if there is one, and rows of earlier runs."""
+
+    sample_id: str
+    truth: EncodedRecord
+    predictions: tuple[EncodedRecord | None, ...]
+    rows: tuple[EncodedRecord, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its records before they were compressed."""
+        return self.truth.size + sum(each.size for each in (*self.predictions, *self.rows) if each is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringPlan:
+    """How to score: the benchmark, what a missing prediction means, and the columns that the run needs.
+
+    names: those of the systems. cluster: the column whose value the bootstrap draws, or None; a sample where it is null
+    or absent is a cluster of its own. slicing: a sample that belongs to more slices than it allows is rejected. reuse:
+    rows of an earlier run, from which the scores of samples that have not changed are taken.
+    """
+
+    benchmark: Benchmark[Any, Any, Any]
+    missing: Missing
+    names: tuple[str, ...]
+    cluster: str | None = None
+    slicing: Slicing = field(default_factory=Slicing)
+    reuse: ReusedRows | None = None
+
+
+class _Job(NamedTuple):
+    """A decoded sample of one system, and the records behind it."""
+
+    sample: DecodedSample
+    truth: EncodedRecord
+    prediction: EncodedRecord | None
+
+
+@dataclass(slots=True)
+class ScoredBatch:
+    """What became of a batch: a row for each sample and system, and what of it is quarantined."""
+
+    samples: list[ScoredSample] = field(default_factory=list)
+    quarantine: list[Quarantined] = field(default_factory=list)
+
+
+class Undecodable(NamedTuple):
+    """Stands for a record that could not be decoded."""
+
+    reason: str
+
+
+Decoded = tuple[Any, list[Any]]
+"""The ground truth of a sample and the predictions of each system: typed records, None or Undecodable."""
+
+
+class BatchDecoder:
+    """Decodes the records of samples, and the columns that the run needs."""
+
+    def __init__(self, plan: ScoringPlan) -> None:
+        self._plan = plan
+        columns = plan.slicing.columns
+        wanted = columns if plan.cluster is None else (*columns, plan.cluster)
+        self._wanted = tuple(dict.fromkeys(wanted))
+        self._columns = ColumnsReader(self._wanted)
+
+    def decode(self, samples: Sequence[PairedSample]) -> list[Decoded]:
+        """Returns the typed records of each sample."""
+        truth, prediction = self._plan.benchmark.truth_type, self._plan.benchmark.prediction_type
+        return [
+            (_decoded(sample.truth, truth), [_decoded(each, prediction) for each in sample.predictions])
+            for sample in samples
+        ]
+
+    def jobs(self, samples: Sequence[PairedSample], decoded: Sequence[Decoded], batch: ScoredBatch) -> list[_Job]:
+        """Returns a job for each sample and system; what cannot be decoded is rejected in `batch`."""
+        return [
+            job
+            for sample, (truth, predictions) in zip(samples, decoded, strict=True)
+            for job in self._jobs(sample, truth, predictions, batch)
+        ]
+
+    def _jobs(self, sample: PairedSample, truth: Any, predictions: Sequence[Any], batch: ScoredBatch) -> Iterator[_Job]:
+        plan = self._plan
+        try:
+            if type(truth) is Undecodable:
+                raise ValueError(truth.reason)
+            cells = self._columns.read(sample.truth)
+            slice_values = cells[: len(plan.slicing.columns)]
+            slices = plan.slicing.of(slice_values)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            _reject_truth(sample, explain(error), plan.names, batch)
+            return
+        truth_hash, unit = hash_of(truth), sample.sample_id
+        if plan.cluster is not None:
+            unit = cluster_unit(cells[self._wanted.index(plan.cluster)], sample.sample_id)
+        for system, (record, prediction) in enumerate(zip(sample.predictions, predictions, strict=True)):
+            if type(prediction) is Undecodable and record is not None:
+                _quarantine(record, sample.sample_id, "invalid", prediction.reason, plan.names, batch)
+                prediction = None
+            pair = Pair(sample.sample_id, truth, prediction)
+            scored = DecodedSample(
+                pair, system, unit, slices, slice_values, truth_hash, hash_of(prediction), record is not None
+            )
+            yield _Job(scored, sample.truth, record)
+
+
+def _decoded(record: EncodedRecord | None, kind: type[msgspec.Struct]) -> Any:
+    if record is None:
+        return None
+    try:
+        return record.decode(kind)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        return Undecodable(explain(error))
+
+
+def settle(job: _Job, outcome: Outcome, names: Sequence[str], batch: ScoredBatch) -> None:
+    """Adds the sample of a job to `batch`, and the quarantine entries of what was rejected."""
+    sample, truth, prediction = job
+    sample_id, was_decoded = sample.pair.sample_id, sample.has_decoded_prediction
+    became = prediction_status(outcome, sample.has_prediction, was_decoded)
+    if prediction is not None and outcome.prediction_rejected is not None:
+        _quarantine(prediction, sample_id, "invalid", outcome.prediction_rejected.message, names, batch)
+    if outcome.rejected is not None:
+        cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
+        message = outcome.rejected.message
+        whose = f" (with the prediction of {names[sample.system]})" if len(names) > 1 else ""
+        _quarantine(truth, sample_id, cause, message + whose, names, batch)
+        if prediction is not None and became == "unmatched":
+            _quarantine(prediction, sample_id, "unmatched", _TRUTH_REJECTED, names, batch)
+        elif prediction is not None and was_decoded and outcome.prediction_rejected is None:
+            _quarantine(prediction, sample_id, cause, message, names, batch)
+    batch.samples.append(sample.scored(outcome, became))
+
+
+def _reject_truth(sample: PairedSample, message: str, names: Sequence[str], batch: ScoredBatch) -> None:
+    """Adds what a ground truth that cannot be decoded leaves: it is rejected once, its predictions are unmatched."""
+    _quarantine(sample.truth, sample.sample_id, "invalid", message, names, batch)
+    for system, record in enumerate(sample.predictions):
+        if record is not None:
+            _quarantine(record, sample.sample_id, "unmatched", _TRUTH_REJECTED, names, batch)
+        batch.samples.append(unreadable_truth(sample.sample_id, system, record is not None))
+
+
+def _quarantine(
+    record: EncodedRecord, sample_id: str, cause: Cause, message: str, names: Sequence[str], batch: ScoredBatch
+) -> None:
+    side = side_name(record.side, names)
+    batch.quarantine.append(quarantined(record, side, sample_id, "score", cause, message))

@@ -1,0 +1,223 @@
+"""Adds scored samples up for each slice, and computes the metrics of the sums; without Beam, for the Python API too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..metrics.benchmark import Benchmark
+from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ..metrics.statistics.intervals import intervals, standard_errors
+from ..metrics.statistics.measured import Measured, measure
+from ..metrics.statistics.replicates import PackedReplicates
+from ..metrics.statistics.sums import Sums
+from ..metrics.table import Table
+from .hashes import fingerprint_text, prediction_fingerprint, sample_fingerprint
+from .records import InputProblem
+from .scored_batch import ScoringPlan
+from .scored_sample import ScoredSample
+from .slice_labels import ALL_SAMPLES, MAX_SLICES, Slice
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationCore:
+    """What the core must know: how to score, and how to add up.
+
+    confidence: of the intervals. max_slices: how many slices a run may have.
+    """
+
+    scoring: ScoringPlan
+    bootstrap: Bootstrap
+    confidence: float
+    max_slices: int = MAX_SLICES
+
+
+class SliceKey(NamedTuple):
+    """A system, and a slice of the samples."""
+
+    system: int
+    slice: Slice = ALL_SAMPLES
+
+    @property
+    def label(self) -> str:
+        """The label of the slice; that of all samples is empty."""
+        return self.slice.label
+
+
+@dataclass(slots=True)
+class SliceTotals:
+    """The sums of a slice with their replicates, the counts of its coverage, and sums of fingerprints.
+
+    fingerprint: of the ground truth. predictions: of the predictions.
+    """
+
+    sums: BootstrapSums
+    coverage: dict[str, int] = field(default_factory=dict)
+    fingerprint: int = 0
+    predictions: int = 0
+
+    def add(
+        self, unit_hash: int, statistics: Mapping[str, float], coverage: Mapping[str, int], prediction: int = 0
+    ) -> None:
+        """Adds one sample: its bootstrap unit, its statistics, none where it was not scored, and its counts.
+
+        prediction: the fingerprint of its prediction.
+        """
+        if statistics:
+            self.sums.add(unit_hash, statistics)
+        self.predictions += prediction
+        self._count(coverage)
+
+    def merge(self, other: SliceTotals) -> None:
+        """Adds all samples of `other`, which stays as it is."""
+        self.sums.merge(other.sums)
+        self._count(other.coverage)
+        self.fingerprint += other.fingerprint
+        self.predictions += other.predictions
+
+    def _count(self, coverage: Mapping[str, int]) -> None:
+        for name, count in coverage.items():
+            self.coverage[name] = self.coverage.get(name, 0) + count
+
+
+class PartialSums:
+    """The totals of each slice that a bundle has seen.
+
+    columns: the columns that the run slices by. most: how many slices a run may have; more raise InputProblem, here or
+    in CheckSliceCount.
+    """
+
+    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int) -> None:
+        self._columns = columns
+        self._bootstrap = bootstrap
+        self._most = most
+        self._seen: set[Slice] = set()
+        self._totals: dict[tuple[int, Slice], SliceTotals] = {}
+
+    def add(
+        self,
+        system: int,
+        slices: Sequence[Slice],
+        unit: str,
+        statistics: Mapping[str, float],
+        coverage: Mapping[str, int],
+        prediction: int = 0,
+    ) -> None:
+        """Adds a sample to all samples of its system, and to its slices; prediction: the fingerprint of its own."""
+        unit_hash = self._bootstrap.unit_hash(unit)
+        self.of(system).add(unit_hash, statistics, coverage, prediction)
+        for each in slices:
+            self.of(system, each).add(unit_hash, statistics, coverage, prediction)
+
+    def add_samples(self, samples: Sequence[ScoredSample]) -> None:
+        """Adds scored samples, and the fingerprints of their records."""
+        for sample in samples:
+            prediction = prediction_fingerprint(sample.sample_id, sample.prediction_hash, sample.prediction_status)
+            statistics = sample.statistics or {}
+            self.add(sample.system, sample.slices, sample.unit, statistics, sample.coverage, prediction)
+        truths = [sample_fingerprint(sample.sample_id, sample.truth_hash) for sample in samples if sample.system == 0]
+        if truths:
+            self.of(0).fingerprint += sum(truths)
+
+    def of(self, system: int, each: Slice = ALL_SAMPLES) -> SliceTotals:
+        """Returns the totals of a slice, to be added to."""
+        # A plain tuple is equal to the SliceKey, and made faster.
+        totals = self._totals.get((system, each))
+        if totals is None:
+            self._see(each)
+            totals = self._totals[system, each] = SliceTotals(BootstrapSums(self._bootstrap))
+        return totals
+
+    def take(self, limit: int = 0) -> Iterator[tuple[SliceKey, SliceTotals]]:
+        """Yields the totals where they take more than `limit` bytes, and starts anew."""
+        if limit and sum(totals.sums.size for totals in self._totals.values()) <= limit:
+            return
+        totals, self._totals = self._totals, {}
+        for key, of_slice in totals.items():
+            yield SliceKey(*key), of_slice
+
+    def _see(self, each: Slice) -> None:
+        """Counts the slices that this worker has seen, so that too many end the run before they fill its memory."""
+        self._seen.add(each)
+        # All samples are one of them.
+        if len(self._seen) > self._most + 1:
+            raise too_many_slices(self._columns, self._most)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceResult:
+    """All that the result says of one slice of one system.
+
+    replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
+    many samples, or clusters where clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
+    samples; of the slice of all samples of the first system alone. corpus: the sums of all samples of the system, as
+    far as its metrics are decided by them. predictions: the sum of the fingerprints of their predictions. errors: the
+    standard error of each metric.
+    """
+
+    key: SliceKey
+    coverage: dict[str, int]
+    values: dict[str, float | None]
+    intervals: dict[str, tuple[float, float] | None]
+    tables: list[Table]
+    sums: Sums
+    replicates: PackedReplicates
+    units: dict[str, float]
+    corpus: Sums
+    fingerprint: int = 0
+    predictions: int = 0
+    errors: dict[str, float | None] = field(default_factory=dict)
+
+    def measured(self, benchmark: Benchmark[Any, Any, Any], replicates: int, clustered: bool) -> Measured:
+        """Returns the metrics with all `replicates` of them, computed again from the sums."""
+        sums = [self.sums, *self.replicates.unpack(replicates)]
+        return measure(benchmark, self.corpus, sums, clustered, fingerprint_text(self.predictions))
+
+
+def truth_count(counts: Mapping[str, int]) -> int:
+    """Returns how many ground-truth records of a slice are counted by SIDE.STATUS, whatever became of them."""
+    return sum(count for name, count in counts.items() if name.startswith("ground_truth."))
+
+
+def corpus_sums(benchmark: Benchmark[Any, Any, Any], sums: Sums) -> Sums:
+    """Returns those of the sums of all samples by which metrics are decided in every slice."""
+    return Sums().overridden(benchmark.corpus_statistics, sums)
+
+
+def slice_result(
+    benchmark: Benchmark[Any, Any, Any],
+    confidence: float,
+    key: SliceKey,
+    totals: SliceTotals,
+    corpus: Sums,
+    clustered: bool = False,
+) -> SliceResult:
+    """Returns the result of one slice; tables are made for the slice of all samples alone.
+
+    corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
+    """
+    sums, *replicates = totals.sums.all_sums()
+    measured = measure(benchmark, corpus, [sums, *replicates], clustered)
+    return SliceResult(
+        key,
+        totals.coverage,
+        measured.values,
+        intervals(benchmark, measured, confidence) if replicates else {},
+        benchmark.tables(sums) if not key.label else [],
+        sums,
+        PackedReplicates.of(totals.sums),
+        measured.units,
+        corpus_sums(benchmark, corpus),
+        totals.fingerprint,
+        totals.predictions,
+        standard_errors(benchmark, measured) if replicates else {},
+    )
+
+
+def too_many_slices(columns: Sequence[str], most: int) -> InputProblem:
+    """Returns the problem of a run with more slices than are allowed."""
+    return InputProblem(
+        f"slices by {', '.join(columns)}: there are more than {most}; slice by columns with fewer values, "
+        "or raise limits.slices"
+    )
