@@ -13,6 +13,7 @@ import pytest
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.intervals import intervals, standard_errors
 from beamscore.metrics.statistics.measured import measure
+from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines import evaluate as evaluation
 from tests import toy
@@ -123,7 +124,7 @@ def test_figures_finalised_again_from_the_sums_are_those_of_the_summary(run: Run
             *((stored["slices"][label], system["slices"][label]) for label in system["slices"]),
         ]:
             replicates = unpack_replicates(found["replicates"], document["bootstrap"]["replicates"])
-            measured = measure(benchmark, Sums(stored["sums"]), [Sums(found["sums"]), *replicates])
+            measured = measure(benchmark, Sums(stored["sums"]), SumTable.of([Sums(found["sums"]), *replicates]))
             assert measured.values == expected["values"]
             assert json.loads(json.dumps(intervals(benchmark, measured, 0.95))) == expected["intervals"]
             assert standard_errors(benchmark, measured) == expected["errors"]

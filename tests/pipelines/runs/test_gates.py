@@ -53,7 +53,7 @@ class Part(NamedTuple):
 
 def part(right: int, samples: int = SAMPLES, first: int = 0, left_out: int = 0, predictions: str | None = "") -> Part:
     benchmark, sums = configuration({}).benchmark, summed(right, samples, first)
-    measured = measure(benchmark, Sums(), sums.all_sums())
+    measured = measure(benchmark, Sums(), sums.table())
     truths = {"read": samples + left_out, "scored": samples, "missing_prediction": 0, "rejected": left_out}
     summary = SystemSummary(
         coverage={"ground_truth": truths},
