@@ -137,10 +137,11 @@ class SystemSummary(SliceSummary, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """summary.json. fingerprint: None in a run of an earlier version."""
+    """summary.json. signature: what a paper cites it by; empty, and fingerprint None, in one of an earlier version."""
 
     benchmark: str
     version: str = ""
+    signature: str = ""
     config: dict[str, Any]
     intervals_method: dict[str, str] = {}
     warnings: list[str] = []

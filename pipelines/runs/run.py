@@ -30,7 +30,7 @@ from ..config import settings
 from ..config.errors import UsageError, one_line
 from ..config.settings import Configuration
 from ..inputs.mismatch import without_values
-from .differences import SCORED_ALIKE, RunSignature, differences
+from .differences import SCORED_ALIKE, RunSignature, differences, signature
 from .documents import (
     STATUSES,
     SUMS_FORMAT,
@@ -151,6 +151,7 @@ class Run:
             systems=systems,
             **common,
         )
+        summary = msgspec.structs.replace(summary, signature=signature(summary))
         order = worst_first(benchmark)
         most = configuration.settings.worst_samples
         run = cls(

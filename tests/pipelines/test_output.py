@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from beamscore.metrics.statistics.intervals import intervals, standard_errors
 from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
+from beamscore.metrics.version import VERSION
 from beamscore.pipelines import evaluate as evaluation
 from tests import toy
 from tests.plain_loop import make_benchmark
@@ -68,6 +70,7 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
     assert list(summary) == [
         "benchmark",
         "version",
+        "signature",
         "config",
         "intervals_method",
         "fingerprint",
@@ -76,7 +79,12 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
         "ranking_by",
         "systems",
     ]
-    assert summary["fingerprint"]["samples"] == 40
+    truths = summary["fingerprint"]
+    assert truths["samples"] == 40
+    assert re.fullmatch(
+        rf"beamscore {re.escape(VERSION)} toy published missing=wrong n=40 gt={truths['hash'][:8]} options=[0-9a-f]{{4}}",
+        summary["signature"],
+    )
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
