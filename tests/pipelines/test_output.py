@@ -81,10 +81,9 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
     ]
     truths = summary["fingerprint"]
     assert truths["samples"] == 40
-    assert re.fullmatch(
-        rf"beamscore {re.escape(VERSION)} toy published missing=wrong n=40 gt={truths['hash'][:8]} options=[0-9a-f]{{4}}",
-        summary["signature"],
-    )
+    signature, _, options = summary["signature"].rpartition("=")
+    assert signature == f"beamscore {VERSION} toy published missing=wrong n=40 gt={truths['hash'][:8]} options"
+    assert re.fullmatch("[0-9a-f]{4}", options)
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
