@@ -7,20 +7,20 @@ Matching", CVPR 2025, with its supplement and its released tool.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from ..benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from ..common.budget import Budget
 from ..common.text import normalized
 from ..statistics.sums import Sums
 from ..table import Table
-from .cdm.scoring import NormalizedFormula, drawing_cost, matching_cost, normalize, render, score_pair
+from .cdm.scoring import NormalizedFormula, Rendering, matching_cost, normalize, render, score_pair
 from .draw import draw_pairs
 from .limits import SIDES, SampleAllowances
 from .metrics import METRICS, SAMPLE_METRICS, cdm_histogram, matches_in_words, sample_score, values
 from .pairs import FormulaPair, formula_pairs
 from .records import FormulaOptions, FormulaPrediction, FormulaTruth
+from .render.raster import drawing_steps
 from .render.tex import latex_version
 from .render.typeset import Typesetter
 
@@ -30,18 +30,19 @@ GROUP = 1500
 SamplePair = Pair[FormulaTruth, FormulaPrediction]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """A sample as read: its pairs of formulas, as text and normalized, and whether it is a document."""
+FormulasOfPair = tuple[NormalizedFormula | None, NormalizedFormula | None]
 
-    pairs: tuple[FormulaPair, ...]
-    normalized: tuple[tuple[NormalizedFormula | None, NormalizedFormula | None], ...]
-    document: bool
+
+class _Sample(NamedTuple):
+    """A sample as read: its pairs of formulas, as text and normalized, and what is left of its budget."""
+
+    pairs: list[FormulaPair]
+    normalized: list[FormulasOfPair]
     budget: Budget
 
-    def formulas(self) -> tuple[list[NormalizedFormula], list[NormalizedFormula]]:
+    def formulas(self) -> list[list[NormalizedFormula]]:
         """Returns those of the ground truth and those of the prediction."""
-        return [left for left, _ in self.normalized if left], [right for _, right in self.normalized if right]
+        return [[formula for formula in side if formula] for side in zip(*self.normalized, strict=True)] or [[], []]
 
 
 class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions]):
@@ -60,26 +61,21 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
 
     def __init__(self, options: FormulaOptions) -> None:
         super().__init__(options)
-        self._typesetter: Typesetter | None = None
+        self._typesetter = Typesetter(options.time_limit)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_typesetter": None}
+        return {**self.__dict__, "_typesetter": Typesetter(self.options.time_limit)}
 
     def setup(self) -> None:
         """Makes the scratch folder and TeX's format.
 
         Raises MissingTool where TeX, a package or a font is not on this machine.
         """
-        if self._typesetter is None:
-            typesetter = Typesetter(self.options.time_limit)
-            typesetter.open()
-            self._typesetter = typesetter
+        self._typesetter.open()
 
     def teardown(self) -> None:
         """Removes the scratch folder."""
-        if self._typesetter is not None:
-            self._typesetter.close()
-            self._typesetter = None
+        self._typesetter.close()
 
     def tool_versions(self) -> dict[str, str]:
         """Returns the version of LaTeX."""
@@ -97,85 +93,81 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         results: list[SampleScore | RejectedRecord] = []
         group: list[_Sample | RejectedRecord] = []
         formulas: dict[str, NormalizedFormula] = {}
-        for pair in pairs:
+        for number, pair in enumerate(pairs, start=1):
             try:
-                group.append(self._normalized(pair, formulas))
+                group.append(self._read(pair, formulas))
             except RejectedRecord as rejected:
                 group.append(rejected)
-            if len(formulas) >= GROUP:
+            if len(formulas) >= GROUP or number == len(pairs):
                 results += self._score_group(group)
                 group, formulas = [], {}
-        return results + self._score_group(group)
+        return results
 
     def _score_group(self, group: Sequence[_Sample | RejectedRecord]) -> list[SampleScore | RejectedRecord]:
-        typesetter = self._ready()
-        allowances = SampleAllowances()
+        self.setup()
+        allowances = SampleAllowances(self.options.max_steps)
         formulas: list[NormalizedFormula] = []
         for number, sample in enumerate(group):
             if isinstance(sample, _Sample):
-                truths, predictions = sample.formulas()
-                formulas += truths + predictions
-                marked = ([each.marked for each in side if each.marked] for side in (truths, predictions))
-                allowances.add(number, sample.budget.left, *marked)
-        renderings = render(formulas, typesetter, allowances)
-        images = typesetter if self.options.images else None
-        results: list[SampleScore | RejectedRecord] = []
-        for number, sample in enumerate(group):
-            if isinstance(sample, RejectedRecord):
-                results.append(sample)
-            elif rejection := allowances.rejection(number, self.options.max_steps):
-                results.append(rejection)
-            else:
-                try:
-                    if images:
-                        for truth, prediction in sample.normalized:
-                            sample.budget.spend(drawing_cost(truth, prediction, renderings))
-                    scores = [score_pair(left, right, renderings, images) for left, right in sample.normalized]
-                    results.append(sample_score(sample.pairs, scores, sample.document))
-                except RejectedRecord as rejected:
-                    results.append(rejected)
-        return results
+                sides = sample.formulas()
+                formulas += [*sides[0], *sides[1]]
+                allowances.add(number, sample.budget.left, *([each.marked for each in side] for side in sides))
+        renderings = render(formulas, self._typesetter, allowances)
+        return [
+            sample if isinstance(sample, RejectedRecord) else self._scored(sample, renderings, allowances, number)
+            for number, sample in enumerate(group)
+        ]
+
+    def _scored(
+        self,
+        sample: _Sample,
+        renderings: dict[NormalizedFormula, Rendering],
+        allowances: SampleAllowances,
+        number: int,
+    ) -> SampleScore | RejectedRecord:
+        try:
+            allowances.check(number)
+            if self.options.images:
+                for truth, prediction in sample.normalized:
+                    if truth and (drawn := renderings[truth].typeset):
+                        other = renderings[prediction].typeset if prediction else None
+                        sample.budget.spend(drawing_steps([drawn, other] if other else [drawn]))
+            fonts = self._typesetter.outlines if self.options.images else None
+            scores = [score_pair(*formulas, renderings, fonts) for formulas in sample.normalized]
+            return sample_score(sample.pairs, scores)
+        except RejectedRecord as rejected:
+            return rejected
 
     def take_timings(self) -> dict[str, int]:
         """Returns the microseconds that TeX took since the last call."""
-        typesetter = self._ready()
-        microseconds, typesetter.nanoseconds = typesetter.nanoseconds // 1000, 0
+        microseconds, self._typesetter.nanoseconds = self._typesetter.nanoseconds // 1000, 0
         return {"tex": microseconds}
 
-    def _ready(self) -> Typesetter:
-        self.setup()
-        if self._typesetter is None:
-            raise RuntimeError("setup made no typesetter")
-        return self._typesetter
-
-    def _normalized(self, sample: SamplePair, formulas: dict[str, NormalizedFormula]) -> _Sample:
+    def _read(self, sample: SamplePair, formulas: dict[str, NormalizedFormula]) -> _Sample:
         """Reads a sample; `formulas` holds what was normalized for the samples before."""
         budget = Budget(self.options.max_steps)
         comparable = normalized if self.options.protocol == "published" else str
-        pairs = formula_pairs(sample.truth, sample.prediction, self.options.max_formulas, budget, comparable)
-        normalized_pairs = []
-        for pair in pairs:
-            sides: list[NormalizedFormula | None] = []
-            for side, text in zip(SIDES, (pair.truth, pair.prediction), strict=True):
-                with budget.reading(side):
-                    sides.append(None if text is None else self._normalize(text, formulas, budget))
+        result = _Sample(
+            formula_pairs(sample.truth, sample.prediction, self.options.max_formulas, budget, comparable), [], budget
+        )
+        for pair in result.pairs:
+            sides: list[NormalizedFormula | None] = [None, None]
+            for index, text in enumerate((pair.truth, pair.prediction)):
+                with budget.reading(SIDES[index]):
+                    if text is not None and text not in formulas:
+                        formulas[text] = normalize(text, self.options, budget)
+                    elif text is not None:
+                        budget.spend(formulas[text].steps)
+                    sides[index] = None if text is None else formulas[text]
             for side, formula in zip(SIDES, sides, strict=True):
                 with budget.reading(side):
                     budget.spend(formula.marked.steps if formula and formula.marked else 0)
             budget.spend(matching_cost(*sides))
-            normalized_pairs.append((sides[0], sides[1]))
-        result = _Sample(tuple(pairs), tuple(normalized_pairs), sample.truth.document is not None, budget)
+            result.normalized.append((sides[0], sides[1]))
         for side, given in zip(SIDES, result.formulas(), strict=True):
             if given and all(formula.too_large for formula in given):
                 raise RejectedRecord(side, given[0].problem)
         return result
-
-    def _normalize(self, text: str, formulas: dict[str, NormalizedFormula], budget: Budget) -> NormalizedFormula:
-        if text in formulas:
-            budget.spend(formulas[text].steps)
-        else:
-            formulas[text] = normalize(text, self.options, budget)
-        return formulas[text]
 
     def values(self, sums: Sums) -> dict[str, float | None]:
         """Returns the metrics."""
@@ -191,8 +183,8 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
 
     def draw(self, truth: FormulaTruth, prediction: FormulaPrediction | None) -> str:
         """Returns both formulas with the boxes of their tokens, matched and unmatched, as SVG."""
+        self.setup()
         formulas: dict[str, NormalizedFormula] = {}
-        sample = self._normalized(Pair("", truth, prediction), formulas)
-        typesetter = self._ready()
-        renderings = render(formulas.values(), typesetter)
-        return draw_pairs(sample.normalized, renderings, typesetter)
+        sample = self._read(Pair("", truth, prediction), formulas)
+        renderings = render(formulas.values(), self._typesetter)
+        return draw_pairs(sample.normalized, renderings, self._typesetter.outlines)

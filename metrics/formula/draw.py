@@ -9,8 +9,7 @@ from ..common.svg import SOFT, TRUE, WRONG, Drawing, Style
 from .cdm.matching import match
 from .cdm.scoring import NormalizedFormula, Rendering
 from .render.boxes import DPI, PADDING
-from .render.raster import draw_image
-from .render.typeset import Typesetter
+from .render.raster import FindFont, draw_image
 
 SHARPNESS = 2
 """The formulas are drawn at this multiple of 200 dpi."""
@@ -23,7 +22,7 @@ _UNMATCHED = Style("without a match", WRONG, "4 2")
 def draw_pairs(
     pairs: Sequence[tuple[NormalizedFormula | None, NormalizedFormula | None]],
     renderings: dict[NormalizedFormula, Rendering],
-    typesetter: Typesetter,
+    find_font: FindFont,
 ) -> str:
     """Returns the pairs of a sample as one SVG document; of a document with more than 40, the first 40."""
     drawing = Drawing()
@@ -47,7 +46,7 @@ def draw_pairs(
                 continue
             write(f"{name}{caption}")
             y += _CAPTION
-            picture = draw_image(side.typeset, typesetter.outlines, DPI * SHARPNESS)
+            picture = draw_image(side.typeset, find_font, DPI * SHARPNESS)
             buffer = io.BytesIO()
             picture.save(buffer, "PNG")
             # At twice the resolution the fixed margin of the image is half as wide.

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..benchmark import RejectedRecord, Side
+from ..benchmark import Side
 from ..common.budget import OutOfBudget
 from .latex.commands import ACCENTS, SWITCHES, TEXTS, words
 
@@ -96,15 +96,13 @@ _STEPS_OF_PAIR = 600
 class _Level:
     """A group: how often it is typeset, and how often the next arguments in it are, beyond that.
 
-    columns: where it is a specification of columns, how many those are; its inner groups share the list.
-    columns_await: whether the next group in it is such a specification.
+    in_columns: whether it is a specification of columns. columns_await: whether the next group in it is one.
     """
 
     times: int
     closing: str = "}"
     argument_times: int = 1
     arguments: int = 0
-    columns: list[int] = field(default_factory=lambda: [0])
     in_columns: bool = False
     columns_await: bool = False
 
@@ -113,75 +111,55 @@ def typesetting_steps(source: str) -> int:
     """Returns the steps of typesetting LaTeX with marks; Python's share, which reads what TeX wrote, is included."""
     parts = _PART.findall(source)
     growing = {} if _GROWING.isdisjoint(parts) else _growing(source)
-    steps = PAGE_STEPS
-    levels = [_Level(1)]
-    level, times = levels[0], 1
+    steps, columns = PAGE_STEPS, 0
+    level, times = _Level(1), 1
+    outer: list[_Level] = []
     for part in parts:
         if part[0] == "\x01":
             steps += MARK_STEPS * times
             if part[-1] != "\x02":
                 continue
-            if level.in_columns:
-                level.columns[0] += times
-            else:
-                steps += _STEPS.get(part[-3], _CHARACTER_STEPS) * times
-            continue
-        plain = _plain_steps(part)
-        if plain is not None and not level.in_columns:
-            steps += times * plain
-            continue
-        if part == "\x02" or part.isspace():
-            continue
-        if part == "{":
-            columns = level.columns if level.in_columns else [0]
-            levels.append(_Level(times, columns=columns, in_columns=level.in_columns or level.columns_await))
-            level.columns_await = False
-        elif part == level.closing and len(levels) > 1:
-            levels.pop()
-            if level.in_columns and not levels[-1].in_columns:
-                steps += _STEPS_OF_COLUMNS * level.columns[0] ** 2 // level.times
-            _argument_read(levels[-1], optional=part == "]")
-        elif part == "}":
-            while len(levels) > 1 and levels.pop().closing != "}":
-                pass
-            _argument_read(levels[-1])
-        elif part == "[" and level.arguments:
-            # The option of a root makes TeX typeset the root in all four styles.
-            level.argument_times *= 4 if level.argument_times == 1 else 1
-            levels.append(_Level(level.times * level.argument_times, "]"))
-        elif part[0] == "*" and len(part) > 1:
-            repeats = _REPEATED_COLUMN.fullmatch(part)
-            _argument_awaited(level, int(repeats[1]) if repeats else _MAX_REPEATS, 1)
-            steps += times
-        elif part in _TIMES:
-            _argument_awaited(level, *_TIMES[part])
-            steps += times * (_STEPS.get(part, COMMAND_STEPS) + growing.get(part, 0))
-        elif level.in_columns:
-            level.columns[0] += times
-            continue
-        elif part.startswith(("\\begin", "\\multicolumn")):
-            level.columns_await = part.endswith("}")
-            steps += times * _STEPS["\\begin"]
-            continue
+            part = part[-3]
+        own, repeats, arguments, before_columns = _meaning(part)
+        if part == "{" or (part == "[" and level.arguments):
+            if part == "[":
+                # The option of a root makes TeX typeset the root in all four styles.
+                level.argument_times = max(level.argument_times, 4)
+                times = level.times * level.argument_times
+            outer.append(level)
+            in_columns = part == "{" and (level.in_columns or level.columns_await)
+            level.columns_await = level.columns_await and part == "["
+            level = _Level(times, "}" if part == "{" else "]", in_columns=in_columns)
+        elif outer and (part == "}" or part == level.closing):
+            # A brace closes the brackets within it, too.
+            while level.closing != part and len(outer) > 1:
+                level = outer.pop()
+            level = outer.pop()
+            level.arguments -= part == "}" and level.arguments > 0
         else:
-            steps += times * (_own_steps(part) + growing.get(part, 0))
-            continue
-        level = levels[-1]
+            columns += times if level.in_columns and own else 0
+            steps += times * (own + growing.get(part, 0))
+            if not arguments and not before_columns:
+                continue
+            level.columns_await = level.columns_await or before_columns
+            # A command where an argument is expected counts as part of it: both repeat what follows.
+            level.argument_times = level.argument_times * repeats if level.arguments else repeats
+            level.arguments = max(level.arguments, arguments)
         times = min(level.times * level.argument_times if level.arguments else level.times, _MAX_TIMES)
-    return steps
+    return steps + _STEPS_OF_COLUMNS * columns**2
 
 
 @lru_cache(maxsize=4096)
-def _plain_steps(part: str) -> int | None:
-    """The steps of a part that changes neither level nor arguments, nor grows with its surroundings; None of others."""
-    plain = part not in _GROWING and part not in _TIMES and part not in {"{", "}", "[", "]", "\x02"}
-    if not plain or part.isspace() or part.startswith(("\\begin", "\\multicolumn")) or (part[0] == "*" and part[1:]):
-        return None
-    return _own_steps(part)
-
-
-def _own_steps(part: str) -> int:
-    return _STEPS.get(part, COMMAND_STEPS if part[0] == "\\" else _CHARACTER_STEPS)
+def _meaning(part: str) -> tuple[int, int, int, bool]:
+    """The steps of a part itself, how often it repeats how many arguments, and whether columns come next."""
+    if part in {"{", "}", "\x02"} or part.isspace():
+        return 0, 1, 0, False
+    if part[0] == "*" and part[1:]:
+        repeats = _REPEATED_COLUMN.fullmatch(part)
+        return 1, int(repeats[1]) if repeats else _MAX_REPEATS, 1, False
+    before_columns = part.startswith(("\\begin", "\\multicolumn"))
+    own = _STEPS.get("\\begin" if before_columns else part, COMMAND_STEPS if part[0] == "\\" else _CHARACTER_STEPS)
+    return own, *_TIMES.get(part, (1, 0)), before_columns and part.endswith("}")
 
 
 def reading_steps(tokens: Sequence[str]) -> int:
@@ -215,17 +193,6 @@ def _growing(source: str) -> dict[str, int]:
     return {**dict.fromkeys(_WIDE, width), **dict.fromkeys(_TALL, height)}
 
 
-def _argument_awaited(level: _Level, times: int, arguments: int) -> None:
-    """A command where an argument is expected counts as part of it: both repeat what follows."""
-    level.argument_times = level.argument_times * times if level.arguments else times
-    level.arguments = max(level.arguments, arguments)
-
-
-def _argument_read(level: _Level, optional: bool = False) -> None:
-    if level.arguments and not optional:
-        level.arguments -= 1
-
-
 def _lengths(source: str) -> int:
     """The sum of the lengths that the LaTeX gives, in pt, as far as a glance tells."""
     total = 0
@@ -235,21 +202,7 @@ def _lengths(source: str) -> int:
     return total
 
 
-class Allowance:
-    """What a typesetter asks before it does work that only shows on the way; this one allows everything."""
-
-    def wanted(self, formula: Any) -> bool:
-        """Whether a formula is still to be typeset."""
-        return True
-
-    def charge(self, formula: Any, steps: int) -> None:
-        """Takes note of work that shows on the way: a process for one formula, or one that it stalls."""
-
-
-UNLIMITED = Allowance()
-
-
-class SampleAllowances(Allowance):
+class SampleAllowances:
     """Charges each sample of a batch for the processes of TeX that its formulas need; one may belong to many.
 
     Which of its formulas need one shows in an order that depends on the batch. So the ground truth may spend half of
@@ -257,7 +210,8 @@ class SampleAllowances(Allowance):
     depend on that order: what is spent only grows, and a ground truth within its half is typeset to the end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_steps: int = 0) -> None:
+        self._max_steps = max_steps
         self._users: dict[Any, list[tuple[int, Side]]] = {}
         self._left: dict[tuple[int, Side], int] = {}
 
@@ -270,26 +224,25 @@ class SampleAllowances(Allowance):
                 self._users.setdefault(formula, []).append((sample, side))
 
     def wanted(self, formula: Any) -> bool:
-        """Whether a sample that has it may still be scored."""
-        return any(
-            self._left[sample, "ground_truth"] >= 0 and self._left[sample, side] >= 0
-            for sample, side in self._users[formula]
+        """Returns whether a sample that has the formula may still be scored, or none has it."""
+        users = self._users.get(formula)
+        return not users or any(
+            self._left[sample, "ground_truth"] >= 0 and self._left[sample, side] >= 0 for sample, side in users
         )
 
     def charge(self, formula: Any, steps: int) -> None:
-        """Charges all samples that have it."""
-        for sample, side in self._users[formula]:
+        """Charges all samples that have the formula."""
+        for sample, side in self._users.get(formula, ()):
             self._left[sample, "prediction"] -= steps
             if side == "ground_truth":
                 self._left[sample, side] -= steps
 
-    def rejection(self, sample: int, max_steps: int) -> RejectedRecord | None:
-        """Returns why a sample is not scored once all is typeset; None where it is."""
+    def check(self, sample: int) -> None:
+        """Raises OutOfBudget, once all is typeset, where a side of the sample has spent more than it may."""
         for side in SIDES:
             if self._left[sample, side] < 0:
-                return OutOfBudget(
+                raise OutOfBudget(
                     side,
                     "so many formulas have to be typeset alone, because of errors or of their size, that scoring takes "
-                    f"more work than max_steps={max_steps} allows: raise max_steps, or leave the sample out",
+                    f"more work than max_steps={self._max_steps} allows: raise max_steps, or leave the sample out",
                 )
-        return None

@@ -122,7 +122,7 @@ def _range_label(index: int) -> str:
     return "1" if index == RANGES else f"{index / RANGES:.1f} to {(index + 1) / RANGES:.1f}"
 
 
-def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore], document: bool) -> SampleScore:
+def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> SampleScore:
     """Returns the score of a sample from those of its formulas; its metrics are their means.
 
     The statistics of CDM leave out formulas whose ground truth is not rendered. A redundant prediction, which has no
@@ -131,11 +131,19 @@ def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore], docu
     """
     totals: Counter[str] = Counter()
     metrics: dict[str, list[float]] = {}
+    document = not pairs or pairs[0].distance is not None
     scored = [(pair, score) for pair, score in zip(pairs, scores, strict=True) if not score.left_out]
     for pair, score in scored:
         _add(totals, metrics, score, predicted=pair.prediction is not None)
+    means = {name: mean(measured) for name, measured in metrics.items()}
     if document:
-        _add_document(totals, metrics, [pair for pair, _ in scored])
+        totals["document_truths"] = sum(pair.truth is not None for pair, _ in scored)
+        totals["document_missing"] = sum(pair.prediction is None for pair, _ in scored)
+        totals["document_predictions"] = sum(pair.prediction is not None for pair, _ in scored)
+        totals["document_redundant"] = sum(pair.truth is None for pair, _ in scored)
+        if (cdm := means.get("cdm")) is not None:
+            totals["documents"] = 1
+            totals["document_cdm"] = cdm  # type: ignore[assignment]
     coverage = {
         "ground_truth_too_large": len(pairs) - len(scored),
         "ground_truth_not_rendered": sum(score.matches is None for _, score in scored),
@@ -143,13 +151,15 @@ def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore], docu
     }
     return SampleScore(
         {name: total for name, total in totals.items() if total},
-        {name: mean(measured) for name, measured in metrics.items()},
+        means,
         details=_document_details(pairs, scores) if document else [_details(score) for score in scores],
         coverage={name: count for name, count in coverage.items() if count},
     )
 
 
 def _add(totals: Counter[str], metrics: dict[str, list[float]], score: PairScore, predicted: bool) -> None:
+    """Adds one formula: to `totals` what adds up over a corpus, to `metrics` its own values."""
+
     def measure(name: str, value: float) -> None:
         totals[name] += value  # type: ignore[assignment]
         metrics.setdefault(name, []).append(value)
@@ -165,16 +175,15 @@ def _add(totals: Counter[str], metrics: dict[str, list[float]], score: PairScore
     metrics.setdefault("bleu", []).append(1.0 if score.exact else bleu(score.bleu, every_order=False))
     if predicted:
         totals["predicted"] += 1
-        totals["render_failures"] += int(bool(score.prediction_problem))
+        totals["render_failures"] += bool(score.prediction_problem)
         metrics.setdefault("render_failure", []).append(int(bool(score.prediction_problem)))
     if score.matches is not None:
-        true, truth, prediction = len(score.matches.pairs), score.matches.truth_count, score.matches.prediction_count
-        cdm = score.matches.cdm
+        true, cdm = len(score.matches.pairs), score.matches.cdm
         totals["rendered"] += 1
         totals[f"cdm_range[{_range_label(int(cdm * RANGES))}]"] += 1
         measure("cdm", cdm)
-        measure("cdm_precision", true / prediction if true else 0.0)
-        measure("cdm_recall", true / truth if true else 0.0)
+        measure("cdm_precision", true / score.matches.prediction_count if true else 0.0)
+        measure("cdm_recall", true / score.matches.truth_count if true else 0.0)
         measure("exp_rate_cdm", int(round(cdm, 3) == 1))
     if score.images is not None:
         totals["imaged"] += 1
@@ -183,18 +192,6 @@ def _add(totals: Counter[str], metrics: dict[str, list[float]], score: PairScore
         totals["image_squared_error"] += score.images.squared_error  # type: ignore[assignment]
         metrics.setdefault("image_edit_distance", []).append(score.images.edits / score.images.columns)
         metrics.setdefault("image_mse", []).append(score.images.squared_error)
-
-
-def _add_document(totals: Counter[str], metrics: dict[str, list[float]], pairs: Sequence[FormulaPair]) -> None:
-    """Adds what only documents have: their own mean of CDM, missing and redundant formulas."""
-    totals["document_truths"] += sum(pair.truth is not None for pair in pairs)
-    totals["document_missing"] += sum(pair.prediction is None for pair in pairs)
-    totals["document_predictions"] += sum(pair.prediction is not None for pair in pairs)
-    totals["document_redundant"] += sum(pair.truth is None for pair in pairs)
-    cdm = mean(metrics.get("cdm", []))
-    if cdm is not None:
-        totals["documents"] += 1
-        totals["document_cdm"] += cdm
 
 
 def _document_details(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> dict[str, Any]:
@@ -217,18 +214,13 @@ def _document_details(pairs: Sequence[FormulaPair], scores: Sequence[PairScore])
 
 def _details(score: PairScore) -> dict[str, Any]:
     """The counts of a pair and why a side could not be typeset."""
-    details: dict[str, Any] = {}
-    if score.matches is not None:
-        details["tokens"] = {
-            "ground_truth": score.matches.truth_count,
-            "prediction": score.matches.prediction_count,
-            "matched": len(score.matches.pairs),
-        }
-    if score.truth_problem:
-        details["ground_truth_problem"] = score.truth_problem
-    if score.prediction_problem:
-        details["prediction_problem"] = score.prediction_problem
-    return details
+    tokens = score.matches and {
+        "ground_truth": score.matches.truth_count,
+        "prediction": score.matches.prediction_count,
+        "matched": len(score.matches.pairs),
+    }
+    problems = {"ground_truth_problem": score.truth_problem, "prediction_problem": score.prediction_problem}
+    return ({"tokens": tokens} if tokens else {}) | {name: problem for name, problem in problems.items() if problem}
 
 
 def matches_in_words(details: Any) -> list[str]:

@@ -17,7 +17,7 @@ class FormulaTruth(msgspec.Struct, frozen=True):
 class FormulaPrediction(msgspec.Struct, frozen=True):
     """What a system reads: one formula or table, or a whole document in its dialect.
 
-    dialect: latex (the same as None), mathpix, gpt4o or nougat; metrics.formula.sample_pairs refuses others by name.
+    dialect: latex (the same as None), mathpix, gpt4o or nougat; metrics.formula.pairs refuses others by name.
     """
 
     latex: str | None = None

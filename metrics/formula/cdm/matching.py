@@ -20,41 +20,36 @@ POSITION_WEIGHT = 0.05
 ORDER_WEIGHT = 0.15
 EQUIVALENT_COST = 0.005
 
-_SAME = {
-    **dict.fromkeys(("\\dot", "\\Dot", "\\cdot", "\\cdotp", "\\ldotp"), "."),
-    **dict.fromkeys(("\\mid", "\\vert", "\\lvert", "\\rvert"), "|"),
-    **dict.fromkeys(("\\parallel", "\\Vert", "\\lVert", "\\rVert"), "\\|"),
-    "\\rightarrow": "\\to",
-    "\\top": "T",
-    "\\prime": "'",
-    "\\ast": "*",
-    "\\left<": "\\langle",
-    "\\right>": "\\rangle",
-    "\\lbrace": "\\{",
-    "\\rbrace": "\\}",
-    "\\lbrack": "[",
-    "\\rbrack": "]",
-    "\\slash": "/",
-    "\\leq": "\\le",
-    "\\geq": "\\ge",
-    "\\neq": "\\ne",
-    "\\colon": ":",
-    "\\neg": "\\lnot",
-    "\\dag": "\\dagger",
-    "\\ddag": "\\ddagger",
-    "\\Tilde": "\\tilde",
-    "\\Ddot": "\\ddot",
-    "\\Bar": "\\bar",
-    "\\Vec": "\\vec",
-    "\\Hat": "\\hat",
-    "\\Check": "\\check",
-    "\\Breve": "\\breve",
-    "\\Acute": "\\acute",
-    "\\textless": "<",
-    "\\textlangle": "<",
-    "\\textgreater": ">",
-    "\\textrangle": ">",
-    "\\textunderscore": "_",
+_ALIKE = r"""
+    .       \dot \Dot \cdot \cdotp \ldotp
+    |       \mid \vert \lvert \rvert
+    \|      \parallel \Vert \lVert \rVert
+    \to     \rightarrow
+    T       \top
+    '       \prime
+    *       \ast
+    \langle \left<
+    \rangle \right>
+    \{      \lbrace
+    \}      \rbrace
+    [       \lbrack
+    ]       \rbrack
+    /       \slash
+    \le     \leq
+    \ge     \geq
+    \ne     \neq
+    :       \colon
+    \lnot   \neg
+    \dagger \dag
+    \ddagger \ddag
+    <       \textless \textlangle
+    >       \textgreater \textrangle
+    _       \textunderscore
+"""
+"""Tokens that look like the first of their line."""
+_SAME = {token: first for first, *others in map(str.split, _ALIKE.strip().splitlines()) for token in others}
+_SAME |= {
+    f"\\{name.title()}": f"\\{name}" for name in ("tilde", "ddot", "bar", "vec", "hat", "check", "breve", "acute")
 }
 _NOT_DELIMITERS = ("arrow", "<", ">", "harpoon")
 

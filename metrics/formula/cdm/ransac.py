@@ -18,7 +18,6 @@ ROUNDS = 5
 SAMPLE = 2
 RESIDUAL = 20.0
 TRIALS = 50
-FIRST_TRIALS = 8
 SEED = 42
 _TINY = 1e-10
 _EPSILON = float(np.spacing(1.0))
@@ -49,25 +48,20 @@ def consistent(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDAr
 def _largest_agreement(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.bool_]:
     """The matches within 20 pixels of the model that most agree with, [N]; of equals, the least squared residual."""
     count = len(source)
-    samples = _samples(count)
-    largest: NDArray[np.bool_] = np.zeros(count, dtype=bool)
-    most, least, limit = -1, 0.0, float(TRIALS)
-    # The first trials are mostly enough; the residuals of the others are not computed before they are needed.
-    for start, end in ((0, FIRST_TRIALS), (FIRST_TRIALS, TRIALS)):
-        if start >= limit:
-            break
-        residuals = _residuals(source, target, samples[start:end])
-        agreeing = residuals < RESIDUAL
-        counts = agreeing.sum(axis=1).tolist()
-        squares = (residuals**2).sum(axis=1).tolist()
-        for trial in range(end - start):
-            if start + trial >= limit:
-                break
-            if counts[trial] > most or (counts[trial] == most and squares[trial] < least):
-                largest, most, least = agreeing[trial], counts[trial], squares[trial]
-                limit = min(limit, _trials_needed(most, count))
-                if least <= 0:
-                    return largest
+    residuals = _residuals(source, target, _samples(count))
+    agreeing = residuals < RESIDUAL
+    counts, squares = agreeing.sum(axis=1).tolist(), (residuals**2).sum(axis=1).tolist()
+    best, trial, limit = 0, 0, float(TRIALS)
+    while trial < limit and squares[best] > 0:
+        if (
+            trial == 0
+            or counts[trial] > counts[best]
+            or (counts[trial] == counts[best] and squares[trial] < squares[best])
+        ):
+            best = trial
+            limit = min(limit, _trials_needed(counts[best], count))
+        trial += 1
+    largest: NDArray[np.bool_] = agreeing[best]
     return largest
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rapidfuzz.distance import Levenshtein
@@ -12,15 +12,13 @@ from ...common.text import normalized
 from ..latex.normal_form import Unbalanced, normal_form
 from ..latex.token_markup import Marked, marked
 from ..latex.tokens import BLANK, plain_text, split
-from ..limits import UNLIMITED, Allowance, matching_steps, reading_steps
+from ..limits import SampleAllowances, matching_steps, reading_steps
 from ..records import FormulaOptions
-from ..render.boxes import Boxes, all_token_boxes
-from ..render.raster import column_edit_distance, draw_image, drawing_steps, mean_squared_error
+from ..render.boxes import Boxes, token_boxes
+from ..render.raster import FindFont, ImageScores, image_scores
 from ..render.typeset import Failure, Typeset, Typesetter
 from .bleu import BleuCounts, bleu_counts
 from .matching import Matches, match
-
-_CELLS_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +43,6 @@ class Rendering:
     boxes: Boxes | None
     typeset: Typeset | None = None
     problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ImageScores:
-    """Column edit distance, the larger number of columns, and the mean squared error of two images."""
-
-    edits: int
-    columns: int
-    squared_error: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +109,11 @@ def matching_cost(truth: NormalizedFormula | None, prediction: NormalizedFormula
 
 
 def render(
-    formulas: Iterable[NormalizedFormula], typesetter: Typesetter, allowance: Allowance = UNLIMITED
+    formulas: Iterable[NormalizedFormula], typesetter: Typesetter, allowances: SampleAllowances | None = None
 ) -> dict[NormalizedFormula, Rendering]:
-    """Typesets formulas in one go and finds the boxes of their tokens; leaves out what the allowance does not want."""
-    unique = list(dict.fromkeys(formulas))
-    results = typesetter.typeset_within(allowance, [formula.marked for formula in unique if formula.marked])
-    boxes = _boxes(results)
+    """Typesets formulas together and finds the boxes of their tokens; leaves out what `allowances` has no steps for."""
+    unique = dict.fromkeys(formulas)
+    results = typesetter.typeset((formula.marked for formula in unique if formula.marked), allowances)
     renderings: dict[NormalizedFormula, Rendering] = {}
     for formula in unique:
         if formula.marked is None:
@@ -133,57 +121,32 @@ def render(
         elif isinstance(result := results.get(formula.marked), Failure):
             renderings[formula] = Rendering(None, problem=result.reason)
         elif result is not None:
-            own = boxes[formula.marked]
-            renderings[formula] = Rendering(own, result) if len(own) else Rendering(None, problem="it leaves no ink")
+            boxes = token_boxes(result, formula.marked.labels)
+            renderings[formula] = (
+                Rendering(boxes, result) if len(boxes) else Rendering(None, problem="it leaves no ink")
+            )
     return renderings
-
-
-def _boxes(results: Mapping[Marked, Typeset | Failure]) -> dict[Marked, Boxes]:
-    """The boxes of what could be typeset, some formulas at a time: the arrays take ten times the memory of the ink."""
-    typesets = [(formula, result) for formula, result in results.items() if isinstance(result, Typeset)]
-    boxes: dict[Marked, Boxes] = {}
-    start = size = 0
-    for number, (_, typeset) in enumerate(typesets, start=1):
-        size += sum(len(page.cells) for page in typeset.pages)
-        if size > _CELLS_AT_ONCE or number == len(typesets):
-            formulas, inks = zip(*typesets[start:number], strict=True)
-            boxes.update(zip(formulas, all_token_boxes(inks, [each.labels for each in formulas]), strict=True))
-            start, size = number, 0
-    return boxes
-
-
-def drawing_cost(
-    truth: NormalizedFormula | None,
-    prediction: NormalizedFormula | None,
-    renderings: dict[NormalizedFormula, Rendering],
-) -> int:
-    """Returns the steps of drawing a pair of formulas and comparing their images."""
-    typesets = [renderings[side].typeset if side else None for side in (truth, prediction)]
-    return drawing_steps([typeset for typeset in typesets if typeset]) if typesets[0] else 0
 
 
 def score_pair(
     truth: NormalizedFormula | None,
     prediction: NormalizedFormula | None,
     renderings: dict[NormalizedFormula, Rendering],
-    images: Typesetter | None = None,
+    find_font: FindFont | None = None,
 ) -> PairScore:
-    """Scores one pair; `images` finds the fonts where images are to be measured.
+    """Scores one pair; `find_font` is given where images are to be compared.
 
     A ground truth that is None has nothing to find: the prediction is redundant and matches nothing. The text of a
     prediction that is too large counts as empty, and is never an exact match.
     """
-    nothing = Rendering(None)
-    left = renderings[truth] if truth else nothing
-    right = renderings[prediction] if prediction else nothing
+    left, right = (renderings[side] if side else Rendering(None) for side in (truth, prediction))
     if left.boxes is not None and right.boxes is not None:
         matches: Matches | None = match(left.boxes, right.boxes)
     elif truth is not None and left.boxes is None:
         matches = None
     else:
         matches = Matches((), len(left.boxes or ()), len(right.boxes or ()))
-    truth_tokens = truth.tokens if truth else ()
-    prediction_tokens = prediction.tokens if prediction else ()
+    truth_tokens, prediction_tokens = (side.tokens if side else () for side in (truth, prediction))
     compared = truth is not None and prediction is not None and not prediction.too_large
     return PairScore(
         matches,
@@ -193,17 +156,6 @@ def score_pair(
         edits=Levenshtein.distance(truth_tokens, prediction_tokens),
         length=max(len(truth_tokens), len(prediction_tokens)),
         bleu=bleu_counts(truth_tokens, prediction_tokens),
-        images=_image_scores(left.typeset, right.typeset, images) if images else None,
+        images=image_scores(left.typeset, right.typeset, find_font) if find_font and left.typeset else None,
         left_out=truth is not None and truth.too_large,
     )
-
-
-def _image_scores(truth: Typeset | None, prediction: Typeset | None, fonts: Typesetter) -> ImageScores | None:
-    if truth is None:
-        return None
-    drawn = draw_image(truth, fonts.outlines)
-    if prediction is None:
-        return ImageScores(drawn.width, drawn.width, 1.0)
-    other = draw_image(prediction, fonts.outlines)
-    edits, columns = column_edit_distance(drawn, other)
-    return ImageScores(edits, columns, mean_squared_error(drawn, other))

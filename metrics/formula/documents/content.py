@@ -8,28 +8,22 @@ _BLANKS = re.compile(r"\s+")
 _BRACES = r"\{(?:[^{}\\]|\\.|\{(?:[^{}\\]|\\.|\{[^{}]*\})*\})*\}"
 _WITHOUT_INK = re.compile(
     rf"(?P<kept>\\\\)|\\(?:label|tag)(?![A-Za-z@])\*?\s*(?:{_BRACES})?|\\l?eqno(?![A-Za-z@]).*"
-    rf"|\\IEEEeqnarraymulticol\s*{_BRACES}\s*{_BRACES}"
-    r"|\\(?:notag|nonumber|ensuremath|xspace|protect|hiderel|IEEE[a-z]*number|IEEEeqnarraynumspace)(?![A-Za-z@])",
+    r"|\\(?:notag|nonumber|ensuremath|xspace|protect)(?![A-Za-z@])",
     re.DOTALL,
 )
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([A-Za-z]+)\*?\s*\}")
 _ROWS = re.compile(r"\\(?:(?P<begin>begin)|(?P<end>end))\s*\{|(?P<row>\\\\|&)|\\.", re.DOTALL)
-_PAIRS = re.compile(r"\s*\{\s*\d*\s*\}")
-_SETTINGS = re.compile(rf"\s*\[(?=[^\[\]]*=)(?:[^\[\]{{}}]|{_BRACES})*\]")
 
-_ALIGNED = "align alignat xalignat xxalignat flalign eqnarray IEEEeqnarray empheq aligned alignedat split"
+_ALIGNED = "align alignat xalignat xxalignat flalign eqnarray aligned alignedat split"
 ALIGNED = frozenset(_ALIGNED.split())
 GATHERED = frozenset({"gather", "multline", "gathered", "multlined"})
+SINGLE = frozenset({"equation", "displaymath"})
 _WITHIN_OTHERS = frozenset({"aligned", "alignedat", "split", "gathered", "multlined"})
-SINGLE = frozenset({"equation", "displaymath", "dmath"})
 DISPLAYED = (ALIGNED | GATHERED | SINGLE) - _WITHIN_OTHERS
 """The environments that are displayed formulas, with or without a star."""
 _ARGUMENTS = {
-    **dict.fromkeys(("alignat", "alignedat", "xalignat", "xxalignat"), _PAIRS),
+    **dict.fromkeys(("alignat", "alignedat", "xalignat", "xxalignat"), re.compile(r"\s*\{\s*\d*\s*\}")),
     **dict.fromkeys(("aligned", "split", "gathered", "multlined"), re.compile(r"\s*\[[a-z]\]")),
-    "IEEEeqnarray": re.compile(r"\s*(?:\[[^\[\]{}]*\]\s*)?\{[^{}]*\}"),
-    "dmath": _SETTINGS,
-    "empheq": re.compile(rf"(?:{_SETTINGS.pattern})?\s*\{{[^{{}}]*\}}"),
 }
 """What precedes the content of an environment."""
 
@@ -57,8 +51,6 @@ def bare(formula: str, environment: str = "") -> tuple[str, str]:
             break
         kind, content = inner
     wrapper = "aligned" if kind in ALIGNED else "gathered" if kind in GATHERED else ""
-    if kind == "empheq" and "&" not in content:
-        wrapper = "gathered"
     if wrapper and _has_rows(content):
         return content, f"\\begin{{{wrapper}}} {content} \\end{{{wrapper}}}"
     return content, content

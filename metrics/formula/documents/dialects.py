@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import NamedTuple
 
 from ...common.budget import Budget
 from .content import bare
@@ -13,9 +12,6 @@ from .displays import displays
 from .macros import expand_macros
 from .markdown import quote_depth, stretches, without_quote_marks
 from .source import visible_source
-
-Dialect = Literal["latex", "mathpix", "gpt4o", "nougat"]
-DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
 _LATEX_FENCES = ("latex", "tex", "math", "katex")
 _BEGIN_DOCUMENT = re.compile(r"\\begin[ \t]*\{document\}")
@@ -29,20 +25,17 @@ _PROSE = re.compile(
 _TEXT_WITHIN_FORMULAS = re.compile(r"\\(?:text[a-z]*|[mh]box)\s*\{(?:[^{}\\]|\\.)*\}", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(NamedTuple):
     """One displayed formula.
 
-    latex: what to typeset, without delimiters, labels and tags; rows are in `aligned` or `gathered`.
-    content: the same without that environment, to compare with.
+    content: the formula without delimiters, labels and tags, to compare with.
+    latex: what to typeset, the same with its rows in `aligned` or `gathered`.
     offset: where its opening delimiter is in the source; for one that a macro made, where the macro was called.
-    closed: whether its closing delimiter was found.
     """
 
-    latex: str
     content: str
+    latex: str
     offset: int
-    closed: bool = True
 
 
 def latex_formulas(source: str, budget: Budget) -> list[Formula]:
@@ -63,30 +56,10 @@ def latex_formulas(source: str, budget: Budget) -> list[Formula]:
     end = _END_DOCUMENT.search(text, start)
     text = text[: end.start()] if end else text
     formulas = (
-        _formula(text[each.start : each.end], each.name, expansion.origin(each.offset), each.closed)
+        Formula(*bare(text[each.start : each.end], each.name), expansion.origin(each.offset))
         for each in displays(text, budget, start)
     )
     return [formula for formula in formulas if formula.content]
-
-
-def predicted_formulas(text: str, dialect: Dialect, budget: Budget) -> list[Formula]:
-    """Returns the displayed formulas of a predicted document, in reading order.
-
-    - latex: a LaTeX source, read as the ground truth is.
-    - mathpix: Markdown with `\\[ \\]`, `$$ $$` and LaTeX environments. Fenced blocks, inline
-      code and HTML comments hold no formula; see `metrics.formula.documents.markdown`.
-    - gpt4o: the same, and blocks fenced as latex, tex, math or katex are LaTeX. Such a block without a delimiter is
-      one formula, unless it is fenced as latex or tex and shows marks of running text or of a table.
-    - nougat: as mathpix; a mark of a missing page, as `[MISSING_PAGE_FAIL:3]`, ends a formula that is not closed.
-
-    Raises OutOfBudget where LaTeX macros grow too long.
-    """
-    return _READERS[dialect](text, budget)
-
-
-def _formula(text: str, environment: str, offset: int, closed: bool = True) -> Formula:
-    content, latex = bare(text, environment)
-    return Formula(latex, content, offset, closed)
 
 
 def _markdown(text: str, budget: Budget, latex_fences: tuple[str, ...] = ()) -> list[Formula]:
@@ -99,7 +72,7 @@ def _markdown(text: str, budget: Budget, latex_fences: tuple[str, ...] = ()) -> 
             formulas_here = latex_formulas(stretch.text, budget) or _one_formula(stretch.text, stretch.language, budget)
         else:
             continue
-        formulas += [replace(each, offset=each.offset + stretch.start) for each in formulas_here if each.content]
+        formulas += [each._replace(offset=each.offset + stretch.start) for each in formulas_here if each.content]
     return formulas
 
 
@@ -114,7 +87,7 @@ def _markdown_formulas(text: str, budget: Budget) -> list[Formula]:
         line = text.rfind("\n", after, display.offset) + 1
         depth = quote_depth(text, line) if line else depth
         raw = visible_source(without_quote_marks(text[display.start : display.end], depth))
-        formulas.append(_formula(raw, display.name, display.offset, display.closed))
+        formulas.append(Formula(*bare(raw, display.name), display.offset))
         after = display.after
     return formulas
 
@@ -124,7 +97,7 @@ def _one_formula(block: str, language: str, budget: Budget) -> list[Formula]:
     formula = expand_macros(visible_source(block), budget).text.strip()
     if language in ("latex", "tex") and _PROSE.search(_TEXT_WITHIN_FORMULAS.sub("", formula)):
         return []
-    return [_formula(formula, "", 0)]
+    return [Formula(*bare(formula), 0)]
 
 
 def _nougat(text: str, budget: Budget) -> list[Formula]:
@@ -135,9 +108,18 @@ def _gpt4o(text: str, budget: Budget) -> list[Formula]:
     return _markdown(text, budget, _LATEX_FENCES)
 
 
-_READERS: Mapping[str, Callable[[str, Budget], list[Formula]]] = {
+READERS: Mapping[str, Callable[[str, Budget], list[Formula]]] = {
     "latex": latex_formulas,
     "mathpix": _markdown,
     "gpt4o": _gpt4o,
     "nougat": _nougat,
 }
+"""Each dialect, and what returns the displayed formulas of a document in it, in reading order.
+
+- latex: a LaTeX source, read as the ground truth is.
+- mathpix: Markdown with `\\[ \\]`, `$$ $$` and LaTeX environments. Fenced blocks and inline code
+  hold no formula; see `metrics.formula.documents.markdown`.
+- gpt4o: the same, and blocks fenced as latex, tex, math or katex are LaTeX. Such a block without a delimiter is
+  one formula, unless it is fenced as latex or tex and shows marks of running text or of a table.
+- nougat: as mathpix; a mark of a missing page, as `[MISSING_PAGE_FAIL:3]`, ends a formula that is not closed.
+"""

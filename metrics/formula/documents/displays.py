@@ -70,7 +70,6 @@ class Display(NamedTuple):
     """A displayed formula: where it opens, where its content begins and ends, and where the text goes on.
 
     name: `$$`, `[` or the name of its environment without a star.
-    closed: whether its closing delimiter was found.
     """
 
     name: str
@@ -78,7 +77,6 @@ class Display(NamedTuple):
     start: int
     end: int
     after: int
-    closed: bool = True
 
 
 class _Delimiter(NamedTuple):
@@ -114,14 +112,13 @@ def displays(text: str, budget: Budget, start: int = 0, *, markdown: bool = Fals
         delimiter = _Delimiter(name, mark.start(), mark.end())
         edges.append(delimiter.start)
         if mark["edge"] == "end" or mark["bracket"] == "]":
-            known = kinds[name] > 0
-            if known or (opened and "[" not in (name, opened[-1].name)):
-                opening = opened.pop()
-                kinds[opening.name] -= 1
-                while known and opening.name != name:
-                    opening = opened.pop()
+            if kinds[name] or (opened and "[" not in (name, opened[-1].name)):
+                wanted = name if kinds[name] else opened[-1].name
+                while opening := opened.pop():
                     kinds[opening.name] -= 1
-                closed.append(_between(opening, delimiter))
+                    if opening.name == wanted:
+                        closed.append(_between(opening, delimiter))
+                        break
         else:
             if opened and (name == "[" == opened[-1].name or _is_text(text[previous : delimiter.start])):
                 unclosed += opened
@@ -134,13 +131,15 @@ def displays(text: str, budget: Budget, start: int = 0, *, markdown: bool = Fals
                 kinds[name] += 1
         previous = delimiter.end
     closed = _outermost(closed)
+    ends = [0, *(each.after for each in closed)]
     offsets = [each.offset for each in closed]
-    dollars = [each for each in dollars if not _covers(closed, offsets, each.start)]
-    stray = _stray(text, dollars, closed) if len(dollars) % 2 else []
-    paired = [each for each in dollars if each not in stray]
-    pairs = [_between(*each) for each in zip(paired[::2], paired[1::2], strict=True)]
+    dollars = [each for each in dollars if each.start >= ends[bisect_right(offsets, each.start)]]
     cut = [_cut(text, each, edges) for each in (*unclosed, *opened)]
-    cut += [each for each in (_cut(text, each, edges) for each in stray) if evidence(text[each.start : each.end]) >= 0]
+    if len(dollars) % 2:
+        stray = dollars.pop(_stray(text, dollars, closed))
+        alone = _cut(text, stray, edges)
+        cut += [alone] if evidence(text[alone.start : alone.end]) >= 0 else []
+    pairs = [_between(*each) for each in zip(dollars[::2], dollars[1::2], strict=True)]
     return _outermost([*closed, *pairs, *cut])
 
 
@@ -163,13 +162,8 @@ def _outermost(spans: Sequence[Display]) -> list[Display]:
     return result
 
 
-def _covers(spans: Sequence[Display], offsets: Sequence[int], position: int) -> bool:
-    before = bisect_right(offsets, position) - 1
-    return before >= 0 and position < spans[before].after
-
-
-def _stray(text: str, dollars: Sequence[_Delimiter], closed: Sequence[Display]) -> list[_Delimiter]:
-    """The one of an odd number of `$$` without which the others pair best; of equals, the last.
+def _stray(text: str, dollars: Sequence[_Delimiter], closed: Sequence[Display]) -> int:
+    """The index of the one of an odd number of `$$` without which the others pair best; of equals, the last.
 
     The pairs before it begin at even places, those behind it at odd ones.
     """
@@ -191,7 +185,7 @@ def _stray(text: str, dollars: Sequence[_Delimiter], closed: Sequence[Display]) 
         total += gains[index] - gains[index + 1]
         if total >= best:
             stray, best = index + 2, total
-    return [dollars[stray]]
+    return stray
 
 
 def _cut(text: str, opening: _Delimiter, edges: Sequence[int]) -> Display:
@@ -201,7 +195,7 @@ def _cut(text: str, opening: _Delimiter, edges: Sequence[int]) -> Display:
     blanks = len(text[opening.end : end]) - len(text[opening.end : end].lstrip(_BLANKS))
     blank_line = _BLANK_LINE.search(text, opening.end + blanks, end)
     end = opening.end + prose_start(text[opening.end : blank_line.start() if blank_line else end])
-    return Display(opening.name, opening.start, opening.end, end, end, closed=False)
+    return Display(opening.name, opening.start, opening.end, end, end)
 
 
 def evidence(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,6 +14,12 @@ MAX_RUN = 64
 """Plain text is read in runs of at most this many characters, so that taking one off costs little."""
 PROTECTED = frozenset({"\\begin", "\\end", "\\csname", "\\endcsname", "\\expandafter", "\\relax", "\\\\"})
 """Commands that stay what they are, whatever a text defines."""
+
+PRIMITIVES = frozenset({"\\def", "\\gdef"})
+DEFINERS = PRIMITIVES | {
+    *("\\newcommand", "\\renewcommand", "\\providecommand", "\\DeclareRobustCommand", "\\DeclareMathOperator")
+}
+"""The commands that define others."""
 
 _STEPS_OF_TOKEN = 2
 _STEPS_OF_CALL = 5
@@ -34,41 +40,29 @@ _AWAITED = re.compile(
 _MAX_AWAITED = 100
 
 
-class Call(NamedTuple):
-    """A macro call under expansion, and the one whose expansion made it."""
-
-    macro: Macro
-    parent: Call | None
-    depth: int
-
-
-class Token(NamedTuple):
-    """A command, a brace, white space or a run of plain text.
-
-    origin: where it is in the source; for what a macro made, where the outermost call is.
-    call: the macro call whose body it is from; None where it was written in the source.
-    """
-
-    text: str
-    origin: int
-    call: Call | None = None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Macro:
     """What a command stands for.
 
     body: texts of tokens, and the numbers (from 1) of parameters.
     default: the first argument where a call has none in brackets; None where the first argument is not optional.
-    final: whether the body is left as it is, though a macro may have its name.
-    starred: what a call with a star stands for; None where the star is no part of a call.
     """
 
     body: tuple[str | int, ...]
     parameters: int = 0
     default: tuple[str, ...] | None = None
-    final: bool = False
-    starred: Macro | None = None
+
+
+class Token(NamedTuple):
+    """A command, a brace, white space or a run of plain text.
+
+    origin: where it is in the source; for what a macro made, where the outermost call is.
+    calls: the macros that it is from the body of, the outermost first; none where it is written in the source.
+    """
+
+    text: str
+    origin: int
+    calls: tuple[Macro, ...] = ()
 
 
 @dataclass(slots=True)
@@ -96,10 +90,9 @@ def expand_macros(text: str, budget: Budget) -> Expansion:
     """Returns LaTeX text, without comments, with its author's macros expanded and their definitions taken out.
 
     Definitions are `\\newcommand \\renewcommand \\providecommand \\DeclareRobustCommand` (with or without a star),
-    `\\DeclareMathOperator` and its starred form (which become `\\operatorname`), `\\DeclarePairedDelimiter`, `\\let`
-    and `\\def` with nothing between its parameters; `\\gdef`, `\\edef` and `\\xdef` are read as `\\def`. They hold
-    from where they are to the end of the text; a later one replaces an earlier one, and what a body defines is defined
-    when it is expanded.
+    `\\DeclareMathOperator` and its starred form (which become `\\operatorname`), and `\\def` and `\\gdef` with nothing
+    between their parameters. They hold from where they are to the end of the text; a later one replaces an earlier one,
+    and what a body defines is defined when it is expanded.
 
     A call that is an argument without braces, as in `\\frac\\half 2`, is put into braces, since TeX takes it
     whole. A call within its own expansion is left unchanged, and so is a call without the arguments that its
@@ -114,7 +107,7 @@ def expand_macros(text: str, budget: Budget) -> Expansion:
     >>> expand_macros("\\\\newcommand{\\\\R}{\\\\mathbb{R}}x \\\\in \\\\R", Budget(1000)).text
     'x \\\\in \\\\mathbb{R}'
     """
-    if DEFINERS.keys().isdisjoint(_COMMAND.findall(text)):
+    if DEFINERS.isdisjoint(_COMMAND.findall(text)):
         budget.spend(len(text))
         return Expansion(text)
     expander = _Expander(text, budget)
@@ -152,9 +145,7 @@ class _Expander:
                 if token.text in macros:
                     self._call(token, macros[token.text])
                 elif token.text in DEFINERS:
-                    self._budget.spend(_STEPS_OF_DEFINITION)
-                    name, macro = DEFINERS[token.text](self)
-                    macros[name] = macro
+                    self._define(token.text)
                 else:
                     self._write(token.text, token.origin)
             except _NotUnderstood:
@@ -210,8 +201,8 @@ class _Expander:
             raise _NotUnderstood
         text = token.text
         if len(text) > 1 and text[0] != "\\":
-            self._front.append(Token(text[1:], token.origin + (token.call is None), token.call))
-            token = self._read[-1] = Token(text[0], token.origin, token.call)
+            self._front.append(Token(text[1:], token.origin + (not token.calls), token.calls))
+            token = self._read[-1] = Token(text[0], token.origin, token.calls)
         return token
 
     def _follows(self, text: str) -> bool:
@@ -246,10 +237,6 @@ class _Expander:
             raise _NotUnderstood
         return self._until("}") if first.text == "{" else [first]
 
-    def _option(self) -> list[Token] | None:
-        """Reads an argument in brackets; None where none follows."""
-        return self._until("]") if self._follows("[") else None
-
     def _name(self) -> str:
         """Reads the command that a definition names, in braces or not."""
         in_braces = self._follows("{")
@@ -261,98 +248,55 @@ class _Expander:
     def _call(self, token: Token, macro: Macro) -> None:
         """Puts the expansion of a call in front of what is still to be read."""
         self.last_call = token.text
-        depth = token.call.depth + 1 if token.call else 1
-        self._budget.spend(_STEPS_OF_CALL + depth)
-        outer = token.call
-        while outer is not None:
-            if outer.macro is macro:
-                raise _NotUnderstood
-            outer = outer.parent
-        call = Call(macro, token.call, depth)
-        if macro.starred is not None and self._follows("*"):
-            macro = macro.starred
+        calls = (*token.calls, macro)
+        self._budget.spend(_STEPS_OF_CALL + len(calls))
+        if macro in token.calls:
+            raise _NotUnderstood
         arguments: list[list[Token]] = []
         if macro.default is not None:
-            option = self._option()
+            option = self._until("]") if self._follows("[") else None
             self._budget.spend(2 * len(macro.default))
-            arguments.append([Token(each, token.origin, call) for each in macro.default] if option is None else option)
+            arguments.append([Token(each, token.origin, calls) for each in macro.default] if option is None else option)
         while len(arguments) < macro.parameters:
             arguments.append(self._argument())
         self._budget.spend(sum(1 if isinstance(part, str) else len(arguments[part - 1]) for part in macro.body))
         body: list[Token] = []
         for part in macro.body:
-            body += [Token(part, token.origin, call)] if isinstance(part, str) else arguments[part - 1]
-        if macro.final:
-            for each in body:
-                self._write(each.text, each.origin)
-            return
+            body += [Token(part, token.origin, calls)] if isinstance(part, str) else arguments[part - 1]
         whole = len(body) == 1 and (len(body[0].text) == 1 or body[0].text[0] == "\\")
         if not whole and _AWAITED.search("".join(part[-_MAX_AWAITED:] for part in self._parts[-8:])):
-            body = [Token("{", token.origin, token.call), *body, Token("}", token.origin, token.call)]
+            body = [Token("{", token.origin, token.calls), *body, Token("}", token.origin, token.calls)]
         self._front += reversed(body)
 
-    def _new_command(self) -> tuple[str, Macro]:
-        """`\\newcommand{\\name}[count][default]{body}`, with or without a star."""
-        self._follows("*")
-        name = self._name()
-        count = "".join(token.text for token in self._option() or ()).strip() or "0"
-        if count not in set("0123456789"):
-            raise _NotUnderstood
-        default = self._option() if count != "0" else None
-        texts = None if default is None else tuple(token.text for token in default)
-        return name, Macro(_body(self._argument(), int(count)), int(count), texts)
-
-    def _provided(self) -> tuple[str, Macro]:
-        """`\\providecommand`: a definition for a command that has none."""
-        name, macro = self._new_command()
-        return name, self._macros.get(name, macro)
-
-    def _operator(self) -> tuple[str, Macro]:
-        """`\\DeclareMathOperator{\\name}{text}`; the star puts limits below and above."""
-        star = ("*",) if self._follows("*") else ()
-        return self._name(), Macro(("\\operatorname", *star, "{", *_body(self._argument(), 0), "}"))
-
-    def _paired_delimiter(self) -> tuple[str, Macro]:
-        """`\\DeclarePairedDelimiter{\\name}{left}{right}`: `\\name[size]{x}`, or with a star as large as `x` is."""
-        name = self._name()
-        left, right = (tuple(token.text for token in self._argument()) for _side in range(2))
-        starred = Macro(("\\left", *(left or (".",)), 1, "\\right", *(right or (".",))), 1)
-        sized: list[str | int] = [1, *left] if left else []
-        sized += [2, 1, *right] if right else [2]
-        return name, Macro(tuple(sized), 2, default=(), starred=starred)
-
-    def _def(self) -> tuple[str, Macro]:
-        """`\\def\\name#1#2{body}`; the parameters must be numbered in order, with nothing between them."""
-        name = self._name()
-        count = 0
-        while self._follows("#"):
-            count += 1
-            if count > 9 or self._visible().text != str(count):
+    def _define(self, definer: str) -> None:
+        """Reads a definition behind its command, and remembers what it defines."""
+        self._budget.spend(_STEPS_OF_DEFINITION)
+        if definer in PRIMITIVES:
+            name = self._name()
+            count = 0
+            while self._follows("#"):
+                count += 1
+                if count > 9 or self._visible().text != str(count):
+                    raise _NotUnderstood
+            if not self._follows("{"):
                 raise _NotUnderstood
-        if not self._follows("{"):
-            raise _NotUnderstood
-        return name, Macro(_body(self._until("}"), count), count)
-
-    def _let(self) -> tuple[str, Macro]:
-        """`\\let\\name=target`: what the target stands for now, or the target itself for good."""
+            self._macros[name] = Macro(_body(self._until("}"), count), count)
+            return
+        star = ("*",) if self._follows("*") else ()
         name = self._name()
-        self._follows("=")
-        target = self._visible().text
-        if target in ("{", "}", "#"):
+        if definer == "\\DeclareMathOperator":
+            self._macros[name] = Macro(("\\operatorname", *star, "{", *_body(self._argument(), 0), "}"))
+            return
+        digits = "".join(token.text for token in self._until("]")).strip() if self._follows("[") else ""
+        digits = digits or "0"
+        if digits not in set("0123456789"):
             raise _NotUnderstood
-        itself = Macro((target,), final=target not in PROTECTED and target not in DEFINERS)
-        return name, self._macros.get(target, itself)
-
-
-DEFINERS: Mapping[str, Callable[[_Expander], tuple[str, Macro]]] = {
-    **dict.fromkeys(("\\newcommand", "\\renewcommand", "\\DeclareRobustCommand"), _Expander._new_command),
-    "\\providecommand": _Expander._provided,
-    "\\DeclareMathOperator": _Expander._operator,
-    "\\DeclarePairedDelimiter": _Expander._paired_delimiter,
-    **dict.fromkeys(("\\def", "\\gdef", "\\edef", "\\xdef"), _Expander._def),
-    "\\let": _Expander._let,
-}
-"""The commands that define others."""
+        default = None
+        if digits != "0" and self._follows("["):
+            default = tuple(token.text for token in self._until("]"))
+        macro = Macro(_body(self._argument(), int(digits)), int(digits), default)
+        if definer != "\\providecommand" or name not in self._macros:
+            self._macros[name] = macro
 
 
 def _body(tokens: Sequence[Token], parameters: int) -> tuple[str | int, ...]:

@@ -1,4 +1,4 @@
-"""What of a Markdown text can hold formulas: fenced blocks, inline code, HTML comments and quotes told apart.
+"""What of a Markdown text can hold formulas: fenced blocks, inline code and quotes told apart.
 
 A parser of CommonMark does not serve here: it knows no formulas, and takes a line of one that begins with `+`, `-`,
 `=`, `>` or `#` for a list, a heading or a quote. So only what formulas must be kept from is read here.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 MAX_QUOTE_DEPTH = 4
@@ -19,11 +19,10 @@ _FENCE = (
     r"^(?P<list>[ \t]*(?:>[ \t]*|(?:[-*+]|[0-9]{1,9}[.)])[ \t]+){0,4})(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n`]*)$"
 )
 _PARAGRAPH_END = re.compile(rf"\n[ \t\r>]*$|{_FENCE}", re.MULTILINE)
-_MARK = re.compile(rf"{_FENCE}|\\.|(?P<ticks>`+)|(?P<comment><!--)", re.MULTILINE | re.DOTALL)
+_MARK = re.compile(rf"{_FENCE}|\\.|(?P<ticks>`+)", re.MULTILINE | re.DOTALL)
 _TICKS = re.compile(r"`+")
 _VISIBLE = re.compile(r"[^\n]")
 _TRANSPARENT = frozenset({"", "markdown", "md", "mmd"})
-_COMMENT_END = "-->"
 
 
 class Stretch(NamedTuple):
@@ -31,7 +30,7 @@ class Stretch(NamedTuple):
 
     language: the word after the opening fence, in small letters; "" for what is not fenced.
     start: where it is in the text.
-    text: its text; inline code, comments and, in a fenced block within a quote, the marks of the quote are blank.
+    text: its text; inline code and, in a fenced block within a quote, the marks of the quote are blank.
     """
 
     language: str
@@ -46,11 +45,46 @@ def stretches(text: str) -> Iterator[Stretch]:
       block: a model often puts its whole answer, page by page, into such fences. A block that is never closed runs to
       the end.
     - Inline code is between equal runs of backticks within a paragraph; `quotes' and ``quotes'' of LaTeX are none.
-    - An HTML comment that is never closed is none.
 
     The time is that of sorting the backticks.
     """
-    return _Reader(text).stretches()
+    runs: dict[int, list[int]] = {}
+    for run in _TICKS.finditer(text):
+        runs.setdefault(run.end() - run.start(), []).append(run.start())
+    paragraph_ends = [end.start() for end in _PARAGRAPH_END.finditer(text)]
+    block: re.Match[str] | None = None
+    parts: list[str] = []
+    start = kept_to = position = 0
+    while mark := _MARK.search(text, position):
+        position = mark.end()
+        if mark["fence"]:
+            words = mark["info"].split()
+            language = words[0].lower() if words else ""
+            if block is not None and (words or not _closes(mark, block)):
+                continue
+            yield _stretch(block, start, "".join([*parts, text[kept_to : mark.start()]]))
+            block = None if block is not None or language in _TRANSPARENT else mark
+            start = kept_to = mark.end()
+            parts = []
+        elif block is None and mark["ticks"]:
+            end = _code_end(text, mark, runs.get(position - mark.start(), []), paragraph_ends)
+            if end is not None:
+                parts += [text[kept_to : mark.start()], _VISIBLE.sub(" ", text[mark.start() : end])]
+                position = kept_to = end
+    yield _stretch(block, start, "".join([*parts, text[kept_to:]]))
+
+
+def _code_end(text: str, opening: re.Match[str], runs: Sequence[int], paragraph_ends: Sequence[int]) -> int | None:
+    """Where the inline code ends that opens with these backticks; None where there is none.
+
+    runs: where as many backticks are, in order. paragraph_ends: in order.
+    """
+    length, after = opening.end() - opening.start(), opening.end()
+    following, end = bisect_left(runs, after), bisect_left(paragraph_ends, after)
+    if following == len(runs) or (end < len(paragraph_ends) and paragraph_ends[end] < runs[following]):
+        return None
+    quoted = length <= 2 and "'" * length in text[after : runs[following]]
+    return None if quoted else runs[following] + length
 
 
 def quote_depth(text: str, line: int) -> int:
@@ -62,57 +96,6 @@ def quote_depth(text: str, line: int) -> int:
 def without_quote_marks(text: str, depth: int) -> str:
     """Returns `text` with blanks for the first `depth` of the `>` that each of its lines begins with."""
     return _QUOTE_MARKS[depth - 1].sub(lambda marks: " " * len(marks.group()), text) if depth else text
-
-
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._ticks: dict[int, list[int]] = {}
-        for run in _TICKS.finditer(text):
-            self._ticks.setdefault(run.end() - run.start(), []).append(run.start())
-        self._paragraph_ends = [end.start() for end in _PARAGRAPH_END.finditer(text)]
-        self._last_comment_end = text.rfind(_COMMENT_END)
-
-    def stretches(self) -> Iterator[Stretch]:
-        text = self._text
-        block: re.Match[str] | None = None
-        parts: list[str] = []
-        start = kept_to = position = 0
-        while mark := _MARK.search(text, position):
-            position = mark.end()
-            if mark.group("fence"):
-                words = mark.group("info").split()
-                language = words[0].lower() if words else ""
-                if block is not None and (words or not _closes(mark, block)):
-                    continue
-                yield _stretch(block, start, "".join([*parts, text[kept_to : mark.start()]]))
-                block = None if block is not None or language in _TRANSPARENT else mark
-                start = kept_to = mark.end()
-                parts = []
-            elif block is None and (mark.group("ticks") or mark.group("comment")):
-                end = self._code_end(mark) if mark.group("ticks") else self._comment_end(mark.end())
-                if end is not None:
-                    parts += [text[kept_to : mark.start()], _VISIBLE.sub(" ", text[mark.start() : end])]
-                    position = kept_to = end
-        yield _stretch(block, start, "".join([*parts, text[kept_to:]]))
-
-    def _code_end(self, opening: re.Match[str]) -> int | None:
-        """Where the inline code ends that opens with these backticks; None where there is none."""
-        length = opening.end() - opening.start()
-        runs = self._ticks.get(length, [])
-        following = bisect_left(runs, opening.end())
-        ends = self._paragraph_ends
-        end = bisect_left(ends, opening.end())
-        if following == len(runs) or (end < len(ends) and ends[end] < runs[following]):
-            return None
-        if length <= 2 and "'" * length in self._text[opening.end() : runs[following]]:
-            return None
-        return runs[following] + length
-
-    def _comment_end(self, start: int) -> int | None:
-        if self._last_comment_end < start:
-            return None
-        return self._text.index(_COMMENT_END, start) + len(_COMMENT_END)
 
 
 def _stretch(block: re.Match[str] | None, start: int, text: str) -> Stretch:

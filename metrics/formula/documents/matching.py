@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
@@ -24,8 +23,7 @@ _ROW_ENTRIES_OF_STEP = 32
 _STEPS_OF_ROW = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A ground truth and its prediction by their indices; None where one has no other.
 
     distance: the edit distance over the length of the longer text; 1 where one has no other.
@@ -34,8 +32,8 @@ class Match:
 
     truth: int | None
     prediction: int | None
-    distance: float
-    round: int | None
+    distance: float = 1.0
+    round: int | None = None
 
 
 def match_formulas(
@@ -53,7 +51,8 @@ def match_formulas(
 
     Source: section 9.4 of the CDM paper's supplement, where the thresholds are 0.4 and 0.8.
 
-    Every comparison costs the budget what an edit distance takes: the product of both lengths, by machine words.
+    Every comparison costs the budget what an edit distance takes: the product of both lengths, by machine words. Equal
+    formulas are not compared, nor are those whose lengths alone put them out of reach.
 
     Raises OutOfBudget.
     """
@@ -62,51 +61,33 @@ def match_formulas(
     lengths = np.array([len(prediction) for prediction in predictions], dtype=np.int64)
     latin = all(max(text, default="") < chr(_LATIN) for text in (*truths, *predictions))
     words_of_step = _WORDS_OF_STEP if latin else _WORDS_OF_STEP_BEYOND_LATIN
-    same: dict[str, list[int]] = {}
+    equal: dict[str, list[int]] = {}
     for index in reversed(range(len(predictions))):
-        same.setdefault(predictions[index], []).append(index)
+        equal.setdefault(predictions[index], []).append(index)
     for number, threshold in enumerate(thresholds, start=1):
         for index, truth in enumerate(truths):
             if index in matches:
                 continue
-            equal = same.get(truth)
-            while equal and not free[equal[-1]]:
-                equal.pop()
-            if equal:  # no other can be nearer
-                nearest, distance = equal[-1], 0.0
+            same = equal.get(truth)
+            while same and not free[same[-1]]:
+                same.pop()
+            if same:  # no other can be nearer
+                nearest, distance = same[-1], 0.0
             else:
-                candidates = _candidates(lengths, free, len(truth), threshold, budget, words_of_step)
-                nearest, distance = _nearest(truth, [predictions[each] for each in candidates], threshold)
-                nearest = int(candidates[nearest]) if len(candidates) else -1
+                longer = np.maximum(lengths, len(truth))
+                near = np.flatnonzero((np.abs(lengths - len(truth)) / np.maximum(longer, 1) < threshold) & free)
+                words = (np.minimum(lengths, len(truth)) // _BITS_OF_WORD + 1) * longer + _WORDS_OF_PAIR
+                work = int(words[near].sum()) // words_of_step
+                budget.spend(_STEPS_OF_ROW + len(free) // _ROW_ENTRIES_OF_STEP + work)
+                if not len(near):
+                    continue
+                others = [predictions[other] for other in near.tolist()]
+                scorer, cutoff = Levenshtein.normalized_distance, min(threshold, 1.0)
+                distances = cdist([truth], others, scorer=scorer, score_cutoff=cutoff, dtype=np.float64)[0]
+                best = int(np.argmin(distances))
+                nearest, distance = int(near[best]), float(distances[best])
             if distance < threshold:
                 free[nearest] = False
                 matches[index] = Match(index, nearest, distance, number)
-    redundant = [Match(None, int(index), 1.0, None) for index in np.flatnonzero(free)]
-    return [matches.get(index, Match(index, None, 1.0, None)) for index in range(len(truths))] + redundant
-
-
-def _nearest(truth: str, candidates: Sequence[str], threshold: float) -> tuple[int, float]:
-    """The first of the nearest candidates and its distance; infinity without candidates."""
-    if not candidates:
-        return 0, float("inf")
-    scorer, cutoff = Levenshtein.normalized_distance, min(threshold, 1.0)
-    distances = cdist([truth], candidates, scorer=scorer, score_cutoff=cutoff, dtype=np.float64)[0]
-    nearest = int(np.argmin(distances))
-    return nearest, float(distances[nearest])
-
-
-def _candidates(
-    lengths: npt.NDArray[np.int64],
-    free: npt.NDArray[np.bool_],
-    length: int,
-    threshold: float,
-    budget: Budget,
-    words_of_step: int,
-) -> npt.NDArray[np.intp]:
-    """The free predictions whose length alone does not put them out of reach, in order; charges their comparison."""
-    longer = np.maximum(np.maximum(lengths, length), 1)
-    candidates = np.flatnonzero((np.abs(lengths - length) / longer < threshold) & free)
-    shorter = np.minimum(lengths[candidates], length)
-    words = int(((shorter // _BITS_OF_WORD + 1) * np.maximum(lengths[candidates], length) + _WORDS_OF_PAIR).sum())
-    budget.spend(_STEPS_OF_ROW + len(free) // _ROW_ENTRIES_OF_STEP + words // words_of_step)
-    return candidates
+    redundant = [Match(None, int(index)) for index in np.flatnonzero(free)]
+    return [matches.get(index, Match(index, None)) for index in range(len(truths))] + redundant

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _MARK = re.compile(
     r"%[^\n]*"
@@ -42,82 +43,63 @@ def visible_source(source: str) -> str:
     >>> visible_source("a % b\\n100\\\\% c")
     'a    \\n100\\\\% c'
     """
-    return _Reader(source).visible()
-
-
-class _Reader:
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._parts: list[str] = []
-        self._end = 0
-        """Where the part of the source ends that has been written."""
-        self._blank_line = True
-        """Whether the line being written is blank so far."""
-        self._unclosed: set[str] = set()
-
-    def visible(self) -> str:
-        source = self._source
-        conditionals = _CONDITIONALS | set(_NEW_CONDITIONAL.findall(source))
-        live: list[bool] = []  # the open conditionals; True for an \iffalse whose \else has been passed
-        false_start, depth = -1, 0
-        position = 0
-        while mark := _MARK.search(source, position):
-            token, start, position = mark.group(), mark.start(), mark.end()
-            if false_start >= 0:
-                if token in conditionals:
-                    depth += 1
-                elif token == "\\fi" and depth:
-                    depth -= 1
-                elif token == "\\fi" or (token == "\\else" and not depth):
-                    position = self._hide(false_start, position)
-                    false_start = -1
-                    live += [True] if token == "\\else" else []
-            elif token[0] == "%":
-                position = self._hide(start, position)
-            elif mark["environment"] == "comment":
-                end = source.find("\\end{comment}", position)
-                position = self._hide(start, end + len("\\end{comment}") if end >= 0 else len(source))
-            elif token == "\\iffalse":
-                false_start = start
-            elif token in conditionals:
-                live.append(False)
-            elif token == "\\fi":
-                if live and live.pop():
-                    position = self._hide(start, position)
-            elif mark["environment"] and (end := self._environment_end(mark["environment"], position)) >= 0:
-                position = self._blank(position, end)
-            elif inside := mark["braced"] or mark["quoted"] or mark["address"]:
-                self._blank(end := position - 1 - len(inside), end + len(inside))
-        if false_start >= 0:
-            self._hide(false_start, len(source))
-        self._write(len(source))
-        return "".join(self._parts)
-
-    def _environment_end(self, name: str, start: int) -> int:
-        end = -1 if name in self._unclosed else self._source.find(f"\\end{{{name}}}", start)
-        if end < 0:
-            self._unclosed.add(name)
-        return end
-
-    def _blank(self, start: int, end: int) -> int:
-        """Writes blanks for the visible characters from `start` to `end`, and returns `end`."""
-        self._write(start)
-        self._parts.append(_VISIBLE.sub(" ", self._source[start:end]))
-        self._end = end
-        return end
-
-    def _write(self, end: int) -> None:
-        written = self._source[self._end : end]
+    parts: list[str] = []
+    end, blank_line = 0, True
+    for start, stop, hides_line in _hidden(source):
+        written = source[end:start]
         _, line_break, line = written.rpartition("\n")
-        self._blank_line = (self._blank_line or bool(line_break)) and not line.strip()
-        self._parts.append(written)
-        self._end = end
+        blank_line = (blank_line or bool(line_break)) and not line.strip()
+        if not hides_line:
+            shown = _VISIBLE.sub(" ", source[start:stop])
+        else:
+            rest = _REST_OF_BLANK_LINE.match(source, stop) if blank_line else None
+            stop = rest.end() if rest else stop
+            shown = " " * (stop - start)
+        parts += [written, shown]
+        end = stop
+    return "".join([*parts, source[end:]])
 
-    def _hide(self, start: int, end: int) -> int:
-        """Writes blanks for what is from `start` to `end`, and for the end of its line if that is left blank."""
-        self._write(start)
-        rest = _REST_OF_BLANK_LINE.match(self._source, end) if self._blank_line else None
-        end = rest.end() if rest else end
-        self._parts.append(" " * (end - start))
-        self._end = end
-        return end
+
+def _hidden(source: str) -> Iterator[tuple[int, int, bool]]:
+    """Yields what TeX skips or takes verbatim, from where to where, and whether it skips it, its line breaks too."""
+    conditionals = _CONDITIONALS | set(_NEW_CONDITIONAL.findall(source))
+    unclosed: set[str] = set()
+    live: list[bool] = []  # the open conditionals; True for an \iffalse whose \else has been passed
+    false_start, depth = -1, 0
+    position = 0
+    while mark := _MARK.search(source, position):
+        token, start, position = mark.group(), mark.start(), mark.end()
+        name = mark["environment"]
+        if false_start >= 0:
+            if token in conditionals:
+                depth += 1
+            elif token == "\\fi" and depth:
+                depth -= 1
+            elif token == "\\fi" or (token == "\\else" and not depth):
+                yield false_start, position, True
+                false_start = -1
+                live += [True] if token == "\\else" else []
+        elif token[0] == "%":
+            yield start, position, True
+        elif name == "comment":
+            end = source.find("\\end{comment}", position)
+            position = end + len("\\end{comment}") if end >= 0 else len(source)
+            yield start, position, True
+        elif token == "\\iffalse":
+            false_start = start
+        elif token in conditionals:
+            live.append(False)
+        elif token == "\\fi":
+            if live and live.pop():
+                yield start, position, True
+        elif name and name not in unclosed:
+            end = source.find(f"\\end{{{name}}}", position)
+            if end >= 0:
+                yield position, end, False
+                position = end
+            else:
+                unclosed.add(name)
+        elif inside := mark["braced"] or mark["quoted"] or mark["address"]:
+            yield position - 1 - len(inside), position - 1, False
+    if false_start >= 0:
+        yield false_start, len(source), True

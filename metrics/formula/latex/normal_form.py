@@ -8,11 +8,10 @@ names are spelled out, delimiters join the commands that size them, colours go, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import commands
-from .cursor import Unparsable
-from .parser import normal_tokens
+from .parser import Unparsable, normal_tokens
 from .tokens import BLANK, clean_formula, group_end, is_table, plain_text, split, without_comment
 
 _ONE_ARGUMENT = commands.MARKS | commands.INVISIBLE
@@ -21,7 +20,8 @@ _DIMENSIONS = {"\\hspace": 1, "\\vspace": 1, "\\rule": 2, "\\specialrule": 3}
 _TABLE_RULES = frozenset({"\\cmidrule", "\\cline"})
 _ENVIRONMENT = frozenset({"\\begin", "\\end"})
 _WITH_DELIMITER = commands.SIZED | {"\\left", "\\right", "\\middle", "\\string"}
-_JOINING = frozenset({"", *_WITH_DELIMITER, *_ENVIRONMENT, *_DIMENSIONS, *_TABLE_RULES, *commands.COLOURS})
+_ARRAY = "\\begin{array}"
+_JOINING = frozenset({"", _ARRAY, *_WITH_DELIMITER, *_ENVIRONMENT, *_DIMENSIONS, *_TABLE_RULES, *commands.COLOURS})
 _RESPELLED = commands.SPELLED | commands.DOTS | commands.DROPPED | {"--", "---", "*", "\\operatorname*"}
 _BRACED = _ONE_ARGUMENT | _TWO_ARGUMENTS | commands.OPTIONAL_THEN_ONE
 _PLAIN_LENGTH = re.compile(r"[-+.0-9a-z]+")
@@ -31,12 +31,10 @@ class Unbalanced(Exception):
     """A command whose argument has no closing brace, or has none at all; such a formula is not typeset."""
 
 
-@dataclass(frozen=True, slots=True)
-class NormalForm:
-    """The tokens of a formula, whether it is a table, and whether it was in the grammar."""
+class NormalForm(NamedTuple):
+    """The tokens of a formula or a table, and whether it was in the grammar, which has no tables."""
 
     tokens: tuple[str, ...]
-    table: bool = False
     parsed: bool = True
 
 
@@ -49,13 +47,12 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     Raises Unbalanced where a command's argument is missing or has no closing brace.
     """
     if is_table(text):
-        return NormalForm(tuple(_rewritten(_table_tokens(text))), table=True)
-    clean = clean_formula(text)
+        return NormalForm(_rewritten(_table_tokens(text)))
     try:
-        return NormalForm(tuple(_rewritten(normal_tokens(clean, released))))
+        return NormalForm(_rewritten(normal_tokens(clean_formula(text), released)))
     except Unparsable:
         plain = plain_text(text)
-        return NormalForm(tuple(_rewritten(plain.split() if released else _unparsed_tokens(plain))), parsed=False)
+        return NormalForm(_rewritten(plain.split() if released else _unparsed_tokens(plain)), parsed=False)
 
 
 def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}")) -> int:
@@ -63,12 +60,11 @@ def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}"))
 
     Raises Unbalanced where the token at `opening` does not open, or nothing closes it.
     """
+    if opening >= len(tokens):
+        raise Unbalanced("an argument is missing")
     end = group_end(tokens, opening, pair)
     if end is None:
-        missing = opening >= len(tokens)
-        raise Unbalanced(
-            "an argument is missing" if missing else f"nothing closes {tokens[opening]} at token {opening}"
-        )
+        raise Unbalanced(f"nothing closes {tokens[opening]} at token {opening}")
     if end == opening:
         raise Unbalanced(f"an argument is missing at token {opening}")
     return end
@@ -91,15 +87,15 @@ def _unparsed_tokens(text: str) -> list[str]:
     return tokens if tokens.count("{") > tokens.count("}") else text.split()
 
 
-def _rewritten(tokens: list[str]) -> list[str]:
-    table = any(token.startswith("\\begin{tabular") for token in tokens) or "tabular" in "".join(tokens)
-    return _with_braces(_with_one_spelling(_joined(tokens, table)))
+def _rewritten(tokens: list[str]) -> tuple[str, ...]:
+    table = "tabular" in "".join(tokens)
+    return tuple(_with_braces(_with_one_spelling(_joined(tokens, table))))
 
 
 def _joined(tokens: list[str], table: bool) -> list[str]:
-    """Makes one token of what is one thing: an environment's name, a length, a sized delimiter."""
+    """Makes one token of what is one thing: an environment's name, plain columns, a length, a sized delimiter."""
     if _JOINING.isdisjoint(tokens):
-        return _joined_columns(tokens)
+        return tokens
     result: list[str] = []
     at = 0
     while at < len(tokens):
@@ -110,65 +106,40 @@ def _joined(tokens: list[str], table: bool) -> list[str]:
             end = _group_end(tokens, at + 1)
             if table and "".join(tokens[at : end + 1]) == "\\begin{tabular}":
                 end = _group_end(tokens, end + 1)
-        elif token in _DIMENSIONS and _has_lengths(tokens, at + 1, _DIMENSIONS[token]):
-            end = _group_end(tokens, at + 1, _DIMENSIONS[token])
-            kept = not table or token not in commands.SKIPS
-        elif token in _TABLE_RULES:
-            end = _rule_end(tokens, at)
+        elif token in _DIMENSIONS:
+            end = _lengths_end(tokens, at, _DIMENSIONS[token])
+            kept = end == at or not table or token not in commands.SKIPS
+        elif token in _TABLE_RULES and at + 1 < len(tokens):
+            start = at + 1 if tokens[at + 1] != "(" else closing(tokens, at + 1, ("(", ")")) + 1
+            end = closing(tokens, start) if start < len(tokens) else at
         elif token in commands.COLOURS:
-            end, kept = _group_end(tokens, _after_option(tokens, at + 1)), False
-        if kept and (joined := "".join(tokens[at : end + 1])):
-            result.append(joined)
+            start = tokens.index("]", at) + 1 if tokens[at + 1 : at + 2] == ["["] and "]" in tokens[at:] else at + 1
+            end, kept = _group_end(tokens, start), False
+        joined = "".join(tokens[at : end + 1]) if kept else ""
+        result += [joined] if joined else []
         at = end + 1
-    return _joined_columns(result)
-
-
-def _group_end(tokens: list[str], at: int, groups: int = 1) -> int:
-    """The index where `groups` groups from `at` on end; at - 1 where they are not there."""
-    end = at - 1
-    for _ in range(groups):
-        if end + 1 >= len(tokens) or tokens[end + 1] != "{" or "}" not in tokens[end + 1 :]:
-            return end
-        end = closing(tokens, end + 1)
-    return end
-
-
-def _has_lengths(tokens: list[str], at: int, groups: int) -> bool:
-    for _ in range(groups):
-        end = _group_end(tokens, at)
-        if end < at or not _PLAIN_LENGTH.fullmatch("".join(tokens[at + 1 : end])):
-            return False
-        at = end + 1
-    return True
-
-
-def _after_option(tokens: list[str], at: int) -> int:
-    return tokens.index("]", at) + 1 if tokens[at : at + 1] == ["["] and "]" in tokens[at:] else at
-
-
-def _rule_end(tokens: list[str], at: int) -> int:
-    start = at + 1
-    if tokens[start : start + 1] == ["("]:
-        start = closing(tokens, start, ("(", ")")) + 1
-    return closing(tokens, start) if start < len(tokens) else at
-
-
-def _joined_columns(tokens: list[str]) -> list[str]:
-    """Makes one token of the plain column letters after each \\begin{array}."""
-    if "\\begin{array}" not in tokens:
-        return tokens
-    result: list[str] = []
-    at = 0
-    while at < len(tokens):
-        result.append(tokens[at])
-        if tokens[at] == "\\begin{array}" and tokens[at + 1 : at + 2] == ["{"] and "}" in tokens[at:]:
+        if joined == _ARRAY and tokens[at : at + 1] == ["{"] and "}" in tokens[at:]:
             end = tokens.index("}", at)
-            columns = "".join(tokens[at + 2 : end])
+            columns = "".join(tokens[at + 1 : end])
             if columns and not columns.strip("lrc"):
                 result.append(f"{{{columns}}}")
-                at = end
-        at += 1
+                at = end + 1
     return result
+
+
+def _group_end(tokens: list[str], at: int) -> int:
+    """The index where the group at `at` ends; at - 1 where none is there."""
+    return closing(tokens, at) if tokens[at : at + 1] == ["{"] and "}" in tokens[at + 1 :] else at - 1
+
+
+def _lengths_end(tokens: list[str], at: int, groups: int) -> int:
+    """The index where the groups behind `at` end, all of them lengths; `at` where they are not that."""
+    end = at
+    for _ in range(groups):
+        start, end = end + 1, _group_end(tokens, end + 1)
+        if end < start or not _PLAIN_LENGTH.fullmatch("".join(tokens[start + 1 : end])):
+            return at
+    return end
 
 
 def _with_one_spelling(tokens: list[str]) -> list[str]:

@@ -6,31 +6,36 @@ every environment of rows as an array. The parser prints while it reads; there i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 
 from . import commands
-from .array_printer import alignments, array
-from .cursor import END_OF_INPUT, TokenCursor, Unparsable
 from .tokens import BLANK, group_end, split
 from .vocabulary import COMMANDS
 
 DEEPEST = 120
 """Groups and commands within each other; Python's own stack is not much deeper."""
+MAX_COLUMNS = 100
+LOOK_AHEAD = 40
+"""Tokens within which an option, a position or a length ends."""
 
+_END_OF_INPUT = ""
 _ENDS = frozenset({"}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
 _NOT_PLAIN = frozenset({BLANK, "\\", "{", "}", "&", "^", "_", "'"})
 _SCRIPTS = frozenset({"^", "_", "'", "\\limits", "\\nolimits", "\\displaylimits"})
+_NO_ARGUMENT = _ENDS | {_END_OF_INPUT, "^", "_", "'"}
+_NO_DELIMITER = frozenset({_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_"})
+
+_LENGTH = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:true)?(?:em|ex|pt|pc|in|bp|cm|mm|dd|cc|sp|mu)"
+_BARE_LENGTH = re.compile(_LENGTH)
+_BRACED_LENGTH = re.compile(rf"\*?\{{{_LENGTH}\}}")
+_ROW_GAP = re.compile(rf"\*?(?:\[{_LENGTH}\])?")
+_POSITION = re.compile(r"\[[tbclr]\]")
+_OPTION = re.compile(r"\[[^\]]*\]")
+_COLUMNS = re.compile(r"\*\{(\d{1,6})\}\{([^{}]*)\}|[@!><pmb]\{[^{}]*\}|([lcr])")
 
 
-@dataclass(slots=True)
-class _Piece:
-    """Printed tokens of one nucleus; `group` says that they come in braces already."""
-
-    tokens: list[str]
-    group: bool = False
-
-    def braced(self) -> list[str]:
-        return self.tokens if self.group else ["{", *self.tokens, "}"]
+class Unparsable(Exception):
+    """The text is not a formula of the grammar; the message says what was expected."""
 
 
 def normal_tokens(text: str, last_script: bool = False) -> list[str]:
@@ -43,17 +48,48 @@ def normal_tokens(text: str, last_script: bool = False) -> list[str]:
     """
     reader = _Reader(split(text), last_script)
     tokens = reader.expression()
-    if reader.peek() != END_OF_INPUT:
-        raise Unparsable(f"unexpected {reader.peek()}")
+    reader.expect(_END_OF_INPUT)
     return tokens
 
 
-class _Reader(TokenCursor):
+class _Reader:
+    """The tokens of a formula and a place in them; `in_text` says whether a blank counts there."""
+
     def __init__(self, tokens: list[str], last_script: bool) -> None:
-        super().__init__(tokens)
+        self._tokens = [*tokens, _END_OF_INPUT]
+        self._at = 0
         self._last_script = last_script
         self._depth = 0
+        self._in_text = False
         self._roman = False
+
+    def _peek(self) -> str:
+        """The next token, white space skipped outside of text; empty at the end."""
+        token = self._tokens[self._at]
+        while token == BLANK and not self._in_text:
+            self._at += 1
+            token = self._tokens[self._at]
+        return token
+
+    def _take(self) -> str:
+        token = self._peek()
+        self._at += token != _END_OF_INPUT
+        return token
+
+    def expect(self, wanted: str) -> None:
+        """Reads the next token; raises Unparsable where it is not `wanted`."""
+        if self._take() != wanted:
+            raise Unparsable(f"expected {wanted or 'the end'}")
+
+    def _take_match(self, pattern: re.Pattern[str]) -> str:
+        """Reads what matches a pattern, blanks left out; empty where nothing does."""
+        ahead = "".join(self._tokens[self._at : self._at + LOOK_AHEAD]).replace(BLANK, "")
+        match = pattern.match(ahead)
+        length = match.end() if match else 0
+        read = ""
+        while len(read) < length:
+            read += self._take().strip()
+        return read
 
     def expression(self, closing: str = "") -> list[str]:
         """Reads up to what ends an expression, or up to `closing`, and leaves that unread."""
@@ -61,38 +97,33 @@ class _Reader(TokenCursor):
         infix: str | None = None
         numerator: list[str] = []
         while True:
-            token = self.peek()
+            token = self._peek()
             if token == closing:
                 break
             if len(token) == 1 and token not in _NOT_PLAIN and self._depth < DEEPEST:
                 self._at += 1
                 tokens.append(token)
-                if not self.in_text and self.peek() in _SCRIPTS:
+                if not self._in_text and self._peek() in _SCRIPTS:
                     tokens += self._scripts()
                 continue
-            if token in _ENDS or token == END_OF_INPUT:
+            if token in _ENDS or token == _END_OF_INPUT:
                 break
             if token in commands.INFIXES:
                 if infix is not None:
                     raise Unparsable("only one infix operator a group")
-                infix = commands.INFIXES[self.take()]
+                infix = commands.INFIXES[self._take()]
                 if token == "\\above":
-                    self.with_length(token)
+                    self._take_match(_BARE_LENGTH)
                 numerator, tokens = tokens, []
                 continue
-            tokens += self._atom()
+            if self._in_text:
+                tokens += self._nucleus()
+            else:
+                tokens += [] if token in {"^", "_", "'"} else self._nucleus()
+                tokens += self._scripts()
         if infix is None:
             return tokens
         return [infix, *_grouped(numerator), *_grouped(tokens)]
-
-    def _atom(self) -> list[str]:
-        """A nucleus with its scripts."""
-        token = self.peek()
-        if token in {"^", "_", "'"} and not self.in_text:
-            tokens: list[str] = []
-        else:
-            tokens = self._nucleus().tokens
-        return tokens if self.in_text else tokens + self._scripts()
 
     def _scripts(self) -> list[str]:
         before: list[str] = []
@@ -100,14 +131,14 @@ class _Reader(TokenCursor):
         lower: list[str] | None = None
         only_primes = False
         while True:
-            token = self.peek()
+            token = self._peek()
             if token in {"\\limits", "\\nolimits", "\\displaylimits"}:
-                self.take()
+                self._take()
                 continue
             if token not in {"^", "_", "'"}:
                 return before + _printed_scripts(lower, upper)
-            self.take()
-            script = self._primes() if token == "'" else self._argument().braced()
+            self._take()
+            script = self._primes() if token == "'" else self._argument()
             doubled = (lower if token == "_" else upper) is not None and not self._last_script
             if doubled and token == "^" and upper and only_primes:
                 script = [*upper[:-1], *script[1:]]
@@ -122,34 +153,35 @@ class _Reader(TokenCursor):
     def _primes(self) -> list[str]:
         """The primes from the one that has been read on, as a superscript."""
         primes = ["\\prime"]
-        while self.peek() == "'":
-            self.take()
+        while self._peek() == "'":
             primes.append("\\prime")
+            self._take()
         return ["{", *primes, "}"]
 
-    def _argument(self) -> _Piece:
-        """One argument: a group, or a single command or character with its own arguments."""
-        token = self.peek()
+    def _argument(self) -> list[str]:
+        """One argument in braces: a group, or a single command or character with its own arguments."""
+        token = self._peek()
         if token == "}":
-            return _Piece([self.take()])
-        if token in _ENDS or token in {END_OF_INPUT, "^", "_", "'"}:
+            return ["{", self._take(), "}"]
+        if token in _NO_ARGUMENT:
             raise Unparsable("expected an argument")
-        return self._nucleus()
+        tokens = self._nucleus()
+        return tokens if token == "{" else ["{", *tokens, "}"]
 
-    def _group(self) -> list[str]:
-        """A group in braces; the brace is the next token."""
-        self.take()
-        body = self.expression()
-        self.expect("}")
-        return ["{", *body, "}"]
-
-    def _optional(self) -> list[str] | None:
-        if self.peek() != "[":
-            return None
-        self.take()
-        body = self.expression(closing="]")
-        self.expect("]")
-        return ["[", *body, "]"]
+    def _raw_group(self) -> list[str]:
+        """Reads a group: its tokens unchanged, without its braces and blanks."""
+        self.expect("{")
+        tokens: list[str] = []
+        depth = 1
+        while True:
+            token = self._take()
+            depth += (token == "{") - (token == "}")
+            if token == _END_OF_INPUT:
+                raise Unparsable("expected }")
+            if not depth:
+                return tokens
+            if token != BLANK:
+                tokens.append(token)
 
     def _up_to(self, delimiter: str) -> list[str]:
         """What comes before the command that delimits it, such as the index of \\root 3 \\of x."""
@@ -157,162 +189,159 @@ class _Reader(TokenCursor):
         self.expect(delimiter)
         return body
 
-    def _stacked_rows(self) -> list[str]:
-        """The argument of \\substack in braces: rows between line breaks."""
-        self.expect("{")
-        tokens = ["{", *self.expression()]
-        while self.peek() in {"\\\\", "\\cr"}:
-            self.take()
-            self.skip_row_gap()
-            tokens += ["\\\\", *self.expression()]
-        self.expect("}")
-        return [*tokens, "}"]
+    def _delimiter(self) -> str:
+        """Reads what may follow \\left, \\right and \\big."""
+        token = self._take()
+        if token in _NO_DELIMITER:
+            raise Unparsable("expected a delimiter")
+        return token
 
-    def _nucleus(self) -> _Piece:
-        """A group, a character, or a command with its arguments."""
+    def _nucleus(self) -> list[str]:
+        """A group in braces, a character, or a command with its arguments."""
         self._depth += 1
         if self._depth > DEEPEST:
             raise Unparsable(f"nested more than {DEEPEST} deep")
-        piece = self._one_nucleus()
-        self._depth -= 1
-        return piece
-
-    def _one_nucleus(self) -> _Piece:
-        token = self.peek()
+        token = self._take()
         if token == "{":
-            return _Piece(self._group(), group=True)
-        self.take()
-        if token == BLANK or token == "\\ ":
-            return _Piece(["~" if token == BLANK else "\\ "])
-        if not token.startswith("\\"):
-            return _Piece([token])
-        return self._command(token)
+            tokens = ["{", *self._up_to("}"), "}"]
+        elif token == BLANK:
+            tokens = ["~"]
+        else:
+            tokens = self._command(token) if token.startswith("\\") else [token]
+        self._depth -= 1
+        return tokens
 
-    def _command(self, token: str) -> _Piece:
+    def _command(self, token: str) -> list[str]:
         if token in commands.FRACTIONS:
             if token == "\\cfrac":
-                self.skip_position()
-            return _Piece([commands.FRACTIONS[token], *self._argument().braced(), *self._argument().braced()])
+                self._take_match(_POSITION)
+            return [commands.FRACTIONS[token], *self._argument(), *self._argument()]
         if token in commands.STACKS:
-            return _Piece([token, *self._argument().braced(), *self._argument().braced()])
+            return [token, *self._argument(), *self._argument()]
         if token in commands.OPTIONAL_THEN_ONE:
-            return _Piece([token, *(self._optional() or []), *self._argument().braced()])
+            option = ["[", *self._up_to("]"), "]"] if self._peek() == "[" and self._take() else []
+            return [token, *option, *self._argument()]
         if token in commands.LAPS:
-            return _Piece([commands.LAPS[token], *self._argument().braced()])
+            return [commands.LAPS[token], *self._argument()]
         if token in commands.MARKS or token in commands.PHANTOMS:
-            return _Piece([token, *self._argument().braced()])
+            return [token, *self._argument()]
         if token in commands.TEXTS:
-            return _Piece(["\\mathrm", *self._text().braced()])
+            return ["\\mathrm", *self._text()]
         if token in commands.FONTS:
             return self._font(commands.FONTS[token])
         if token in commands.CLASSES:
             return self._class(token)
         if token in commands.ROWS:
-            return _Piece([token, *self._stacked_rows()])
+            return [token, *self._stacked_rows()]
         return self._special(token)
 
-    def _special(self, token: str) -> _Piece:
+    def _special(self, token: str) -> list[str]:
         if token == "\\left":
-            return _Piece(self._left_right())
+            return self._left_right()
         if token == "\\begin":
-            return _Piece(self._environment())
+            return self._environment()
         if token == "\\root":
             index = self._up_to("\\of")
-            return _Piece(["\\sqrt", "[", *index, "]", *self._argument().braced()])
+            return ["\\sqrt", "[", *index, "]", *self._argument()]
         if token == "\\buildrel":
             upper = self._up_to("\\over")
-            return _Piece(["\\stackrel", "{", *upper, "}", *self._argument().braced()])
+            return ["\\stackrel", "{", *upper, "}", *self._argument()]
         if token in commands.SIZED:
-            return _Piece([token + self.delimiter()])
+            return [token + self._delimiter()]
         if token == "\\rm":
-            return self._switch_to_roman()
+            outer, self._roman = self._roman, True
+            body = self.expression()
+            self._roman = outer
+            return ["\\mathrm", "{", *body, "}"]
         if self._roman and (token in commands.LETTERS or token[1:] not in COMMANDS) and token[1:].isalpha():
-            return _Piece(["\\ ", *token[1:]])
+            return ["\\ ", *token[1:]]
         if token in commands.LIMIT_OPERATORS:
-            return _Piece(["\\operatorname", "{", *token[1:], "}"])
+            return ["\\operatorname", "{", *token[1:], "}"]
         if token in commands.COLOURS:
-            self.skip_colour()
-            return _Piece([])
-        if token in commands.SKIPS or token in commands.KERNS:
-            return _Piece([self.with_length(token)])
-        if token in {"\\[", "\\]", "\\(", "\\)"}:
-            return _Piece([])
-        return _Piece([token])
+            self._take_match(_OPTION)
+            self._raw_group()
+            return []
+        if token in commands.SKIPS:
+            return [token + self._take_match(_BRACED_LENGTH)]
+        if token in commands.KERNS:
+            length = self._take_match(_BARE_LENGTH)
+            return [f"{token} {length}" if length else token]
+        return [] if token in {"\\[", "\\]", "\\(", "\\)"} else [token]
 
-    def _class(self, token: str) -> _Piece:
+    def _class(self, token: str) -> list[str]:
         """A command such as \\mathop that sets the class of its argument; \\operatorname* loses its star."""
         if token == "\\smash":
-            self.skip_position()
-        if token == "\\operatorname" and self.peek() == "*":
-            self.take()
-            return _Piece([token, *self._argument().braced()])
-        argument = self._argument().braced()
+            self._take_match(_POSITION)
+        if token == "\\operatorname" and self._peek() == "*":
+            self._take()
+            return [token, *self._argument()]
+        argument = self._argument()
         name = "".join(argument[1:-1])
-        if token == "\\operatorname" and name in commands.RESTORED:
-            return _Piece(["\\" + name])
-        return _Piece([token, *argument])
+        return ["\\" + name] if token == "\\operatorname" and name in commands.RESTORED else [token, *argument]
 
-    def _font(self, font: str) -> _Piece:
+    def _font(self, font: str) -> list[str]:
         """A font command with its argument; under \\mathrm a Greek letter is spelled, as the released tool does."""
         outer, self._roman = self._roman, font == "\\mathrm"
-        argument = self._argument().braced()
+        argument = self._argument()
         self._roman = outer
-        return _Piece([font, *argument])
+        return [font, *argument]
 
-    def _switch_to_roman(self) -> _Piece:
-        outer, self._roman = self._roman, True
-        body = self.expression()
-        self._roman = outer
-        return _Piece(["\\mathrm", "{", *body, "}"])
-
-    def _text(self) -> _Piece:
+    def _text(self) -> list[str]:
         """The argument of a text command, in which a blank is a blank."""
-        self.peek()
-        outer, self.in_text = self.in_text, True
-        try:
-            return self._argument()
-        finally:
-            self.in_text = outer
+        self._peek()
+        outer, self._in_text = self._in_text, True
+        argument = self._argument()
+        self._in_text = outer
+        return argument
+
+    def _stacked_rows(self) -> list[str]:
+        """The argument of \\substack in braces: rows between line breaks."""
+        self.expect("{")
+        tokens = ["{", *self.expression()]
+        while self._peek() in {"\\\\", "\\cr"}:
+            self._take()
+            self._take_match(_ROW_GAP)
+            tokens += ["\\\\", *self.expression()]
+        self.expect("}")
+        return [*tokens, "}"]
 
     def _left_right(self) -> list[str]:
-        tokens = ["\\left" + self.delimiter(), *self.expression()]
-        while self.peek() == "\\middle":
-            self.take()
-            tokens += ["\\middle" + self.delimiter(), *self.expression()]
+        tokens = ["\\left" + self._delimiter(), *self.expression()]
+        while self._peek() == "\\middle":
+            self._take()
+            tokens += ["\\middle" + self._delimiter(), *self.expression()]
         self.expect("\\right")
-        return [*tokens, "\\right" + self.delimiter()]
+        return [*tokens, "\\right" + self._delimiter()]
 
     def _environment(self) -> list[str]:
-        given = "".join(self.raw_group())
+        given = "".join(self._raw_group())
         name = given.removesuffix("*")
         if name not in commands.ARRAYS and name not in commands.DELIMITED:
             raise Unparsable(f"no environment {name[:40]}")
-        alignment = self.option() if name in commands.MATRICES and given != name else ""
-        self.skip_position()
-        columns = alignments(self.raw_group()) if name in commands.ARRAYS else None
+        alignment = self._take_match(_OPTION)[1:-1] if name in commands.MATRICES and given != name else ""
+        self._take_match(_POSITION)
+        columns = _alignments("".join(self._raw_group())) if name in commands.ARRAYS else ""
         rows = self._rows()
         if alignment in {"l", "c", "r"}:
             columns = alignment * max(map(len, rows))
         self.expect("\\end")
-        if "".join(self.raw_group()).removesuffix("*") != name:
+        if "".join(self._raw_group()).removesuffix("*") != name:
             raise Unparsable(f"expected \\end{{{name}}}")
-        return array(name, columns, rows)
+        return _array(name, columns, rows)
 
     def _rows(self) -> list[list[list[str]]]:
         rows: list[list[list[str]]] = [[]]
         while True:
             rows[-1].append(self.expression())
-            token = self.peek()
-            if token == "&":
-                self.take()
-            elif token in {"\\\\", "\\cr"}:
-                self.take()
-                self.skip_row_gap()
-                rows.append([])
-            elif token == "\\end":
+            token = self._peek()
+            if token == "\\end":
                 return rows
-            else:
+            if token not in {"&", "\\\\", "\\cr"}:
                 raise Unparsable("expected & or \\\\ or \\end")
+            self._take()
+            if token != "&":
+                self._take_match(_ROW_GAP)
+                rows.append([])
 
 
 def _printed_scripts(lower: list[str] | None, upper: list[str] | None) -> list[str]:
@@ -324,3 +353,35 @@ def _grouped(tokens: list[str]) -> list[str]:
     if len(tokens) > 1 and tokens[0] == "{" and group_end(tokens, 0) == len(tokens) - 1:
         return tokens
     return ["{", *tokens, "}"]
+
+
+def _alignments(specification: str) -> str:
+    """The alignments of an array's columns: its l, c and r, with *{n}{..} written out."""
+    letters: list[str] = []
+    for times, once, one in _COLUMNS.findall(specification):
+        letters += one or [letter for letter in once if letter in "lcr"] * min(int(times or 0), MAX_COLUMNS)
+    return "".join(letters)[:MAX_COLUMNS]
+
+
+def _array(name: str, columns: str, rows: list[list[list[str]]]) -> list[str]:
+    """Rows as an array between the delimiters of their environment; those without content are dropped."""
+    width = max(map(len, rows))
+    if name == "aligned":
+        columns = ("rl" * width)[:width]
+        rows = [[["{", "}", *cell] if index % 2 else cell for index, cell in enumerate(row)] for row in rows]
+    elif name in {"cases", "dcases", "rcases", "picture"}:
+        columns = "ll"
+    elif not columns:
+        columns = ("c" if name == "gathered" else "l") * width
+    tokens = ["\\begin{array}", f"{{{columns}}}"]
+    for number, row in enumerate(row for row in rows if any(row)):
+        tokens += ["\\\\"] if number else []
+        for index, cell in enumerate(row):
+            tokens += ["&"] if index else []
+            while not index and cell[:1] == ["\\hline"]:
+                tokens += cell[:1]
+                cell = cell[1:]
+            tokens += ["{", *cell, "}"] if cell else []
+    tokens.append("\\end{array}")
+    left, right = commands.DELIMITED.get(name, ("", ""))
+    return ["\\left" + left, *tokens, "\\right" + right] if left else tokens

@@ -22,24 +22,26 @@ DEEPEST = 150
 
 _WITHOUT_BOX = re.compile(r"\{|\}|\\begin\{.*?\}|\\end\{.*?\}|\^|_|\\.*rule.*|\\.*line.*|\[[-.0-9]+[epm][xtm]\]")
 _SCRIPTS = frozenset({"^", "_"})
+_NO_SCRIPT = frozenset({"^", "_", "}", "&", "\\\\"})
 _SPANS = frozenset({"\\multicolumn", "\\multirow"})
-_CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
-_CHINESE_PUNCTUATION = str.maketrans({"，": ",", "：": ":", "；": ";"})
-_TWO_ARGUMENTS = frozenset({"\\frac", "\\binom"})
+_OVER_AND_UNDER = frozenset({"\\frac", "\\binom"})
 _TAKING_ARGUMENTS = (
     commands.PHANTOMS
     | commands.MARKS
-    | _TWO_ARGUMENTS
+    | _OVER_AND_UNDER
     | commands.STACKS
     | commands.OPTIONAL_THEN_ONE
     | commands.INVISIBLE
+    | _SPANS
 )
+_CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_CHINESE_PUNCTUATION = str.maketrans({"，": ",", "：": ":", "；": ";"})
 
 
 @lru_cache(maxsize=4096)
 def _is_ordinary(token: str) -> bool:
     """Whether a token leaves ink of its own and takes no arguments."""
-    return not (token in _TAKING_ARGUMENTS or token in _SPANS or token in commands.INKLESS or _WITHOUT_BOX.match(token))
+    return not (token in _TAKING_ARGUMENTS or token in commands.INKLESS or _WITHOUT_BOX.match(token))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,7 @@ def marked(form: NormalForm) -> Marked:
     writer = _Writer(list(form.tokens), swallowing=not form.parsed)
     writer.write(0, len(form.tokens))
     source = " ".join(writer.pieces)
-    chinese = bool(_CHINESE.search(source))
-    return Marked(source, tuple(writer.labels), chinese, typesetting_steps(source))
+    return Marked(source, tuple(writer.labels), bool(_CHINESE.search(source)), typesetting_steps(source))
 
 
 def _end_of_script(tokens: list[str], opening: int) -> int | None:
@@ -117,42 +118,55 @@ class _Writer:
         self._depth += 1
         if self._depth > DEEPEST:
             raise Unbalanced(f"commands stand more than {DEEPEST} deep in each other")
-        end = self._any_token(at, braced)
+        token = self._tokens[at]
+        if _is_ordinary(token):
+            end = self._ordinary(at, braced)
+        elif token in _TAKING_ARGUMENTS:
+            end = self._command(token, at)
+        else:
+            self.pieces.append(_typeset(token))
+            end = at + 1
         self._depth -= 1
         return end
 
-    def _any_token(self, at: int, braced: bool) -> int:
-        token = self._tokens[at]
-        if _is_ordinary(token):
-            return self._ordinary(at, braced)
+    def _command(self, token: str, at: int) -> int:
+        """A command with its arguments; those whose ink is round the arguments are marked, others have no box."""
+        tokens, pieces = self._tokens, self.pieces
         if token in commands.PHANTOMS:
-            return self._copy(at, 1)
-        if token in commands.MARKS:
-            return self._accent(at)
-        if token in _TWO_ARGUMENTS:
-            return self._owner(at, self._group(self._group(at + 1)))
-        if token in commands.STACKS:
-            return self._stack(at)
+            end = self._group(at + 1) if tokens[at + 1 : at + 2] == ["{"] else at + 1
+            pieces += tokens[at:end]
+            return end
         if token in commands.OPTIONAL_THEN_ONE:
             return self._root(at)
+        end = self._group(at + 1)
+        if token in commands.MARKS:
+            # TeX sets a script below beside the mark, not below it, where both are in braces.
+            apart = tokens[end : end + 1] == ["_"] and token != "\\underbrace"
+            self._open(token)
+            pieces += ["{", token] if apart else [token]
+            self.write(at + 1, end)
+            pieces += ["}"] if apart else []
+            return self._close(end)
         if token in commands.INVISIBLE:
-            return self._invisible(at)
-        if token in _SPANS:
-            return self._span(at)
-        self.pieces.append(_typeset(token))
-        return at + 1
+            pieces += [token, "{"]
+            self.write(at + 2, end - 1)
+            pieces.append("}")
+            return end
+        start, end = end, self._group(end)
+        if token in _SPANS:  # only the third argument is printed
+            start, end = end, self._group(end)
+            pieces += tokens[at:start]
+            self.write(start, end)
+            return end
+        if token in _OVER_AND_UNDER:
+            self._open(token)
+        pieces.append(token)
+        self.write(at + 1, end)
+        return self._close(end) if token in _OVER_AND_UNDER else end
 
     def _group(self, at: int) -> int:
         """The index after the group that starts at `at`."""
         return closing(self._tokens, at) + 1 if at < len(self._tokens) else closing(["}"], 0)
-
-    def _copy(self, at: int, groups: int) -> int:
-        end = at + 1
-        for _ in range(groups):
-            if end < len(self._tokens) and self._tokens[end] == "{":
-                end = self._group(end)
-        self.pieces += self._tokens[at:end]
-        return end
 
     def _open(self, token: str) -> None:
         self.pieces.append(f"{MARK}{{{len(self.labels)}}}")
@@ -161,7 +175,7 @@ class _Writer:
     def _close(self, at: int) -> int:
         """Writes the scripts that follow at `at` and the end of the mark; returns the index after them."""
         tokens = self._tokens
-        while at < len(tokens) and tokens[at] in {"^", "_"}:
+        while at < len(tokens) and tokens[at] in _SCRIPTS:
             start, at = at, at + 1
             if at < len(tokens) and tokens[at] == "{":
                 end = _end_of_script(tokens, at)
@@ -172,7 +186,7 @@ class _Writer:
                 self.write(at + 1, end)
                 self.pieces += [UNMARK, "}"]
                 at = end + (end < len(tokens) and tokens[end] == "}")
-            elif at < len(tokens) and tokens[at] not in {"^", "_", "}", "&", "\\\\"}:
+            elif at < len(tokens) and tokens[at] not in _NO_SCRIPT:
                 self.pieces += [tokens[start], "{", MARK + "{}"]
                 at = self._token(at, braced=False)
                 self.pieces += [UNMARK, "}"]
@@ -181,29 +195,11 @@ class _Writer:
         self.pieces.append(UNMARK)
         return at
 
-    def _owner(self, at: int, end: int) -> int:
-        """A token that leaves ink round its arguments, such as a fraction's bar."""
-        self._open(self._tokens[at])
-        self.pieces.append(self._tokens[at])
-        self.write(at + 1, end)
-        return self._close(end)
-
-    def _accent(self, at: int) -> int:
-        end = self._group(at + 1)
-        followed = end < len(self._tokens) and self._tokens[end] == "_"
-        if not followed or self._tokens[at] == "\\underbrace":
-            return self._owner(at, end)
-        self._open(self._tokens[at])
-        self.pieces += ["{", self._tokens[at]]
-        self.write(at + 1, end)
-        self.pieces.append("}")
-        return self._close(end)
-
     def _root(self, at: int) -> int:
         self._open(self._tokens[at])
         self.pieces.append(self._tokens[at])
         start = at + 1
-        if start < len(self._tokens) and self._tokens[start] == "[":
+        if self._tokens[start : start + 1] == ["["]:
             end = closing(self._tokens, start, ("[", "]"))
             self.pieces.append("[{")
             self.write(start + 1, end, braced=True)
@@ -212,29 +208,6 @@ class _Writer:
         end = self._group(start)
         self.write(start, end)
         return self._close(end)
-
-    def _invisible(self, at: int) -> int:
-        """A command such as \\mathrm: its letters count as plain ones, and it has no box."""
-        end = self._group(at + 1)
-        self.pieces += [self._tokens[at], "{"]
-        self.write(at + 2, end - 1)
-        self.pieces.append("}")
-        return end
-
-    def _stack(self, at: int) -> int:
-        """A command such as \\overset, which sets one argument over or under the other and has no ink of its own."""
-        end = self._group(self._group(at + 1))
-        self.pieces.append(self._tokens[at])
-        self.write(at + 1, end)
-        return end
-
-    def _span(self, at: int) -> int:
-        """\\multicolumn or \\multirow: only the third argument is printed."""
-        third = self._group(self._group(at + 1))
-        end = self._group(third)
-        self.pieces += self._tokens[at:third]
-        self.write(third, end)
-        return end
 
     def _ordinary(self, at: int, braced: bool) -> int:
         token = self._tokens[at]

@@ -57,47 +57,24 @@ def visible(typeset: Typeset) -> NDArray[np.int64]:
 
 def token_boxes(typeset: Typeset, labels: Sequence[str]) -> Boxes:
     """Returns the boxes of the tokens; `labels` are the tokens by mark. Without ink, no boxes and size (0, 0)."""
-    return all_token_boxes([typeset], [labels])[0]
-
-
-def all_token_boxes(typesets: Sequence[Typeset], labels: Sequence[Sequence[str]]) -> list[Boxes]:
-    """Returns the boxes of several formulas, as `token_boxes` does of one, with one pass over all of their ink."""
-    tables = [visible(typeset) for typeset in typesets]
-    results = [Boxes((), np.zeros((0, 4)), (0.0, 0.0))] * len(tables)
-    inked = [number for number, table in enumerate(tables) if len(table)]
-    if not inked:
-        return results
-    table = np.concatenate([tables[number] for number in inked])
-    counts = np.array([len(tables[number]) for number in inked])
-    starts = np.cumsum(counts) - counts
-    owner = np.repeat(np.arange(len(inked)), counts)
-    places = np.array([(typesets[number].margin, typesets[number].fall) for number in inked])
-    extents: NDArray[np.float64] = (table[:, _LEFT : _BOTTOM + 1] + np.tile(places, 2)[owner]) * PIXELS_PER_UNIT
-    touched, covered = _pixels(extents)
-    origins = np.minimum.reduceat(touched[:, :2], starts)
-    sizes = np.maximum.reduceat(touched[:, 2:], starts) - origins + 2 * PADDING
+    table = visible(typeset)
+    if not len(table):
+        return Boxes((), np.zeros((0, 4)), (0.0, 0.0))
+    margins = np.array([typeset.margin, typeset.fall, typeset.margin, typeset.fall])
+    touched, covered = _pixels((table[:, _LEFT : _BOTTOM + 1] + margins) * PIXELS_PER_UNIT)
+    origin = touched[:, :2].min(axis=0)
+    size = touched[:, 2:].max(axis=0) - origin + 2 * PADDING
     marks = table[:, _MARK]
-    limits = np.array([len(labels[number]) for number in inked])
-    owned = np.flatnonzero((marks != NO_MARK) & (marks < limits[owner]))
-    # The marks of one formula after those of another: a key is a formula and a mark.
-    step = int(limits.max()) + 1
-    keys = owner[owned] * step + marks[owned]
-    order = np.argsort(keys, kind="stable")
-    owned, keys = owned[order], keys[order]
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
-    keys = keys[first]
-    boxes = np.empty((len(keys), 4))
-    if len(keys):
+    owned = np.flatnonzero((marks != NO_MARK) & (marks < len(labels)))
+    owned = owned[np.argsort(marks[owned], kind="stable")]
+    first = np.flatnonzero(np.diff(marks[owned], prepend=NO_MARK))
+    boxes = np.empty((len(first), 4))
+    if len(first):
         boxes[:, :2] = np.minimum.reduceat(covered[owned, :2], first)
         boxes[:, 2:] = np.maximum.reduceat(covered[owned, 2:], first)
-        boxes += (np.tile(PADDING - origins, 2) + np.array([-MARGIN, -MARGIN, MARGIN, MARGIN]))[keys // step]
-    edges = np.searchsorted(keys, np.arange(len(inked) + 1) * step).tolist()
-    for place, number in enumerate(inked):
-        start, end = edges[place], edges[place + 1]
-        own = (keys[start:end] - place * step).tolist()
-        tokens = tuple(labels[number][mark] for mark in own)
-        results[number] = Boxes(tokens, boxes[start:end], tuple(sizes[place].tolist()))
-    return results
+        boxes += np.tile(PADDING - origin, 2) + np.array([-MARGIN, -MARGIN, MARGIN, MARGIN])
+    tokens = tuple(labels[mark] for mark in marks[owned[first]].tolist())
+    return Boxes(tokens, boxes, tuple(size.tolist()))
 
 
 def _pixels(extents: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

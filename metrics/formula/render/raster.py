@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
-from .boxes import DPI, PADDING, visible
-from .dvi import POINTS_PER_INCH, UNITS_PER_POINT, Font, Ink
+from .boxes import DPI, PADDING, PIXELS_PER_UNIT, visible
+from .dvi import POINTS_PER_INCH, UNITS_PER_POINT, Ink
 from .typeset import Typeset
 
 if TYPE_CHECKING:
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import Image, ImageFont
 
 MAX_SIDE = 8000
 """Pixels; a larger image is cut."""
@@ -31,8 +32,28 @@ STEPS_OF_PIECE = 25
 PIXELS_COVERED_IN_A_STEP = 4000
 PIXELS_IN_A_STEP = 100
 COLUMN_PAIRS_IN_A_STEP = 500
+_LEFT, _TOP, _RIGHT, _BOTTOM = (Ink._fields.index(name) for name in ("left", "top", "right", "bottom"))
 
 FindFont = Callable[[str], Path | None]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageScores:
+    """Column edit distance, the larger number of columns, and the mean squared error of two images."""
+
+    edits: int
+    columns: int
+    squared_error: float
+
+
+def image_scores(truth: Typeset, prediction: Typeset | None, find_font: FindFont) -> ImageScores:
+    """Draws two formulas and compares their images; all is wrong where there is no prediction."""
+    drawn = draw_image(truth, find_font)
+    if prediction is None:
+        return ImageScores(drawn.width, drawn.width, 1.0)
+    other = draw_image(prediction, find_font)
+    edits, columns = column_edit_distance(drawn, other)
+    return ImageScores(edits, columns, mean_squared_error(drawn, other))
 
 
 def draw_image(typeset: Typeset, find_font: FindFont, dpi: int = DPI) -> Image.Image:
@@ -43,66 +64,48 @@ def draw_image(typeset: Typeset, find_font: FindFont, dpi: int = DPI) -> Image.I
     # Not at the top: Pillow takes a while to import, and is not needed where nothing is drawn.
     from PIL import Image, ImageDraw
 
-    inks = _pieces(typeset)
     scale = dpi / POINTS_PER_INCH / UNITS_PER_POINT
-    left = min((ink.left for ink in inks), default=0)
-    top = min((ink.top for ink in inks), default=0)
-    image = Image.new("L", _size(inks, scale), 255)
+    inks, left, top, size = _pieces(typeset, scale)
+    image = Image.new("L", size, 255)
     canvas = ImageDraw.Draw(image)
     for ink in inks:
-        _draw(canvas, ink._replace(left=ink.left - left, right=ink.right - left), top, typeset.fonts, find_font, scale)
+        x, y = (ink.left - left) * scale + PADDING, (ink.top - top) * scale + PADDING
+        font = typeset.fonts.get(ink.font)
+        path = find_font(font.name) if font else None
+        face = _face(str(path), font.size * scale) if font and path else None
+        if face is not None:
+            canvas.text((x, (ink.baseline - top) * scale + PADDING), chr(ink.character), 0, face, anchor="ls")
+            continue
+        right, bottom = (ink.right - left) * scale + PADDING, (ink.bottom - top) * scale + PADDING
+        x0, y0 = round(x), round(y)
+        canvas.rectangle((x0, y0, max(round(right) - 1, x0), max(round(bottom) - 1, y0)), fill=0)
     return image
 
 
-def _pieces(typeset: Typeset) -> list[Ink]:
-    return list(map(Ink._make, visible(typeset).tolist()))
+def _pieces(typeset: Typeset, scale: float) -> tuple[list[Ink], int, int, tuple[int, int]]:
+    """The ink, its left and its top, and the width and height of its image in pixels."""
+    inks = [Ink(*ink) for ink in visible(typeset).tolist()]
+    left, top = (min((ink[side] for ink in inks), default=0) for side in (_LEFT, _TOP))
+    right, bottom = (max((ink[side] for ink in inks), default=0) for side in (_RIGHT, _BOTTOM))
+    width, height = (min(math.ceil(each * scale) + 2 * PADDING, MAX_SIDE) for each in (right - left, bottom - top))
+    return inks, left, top, (width, height)
 
 
-def _size(inks: Sequence[Ink], scale: float) -> tuple[int, int]:
-    """The width and height of the image of some ink, in pixels."""
-    width = max((ink.right for ink in inks), default=0) - min((ink.left for ink in inks), default=0)
-    height = max((ink.bottom for ink in inks), default=0) - min((ink.top for ink in inks), default=0)
-    return (
-        min(math.ceil(width * scale) + 2 * PADDING, MAX_SIDE),
-        min(math.ceil(height * scale) + 2 * PADDING, MAX_SIDE),
-    )
-
-
-def drawing_steps(typesets: Sequence[Typeset], dpi: int = DPI) -> int:
+def drawing_steps(typesets: Sequence[Typeset]) -> int:
     """Returns the steps of drawing the images of formulas and comparing them, which pads them to one size.
 
     They are counted from the ink alone: each piece, the pixels that it covers, and the pixels of the images.
     """
-    scale = dpi / POINTS_PER_INCH / UNITS_PER_POINT
     steps = width = height = 0
     for typeset in typesets:
-        inks = _pieces(typeset)
-        own_width, own_height = _size(inks, scale)
+        inks, _, _, (own_width, own_height) = _pieces(typeset, PIXELS_PER_UNIT)
         width, height = max(width, own_width), max(height, own_height)
         for ink in inks:
-            across = min((ink.right - ink.left) * scale, own_width)
-            down = min((ink.bottom - ink.top) * scale, own_height)
+            across = min((ink.right - ink.left) * PIXELS_PER_UNIT, own_width)
+            down = min((ink.bottom - ink.top) * PIXELS_PER_UNIT, own_height)
             steps += STEPS_OF_PIECE + int(max(across, 0) * max(down, 0)) // PIXELS_COVERED_IN_A_STEP
     columns = width * width * len(typesets) // COLUMN_PAIRS_IN_A_STEP
     return steps + columns + len(typesets) * width * height // PIXELS_IN_A_STEP
-
-
-def _draw(
-    canvas: ImageDraw.ImageDraw, ink: Ink, top: int, fonts: dict[int, Font], find_font: FindFont, scale: float
-) -> None:
-    x = ink.left * scale + PADDING
-    font = fonts.get(ink.font)
-    face = None
-    if font is not None:
-        path = find_font(font.name)
-        face = _face(str(path), font.size * scale) if path else None
-    if face is not None:
-        baseline = (ink.baseline - top) * scale + PADDING
-        canvas.text((x, baseline), chr(ink.character), fill=0, font=face, anchor="ls")
-        return
-    y = (ink.top - top) * scale + PADDING
-    right, bottom = ink.right * scale + PADDING, (ink.bottom - top) * scale + PADDING
-    canvas.rectangle((round(x), round(y), max(round(right) - 1, round(x)), max(round(bottom) - 1, round(y))), fill=0)
 
 
 @lru_cache(maxsize=256)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import errno
 import os
 import shutil
@@ -37,14 +36,6 @@ NOT_STARTED = (126, 127)
 """What a shell ends with that cannot start a program."""
 CLOCK = "/proc/self/stat"
 """Where Linux tells a process the processor time that it has taken; elsewhere there is no such file."""
-
-
-class End(enum.Enum):
-    """How a process came to its end: by itself, ended for its processor time, or ended for something else."""
-
-    ITS_OWN = enum.auto()
-    PROCESSOR_TIME = enum.auto()
-    OTHER = enum.auto()
 
 
 def seconds_told(stat: str) -> float:
@@ -94,8 +85,10 @@ def search_paths(no_index: Path) -> dict[str, str]:
     return paths
 
 
-def run_bounded(command: list[str], folder: Path, seconds: int, paths: Mapping[str, str] | None = None) -> End:
-    """Runs a command in a folder within bounds, and ends all that it started; returns how it ended.
+def run_bounded(command: list[str], folder: Path, seconds: int, paths: Mapping[str, str] | None = None) -> int:
+    """Runs a command in a folder within bounds, and ends all that it started.
+
+    Returns its exit code; less the number of the signal that ended it, SIGXCPU where that was for its processor time.
 
     `paths` is what `search_paths` gave. The bound is on processor time, so that a busy machine changes no result; on
     the clock it is far wider.
@@ -118,11 +111,9 @@ def run_bounded(command: list[str], folder: Path, seconds: int, paths: Mapping[s
             # The end of the output tells the end of the process at once, where wait() would poll.
             _, said = process.communicate(timeout=seconds * WALL_CLOCK_FACTOR)
             _check_machine(command[0], process.returncode, said.decode("utf-8", "replace"))
-            if process.returncode >= 0:
-                return End.ITS_OWN
-            return End.PROCESSOR_TIME if process.returncode == -signal.SIGXCPU else End.OTHER
+            return process.returncode
         except subprocess.TimeoutExpired:
-            return End.OTHER
+            return -signal.SIGKILL
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

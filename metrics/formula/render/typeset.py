@@ -24,41 +24,21 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import signal
 import tempfile
 import time
-from array import array
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
-import numpy as np
-
 from ...benchmark import MissingTool
 from ..latex.token_markup import Marked
-from ..limits import START_STEPS, UNLIMITED, Allowance
+from ..limits import START_STEPS, SampleAllowances
 from .document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, lone_document, on_paper
-from .dvi import (
-    NO_MARK,
-    Font,
-    Ink,
-    Metrics,
-    Page,
-    UnreadableOutput,
-    read_metrics,
-    read_pages,
-)
+from .dvi import Font, Metrics, Page, UnreadableOutput, read_metrics, read_pages
 from .log import finished
-from .tex import (
-    CLOCK,
-    INSTALL,
-    End,
-    find_file,
-    require_tex,
-    run_bounded,
-    search_paths,
-    seconds_told,
-)
+from .tex import CLOCK, INSTALL, find_file, require_tex, run_bounded, search_paths, seconds_told
 
 MAX_FORMULAS_PER_RUN = 1000
 """Formulas in one run of TeX: what is lost when one breaks it is bounded."""
@@ -154,80 +134,54 @@ class Typesetter:
             shutil.rmtree(self._scratch, ignore_errors=True)
             self._scratch = None
 
-    def typeset(self, formulas: Sequence[Marked]) -> list[Typeset | Failure]:
-        """Typesets formulas, each as if it were alone; equal ones once."""
-        results = self.typeset_within(UNLIMITED, formulas)
-        return [results[formula] for formula in formulas]
-
-    def typeset_within(self, allowance: Allowance, formulas: Sequence[Marked]) -> dict[Marked, Typeset | Failure]:
-        """Typesets formulas as `typeset` does, those that `allowance` wants.
-
-        It is asked before each run of TeX, and before a formula gets a process of its own.
-        """
+    def typeset(
+        self, formulas: Iterable[Marked], allowances: SampleAllowances | None = None
+    ) -> dict[Marked, Typeset | Failure]:
+        """Typesets formulas, each as if it were alone; leaves out those that no sample of `allowances` still wants."""
+        allowances = allowances or SampleAllowances()
         results: dict[Marked, Typeset | Failure] = {}
-        waiting: list[Marked] = []
-        for formula in dict.fromkeys(formulas):
-            if formula.steps <= MAX_STEPS_IN_RUN:
-                waiting.append(formula)
-            elif allowance.wanted(formula):
-                results[formula] = self._charged(formula, allowance)
-        waiting.sort(key=attrgetter("chinese"))
-        while waiting := [formula for formula in waiting if allowance.wanted(formula)]:
-            run = _first_run(waiting)
-            done, doubtful, broken_by = self._batch(run)
-            results |= done
-            if broken_by is not None:
-                allowance.charge(broken_by, START_STEPS)
+        unique = sorted(dict.fromkeys(formulas), key=attrgetter("chinese"))
+        doubtful: dict[Marked, Failure | None] = {each: None for each in unique if each.steps > MAX_STEPS_IN_RUN}
+        waiting = [each for each in unique if each not in doubtful]
+        while True:
             for formula, failure in doubtful.items():
-                if failure:
-                    allowance.charge(formula, self._steps_of_failure(formula))
-                if allowance.wanted(formula):
-                    results[formula] = failure or self._charged(formula, allowance)
-            handled = {*done, *doubtful}
-            waiting = [formula for formula in waiting if formula not in handled]
-        return results
-
-    def _charged(self, formula: Marked, allowance: Allowance) -> Typeset | Failure:
-        """Typesets one formula in a process of its own, and charges what that costs."""
-        result = self._alone(formula)
-        stalled = isinstance(result, Failure) and result == self._too_slow(formula)
-        allowance.charge(formula, self._steps_of_failure(formula) if stalled else START_STEPS)
-        return result
+                if allowances.wanted(formula):
+                    results[formula] = result = failure or self._alone(formula)
+                    stalled = result == self._too_slow(formula)
+                    seconds = max(self._limit(formula), SECONDS_OF_RUN)
+                    allowances.charge(formula, seconds * STEPS_OF_STALLED_SECOND if stalled else START_STEPS)
+            waiting = [each for each in waiting if each not in doubtful and allowances.wanted(each)]
+            if not waiting:
+                return results
+            done, doubtful = self._batch(_first_run(waiting))
+            results |= done
+            waiting = [each for each in waiting if each not in done]
 
     def _limit(self, formula: Marked) -> int:
         """The seconds of processor time that a formula may take."""
         return min(self._seconds, 1 + formula.steps // STEPS_OF_SECOND)
 
-    def _steps_of_failure(self, formula: Marked) -> int:
-        return max(self._limit(formula), SECONDS_OF_RUN) * STEPS_OF_STALLED_SECOND
-
-    def _batch(
-        self, formulas: Sequence[Marked]
-    ) -> tuple[dict[Marked, Typeset], dict[Marked, Failure | None], Marked | None]:
+    def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset], dict[Marked, Failure | None]]:
         """Typesets formulas in one run.
 
-        Returns those whose pages count, those that are to be typeset alone, and the one at which TeX gave up by itself,
-        so that what comes after it takes another run. Of those to be typeset alone, one that has spent its whole limit
-        comes with its failure: alone it would spend it again. The ones that the run did not reach are in neither. One
-        of the two is never empty.
+        Returns those whose pages count, and those that are to be typeset alone; of these, one that has spent its whole
+        limit comes with its failure: alone it would spend it again. The ones that the run did not reach are in neither.
+        One of the two is never empty.
         """
         fonts: dict[int, Font] = {}
-        run = self._run(batch_document(formulas), fonts, SECONDS_OF_RUN)
+        run = self._run(batch_document(formulas), fonts, SECONDS_OF_RUN, MARKS_OF_A_FORMULA)
         clean, reached = finished(run.log, len(formulas))
         done: dict[Marked, Typeset] = {}
         for page in run.pages:
-            if page.number in clean and (own := _own_page(page, formulas[page.number])):
-                done[formulas[page.number]] = Typeset((own,), fonts, *on_paper(formulas[page.number]))
-        begun = max(reached, run.begun)
-        doubtful: dict[Marked, Failure | None] = {
-            formula: None for number, formula in enumerate(formulas) if number <= reached and formula not in done
-        }
-        if run.ended and formulas[begun] not in done:
-            culprit = formulas[begun]
+            if page.number in clean and page.balanced:
+                formula = formulas[page.number]
+                if all(0 <= mark < len(formula.labels) for mark in page.marks):
+                    done[formula] = Typeset((page,), fonts, *on_paper(formula))
+        doubtful: dict[Marked, Failure | None] = {each: None for each in formulas[: reached + 1] if each not in done}
+        culprit = formulas[max(reached, run.begun)]
+        if run.ended and culprit not in done:
             doubtful[culprit] = self._too_slow(culprit) if run.spent >= self._limit(culprit) else None
-        whole = f"=formula {len(formulas)} begins\n" in run.log
-        broken_by = None if whole or run.ended else formulas[max(reached, 0)]
-        return done, doubtful if done or doubtful else {formulas[0]: None}, broken_by
+        return done, doubtful if done or doubtful else {formulas[0]: None}
 
     def _too_slow(self, formula: Marked) -> Failure:
         limit = self._limit(formula)
@@ -243,7 +197,7 @@ class Typesetter:
             return Failure("TeX gives no page for it")
         return Typeset(run.pages, fonts, *on_paper(formula))
 
-    def _run(self, source: str, fonts: dict[int, Font], seconds: int) -> _Run:
+    def _run(self, source: str, fonts: dict[int, Font], seconds: int, marks_of_a_page: int = 0) -> _Run:
         """Runs TeX on a document."""
         if self._scratch is None:
             raise RuntimeError("the typesetter is not open")
@@ -253,28 +207,30 @@ class Typesetter:
             (folder / "formula.tex").write_text("\\pdfsetrandomseed1 " + source, "utf-8")
             (folder / "clock.tex").symlink_to(CLOCK)
             started = time.perf_counter_ns()
-            end = run_bounded(["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds, self._paths)
+            code = run_bounded(
+                ["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds, self._paths
+            )
             self.nanoseconds += time.perf_counter_ns() - started
             last = max(folder.glob("[0-9]*.tex"), key=lambda path: int(path.stem), default=None)
-            spent = seconds - seconds_told(last.read_text("latin-1")) if last and end is End.PROCESSOR_TIME else 0.0
+            spent = seconds - seconds_told(last.read_text("latin-1")) if last and code == -signal.SIGXCPU else 0.0
             output = folder / "formula.dvi"
             data = output.read_bytes() if output.exists() else b""
             log = (folder / "formula.log").read_text("latin-1") if (folder / "formula.log").exists() else ""
-            if end is End.ITS_OWN and not log:
+            if code >= 0 and not log:
                 raise OSError(f"TeX does not start: it cannot write its log to {folder}, or its format is gone")
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         try:
-            pages = list(read_pages(data, self.metrics, fonts)) if data else []
+            pages = list(read_pages(data, self.metrics, fonts, marks_of_a_page)) if data else []
         except UnreadableOutput:
             pages = []
-        return _Run(tuple(pages), log, int(last.stem) if last else 0, end is not End.ITS_OWN, spent)
+        return _Run(tuple(pages), log, int(last.stem) if last else 0, code < 0, spent)
 
     def metrics(self, name: str) -> Metrics:
         """Returns the glyph sizes of a font; of a font that is not there, none."""
         if name not in self._metrics:
             file = find_file(f"{name}.tfm", self._paths.get("TFMFONTS", ""))
-            self._metrics[name] = read_metrics(file.read_bytes()) if file else Metrics({})
+            self._metrics[name] = read_metrics(file.read_bytes()) if file else {}
         return self._metrics[name]
 
     def outlines(self, name: str) -> Path | None:
@@ -298,19 +254,6 @@ class Typesetter:
 
 
 _FLAGS = ["-interaction=batchmode", "-no-shell-escape", "-no-mktex=tfm", "-no-mktex=pk"]
-
-
-def _own_page(page: Page, formula: Marked) -> Page | None:
-    """The page with its marks counted from 0; None where one is of another formula, or is not closed on it."""
-    first = page.number * MARKS_OF_A_FORMULA
-    if not page.balanced or any(not 0 <= mark - first < len(formula.labels) for mark in page.marks):
-        return None
-    if not first:
-        return page
-    cells = array("q", page.cells)
-    marks = np.frombuffer(cells, dtype=np.int64)[:: len(Ink._fields)]
-    marks[marks != NO_MARK] -= first
-    return replace(page, cells=cells)
 
 
 def _first_run(waiting: Sequence[Marked]) -> Sequence[Marked]:

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from beamscore.metrics.formula.cdm import scoring
 from beamscore.metrics.formula.latex.normal_form import normal_form
 from beamscore.metrics.formula.latex.token_markup import marked
 from beamscore.metrics.formula.latex.vocabulary import sanitize
 from beamscore.metrics.formula.limits import START_STEPS, matching_steps, reading_steps, typesetting_steps
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
-from beamscore.metrics.formula.render import document, typeset
+from beamscore.metrics.formula.render import document, raster, typeset
 from beamscore.metrics.formula.render.boxes import PIXELS_PER_UNIT
-from beamscore.metrics.formula.render.dvi import Ink, Page
+from beamscore.metrics.formula.render.dvi import Ink
 from beamscore.metrics.formula.render.raster import drawing_steps
+from tests.metrics.formula.helpers import page_of
 from tests.plain_loop import make_benchmark
 
 PROBE = r"\global\advance\count252 by 1\relax"
@@ -204,7 +204,7 @@ def test_images_are_charged_before_they_are_drawn(monkeypatch: pytest.MonkeyPatc
     # More than 1000 x 8000 pixels: a step for 100 of them on each side, which it does not take without images.
     large = r"x \rule{400pt}{9000pt}"
     drawn: list[object] = []
-    monkeypatch.setattr(scoring, "draw_image", lambda *_: drawn.append(1))
+    monkeypatch.setattr(raster, "draw_image", lambda *_: drawn.append(1))
     assert isinstance(score(large, max_steps=150_000), SampleScore)
     result = score(large, max_steps=150_000, images=True)
     assert isinstance(result, RejectedRecord)
@@ -218,7 +218,7 @@ def test_the_steps_of_images_count_pieces_covered_pixels_and_padded_pixels() -> 
 
     def square(side: int) -> typeset.Typeset:
         ink = Ink(0, 0, 0, round(side * pixel), round(side * pixel), 0, -1, 0)
-        return typeset.Typeset((Page.of(0, (ink,)),), {}, 0, 0, round(9000 * pixel))
+        return typeset.Typeset((page_of(ink),), {}, 0, 0, round(9000 * pixel))
 
     # 1000 + 16 pixels each way; one piece is 25, 1000 x 1000 covered / 4000 is 250.
     alone = 25 + 250 + 1016 * 1016 // 500 + 1016 * 1016 // 100

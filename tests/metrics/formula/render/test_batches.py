@@ -20,6 +20,7 @@ from beamscore.metrics.formula.render.dvi import Font
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
 from tests.generate.formula import sample
 from tests.metrics.formula.damaged import CORPUS, damaged_pairs, differences, real_formulas, told
+from tests.metrics.formula.helpers import inks_of, typeset_all
 
 Formula = Benchmark[Any, Any, Any]
 
@@ -46,23 +47,24 @@ OPEN = (
 CLOSING = ("y }", r"y ] } \end{array} \right)", r"$$ y } } }")
 
 
-@pytest.mark.parametrize("text", OPEN)
-def test_what_is_left_open_is_not_closed_by_the_next_formula(benchmark_: Formula, text: str) -> None:
+def test_what_is_left_open_is_not_closed_by_the_next_formula(benchmark_: Formula) -> None:
     truth = FormulaTruth(r"\frac { 1 } { 3 + x }")
-    pairs = [Pair("open", truth, FormulaPrediction(text))]
-    pairs += [Pair(closing, truth, FormulaPrediction(closing)) for closing in CLOSING]
-    alone = [told(benchmark_.score([pair])[0]) for pair in pairs]
-    assert [told(result) for result in benchmark_.score(pairs)] == alone
-    assert [told(result) for result in benchmark_.score(pairs[:2])] == alone[:2]
+    closing = [Pair(text, truth, FormulaPrediction(text)) for text in CLOSING]
+    expected = [told(benchmark_.score([pair])[0]) for pair in closing]
+    for text in OPEN:
+        pair = Pair("open", truth, FormulaPrediction(text))
+        alone, *following = map(told, benchmark_.score([pair, *closing]))
+        assert following == expected, text
+        assert told(benchmark_.score([pair])[0]) == alone, text
 
 
 @pytest.mark.parametrize("text", OPEN)
 def test_tex_itself_lets_nothing_run_on(typesetter: Typesetter, text: str) -> None:
     """Even where formulas come unread and unchecked."""
     formulas = [Marked(f"\x01{{0}}{part}\x02", ("x",)) for part in ("a", text, "y }", "b", r"\end{array}")]
-    together = typesetter.typeset(formulas)
-    assert list(map(shown, together)) == [shown(typesetter.typeset([formula])[0]) for formula in formulas]
-    assert list(map(shown, together)) == list(map(shown, typesetter.typeset(formulas[::-1])))[::-1]
+    together = typeset_all(typesetter, formulas)
+    assert list(map(shown, together)) == [shown(typesetter.typeset([formula])[formula]) for formula in formulas]
+    assert list(map(shown, together)) == list(map(shown, typeset_all(typesetter, formulas[::-1])))[::-1]
 
 
 REPAIRED = (
@@ -89,7 +91,7 @@ def test_errors_that_tex_repairs_where_they_are_take_no_process_of_their_own(typ
     formulas = [formula for text in formulas for formula in (text, marked(normal_form("x + y")))]
     for order in (1, -1):
         runs = typesetter.runs
-        results = typesetter.typeset(formulas[::order])[::order]
+        results = typeset_all(typesetter, formulas[::order])[::order]
         # Formulas with Chinese text have a run of their own.
         assert typesetter.runs == runs + 2
         assert list(map(shown, results)) == [shown(typesetter._alone(formula)) for formula in formulas]
@@ -104,7 +106,7 @@ def test_a_character_gets_beside_chinese_text_what_it_gets_alone(typesetter: Typ
     """What the Chinese environment leaves behind gave a direction mark ink."""
     chinese = marked(normal_form(r"\text{速度} = 6"))
     odd = [marked(normal_form(text)) for char in ODD_CHARACTERS for text in (char, rf"\text{{速{char}}}")]
-    results = typesetter.typeset([chinese, *odd, chinese])
+    results = typeset_all(typesetter, [chinese, *odd, chinese])
     assert list(map(shown, results[1:-1])) == [shown(typesetter._alone(formula)) for formula in odd]
 
 
@@ -121,7 +123,7 @@ TORN = (
 def test_other_errors_get_in_a_batch_what_they_get_alone(typesetter: Typesetter) -> None:
     formulas = [Marked(f"\x01{{0}}x\x02 {text}", ("x", "y"), steps=500) for text in TORN]
     formulas += [Marked(f"\x01{{0}} {text} \x02 \x01{{1}} y \x02", ("x", "y"), steps=500) for text in TORN]
-    results = typesetter.typeset(formulas)
+    results = typeset_all(typesetter, formulas)
     assert list(map(shown, results)) == [shown(typesetter._alone(formula)) for formula in formulas]
 
 
@@ -157,7 +159,7 @@ def test_a_formula_that_takes_too_long_is_paid_for_once(
     formulas = [Marked(f"a_{number}", ()) for number in range(before + after)]
     formulas.insert(before, ENDLESS)
     with Typesetter(seconds=1) as typesetter:
-        results = typesetter.typeset(formulas)
+        results = typeset_all(typesetter, formulas)
         # One run ends with it; what it had not yet written and what comes after are typeset in another.
         assert typesetter.runs == runs
         alone = Typesetter._alone(typesetter, ENDLESS)
@@ -171,15 +173,15 @@ def test_a_formula_that_is_ended_for_what_others_spent_gets_its_own_limit(monkey
     """A batch that is ended from outside blames nobody unless the last formula begun has spent the limit itself."""
     run = Typesetter._run
 
-    def ended(self: Typesetter, source: str, fonts: dict[int, Font], seconds: int) -> module._Run:
-        done = run(self, source, fonts, seconds)
+    def ended(self: Typesetter, source: str, fonts: dict[int, Font], seconds: int, marks: int = 0) -> module._Run:
+        done = run(self, source, fonts, seconds, marks)
         if self.runs > 1:
             return done
         return replace(done, pages=(), log="=formula 0 begins\n", begun=1, ended=True, spent=0.99)
 
     monkeypatch.setattr(Typesetter, "_run", ended)
     with Typesetter(seconds=2) as typesetter:
-        results = typesetter.typeset([Marked("a", ()), Marked("b", ()), Marked("c", ())])
+        results = typeset_all(typesetter, [Marked("a", ()), Marked("b", ()), Marked("c", ())])
         assert typesetter.runs == 4
     assert all(isinstance(result, Typeset) for result in results)
 
@@ -200,7 +202,7 @@ def test_nothing_that_latex_changes_globally_is_seen_by_the_next_formula(typeset
     formulas = [marked(normal_form(text)) for text in (*GLOBAL, *map(_with_a_blank, GLOBAL))]
     expected = [shown(typesetter._alone(formula)) for formula in formulas]
     for order in (range(len(formulas)), range(len(formulas))[::-1]):
-        results = typesetter.typeset([formulas[index] for index in order])
+        results = typeset_all(typesetter, [formulas[index] for index in order])
         assert list(map(shown, results)) == [expected[index] for index in order]
 
 
@@ -213,9 +215,9 @@ def shown(result: Typeset | Failure) -> object:
     if isinstance(result, Failure):
         return result
     inks = [
-        [(*ink[:6], result.fonts[ink.font].name if ink.font >= 0 else "", ink.character) for ink in page.inks]
+        [(*ink[:6], result.fonts[ink.font].name if ink.font >= 0 else "", ink.character) for ink in inks_of(page)]
         for page in result.pages
-        if page.inks
+        if page.cells
     ]
     return (inks[:1], result.margin, result.fall, result.width)
 
@@ -230,7 +232,7 @@ def test_a_good_formula_is_in_a_batch_to_the_bit_what_it_is_alone(typesetter: Ty
         except Unbalanced:
             continue
     runs = typesetter.runs
-    results = typesetter.typeset(formulas)
+    results = typeset_all(typesetter, formulas)
     assert typesetter.runs == runs + 2
     for formula, result in zip(formulas, results, strict=True):
         assert shown(result) == shown(typesetter._alone(formula))
@@ -238,7 +240,7 @@ def test_a_good_formula_is_in_a_batch_to_the_bit_what_it_is_alone(typesetter: Ty
 
 @pytest.mark.parametrize(("count", "width"), [(600, 210.0), (601, 297.0), (1300, 297.0), (1301, 420.0)])
 def test_the_paper_is_chosen_by_the_number_of_tokens(typesetter: Typesetter, count: int, width: float) -> None:
-    (result,) = typesetter.typeset([Marked(rb"\x01{0}x\x02".decode("unicode_escape"), ("x",) * count)])
+    (result,) = typeset_all(typesetter, [Marked(rb"\x01{0}x\x02".decode("unicode_escape"), ("x",) * count)])
     assert isinstance(result, Typeset)
     # In scaled points: 65536 x 72.27 to the inch of 25.4 mm.
     assert result.width == round(width / 25.4 * 72.27 * 65536)
@@ -247,7 +249,7 @@ def test_the_paper_is_chosen_by_the_number_of_tokens(typesetter: Typesetter, cou
 
 def test_the_first_baseline_is_12_points_below_the_margin(typesetter: Typesetter) -> None:
     # A5 on its side is 210 mm wide and 210 / sqrt 2 high; two fifths of 2 % of that are above the text.
-    (result,) = typesetter.typeset([marked(normal_form("x"))])
+    (result,) = typeset_all(typesetter, [marked(normal_form("x"))])
     assert isinstance(result, Typeset)
     margin = 210 / 2**0.5 * 0.02 * 0.4 / 25.4 * 72.27
     assert result.fall / 65536 == pytest.approx(margin + 12, abs=1e-4)
@@ -256,7 +258,7 @@ def test_the_first_baseline_is_12_points_below_the_margin(typesetter: Typesetter
 def test_marks_of_another_formula_are_not_believed(typesetter: Typesetter) -> None:
     own, foreign = Marked("\x01{0}x\x02", ("x",)), Marked("\x01{1}y\x02", ("y",))
     runs = typesetter.runs
-    results = typesetter.typeset([own, foreign])
+    results = typeset_all(typesetter, [own, foreign])
     # The second claims a mark that it does not have, and is typeset alone.
     assert typesetter.runs == runs + 2
     assert all(isinstance(result, Typeset) for result in results)

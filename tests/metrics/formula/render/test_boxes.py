@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
 from beamscore.metrics.formula.latex.token_markup import Marked, marked
 from beamscore.metrics.formula.latex.vocabulary import COMMANDS
-from beamscore.metrics.formula.limits import UNLIMITED
-from beamscore.metrics.formula.render.boxes import MARGIN, PADDING, PIXELS_PER_UNIT, token_boxes
-from beamscore.metrics.formula.render.dvi import Ink, Page
+from beamscore.metrics.formula.render.boxes import MARGIN, PADDING, PIXELS_PER_UNIT, Boxes, token_boxes
+from beamscore.metrics.formula.render.dvi import Ink
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
+from tests.metrics.formula.helpers import inks_of, page_of
 
 PIXEL = 1 / PIXELS_PER_UNIT
 
@@ -21,14 +23,15 @@ def ink(mark: int, left: float, top: float, right: float, bottom: float) -> Ink:
 
 
 def typeset(*inks: Ink, width: float = 1000) -> Typeset:
-    return Typeset((Page.of(0, inks),), {}, margin=0, fall=0, width=round(width * PIXEL))
+    return Typeset((page_of(*inks),), {}, margin=0, fall=0, width=round(width * PIXEL))
 
 
-def tokens_of(text: str, typesetter: Typesetter) -> tuple[str, ...]:
-    formula = marked(normal_form(text))
-    (result,) = typesetter.typeset([formula])
-    assert isinstance(result, Typeset)
-    return token_boxes(result, formula.labels).tokens
+def boxes_of(typesetter: Typesetter, texts: Sequence[str]) -> list[Boxes]:
+    """The boxes of formulas that are typeset together."""
+    formulas = [marked(normal_form(text)) for text in texts]
+    results = typesetter.typeset(formulas)
+    typesets = [(results[formula], formula.labels) for formula in formulas]
+    return [token_boxes(result, labels) for result, labels in typesets if isinstance(result, Typeset)]
 
 
 def test_a_box_spans_the_pixels_that_ink_covers_wholly() -> None:
@@ -64,90 +67,76 @@ def test_no_ink_gives_no_boxes() -> None:
     assert len(token_boxes(typeset(), ("a",))) == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (r"\frac{a}{b}", r"\frac a b"),
-        (r"\sqrt[3]{x}", r"\sqrt 3 x"),
-        (r"\hat{x}_1^2", r"\hat x 1 2"),
-        (r"\mathbb{R}^{n}", "R n"),
-        (r"\mathrm{d}x \quad \! \,", "d x"),
-        (r"\left( x \right.", r"\left( x"),
-        (r"\phantom{abc} x", "x"),
-        (r"\underbrace{a+b}_{c}", r"\underbrace a + b c"),
-        (r"\overline{z} \widehat{xy}", r"\overline z \widehat x y"),
-        (r"\xrightarrow[a]{b}", r"\xrightarrow a b"),
-        (r"\overset{a}{\to} \binom{n}{k}", r"a \to \binom n k"),
-        (r"\begin{cases} a & b \\ c & d \end{cases}", r"\left\{ a b c d"),
-        (r"\begin{tabular}{|l|c|} \hline \multicolumn{2}{c}{ab} \\ \hline x & $y^2$ \end{tabular}", "a b x y 2"),
-        (r"\sum\limits_{i}^{n}", r"\sum i n"),
-        (r"\text{面积} = \boldsymbol{x}", "面 积 = x"),
-        (r"a \undefinedcommand b", "a b"),
-        (r"x^1^2", "x 1 2"),
-        (r"x ^ 1 ^ 2", "x 1 2"),
-    ],
-)
-def test_which_tokens_leave_ink(text: str, expected: str, typesetter: Typesetter) -> None:
-    found = tokens_of(text, typesetter)
-    assert sorted(found) == sorted(expected.split())
-    assert " ".join(found) == expected
+LEAVING_INK = [
+    (r"\frac{a}{b}", r"\frac a b"),
+    (r"\sqrt[3]{x}", r"\sqrt 3 x"),
+    (r"\hat{x}_1^2", r"\hat x 1 2"),
+    (r"\mathbb{R}^{n}", "R n"),
+    (r"\mathrm{d}x \quad \! \,", "d x"),
+    (r"\left( x \right.", r"\left( x"),
+    (r"\phantom{abc} x", "x"),
+    (r"\underbrace{a+b}_{c}", r"\underbrace a + b c"),
+    (r"\overline{z} \widehat{xy}", r"\overline z \widehat x y"),
+    (r"\xrightarrow[a]{b}", r"\xrightarrow a b"),
+    (r"\overset{a}{\to} \binom{n}{k}", r"a \to \binom n k"),
+    (r"\begin{cases} a & b \\ c & d \end{cases}", r"\left\{ a b c d"),
+    (r"\begin{tabular}{|l|c|} \hline \multicolumn{2}{c}{ab} \\ \hline x & $y^2$ \end{tabular}", "a b x y 2"),
+    (r"\sum\limits_{i}^{n}", r"\sum i n"),
+    (r"\text{面积} = \boldsymbol{x}", "面 积 = x"),
+    (r"a \undefinedcommand b", "a b"),
+    (r"x^1^2", "x 1 2"),
+    (r"x ^ 1 ^ 2", "x 1 2"),
+]
+
+
+def test_which_tokens_leave_ink(typesetter: Typesetter) -> None:
+    boxes = boxes_of(typesetter, [text for text, _ in LEAVING_INK])
+    assert [" ".join(each.tokens) for each in boxes] == [expected for _, expected in LEAVING_INK]
 
 
 def test_each_token_has_its_own_ink(typesetter: Typesetter) -> None:
-    formula = marked(normal_form(r"a+\frac{b}{c}"))
-    (result,) = typesetter.typeset([formula])
-    assert isinstance(result, Typeset)
-    boxes = token_boxes(result, formula.labels)
+    (boxes,) = boxes_of(typesetter, [r"a+\frac{b}{c}"])
     places = dict(zip(boxes.tokens, boxes.boxes, strict=True))
     assert places["a"][2] < places["+"][0] < places["\\frac"][0]
     assert places["b"][3] <= places["\\frac"][3] <= places["c"][3]
     assert places["\\frac"][3] - places["\\frac"][1] <= 4
 
 
-def boxes_by_token(text: str, typesetter: Typesetter) -> dict[str, tuple[float, float, float, float]]:
-    formula = marked(normal_form(text))
-    (result,) = typesetter.typeset([formula])
-    assert isinstance(result, Typeset)
-    boxes = token_boxes(result, formula.labels)
-    return {token: tuple(box) for token, box in zip(boxes.tokens, boxes.boxes.tolist(), strict=True)}
+STACKED = [
+    (r"\overset{a}{b}", "a", "b"),
+    (r"\overset a b", "a", "b"),
+    (r"\underset{a}{b}", "b", "a"),
+    (r"\stackrel{a}{b}", "a", "b"),
+    (r"\buildrel a \over b", "a", "b"),
+    (r"\overset{a}{b}^{2}_{3}", "a", "b"),
+    (r"\xrightarrow[a]{b}", "b", r"\xrightarrow"),
+    (r"\xrightarrow[a]{b}", r"\xrightarrow", "a"),
+    (r"\xleftarrow[a]{b}", "b", "a"),
+    (r"\overbrace{xxx}^{n}", "n", r"\overbrace"),
+    (r"\overbrace{xxx}^{n}", r"\overbrace", "x"),
+    (r"\underbrace{xxx}_{n}", r"\underbrace", "n"),
+    (r"\underbrace{xxx}_{n}", "x", r"\underbrace"),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "over", "under"),
-    [
-        (r"\overset{a}{b}", "a", "b"),
-        (r"\overset a b", "a", "b"),
-        (r"\underset{a}{b}", "b", "a"),
-        (r"\stackrel{a}{b}", "a", "b"),
-        (r"\buildrel a \over b", "a", "b"),
-        (r"\overset{a}{b}^{2}_{3}", "a", "b"),
-        (r"\xrightarrow[a]{b}", "b", r"\xrightarrow"),
-        (r"\xrightarrow[a]{b}", r"\xrightarrow", "a"),
-        (r"\xleftarrow[a]{b}", "b", "a"),
-        (r"\overbrace{xxx}^{n}", "n", r"\overbrace"),
-        (r"\overbrace{xxx}^{n}", r"\overbrace", "x"),
-        (r"\underbrace{xxx}_{n}", r"\underbrace", "n"),
-        (r"\underbrace{xxx}_{n}", "x", r"\underbrace"),
-    ],
-)
-def test_what_stands_over_something_is_over_its_middle(
-    typesetter: Typesetter, text: str, over: str, under: str
-) -> None:
-    boxes = boxes_by_token(text, typesetter)
-    upper, lower = boxes[over], boxes[under]
-    assert upper[1] < lower[1]
-    assert upper[3] < lower[3]
-    # One lies within the other from left to right; a pixel is the rounding.
-    within = (upper[0] - lower[0], lower[2] - upper[2])
-    assert min(within) >= -1 or max(within) <= 1
-    assert r"\overset" not in boxes
+def test_what_stands_over_something_is_over_its_middle(typesetter: Typesetter) -> None:
+    found = boxes_of(typesetter, [text for text, _, _ in STACKED])
+    for (text, over, under), boxes in zip(STACKED, found, strict=True):
+        places = dict(zip(boxes.tokens, boxes.boxes.tolist(), strict=True))
+        upper, lower = places[over], places[under]
+        assert upper[1] < lower[1], text
+        assert upper[3] < lower[3], text
+        # One lies within the other from left to right; a pixel is the rounding.
+        within = (upper[0] - lower[0], lower[2] - upper[2])
+        assert min(within) >= -1 or max(within) <= 1, text
+        assert r"\overset" not in places, text
 
 
 def shape(result: Typeset | Failure | None) -> list[tuple[int, int, int]] | None:
     """Each piece of ink as (character, left, top), from the left of all."""
     if not isinstance(result, Typeset):
         return None
-    inks = next((page.inks for page in result.pages if page.inks), ())
+    inks = next((inks_of(page) for page in result.pages if page.cells), [])
     left = min((ink.left for ink in inks), default=0)
     return [(ink.character, ink.left - left, ink.top) for ink in inks]
 
@@ -159,7 +148,7 @@ NUMBER_AWAITED = {"raisebox", "skew"}
 
 
 def test_marks_do_not_change_what_a_command_prints(typesetter: Typesetter, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Typesetter, "_charged", lambda *_: Failure("only what a batch accepts is compared"))
+    monkeypatch.setattr(Typesetter, "_alone", lambda *_: Failure("only what a batch accepts is compared"))
     formulas = []
     for command in sorted(COMMANDS - BLANKS_COUNT - NUMBER_AWAITED):
         try:
@@ -167,7 +156,7 @@ def test_marks_do_not_change_what_a_command_prints(typesetter: Typesetter, monke
             formulas.append((command, marked(form), Marked(" ".join(form.tokens), ())))
         except Unbalanced:
             continue
-    results = typesetter.typeset_within(UNLIMITED, [side for _, *sides in formulas for side in sides])
+    results = typesetter.typeset([side for _, *sides in formulas for side in sides])
     moved, compared = [], 0
     for command, own, bare in formulas:
         left, right = shape(results.get(own)), shape(results.get(bare))

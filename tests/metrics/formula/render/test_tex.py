@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from beamscore.metrics.formula.render import tex
 from beamscore.metrics.formula.render import typeset as module
 from beamscore.metrics.formula.render.dvi import Page
 from beamscore.metrics.formula.render.tex import (
-    End,
     environment,
     find_file,
     require_tex,
@@ -21,6 +21,7 @@ from beamscore.metrics.formula.render.tex import (
     seconds_told,
 )
 from beamscore.metrics.formula.render.typeset import Typeset, Typesetter
+from tests.metrics.formula.helpers import typeset_all
 
 
 def test_a_machine_without_tex_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -60,7 +61,7 @@ def test_what_a_formula_can_call_for_is_in_the_folders_that_are_searched(monkeyp
 
     def pages() -> list[tuple[Page, ...]]:
         with Typesetter() as typesetter:
-            results = typesetter.typeset(formulas)
+            results = typeset_all(typesetter, formulas)
         return [result.pages if isinstance(result, Typeset) else () for result in results]
 
     found = pages()
@@ -70,15 +71,11 @@ def test_what_a_formula_can_call_for_is_in_the_folders_that_are_searched(monkeyp
 
 
 @pytest.mark.parametrize(
-    ("script", "end"),
-    [
-        ("exit 3", End.ITS_OWN),
-        ("while :; do :; done", End.PROCESSOR_TIME),
-        ("kill -SEGV $$", End.OTHER),
-    ],
+    ("script", "code"),
+    [("exit 3", 3), ("while :; do :; done", -signal.SIGXCPU), ("kill -SEGV $$", -signal.SIGSEGV)],
 )
-def test_how_a_process_ended_is_told(tmp_path: Path, script: str, end: End) -> None:
-    assert run_bounded(["/bin/sh", "-c", script], tmp_path, seconds=1) is end
+def test_how_a_process_ended_is_told(tmp_path: Path, script: str, code: int) -> None:
+    assert run_bounded(["/bin/sh", "-c", script], tmp_path, seconds=1) == code
 
 
 def test_processor_time_is_read_from_what_linux_tells() -> None:

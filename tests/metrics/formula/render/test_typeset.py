@@ -13,6 +13,7 @@ from beamscore.metrics.formula.latex.token_markup import MARK, UNMARK, Marked, m
 from beamscore.metrics.formula.render import document
 from beamscore.metrics.formula.render.boxes import Boxes, token_boxes
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
+from tests.metrics.formula.helpers import typeset_all
 
 NEIGHBOURS = (r"x^2+\frac{1}{2}", r"\alpha+\beta=\gamma", r"\sum_{i=1}^n \left( i \right)")
 
@@ -77,25 +78,24 @@ def same(first: Boxes | None, second: Boxes | None) -> bool:
 @pytest.fixture(scope="module")
 def neighbours(typesetter: Typesetter) -> tuple[list[Marked], list[Boxes | None]]:
     formulas = [form(text) for text in NEIGHBOURS]
-    return formulas, boxes_of(typesetter.typeset(formulas), formulas)
+    return formulas, boxes_of(typeset_all(typesetter, formulas), formulas)
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_formula_gets_what_it_gets_alone_and_leaves_its_neighbours_alone(
-    text: str, typesetter: Typesetter, neighbours: tuple[list[Marked], list[Boxes | None]], tmp_path: Path
+def test_hostile_formulas_get_what_they_get_alone_and_leave_their_neighbours_alone(
+    typesetter: Typesetter, neighbours: tuple[list[Marked], list[Boxes | None]], tmp_path: Path
 ) -> None:
-    sentinel = tmp_path / "sentinel.tex"
     formulas, expected = neighbours
-    try:
-        hostile = form(text.replace("SENTINEL", str(sentinel)))
-    except Unbalanced:
-        return
-    batch = [*formulas[:2], hostile, formulas[2]]
-    found = boxes_of(typesetter.typeset(batch), batch)
-    assert all(same(a, b) for a, b in zip([*found[:2], found[3]], expected, strict=True))
-    assert same(found[2], boxes_of(typesetter.typeset([hostile]), [hostile])[0])
-    assert not sentinel.exists()
-    assert "root:x:" not in "".join(found[2].tokens if found[2] else ())
+    for name, text in HOSTILE.items():
+        try:
+            hostile = form(text.replace("SENTINEL", str(tmp_path / "sentinel.tex")))
+        except Unbalanced:
+            continue
+        batch = [*formulas[:2], hostile, formulas[2]]
+        found = boxes_of(typeset_all(typesetter, batch), batch)
+        assert all(same(a, b) for a, b in zip([*found[:2], found[3]], expected, strict=True)), name
+        assert same(found[2], boxes_of(typeset_all(typesetter, [hostile]), [hostile])[0]), name
+        assert "root:x:" not in "".join(found[2].tokens if found[2] else ()), name
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_tex_itself_opens_nothing_outside_of_its_folder(
 ) -> None:
     monkeypatch.setattr(document, "sanitize", lambda text: text)
     sentinel = tmp_path / "sentinel.tex"
-    (result,) = typesetter.typeset([Marked(source.replace("SENTINEL", str(sentinel)), ())])
+    (result,) = typeset_all(typesetter, [Marked(source.replace("SENTINEL", str(sentinel)), ())])
     assert not sentinel.exists()
-    assert not (isinstance(result, Typeset) and any(page.inks for page in result.pages))
+    assert not (isinstance(result, Typeset) and any(page.cells for page in result.pages))
 
 
 def test_no_process_and_no_folder_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def test_no_process_and_no_folder_is_left_behind(tmp_path: Path, monkeypatch: py
 
 def test_equal_formulas_are_typeset_once(typesetter: Typesetter) -> None:
     before = typesetter.runs
-    first, second, third = typesetter.typeset([form("a + b"), form("a+b"), form("{a}+b")])
+    first, second, third = typeset_all(typesetter, [form("a + b"), form("a+b"), form("{a}+b")])
     assert typesetter.runs == before + 1
     assert first is second
     assert first is not third
