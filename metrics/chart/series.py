@@ -38,7 +38,7 @@ from .limits import (
     pair_steps,
     text_steps,
 )
-from .names import compared_labels, label, numbers, text_scores
+from .names import compared_labels, compared_text, label, numbers, text_scores
 from .options import ChartOptions, TaskName
 from .records import BoxSummary, DataSeries, Scalar, is_empty
 from .similarity import (
@@ -53,6 +53,8 @@ from .similarity import (
 from .task_score import TaskScore, listed, mean_score, shortened
 
 SUMMARY = BoxSummary.__struct_fields__
+ROUNDING = 1 + 1e-9
+"""A similarity is at most 1, but for its rounding."""
 
 SeriesKind = Literal["labelled", "points", "function"]
 """How the data series of a chart are compared."""
@@ -84,7 +86,7 @@ class Series(msgspec.Struct, frozen=True, gc=False):
             values = list(zip(compared_labels(xs, options.protocol), y, strict=True))
         else:
             values = [each for each in zip(numbers(xs), y, strict=True) if not isnan(each[0]) and not isnan(each[1])]
-        [name] = compared_labels([series.name], options.protocol)
+        name = compared_text(label(series.name), options.protocol)
         return cls(name, values, len(xs), numeric, well_formed)
 
 
@@ -145,7 +147,7 @@ def score_series(
             s = similarities[row, column] = similarity(row, column)
         return max(s / options.beta, name_scores[row][column] * s)
 
-    bounds = [[max(1 / options.beta, of_name) for of_name in row] for row in name_scores]
+    bounds = [[max(1 / options.beta, of_name) * ROUNDING for of_name in row] for row in name_scores]
     pairs = best_pairs_below(bounds, score)
     scores = [score(row, column) for row, column in pairs]
     larger = max(len(truths), len(predictions))

@@ -132,12 +132,12 @@ MARKS_TO_SORT = "a" + "\u0301" * 499 + "\u0316" * 500
 @given(st.lists(TEXTS, max_size=4), st.lists(TEXTS, max_size=4), st.sampled_from(["", "x" * 101]))
 def test_texts_score_by_their_edits_over_the_longer_one(texts: list[str], others: list[str], long: str) -> None:
     """A long text beside them changes how they are compared, but not the scores."""
-    expected = [
-        [1 - plain_edit_distance(text, other) / max(len(text), len(other), 1) for other in others] for text in texts
+    distances = [
+        [plain_edit_distance(text, other) / max(len(text), len(other), 1) for other in others] for text in texts
     ]
-    scores = text_scores([*texts, long], others, 1.0)
-    assert scores[: len(texts)] == expected
-    assert text_scores(texts, others, 2.0) == [[1 - (1 - score) ** 2.0 for score in row] for row in expected]
+    for alpha in (1.0, 2.0):
+        expected = [[1 - distance**alpha for distance in row] for row in distances]
+        assert text_scores([*texts, long], others, alpha)[: len(texts)] == expected
 
 
 LONG = st.lists(st.integers(0, 200).map("x".__mul__), max_size=4)
