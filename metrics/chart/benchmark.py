@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import repeat
 from typing import Any, ClassVar
 
-from ..benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from ..statistics.ratios import f_measure, ratio
+from ..benchmark import Benchmark, SampleScore
+from ..common.budget import Budget
 from ..statistics.sums import Sums
 from ..table import Table
 from .axes import score_axes
-from .batch import Batch
-from .classes import class_values, confusion_table, score_chart_classes, score_text_roles
-from .columns import prediction_columns, truth_columns
+from .classes import CLASSES_WITHOUT_TASKS, class_of, score_chart_class, score_text_roles
 from .converter import ChartConverter
 from .draw import draw_chart
-from .elements import score_elements
-from .legend import score_legends
-from .limits import check_sizes, rejections
-from .metric_specs import METRICS, SAMPLE_METRICS
-from .names import compared_text
+from .elements import elements_of, score_elements
+from .legend import score_legend
+from .limits import check_sizes
+from .metrics import ATTEMPTED, LEFT_OUT, METRICS, SAMPLE_METRICS, confusion_tables, explain, values_of
 from .options import ALL_TASKS, ChartOptions, TaskName
-from .records import ChartPrediction, ChartTruth, identifier_text
-from .sample import ATTEMPTED, LEFT_OUT, ChartSample, ClassOfChart, Memo
+from .records import Axes, ChartPrediction, ChartTruth, OutputT, Task
 from .series import score_series
+from .task_score import TaskScore
 from .text_blocks import score_text_blocks
+
+NO_PREDICTION = ChartPrediction()
+NO_AXES = Axes()
 
 
 class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
@@ -47,74 +45,45 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     sample_metrics = SAMPLE_METRICS
     takes_columns = True
     corpus_statistics = tuple(name for task in ALL_TASKS for name in (ATTEMPTED[task], LEFT_OUT[task]))
-    batch_size = 512
+    batch_size = 64
 
     def score_sample(self, truth: ChartTruth, prediction: ChartPrediction | None) -> SampleScore:
         """Scores the tasks that one chart has.
 
         Raises RejectedRecord where a record is too large, or the ground truth lacks what a task needs.
         """
-        [result] = self.score([Pair("", truth, prediction)])
-        if isinstance(result, RejectedRecord):
-            raise result
-        return result
-
-    def score(self, pairs: Sequence[Pair[ChartTruth, ChartPrediction]]) -> list[SampleScore | RejectedRecord]:
-        """Scores a batch task by task; what is equal in several charts, such as ids and labels, is read once."""
-        batch = self._opened(pairs)
-        for task in dict.fromkeys(self.options.tasks):
-            _score_task(task, batch, self.options)
-        return [sample.result() for sample in batch.samples]
-
-    def _opened(self, pairs: Sequence[Pair[ChartTruth, ChartPrediction]]) -> Batch:
-        """Returns the batch to score; charts with a record that is too large are rejected in it."""
-        given, predicted = [pair.truth for pair in pairs], [pair.prediction for pair in pairs]
-        truths, predictions = truth_columns(given), prediction_columns(predicted)
-        classes = Memo(self._class_of_chart)
-        of_charts = [classes[name] for name in truths.classes or [None] * len(pairs)]
-        have_tasks = [chart_class.has_tasks for chart_class in of_charts]
-        samples = list(map(ChartSample, given, predicted, of_charts, repeat(self.options.max_steps), have_tasks))
-        for number, rejected in rejections(pairs, truths, predictions, self.options).items():
-            samples[number].reject(rejected)
-        return Batch(samples, truths, predictions, classes, Memo(identifier_text))
-
-    def _class_of_chart(self, given: str | None) -> ClassOfChart:
-        return ClassOfChart.of(given and compared_text(given, self.options))
+        check_sizes(truth, prediction, self.options)
+        budget = Budget(self.options.max_steps)
+        chart_class = class_of(_output(truth.task1), self.options.protocol)
+        tasks = self.options.tasks if CLASSES_WITHOUT_TASKS.isdisjoint(chart_class.split()) else ("task1",)
+        statistics: dict[str, float] = {}
+        metrics: dict[str, float | None] = {}
+        details: dict[str, Any] = {}
+        coverage: dict[str, int] = {}
+        share_total, share_count = 0.0, 0
+        for task in dict.fromkeys(tasks):
+            score = _score_task(task, truth, prediction, chart_class, budget, self.options)
+            if score is None:
+                continue
+            statistics |= score.statistics
+            if prediction is not None:
+                statistics[ATTEMPTED[task] if score.attempted else LEFT_OUT[task]] = 1
+            metrics |= score.metrics
+            details[task] = score.details
+            if score.coverage:
+                coverage |= score.coverage
+            if score.share is not None and (score.attempted or prediction is None):
+                share_total, share_count = share_total + score.share, share_count + 1
+        metrics["score"] = share_total / share_count if share_count else None
+        return SampleScore(statistics, metrics, details, coverage)
 
     def values(self, sums: Sums) -> dict[str, float | None]:
-        """Returns the metrics of `METRICS`.
-
-        None for a task that no chart has, and for one that no prediction of the corpus attempts though there are
-        predictions.
-        """
-        values = class_values("task1", sums) | class_values("task3", sums)
-        detection = ratio(sums["task2.detection"], sums["task2.charts"])
-        recognition = ratio(sums["task2.recognition"], sums["task2.charts"])
-        values["task2.detection"] = detection
-        values["task2.recognition"] = recognition
-        values["task2.hmean"] = f_measure(detection, recognition)
-        axes = sums["task4.axes"]
-        precision, recall = ratio(sums["task4.precision"], axes), ratio(sums["task4.recall"], axes)
-        released = self.options.protocol == "released"
-        values["task4.precision"] = precision
-        values["task4.recall"] = recall
-        values["task4.f1"] = f_measure(precision, recall) if released else ratio(sums["task4.f1"], axes)
-        for task in ("task5", "task6a", "task6b", "task7"):
-            values[f"{task}.score"] = ratio(sums[f"{task}.score"], sums[f"{task}.charts"])
-        idle = {task for task in self.options.tasks if sums[LEFT_OUT[task]] and not sums[ATTEMPTED[task]]}
-        return {name: None if idle and name.partition(".")[0] in idle else values[name] for name in values}
+        """Returns the metrics of `METRICS`; see `values_of`."""
+        return values_of(sums, self.options)
 
     def explain(self, details: Any) -> list[str]:
         """Returns what became of the class and of the parts of each task."""
-        lines = []
-        if "task1" in details:
-            lines.append(f"class: {details['task1']['truth']}, predicted {details['task1']['predicted'] or 'none'}")
-        if "task2" in details:
-            counts = ", ".join(f"{len(details['task2'][kind])} {kind}" for kind in ("matched", "missed", "extra"))
-            lines.append(f"text blocks: {counts}")
-        if "task3" in details:
-            lines.append(f"text roles: {details['task3']['correct']} right, {len(details['task3']['errors'])} wrong")
-        return lines
+        return explain(details)
 
     def draw(self, truth: ChartTruth, prediction: ChartPrediction | None) -> str:
         """Returns both sides over each other as an SVG document.
@@ -126,26 +95,63 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the confusion matrices of tasks 1 and 3, where there is one."""
-        tables = (
-            confusion_table("task1", "Chart classes (task 1)", sums),
-            confusion_table("task3", "Text roles (task 3)", sums),
-        )
-        return [table for table in tables if table is not None]
+        return confusion_tables(sums)
 
 
-def _score_task(task: TaskName, batch: Batch, options: ChartOptions) -> None:
-    """Scores one task of the charts that have it, and rejects those that cannot be scored."""
+def _score_task(
+    task: TaskName,
+    truth: ChartTruth,
+    prediction: ChartPrediction | None,
+    chart_class: str,
+    budget: Budget,
+    options: ChartOptions,
+) -> TaskScore | None:
+    """Returns the score of one task; None where the ground truth lacks it, or the protocol leaves the chart out."""
+    given = prediction or NO_PREDICTION
     if task == "task1":
-        score_chart_classes(batch, options)
-    elif task == "task2":
-        score_text_blocks(batch, options)
-    elif task == "task3":
-        score_text_roles(batch, options)
-    elif task == "task4":
-        score_axes(batch, options)
-    elif task == "task5":
-        score_legends(batch, options)
-    elif task == "task6a":
-        score_elements(batch, options)
-    else:
-        score_series(task, batch, options)
+        predicted_class = class_of(_output(given.task1), options.protocol)
+        return score_chart_class(truth, chart_class, predicted_class, options) if chart_class else None
+    if task == "task2":
+        text, predicted_text = _output(truth.task2), _output(given.task2)
+        if text is None or text.text_blocks is None:
+            return None
+        blocks = None if predicted_text is None else predicted_text.text_blocks
+        return score_text_blocks(text.text_blocks, blocks, budget, options)
+    if task == "task3":
+        roles = _output(truth.task3)
+        if roles is None or roles.text_roles is None:
+            return None
+        return score_text_roles(roles.text_roles, _output(given.task3), options)
+    if task == "task4":
+        analysis, predicted_analysis = _output(truth.task4), _output(given.task4)
+        axes = None if analysis is None else analysis.axes
+        predicted_axes = None if predicted_analysis is None else predicted_analysis.axes
+        if axes is None or axes == NO_AXES:
+            return None
+        return score_axes(axes, None if predicted_axes == NO_AXES else predicted_axes, truth.image, options)
+    if task == "task5":
+        legend, predicted_legend = _output(truth.task5), _output(given.task5)
+        if legend is None or legend.legend_pairs is None or _leaves_out(prediction, options):
+            return None
+        pairs = None if predicted_legend is None else predicted_legend.legend_pairs
+        return score_legend(legend.legend_pairs, pairs, options)
+    data, predicted_data = _output(truth.task6), _output(given.task7 if task == "task7" else given.task6)
+    if task == "task6a":
+        elements = elements_of(data)
+        if elements is None:
+            return None
+        return score_elements(elements, elements_of(predicted_data), chart_class, truth.image, budget, options)
+    if data is None or data.data_series is None:
+        return None
+    series = None if predicted_data is None else predicted_data.data_series
+    score = score_series(task, data.data_series, series, chart_class, budget, options)
+    return None if _leaves_out(prediction, options) else score
+
+
+def _output(task: Task[OutputT] | None) -> OutputT | None:
+    return None if task is None else task.output
+
+
+def _leaves_out(prediction: ChartPrediction | None, options: ChartOptions) -> bool:
+    """Tells whether the protocol averages over the predictions alone, and there is none."""
+    return prediction is None and options.protocol == "released"

@@ -8,71 +8,75 @@ classes that are not known. Source: CHART-Infographics, tasks 1 and 3; metric1_s
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ..statistics.ratios import mean, precision_recall_f1, where
-from ..statistics.sums import Sums
-from ..table import Table
-from .batch import Batch
-from .details import listed, shortened
+from ..benchmark import RejectedRecord
 from .names import compared_text
-from .options import TEXT_ROLES, ChartOptions
-from .records import ChartTruth, PredictedTextRoles, TextRole, TextRoles, identifier_text
-from .sample import ChartSample, Memo, normalised_class
+from .options import TEXT_ROLES, ChartOptions, Protocol
+from .records import ChartClass, ChartTruth, PredictedTextRoles, TextRole, TextRoles, identifier_text
+from .task_score import TaskScore, listed, shortened
 
 NONE = "(none)"
 OTHER = "(other)"
 MAX_CLASS_LENGTH = 64
-KNOWN_ROLES = frozenset(TEXT_ROLES)
+KNOWN_ROLES = {role: role for role in TEXT_ROLES}
+
+# Charts with a word of these in their class have task 1 alone.
+CLASSES_WITHOUT_TASKS = frozenset(["pie", "donut"])
+
+ElementKind = Literal["box", "scatter", "line", "bar"]
+"""What a chart is drawn with, a word of its class; charts that have none of them have no measure in tasks 6 and 7."""
+ELEMENT_KINDS: tuple[ElementKind, ...] = ("box", "scatter", "line", "bar")
 
 
-class ClassScore(msgspec.Struct, frozen=True, gc=False):
-    """The score of one pair of classes: the cell of the confusion matrix, whether it is right, and the details.
+def element_kind(task: str, chart_class: str) -> ElementKind | None:
+    """Returns how the data of charts of a class compare; None where `task` has no measure for them.
 
-    is_listed: whether the true class is one of the option `classes`.
+    Raises RejectedRecord for a ground truth without a class.
     """
-
-    cell: str
-    correct: float
-    details: dict[str, Any]
-    attempted: bool
-    is_listed: bool
-
-
-def score_chart_classes(batch: Batch, options: ChartOptions) -> None:
-    """Scores task 1 of the charts whose ground truth has a class; charts of equal classes share one score."""
-    scores: dict[tuple[str, str, bool], ClassScore] = {}
-    classes = batch.classes
-    known = frozenset([normalised_class(compared_text(name, options)) for name in options.classes])
-    for sample, _, predicted in batch.rows(batch.truths.classes, batch.predictions.classes):
-        chart_class = sample.chart_class
-        if not chart_class.name or sample.rejected is not None:
-            continue
-        ambiguous = chart_class.is_bar and is_ambiguous(sample.truth, options)
-        key = chart_class.name, classes[predicted].name, ambiguous
-        score = scores.get(key)
-        if score is None:
-            score = scores[key] = _score_class(*key, known, options)
-        sample.statistics[score.cell] = 1
-        sample.metrics["task1.correct"] = score.correct
-        sample.has_listed_class = score.is_listed
-        sample.add("task1", score.correct, score.details, score.attempted)
+    if not chart_class:
+        message = f"{task} needs task1.output.chart_type, which says how data compare"
+        raise RejectedRecord("ground_truth", message)
+    for kind in ELEMENT_KINDS:
+        if kind in chart_class:
+            return kind
+    return None
 
 
-def _score_class(
-    true_class: str, given: str, ambiguous: bool, known: Collection[str], options: ChartOptions
-) -> ClassScore:
+def class_of(output: ChartClass | str | None, protocol: Protocol) -> str:
+    """Returns the class that an output of task 1 names, as classes are compared; empty where there is none."""
+    name = output.chart_type if isinstance(output, ChartClass) else output
+    return normalised_class(compared_text(name, protocol)) if name else ""
+
+
+def normalised_class(name: str) -> str:
+    """Returns the name of a class or role as they are compared: lower-cased and stripped."""
+    return name.lower().strip()
+
+
+def score_chart_class(truth: ChartTruth, true_class: str, given: str, options: ChartOptions) -> TaskScore:
+    """Returns the score of the class of one chart, which has one; given: the predicted class, empty where it has none.
+
+    A true class that is not one of the option `classes` is counted in the coverage.
+    """
+    known = _known_classes(options.classes, options.protocol)
     predicted = given
-    if ambiguous:
+    if "bar" in true_class.split() and is_ambiguous(truth, options):
         true_class, predicted = _as_ambiguous(true_class, predicted, options)
     correct = float(predicted == true_class)
+    cell = _cell("task1", true_class, predicted, known)
     details = {"truth": shortened(true_class), "predicted": shortened(given) or None}
-    cell = _cell("task1", true_class, _known(predicted, true_class, known))
-    return ClassScore(cell, correct, details, given != "", true_class in known)
+    coverage = None if true_class in known else {"ground_truth_classes_not_listed": 1}
+    return TaskScore({cell: 1}, {"task1.correct": correct}, correct, details, given != "", coverage)
+
+
+@lru_cache(maxsize=8)
+def _known_classes(classes: tuple[str, ...], protocol: Protocol) -> frozenset[str]:
+    return frozenset([class_of(name, protocol) for name in classes])
 
 
 def is_ambiguous(truth: ChartTruth, options: ChartOptions) -> bool:
@@ -104,7 +108,55 @@ def _as_grouped(name: str) -> str:
     return f"grouped {rest}" if kind in ("grouped", "stacked") else name
 
 
-def predicted_roles(output: TextRoles | None, options: ChartOptions) -> list[TextRole] | None:
+class RoleError(msgspec.Struct, frozen=True, gc=False):
+    """What was wrong about the role of a text block, as the details have it; None where there is no role."""
+
+    id: str | None
+    truth: str | None
+    predicted: str | None
+
+
+IdentifiedRole = tuple["str | None", str]
+WrongRole = tuple["str | None", "str | None", "str | None"]
+"""An id, its true role and the predicted one; None where there is none."""
+
+
+class ComparedRoles(NamedTuple):
+    """The roles of one chart: how often each was right, and what was wrong."""
+
+    right: dict[str, int]
+    wrong: list[WrongRole]
+
+
+def score_text_roles(truth: Sequence[TextRole], output: TextRoles | None, options: ChartOptions) -> TaskScore:
+    """Returns the score of the roles of the text blocks of one chart, by id.
+
+    A text whose true role is none of the four is left out, with what was predicted for it. A role that is
+    predicted for an id that the ground truth lacks, and a second role for the same id, count against precision.
+    Where a text has one of the four and another true role, each of both is right. Released, the four are wrong there,
+    since what is predicted for the text is left out, and the first id that the ground truth lacks is the last that is
+    read of a prediction.
+    """
+    released = options.protocol == "released"
+    given = predicted_roles(output, options)
+    true_roles = _identified(truth)
+    read = _up_to_an_unknown_id(given, {key for key, _ in true_roles}) if given and released else given
+    right, wrong = _compared_roles(true_roles, _identified(read or ()), released)
+    counts = {RIGHT_CELLS[role]: count for role, count in right.items()}
+    correct = total = sum(right.values())
+    errors: list[RoleError] = []
+    for key, role, predicted in wrong:
+        cell = _role_cell(role or NONE, predicted or NONE)
+        counts[cell] = counts.get(cell, 0) + 1
+        total += role is not None
+        shown = None if predicted is None or (role and predicted == NONE) else shortened(predicted)
+        errors.append(RoleError(key, role, shown))
+    accuracy = correct / total if total else None
+    details = {"correct": correct, "errors": listed(errors)}
+    return TaskScore(counts, {"task3.accuracy": accuracy}, accuracy, details, given is not None)
+
+
+def predicted_roles(output: TextRoles | None, options: ChartOptions) -> Sequence[TextRole] | None:
     """Returns the roles that a prediction has, None where it has none.
 
     Released, they may be called `text_blocks`, of which those up to the first that is no text role count.
@@ -125,42 +177,11 @@ def _readable(entries: Any) -> Iterable[TextRole]:
             return
 
 
-def score_text_roles(batch: Batch, options: ChartOptions) -> None:
-    """Scores task 3 of the charts that have it: the role of each text block, by id.
-
-    A text whose true role is none of the four is left out, with what was predicted for it. A role that is
-    predicted for an id that the ground truth lacks, and a second role for the same id, count against precision.
-    Where a text has one of the four and another true role, each of both is right. Released, the four are wrong there,
-    since what is predicted for the text is left out, and the first id that the ground truth lacks is the last that is
-    read of a prediction.
-    """
-    names = Memo(_role_name)
-    cells = Memo(_role_cell)
-    right_cells = Memo(_right_role_cell)
-    identifiers = batch.identifiers
-    for sample, task, output in batch.rows(batch.truths.text_roles, batch.predictions.text_roles):
-        if task is None or task.text_roles is None or not sample.is_open:
-            continue
-        true_roles = [(identifiers[role.id], names[role.role]) for role in task.text_roles]
-        given = predicted_roles(output, options)
-        read: Sequence[TextRole] = given or ()
-        if options.protocol == "released":
-            read = _up_to_an_unknown_id(read, {key for key, _ in true_roles})
-        given_roles = [(identifiers[role.id], names[role.role]) for role in read]
-        compared = _compared_roles(true_roles, given_roles, options.protocol == "released")
-        _note_roles(sample, compared, cells, right_cells, given is not None)
-
-
-IdentifiedRole = tuple["str | None", str]
-WrongRole = tuple["str | None", "str | None", "str | None"]
-"""An id, its true role and the predicted one; None where there is none."""
-
-
-class ComparedRoles(NamedTuple):
-    """The roles of one chart: how often each was right, and what was wrong."""
-
-    right: dict[str, int]
-    wrong: list[WrongRole]
+def _identified(roles: Sequence[TextRole]) -> list[IdentifiedRole]:
+    return [
+        (identifier_text(each.id), KNOWN_ROLES.get(each.role or "") or normalised_class(each.role or ""))
+        for each in roles
+    ]
 
 
 def _compared_roles(truths: Sequence[IdentifiedRole], given: Sequence[IdentifiedRole], released: bool) -> ComparedRoles:
@@ -212,53 +233,6 @@ def _compared_repeated_roles(
     return ComparedRoles(right, wrong + [(key, None, role) for key, left in others.items() for role in left])
 
 
-def _note_roles(
-    sample: ChartSample,
-    compared: ComparedRoles,
-    cells: Memo[tuple[str, str], str],
-    right_cells: Memo[str, str],
-    attempted: bool,
-) -> None:
-    """Counts the cells of the confusion matrix of one chart, those of right roles first."""
-    counts = sample.statistics
-    correct = 0
-    for name, count in compared.right.items():
-        counts[right_cells[name]] = count
-        correct += count
-    total = correct
-    errors: list[RoleError] = []
-    for key, role, predicted in compared.wrong:
-        cell = cells[role or NONE, predicted or NONE]
-        counts[cell] = counts.get(cell, 0) + 1
-        total += role is not None
-        shown = None if predicted is None or (role and predicted == NONE) else shortened(predicted)
-        errors.append(RoleError(key, role, shown))
-    accuracy = correct / total if total else None
-    sample.metrics["task3.accuracy"] = accuracy
-    sample.add("task3", accuracy, {"correct": correct, "errors": listed(errors)}, attempted)
-
-
-class RoleError(msgspec.Struct, frozen=True, gc=False):
-    """What was wrong about the role of a text block, as the details have it; None where there is no role."""
-
-    id: str | None
-    truth: str | None
-    predicted: str | None
-
-
-def _role_name(role: str | None) -> str:
-    return normalised_class(role or "")
-
-
-def _role_cell(roles: tuple[str, str]) -> str:
-    true_role, predicted = roles
-    return _cell("task3", true_role, _known(predicted, true_role, TEXT_ROLES))
-
-
-def _right_role_cell(role: str) -> str:
-    return _role_cell((role, role))
-
-
 def _up_to_an_unknown_id(roles: Sequence[TextRole], known: Collection[str | None]) -> Sequence[TextRole]:
     """Returns the roles that metric3.py reads before it drops the rest of a file.
 
@@ -272,14 +246,16 @@ def _up_to_an_unknown_id(roles: Sequence[TextRole], known: Collection[str | None
     return roles
 
 
-def _known(predicted: str, true_class: str, known: Collection[str]) -> str:
-    """Returns the column of a predicted class, so that no column is named by unbounded text."""
+def _role_cell(true_role: str, predicted: str) -> str:
+    return _cell("task3", true_role, predicted, KNOWN_ROLES)
+
+
+def _cell(task: str, true_class: str, predicted: str, known: Collection[str]) -> str:
+    """Returns the statistic of a cell, so that no column is named by unbounded text."""
     if not predicted or predicted == NONE:
-        return NONE
-    return predicted if predicted in known or predicted == true_class else OTHER
-
-
-def _cell(task: str, true_class: str, predicted: str) -> str:
+        predicted = NONE
+    elif predicted not in known and predicted != true_class:
+        predicted = OTHER
     return f"{task}.confusion[{_column(true_class)}|{_column(predicted)}]"
 
 
@@ -287,52 +263,4 @@ def _column(name: str) -> str:
     return name[:MAX_CLASS_LENGTH].replace("|", "/")
 
 
-def confusion(task: str, sums: Sums) -> dict[tuple[str, str], float]:
-    """Returns the confusion counts of a task by (true class, predicted class)."""
-    cells: dict[tuple[str, str], float] = {}
-    for name, count in sums.bracketed(f"{task}.confusion").items():
-        true_class, _, predicted = name.partition("|")
-        cells[true_class, predicted] = count
-    return cells
-
-
-def class_values(task: str, sums: Sums) -> dict[str, float | None]:
-    """Returns macro and per-class precision, recall and F of a task.
-
-    A class that was never predicted has precision 0. Without ground truth the macro metrics are None.
-    """
-    true_counts: defaultdict[str, float] = defaultdict(float)
-    predicted_counts: defaultdict[str, float] = defaultdict(float)
-    cells = confusion(task, sums)
-    for (true_class, predicted), count in cells.items():
-        true_counts[true_class] += count
-        predicted_counts[predicted] += count
-    classes = [name for name in true_counts if name != NONE]
-    measured = {}
-    for name in classes:
-        counts = cells.get((name, name), 0.0), predicted_counts[name], true_counts[name]
-        measured[name] = [where(true_counts[name], value) for value in precision_recall_f1(*counts)]
-    values: dict[str, float | None] = {}
-    for place, metric in enumerate(("precision", "recall", "f1")):
-        values[f"{task}.macro_{metric}"] = mean([each[place] for each in measured.values()])
-    for name, (precision, recall, f1) in measured.items():
-        values[f"{task}.precision[{name}]"] = precision
-        values[f"{task}.recall[{name}]"] = recall
-        values[f"{task}.f1[{name}]"] = f1
-    return values
-
-
-def confusion_table(task: str, title: str, sums: Sums) -> Table | None:
-    """Returns the confusion matrix of a task; None where nothing was counted."""
-    cells = confusion(task, sums)
-    if not cells:
-        return None
-    marks = (OTHER, NONE)
-    names = sorted({name for cell in cells for name in cell if name not in marks})
-    columns = names + [mark for mark in marks if any(predicted == mark for _, predicted in cells)]
-    rows = names + [NONE] * any(true_class == NONE for true_class, _ in cells)
-    return Table(
-        title,
-        ["truth \\ predicted", *columns],
-        [[row, *(int(cells.get((row, column), 0)) for column in columns)] for row in rows],
-    )
+RIGHT_CELLS = {role: _role_cell(role, role) for role in TEXT_ROLES}

@@ -17,34 +17,30 @@ prediction with such elements has none that count.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import attrgetter
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
-import numpy as np
 
 from ..benchmark import RejectedRecord
+from ..common.assignment import best_pairs, numpy_sum
 from ..common.budget import Budget
-from ..common.segments import segment_sums
-from ..common.tables import best_matches
 from .axes import without_image
-from .batch import Batch, parts_of
-from .details import listed
-from .element_scores import Element, ElementChart, element_scores
+from .classes import ElementKind, element_kind
+from .limits import PAIR_OF_SERIES, assignment_steps, pair_steps
 from .options import ChartOptions
-from .records import ChartData, Point, VisualElements
-from .sample import ChartSample, ElementKind, require_class
-from .series_columns import SUMMARY
-from .work import PAIR_OF_SERIES, assignment_steps, pair_steps
+from .records import BoxPlotElement, BoxSummary, ChartData, ImageSize, Point, VisualElements
+from .similarity import Function, function_similarity
+from .task_score import TaskScore, listed, mean_score
 
-# The classes of the elements that a chart is drawn with, as the details name them.
-CLASSES: dict[ElementKind, Sequence[str]] = {
-    ElementKind.BOX_PLOTS: SUMMARY,
-    ElementKind.SCATTER_POINTS: ("points",),
-    ElementKind.LINES: ("lines",),
-    ElementKind.BARS: ("bars",),
-}
-BOX_PLOT_LINES = [attrgetter(name) for name in SUMMARY]
+NO_ELEMENTS = VisualElements()
+BOX_PLOT_LINES = BoxSummary.__struct_fields__
+
+Element = tuple[float, ...]
+"""The coordinates of an element; those of a line of a box plot are its point, and how far it reaches from there."""
+
+Distance = Callable[[Any, Any], float]
 
 
 class GroupDetails(msgspec.Struct, frozen=True, gc=False):
@@ -55,79 +51,55 @@ class GroupDetails(msgspec.Struct, frozen=True, gc=False):
     pairs: Sequence[tuple[float, float, float]]
 
 
-def score_elements(batch: Batch, options: ChartOptions) -> None:
-    """Scores task 6a of the charts that have it."""
-    charts: dict[ElementKind, list[ElementChart]] = {}
-    for sample, truth, prediction in batch.rows(batch.truths.data, batch.predictions.data):
-        elements = None if truth is None or not sample.is_open else elements_of(truth)
-        if elements is None:
-            continue
-        try:
-            require_class("task6a", sample.chart_class)
-            if sample.chart_class.has_data:
-                given = None if prediction is None else elements_of(prediction)
-                chart = _read_chart(sample, elements, given, options)
-                charts.setdefault(sample.chart_class.elements, []).append(chart)
-        except RejectedRecord as rejected:
-            sample.reject(rejected)
-    for kind, of_kind in charts.items():
-        for part in parts_of(of_kind):
-            _score_charts(kind, part)
+def score_elements(
+    truth: VisualElements,
+    prediction: VisualElements | None,
+    chart_class: str,
+    image: ImageSize | None,
+    budget: Budget,
+    options: ChartOptions,
+) -> TaskScore | None:
+    """Returns the score of one chart; no prediction (None) scores 0, no elements on both sides 1.
 
-
-def elements_of(data: ChartData) -> VisualElements | None:
-    """Returns the visual elements of an output; None where it has none, or only groups that are absent."""
-    elements = data.visual_elements
-    if elements is None or (
-        elements.bars is None
-        and elements.boxplots is None
-        and elements.lines is None
-        and elements.scatter_points is None
-    ):
-        return None
-    return elements
-
-
-def _read_chart(
-    sample: ChartSample, truth: VisualElements, prediction: VisualElements | None, options: ChartOptions
-) -> ElementChart:
-    """Returns a chart with the elements that its class is drawn with, whose work is spent.
-
-    Raises RejectedRecord where the image has no size, the ground truth has elements, but none that its chart class is
-    drawn with, or the work is too much.
+    None for a chart of a class that has no such elements. Raises RejectedRecord for a ground truth without a class or
+    the size of the image, or with elements of which none are of the class, and where the work is too much.
     """
-    image, kind, budget = sample.truth.image, sample.chart_class.elements, sample.budget
+    kind = element_kind("task6a", chart_class)
+    if kind is None:
+        return None
     if image is None:
         raise without_image("task6a")
-    given = NO_ELEMENTS if prediction is None else prediction
-    truths, predictions = _groups(truth, kind), _groups(given, kind)
+    given = prediction or NO_ELEMENTS
     _spend_on_pairs(kind, truth, given, budget)
-    if not any(truths) and _has_elements(truth):
-        name = sample.chart_class.name
-        raise RejectedRecord("ground_truth", f"task6: the visual elements are not those of a {name} chart")
-    for of_truth, of_prediction in zip(truths, predictions, strict=True):
-        budget.spend(assignment_steps(len(of_truth), len(of_prediction)))
+    truths, predictions = _groups(truth, kind), _groups(given, kind)
+    if not any(truths.values()) and _has_elements(truth):
+        raise RejectedRecord("ground_truth", f"task6: the visual elements are not those of a {chart_class} chart")
+    for name, of_truth in truths.items():
+        budget.spend(assignment_steps(len(of_truth), len(predictions[name])))
     threshold = options.element_distance * min(image.width, image.height)
-    return ElementChart(sample, truths, predictions, threshold, prediction is not None, not _has_elements(given))
+    details: dict[str, GroupDetails] = {}
+    total, true_count, predicted_count = 0.0, 0, 0
+    for name, of_truth in truths.items():
+        of_prediction = predictions[name]
+        scores = _scores(kind, of_truth, of_prediction, threshold)
+        pairs = [(row, column, scores[row][column]) for row, column in best_pairs(scores)]
+        total += numpy_sum([score for _, _, score in pairs])
+        true_count, predicted_count = true_count + len(of_truth), predicted_count + len(of_prediction)
+        shown = [(float(row), float(column), score) for row, column, score in listed(pairs)]
+        details[name] = GroupDetails(len(of_truth), len(of_prediction), shown)
+    larger = max(true_count, predicted_count)
+    score = min(1.0, total / larger) if larger else float(not _has_elements(given))
+    return mean_score("task6a", score, details, prediction is not None)
 
 
-NO_ELEMENTS = VisualElements()
+def elements_of(data: ChartData | None) -> VisualElements | None:
+    """Returns the visual elements of an output; None where it has none, or only groups that are absent."""
+    elements = None if data is None else data.visual_elements
+    return None if elements == NO_ELEMENTS else elements
 
 
 def _has_elements(elements: VisualElements) -> bool:
     return bool(elements.bars or elements.boxplots or elements.lines or scatter_points(elements))
-
-
-def _groups(elements: VisualElements, kind: ElementKind) -> Sequence[Sequence[Element]]:
-    """Returns the elements of each class of `CLASSES`."""
-    if kind is ElementKind.BOX_PLOTS:
-        plots = elements.boxplots or ()
-        return [[line for line in map(line_of, plots) if line is not None] for line_of in BOX_PLOT_LINES]
-    if kind is ElementKind.SCATTER_POINTS:
-        return [scatter_points(elements)]
-    if kind is ElementKind.LINES:
-        return [elements.lines or ()]
-    return [elements.bars or ()]
 
 
 def scatter_points(elements: VisualElements) -> Sequence[Point]:
@@ -141,37 +113,84 @@ def scatter_points(elements: VisualElements) -> Sequence[Point]:
     return points
 
 
+def _groups(elements: VisualElements, kind: ElementKind) -> dict[str, Sequence[Any]]:
+    """Returns the elements of each class of a kind, by the names that the details have: coordinates or functions."""
+    if kind == "box":
+        plots = elements.boxplots or ()
+        return {
+            name: [_reach(line) for plot in plots if (line := getattr(plot, name)) is not None]
+            for name in BOX_PLOT_LINES
+        }
+    if kind == "scatter":
+        return {"points": [(point.x, point.y) for point in scatter_points(elements)]}
+    if kind == "line":
+        return {"lines": [Function.of([(p.x, p.y) for p in line]) for line in elements.lines or ()]}
+    return {"bars": [bar.corners() for bar in elements.bars or ()]}
+
+
+def _reach(line: BoxPlotElement) -> Element:
+    """Returns the point of a line, and how far it reaches; the corner of a `_bb` is of the box, not of the line."""
+    width, height = (0.0, 0.0) if line.bb is None else (line.bb.width, line.bb.height)
+    return line.x, line.y, max(width, 0.0) / 2, max(height, 0.0) / 2
+
+
 def _spend_on_pairs(kind: ElementKind, truth: VisualElements, prediction: VisualElements, budget: Budget) -> None:
-    if kind is ElementKind.BOX_PLOTS:
-        budget.spend(pair_steps(len(truth.boxplots or ()), len(prediction.boxplots or ()), len(SUMMARY)))
-    elif kind is ElementKind.LINES:
+    if kind == "box":
+        budget.spend(pair_steps(len(truth.boxplots or ()), len(prediction.boxplots or ()), len(BOX_PLOT_LINES)))
+    elif kind == "line":
         lines, others = truth.lines or (), prediction.lines or ()
         budget.spend(PAIR_OF_SERIES * len(lines) * len(others))
         budget.spend(pair_steps(len(lines), sum(map(len, others))))
         budget.spend(pair_steps(sum(map(len, lines)), len(others)))
+    elif kind == "scatter":
+        budget.spend(pair_steps(len(scatter_points(truth)), len(scatter_points(prediction))))
     else:
-        [truths], [predictions] = _groups(truth, kind), _groups(prediction, kind)
-        budget.spend(pair_steps(len(truths), len(predictions)))
+        budget.spend(pair_steps(len(truth.bars or ()), len(prediction.bars or ())))
 
 
-def _score_charts(kind: ElementKind, charts: Sequence[ElementChart]) -> None:
-    """Scores charts of one kind; no prediction scores 0, no elements on both sides 1."""
-    scores, tables = element_scores(kind, charts)
-    matches = best_matches(scores, tables)
-    found = scores[matches.places]
-    sums = iter(segment_sums(found, matches.counts).tolist())
-    rows, columns = matches.rows.astype(np.float64).tolist(), matches.columns.astype(np.float64).tolist()
-    pairs = list(zip(rows, columns, found.tolist(), strict=True))
-    start = 0
-    for chart in charts:
-        details: dict[str, GroupDetails] = {}
-        total, true_count, predicted_count = 0.0, 0, 0
-        for name, truths, predictions in zip(CLASSES[kind], chart.truths, chart.predictions, strict=True):
-            height, width = len(truths), len(predictions)
-            stop = start + min(height, width)
-            details[name] = GroupDetails(height, width, listed(pairs[start:stop]))
-            start = stop
-            total, true_count, predicted_count = total + next(sums), true_count + height, predicted_count + width
-        larger = max(true_count, predicted_count)
-        score = min(1.0, total / larger) if larger else float(chart.nothing_predicted)
-        chart.sample.add_mean("task6a", score if chart.attempted else 0.0, details, chart.attempted)
+def _scores(
+    kind: ElementKind, truths: Sequence[Any], predictions: Sequence[Any], threshold: float
+) -> list[list[float]]:
+    """Returns the score of each pair of elements of one class, `[truths, predictions]`."""
+    if kind == "line":
+        return [[function_similarity(truth, other) for other in predictions] for truth in truths]
+    if kind == "box":
+        apart = [[line_distance(truth, other) for other in predictions] for truth in truths]
+        return [[1.0 - distance / threshold if distance < threshold else 0.0 for distance in row] for row in apart]
+    distance = point_distance if kind == "scatter" else bar_distance
+    return near_scores(truths, predictions, distance, threshold)
+
+
+def bar_distance(first: Element, second: Element) -> float:
+    """Returns how far the corners of two boxes are from each other, along both axes."""
+    left, top, right, bottom = first
+    other_left, other_top, other_right, other_bottom = second
+    return abs(left - other_left) + abs(top - other_top) + abs(right - other_right) + abs(bottom - other_bottom)
+
+
+def point_distance(first: Element, second: Element) -> float:
+    """Returns the Manhattan distance of two points."""
+    return abs(first[0] - second[0]) + abs(first[1] - second[1])
+
+
+def line_distance(line: Element, other: Element) -> float:
+    """Returns the Manhattan distance of the point of `other` from a line of a box plot."""
+    x, y, half_width, half_height = line
+    return max(abs(x - other[0]) - half_width, 0.0) + max(abs(y - other[1]) - half_height, 0.0)
+
+
+def near_scores(
+    truths: Sequence[Element], predictions: Sequence[Element], distance: Distance, threshold: float
+) -> list[list[float]]:
+    """Returns max(0, 1 - D / threshold) of each pair; only those whose first coordinates are near are compared."""
+    order = sorted(range(len(predictions)), key=[other[0] for other in predictions].__getitem__)
+    firsts = [predictions[place][0] for place in order]
+    scores = []
+    for truth in truths:
+        row = [0.0] * len(predictions)
+        for place in order[bisect_left(firsts, truth[0] - threshold) : bisect_right(firsts, truth[0] + threshold)]:
+            apart = distance(truth, predictions[place])
+            if apart < threshold:
+                row[place] = 1.0 - apart / threshold
+        scores.append(row)
+    return scores

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+Protocol = Literal["published", "released"]
 TaskName = Literal["task1", "task2", "task3", "task4", "task5", "task6a", "task6b", "task7"]
 ALL_TASKS: tuple[TaskName, ...] = ("task1", "task2", "task3", "task4", "task5", "task6a", "task6b", "task7")
 
@@ -46,7 +47,7 @@ class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_steps: a sample that takes more work is rejected.
     """
 
-    protocol: Literal["published", "released"] = "published"
+    protocol: Protocol = "published"
     tasks: tuple[TaskName, ...] = ALL_TASKS
     classes: tuple[str, ...] = CHART_CLASSES
     text_iou: Share = 0.5

@@ -6,7 +6,8 @@ Records without lists cannot be part of a cycle, so the garbage collector does n
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -15,6 +16,9 @@ Coordinate = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Size = Annotated[float, Meta(gt=0, le=1e9)]
 Identifier = int | str | float | None
 Scalar = str | float | int | None
+
+Corners = tuple[float, float, float, float]
+"""A box as (x0, y0, x1, y1)."""
 
 OutputT = TypeVar("OutputT")
 
@@ -34,9 +38,10 @@ class Box(Struct, frozen=True, gc=False):
     width: Coordinate
     height: Coordinate
 
-    def corners(self) -> tuple[float, float, float, float]:
-        """The box as (x0, y0, x1, y1)."""
-        return self.x0, self.y0, self.x0 + self.width, self.y0 + self.height
+    def corners(self) -> Corners:
+        """Returns the upper left and the lower right corner."""
+        left, top = self.x0, self.y0
+        return left, top, left + self.width, top + self.height
 
 
 class Point(Struct, frozen=True, gc=False):
@@ -232,3 +237,36 @@ def identifier_text(identifier: Identifier) -> str | None:
     if isinstance(identifier, float) and identifier.is_integer():
         return str(int(identifier))
     return None if identifier is None else str(identifier)
+
+
+class Identified(Protocol):
+    """What has an id, such as a tick."""
+
+    @property
+    def id(self) -> Identifier:
+        """The id of a text block."""
+
+
+IdentifiedT = TypeVar("IdentifiedT", bound=Identified)
+
+
+def matched_by_identifier(
+    truths: Sequence[IdentifiedT], predictions: Sequence[IdentifiedT]
+) -> tuple[list[tuple[str | None, IdentifiedT, IdentifiedT | None]], list[str | None]]:
+    """Returns (id, truth, prediction or None) of each truth, and the ids of the predictions that are left.
+
+    Those of the same id are matched in their order, and so are those without an id. What is left is in the order of the
+    last prediction of each id, from the last one.
+    """
+    if [truth.id for truth in truths] == [prediction.id for prediction in predictions]:
+        pairs = zip(truths, predictions, strict=True)
+        return [(identifier_text(truth.id), truth, prediction) for truth, prediction in pairs], []
+    waiting: dict[str | None, list[IdentifiedT]] = {}
+    for prediction in reversed(predictions):
+        waiting.setdefault(identifier_text(prediction.id), []).append(prediction)
+    matched: list[tuple[str | None, IdentifiedT, IdentifiedT | None]] = []
+    for truth in truths:
+        key = identifier_text(truth.id)
+        same = waiting.get(key)
+        matched.append((key, truth, same.pop() if same else None))
+    return matched, [key for key, same in waiting.items() for _ in same]

@@ -19,176 +19,86 @@ charts whose labels are all numbers and on degenerate series; such charts are sc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from math import isnan
+from typing import Any, Literal
 
 import msgspec
-import numpy as np
 from msgspec.structs import astuple
 
 from ..benchmark import RejectedRecord
-from ..common.arrays import indexes
-from ..common.segments import Indexes, segment_sums
-from ..common.tables import Matches, best_matches
-from .batch import Batch, parts_of
-from .details import listed, shortened
-from .names import label, numbers
+from ..common.assignment import best_pairs_below, numpy_sum
+from ..common.budget import Budget
+from .classes import ElementKind, element_kind
+from .limits import (
+    PAIR_OF_RELEASED_POINTS,
+    PAIR_OF_SERIES,
+    assignment_steps,
+    pair_steps,
+    text_steps,
+)
+from .names import compared_labels, compared_text, label, numbers, text_scores
 from .options import ChartOptions, TaskName
 from .records import BoxSummary, DataSeries, Scalar, is_empty
-from .sample import ChartSample, ElementKind, require_class
-from .series_columns import NO_SUMMARY, SUMMARY, SeriesKind
-from .series_scores import PairedSeries, series_scores, series_steps
+from .similarity import (
+    Function,
+    LabelledValues,
+    PointSet,
+    function_similarity,
+    label_similarity,
+    point_similarity,
+    released_point_similarity,
+)
+from .task_score import TaskScore, listed, mean_score, shortened
+
+SUMMARY = BoxSummary.__struct_fields__
+ROUNDING = 1 + 1e-9
+"""A similarity is at most 1, but for its rounding."""
+
+SeriesKind = Literal["labelled", "points", "function"]
+"""How the data series of a chart are compared."""
 
 
-class SeriesChart(msgspec.Struct, frozen=True, gc=False):
-    """One chart with the series of both sides, and whether there is a prediction."""
+class Series(msgspec.Struct, frozen=True, gc=False):
+    """A data series as it is compared.
 
-    sample: ChartSample
-    truths: Sequence[DataSeries]
-    predictions: Sequence[DataSeries]
-    attempted: bool
-
-    @property
-    def cells(self) -> int:
-        """The pairs of points, and of series."""
-        return _size(self.truths) * _size(self.predictions)
-
-
-def _size(series: Sequence[DataSeries]) -> int:
-    """Returns how many series there are, and points in them."""
-    return sum([1 + len(each.data) if isinstance(each.data, list) else 1 + len(SUMMARY) for each in series])
-
-
-def score_series(task: TaskName, batch: Batch, options: ChartOptions) -> None:
-    """Scores task 6b or 7 of the charts that have it; no prediction scores 0, no series on both sides 1.
-
-    Rejects a ground truth where a series has not the layout of the chart class, or a y in it is not a number.
-    Released, charts without a prediction are left out.
+    name: as names are compared. values: (x, y) of each point; x is a label of labelled values. Points that cannot be
+    compared are left out; labelled values have NaN for what is not a number. size: the number of points with those.
+    numeric: whether all y are numbers. well_formed: whether the data have the layout of the chart class; if not, there
+    are no points.
     """
-    charts: list[SeriesChart] = []
-    predicted = batch.predictions.extracted if task == "task7" else batch.predictions.data
-    for sample, truth, prediction in batch.rows(batch.truths.data, predicted):
-        if truth is None or truth.data_series is None or not sample.is_open:
-            continue
-        try:
-            require_class(task, sample.chart_class)
-            if not sample.chart_class.has_data:
-                continue
-            _require_layout(truth.data_series, sample)
-        except RejectedRecord as rejected:
-            sample.reject(rejected)
-            continue
-        given = None if prediction is None else prediction.data_series
-        charts.append(SeriesChart(sample, truth.data_series, given or (), given is not None))
-    for kind, of_kind in _by_kind(charts).items():
-        for part in parts_of(of_kind):
-            _score_charts(task, kind, part, options)
 
+    name: str
+    values: Sequence[tuple[Any, float]]
+    size: int
+    numeric: bool
+    well_formed: bool
 
-def _require_layout(truth: Sequence[DataSeries], sample: ChartSample) -> None:
-    """Raises RejectedRecord unless the data are what the chart has: points, or numbers of box plots."""
-    if sample.chart_class.elements is ElementKind.BOX_PLOTS:
-        wanted = "an object of " + ", ".join(SUMMARY)
-        bad = [each for each in truth if not isinstance(each.data, BoxSummary) or astuple(each.data) == NO_SUMMARY]
-    else:
-        wanted = "a list of points with x and y"
-        bad = [each for each in truth if not isinstance(each.data, list)]
-    if not bad:
-        return
-    found = "an object"
-    if isinstance(bad[0].data, list):
-        found = "a list of points"
-    elif bad[0].data is None:
-        found = "absent"
-    elif is_empty(bad[0].data):
-        found = "an object with none of " + ", ".join(SUMMARY)
-    name = shortened(label(bad[0].name))
-    raise RejectedRecord(
-        "ground_truth",
-        f"task6: the data of the data series {name!r} of a {sample.chart_class.name} chart must be {wanted}, "
-        f"not {found}",
-    )
-
-
-def _by_kind(charts: Sequence[SeriesChart]) -> dict[SeriesKind, list[SeriesChart]]:
-    """Returns the charts by how their series are compared: by their class and the ground truth's x."""
-    found: dict[SeriesKind, list[SeriesChart]] = {}
-    plotted: list[SeriesChart] = []
-    for chart in charts:
-        elements = chart.sample.chart_class.elements
-        if elements is ElementKind.BOX_PLOTS:
-            found.setdefault(SeriesKind.BOX_PLOT, []).append(chart)
-        elif elements is ElementKind.BARS:
-            found.setdefault(SeriesKind.LABELLED, []).append(chart)
+    @classmethod
+    def of(cls, series: DataSeries, kind: SeriesKind, is_summary: bool, options: ChartOptions) -> Series:
+        """Returns a series of a chart of this kind; is_summary: whether its data are those of a box plot."""
+        xs, ys, well_formed = _columns(series, is_summary)
+        y = numbers(ys)
+        numeric = not isnan(sum(y))
+        values: list[tuple[Any, float]]
+        if kind == "labelled":
+            values = list(zip(compared_labels(xs, options.protocol), y, strict=True))
         else:
-            plotted.append(chart)
-    for chart, has_numbers in zip(plotted, _have_numbers(plotted), strict=True):
-        kind = SeriesKind.LABELLED
-        if has_numbers:
-            scattered = chart.sample.chart_class.elements is ElementKind.SCATTER_POINTS
-            kind = SeriesKind.POINTS if scattered else SeriesKind.FUNCTION
-        found.setdefault(kind, []).append(chart)
-    return found
+            values = [each for each in zip(numbers(xs), y, strict=True) if not isnan(each[0]) and not isnan(each[1])]
+        name = compared_text(label(series.name), options.protocol)
+        return cls(name, values, len(xs), numeric, well_formed)
 
 
-def _have_numbers(charts: Sequence[SeriesChart]) -> list[bool]:
-    """Tells of each chart whether all x of its ground truth are numbers."""
-    xs = [[point.x for series in chart.truths for point in series.data or ()] for chart in charts]  # type: ignore[union-attr]
-    owners = np.repeat(np.arange(len(charts)), indexes(list(map(len, xs))))
-    unknown = np.isnan(numbers(list(chain.from_iterable(xs))))
-    found: list[bool] = (np.bincount(owners[unknown], minlength=len(charts)) == 0).tolist()
-    return found
-
-
-def _score_charts(task: TaskName, kind: SeriesKind, charts: Sequence[SeriesChart], options: ChartOptions) -> None:
-    """Scores charts of one kind, and rejects those that cannot be scored."""
-    paired = _paired(kind, charts, options)
-    rejected = _rejections(charts, paired, options)
-    if rejected:
-        for number, rejection in rejected.items():
-            charts[number].sample.reject(rejection)
-        charts = [chart for number, chart in enumerate(charts) if number not in rejected]
-        paired = _paired(kind, charts, options)
-    similarities, scores = series_scores(paired, options)
-    matches = best_matches(scores, paired.tables)
-    found = scores[matches.places]
-    pairs = _pairs(paired, matches, similarities[matches.places].tolist(), found.tolist())
-    shown = "labelled" if kind is SeriesKind.BOX_PLOT else kind.value
-    start = 0
-    for chart, total, count in zip(
-        charts, segment_sums(found, matches.counts).tolist(), matches.counts.tolist(), strict=True
-    ):
-        part = slice(start, start + count)
-        start += count
-        if options.protocol == "published" or chart.sample.prediction is not None:
-            missed = _others(chart.truths, matches.rows[part]) if len(chart.truths) > count else []
-            extra = _others(chart.predictions, matches.columns[part]) if len(chart.predictions) > count else []
-            details = {"kind": shown, "pairs": listed(pairs[part]), "missed": listed(missed), "extra": listed(extra)}
-            _note_score(task, chart, total, details)
-
-
-def _paired(kind: SeriesKind, charts: Sequence[SeriesChart], options: ChartOptions) -> PairedSeries:
-    return PairedSeries.of(kind, [chart.truths for chart in charts], [chart.predictions for chart in charts], options)
-
-
-def _rejections(
-    charts: Sequence[SeriesChart], paired: PairedSeries, options: ChartOptions
-) -> dict[int, RejectedRecord]:
-    """Returns the rejections by the places of their charts; the work of all others is spent."""
-    found: dict[int, RejectedRecord] = {}
-    if not paired.truths.numeric.all():
-        owners = np.repeat(np.arange(len(charts)), paired.true_counts)
-        for place in np.flatnonzero(~paired.truths.numeric).tolist():
-            name = shortened(paired.truths.names[place])
-            message = f"task6: a y of the data series {name!r} is not a number within +-1e100"
-            found.setdefault(int(owners[place]), RejectedRecord("ground_truth", message))
-    for number, steps in enumerate(series_steps(paired, options)):
-        if number not in found:
-            try:
-                charts[number].sample.budget.spend(steps)
-            except RejectedRecord as rejected:
-                found[number] = rejected
-    return found
+def _columns(series: DataSeries, is_summary: bool) -> tuple[Sequence[Scalar], Sequence[Scalar], bool]:
+    """Returns x and y of the points, or the names and numbers of a box plot, and whether the data have the layout."""
+    data = series.data
+    if isinstance(data, list):
+        return ((), (), False) if is_summary else ([point.x for point in data], [point.y for point in data], True)
+    if data is None or not is_summary:
+        return (), (), False
+    points = {name: held for name, held in zip(SUMMARY, astuple(data), strict=True) if held is not None}
+    return list(points), list(points.values()), bool(points)
 
 
 class SeriesPair(msgspec.Struct, frozen=True, gc=False):
@@ -200,37 +110,164 @@ class SeriesPair(msgspec.Struct, frozen=True, gc=False):
     score: float
 
 
-def _pairs(
-    paired: PairedSeries, matches: Matches, similarities: Sequence[float], scores: Sequence[float]
-) -> list[SeriesPair]:
-    """Returns the pairs of all charts."""
-    truths, predictions = paired.truths.names, paired.predictions.names
-    names = [shortened(truths[row]) for row in paired.rows[matches.places].tolist()]
-    others = [shortened(predictions[column]) for column in paired.columns[matches.places].tolist()]
-    return list(map(SeriesPair, names, others, similarities, scores))
+def score_series(
+    task: TaskName,
+    truth: Sequence[DataSeries],
+    prediction: Sequence[DataSeries] | None,
+    chart_class: str,
+    budget: Budget,
+    options: ChartOptions,
+) -> TaskScore | None:
+    """Returns the score of task 6b or 7 of one chart; no prediction (None) scores 0, no series on both sides 1.
+
+    None for a chart of a class that has no data. Raises RejectedRecord for a ground truth without a class, with a
+    series that has not the layout of the class, or with a y that is not a number, and where the work is too much.
+    """
+    elements = element_kind(task, chart_class)
+    if elements is None:
+        return None
+    is_summary = elements == "box"
+    kind = _kind(truth, elements)
+    truths = [Series.of(each, kind, is_summary, options) for each in truth]
+    predictions = [Series.of(each, kind, is_summary, options) for each in prediction or ()]
+    _require_layout(truth, truths, chart_class, is_summary)
+    are_named = options.protocol == "released" or any(each.name for each in truths)
+    labels = [_distinct_labels(side) if kind == "labelled" else {} for side in (truths, predictions)]
+    budget.spend(_steps(kind, truths, predictions, labels, are_named, options))
+    similarity = _similarity(kind, truths, predictions, labels, options)
+    similarities: dict[tuple[int, int], float] = {}
+    name_scores = [[1.0] * len(predictions) for _ in truths]
+    if are_named:
+        names, others = [each.name for each in truths], [other.name for other in predictions]
+        name_scores = text_scores(names, others, options.alpha)
+
+    def score(row: int, column: int) -> float:
+        s = similarities.get((row, column))
+        if s is None:
+            s = similarities[row, column] = similarity(row, column)
+        return max(s / options.beta, name_scores[row][column] * s)
+
+    bounds = [[max(1 / options.beta, of_name) * ROUNDING for of_name in row] for row in name_scores]
+    pairs = best_pairs_below(bounds, score)
+    scores = [score(row, column) for row, column in pairs]
+    larger = max(len(truths), len(predictions))
+    details = {
+        "kind": kind,
+        "pairs": [
+            SeriesPair(
+                shortened(truths[row].name), shortened(predictions[column].name), similarities[row, column], scored
+            )
+            for (row, column), scored in zip(listed(pairs), scores, strict=False)
+        ],
+        "missed": _unmatched(truth, [row for row, _ in pairs]),
+        "extra": _unmatched(prediction or (), [column for _, column in pairs]),
+    }
+    total = min(1.0, numpy_sum(scores) / larger) if larger else 1.0
+    return mean_score(task, total, details, prediction is not None)
 
 
-def _note_score(task: TaskName, chart: SeriesChart, total: float, details: dict[str, object]) -> None:
-    larger = max(len(chart.truths), len(chart.predictions))
-    score = min(1.0, total / larger) if larger else 1.0
-    chart.sample.add_mean(task, score if chart.attempted else 0.0, details, chart.attempted)
+def _require_layout(truth: Sequence[DataSeries], truths: Sequence[Series], chart_class: str, is_summary: bool) -> None:
+    """Raises RejectedRecord unless the data are what the chart has: points, or numbers of box plots, with numeric y."""
+    for held, read in zip(truth, truths, strict=True):
+        if not read.well_formed:
+            wanted = "an object of " + ", ".join(SUMMARY) if is_summary else "a list of points with x and y"
+            found = "an object"
+            if isinstance(held.data, list):
+                found = "a list of points"
+            elif held.data is None:
+                found = "absent"
+            elif is_empty(held.data):
+                found = "an object with none of " + ", ".join(SUMMARY)
+            name = shortened(label(held.name))
+            message = f"data of the data series {name!r} of a {chart_class} chart must be {wanted}, not {found}"
+            raise RejectedRecord("ground_truth", f"task6: the {message}")
+    for read in truths:
+        if not read.numeric:
+            message = f"task6: a y of the data series {shortened(read.name)!r} is not a number within +-1e100"
+            raise RejectedRecord("ground_truth", message)
 
 
-def _others(series: Sequence[DataSeries], matched: Indexes) -> list[str]:
+def _kind(truth: Sequence[DataSeries], elements: ElementKind) -> SeriesKind:
+    """Returns how series are compared: by the class of the chart, and whether all x of the ground truth are numbers."""
+    if elements in ("box", "bar"):
+        return "labelled"
+    xs = [point.x for each in truth if isinstance(each.data, list) for point in each.data]
+    if isnan(sum(numbers(xs))):
+        return "labelled"
+    return "points" if elements == "scatter" else "function"
+
+
+def _distinct_labels(series: Sequence[Series]) -> dict[str, int]:
+    """Returns the place of each distinct label among those of the series."""
+    labels = dict.fromkeys([name for each in series for name, _ in each.values])
+    return dict(zip(labels, range(len(labels)), strict=True))
+
+
+def _steps(
+    kind: SeriesKind,
+    truths: Sequence[Series],
+    predictions: Sequence[Series],
+    labels: Sequence[Mapping[str, int]],
+    are_named: bool,
+    options: ChartOptions,
+) -> int:
+    """Returns the steps of one chart: its pairs of series, labels and names, and the assignments."""
+    steps = assignment_steps(len(truths), len(predictions)) + PAIR_OF_SERIES * len(truths) * len(predictions)
+    released = PAIR_OF_RELEASED_POINTS if kind == "points" and options.protocol == "released" else 0
+    widths = [other.size for other in predictions if other.size]
+    for height in [each.size for each in truths if each.size]:
+        if kind == "function":
+            steps += height * len(widths) + sum(widths)
+            continue
+        for width in widths:
+            steps += pair_steps(height, width) + assignment_steps(height, width) + released
+    if are_named:
+        steps += text_steps([each.name for each in truths], [other.name for other in predictions])
+    if kind == "labelled":
+        steps += text_steps(*labels)
+    return steps
+
+
+def _similarity(
+    kind: SeriesKind,
+    truths: Sequence[Series],
+    predictions: Sequence[Series],
+    labels: Sequence[Mapping[str, int]],
+    options: ChartOptions,
+) -> Callable[[int, int], float]:
+    """Returns what computes the similarity of a true and a predicted series, by their places."""
+    first: list[Any] = [each.values for each in truths]
+    second: list[Any] = [other.values for other in predictions]
+    compare: Callable[..., float]
+    if kind == "function":
+        first, second = [Function.of(each) for each in first], [Function.of(other) for other in second]
+        compare = partial(function_similarity, released=options.protocol == "released")
+    elif kind == "points":
+        first = [PointSet.of(each) if each else None for each in first]
+        compared = released_point_similarity if options.protocol == "released" else point_similarity
+        compare = partial(compared, gamma=options.gamma)
+    else:
+        places, other_places = labels
+        scores = text_scores(places, other_places, options.alpha)
+        first = [
+            LabelledValues.of([places[name] for name, _ in each], [y for _, y in each]) if each else None
+            for each in first
+        ]
+        second = [[(other_places[name], y) for name, y in other] for other in second]
+        compare = partial(label_similarity, label_scores=scores, gamma=options.gamma)
+
+    def similarity(row: int, column: int) -> float:
+        truth, prediction = truths[row], predictions[column]
+        if not truth.values or not prediction.values:
+            return float(prediction.well_formed and truth.size == prediction.size == 0)
+        total = compare(first[row], second[column])
+        return total if kind == "function" else min(1.0, total / max(truth.size, prediction.size))
+
+    return similarity
+
+
+def _unmatched(series: Sequence[DataSeries], matched: Collection[int]) -> Sequence[str]:
     """Returns the names of the series that are not matched."""
-    taken = set(matched.tolist())
-    return [shortened(label(one.name)) for index, one in enumerate(series) if index not in taken]
-
-
-def characters(series: Sequence[DataSeries]) -> int:
-    """Returns how many characters the names and labels of the series have."""
-    total = 0
-    for one in series:
-        total += _length(one.name)
-        if isinstance(one.data, list):
-            total += sum(_length(point.x) for point in one.data)
-    return total
-
-
-def _length(value: Scalar) -> int:
-    return len(label(value))
+    if len(series) == len(matched):
+        return []
+    return listed([shortened(label(one.name)) for index, one in enumerate(series) if index not in matched])

@@ -1,4 +1,4 @@
-"""How alike data series of one kind are, 0 to 1, as metric6b.py of CHART-Synthetic computes it; many pairs at once.
+"""How alike two data series of one kind are, 0 to 1, as metric6b.py of CHART-Synthetic computes it.
 
 Its paper, metric6b.tex, divides the distance of two labelled values by their variance, those of box plots by the true
 value, and the error on a line by |v + eps|; docs/benchmarks/chart.md says why the script is followed.
@@ -6,69 +6,46 @@ value, and the error on a line by |v + eps|; docs/benchmarks/chart.md says why t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from bisect import bisect_left
+from collections.abc import Sequence
+from math import sqrt
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ..common.geometry import Array
-from ..common.segments import Indexes, places_behind, segment_sums, starts_of, within
-from ..common.tables import Tables
+from ..common.assignment import best_sum, numpy_sum
 
 # Below this share of unexplained variance 1 - r^2 has lost too many digits.
 SMALL_INDEPENDENCE = 1e-6
-# So many pairs of points are compared at once, which bounds the memory.
-MAX_CELLS = 1 << 17
+
+Point = tuple[float, float]
+"""The x and the y of a point."""
 
 
-class Points(NamedTuple):
-    """The points of many series, one series after the other: x and y `[P]`, and how many each series has `[S]`."""
+class Function(NamedTuple):
+    """A function by its points, sorted by x.
 
-    x: Array
-    y: Array
-    counts: Indexes
-
-    @property
-    def starts(self) -> Indexes:
-        """Where the points of each series start, `[S]`."""
-        return starts_of(self.counts)
-
-
-class Cells(NamedTuple):
-    """Each point of a true series with each of a predicted one, for some pairs of series.
-
-    pairs: the pair of series of each cell. truths, predictions: the points, by their places among all points.
-    tables: the table of cells of each pair.
+    weights: of each point half the way from the point before to the point behind; total: their sum.
     """
 
-    pairs: Indexes
-    truths: Indexes
-    predictions: Indexes
-    tables: Tables
+    x: Sequence[float]
+    y: Sequence[float]
+    weights: Sequence[float]
+    total: float
+
+    @classmethod
+    def of(cls, points: Sequence[Point]) -> Function:
+        """Returns the function through the points; those of the same x stay in their order."""
+        placed = sorted(points, key=itemgetter(0))
+        x, y = [each for each, _ in placed], [each for _, each in placed]
+        weights = [(behind - before) / 2 for before, behind in zip([*x[:1], *x], [*x[1:], *x[-1:]], strict=False)]
+        return cls(x, y, weights, numpy_sum(weights))
 
 
-def cells_of(truths: Points, predictions: Points, rows: Indexes, columns: Indexes) -> Iterator[tuple[slice, Cells]]:
-    """Yields the cells of the pairs of series (rows, columns), some pairs at a time; each series has points."""
-    heights, widths = truths.counts[rows], predictions.counts[columns]
-    true_starts, predicted_starts = truths.starts[rows], predictions.starts[columns]
-    ends = np.cumsum(heights * widths)
-    start = 0
-    while start < len(rows):
-        done = int(ends[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, done + MAX_CELLS, side="right")))
-        part = slice(start, stop)
-        tables = Tables.of(heights[part], widths[part])
-        numbers, of_truths, of_predictions = tables.cells()
-        pairs = numbers + start
-        yield part, Cells(pairs, true_starts[pairs] + of_truths, predicted_starts[pairs] + of_predictions, tables)
-        start = stop
-
-
-def function_similarities(
-    truths: Points, predictions: Points, rows: Indexes, columns: Indexes, released: bool = False
-) -> Array:
-    """Returns the F of the two functions of each pair (rows, columns), given by points sorted by x, one at least.
+def function_similarity(truth: Function, prediction: Function, released: bool = False) -> float:
+    """Returns the F of two functions; two without points have 1, one without points has 0.
 
         recall(P, G) = sum of w_i (1 - min(1, |v_i - I(P, u_i)| / (|v_i| + eps))) / sum of w_i
 
@@ -82,178 +59,100 @@ def function_similarities(
     error 1 where |v_i| + eps is 0, so that a line of zeros scores 0 with itself; pairs with a function whose weights
     sum to 0, on which the script stops, score as published.
     """
-    if not len(rows):
-        return np.zeros(0)
-    if released:
-        stops = (_weights(truths)[1][rows] == 0) | (_weights(predictions)[1][columns] == 0)
-        if stops.any():
-            scores = np.zeros(len(rows))
-            scores[stops] = function_similarities(truths, predictions, rows[stops], columns[stops])
-            scores[~stops] = function_similarities(truths, predictions, rows[~stops], columns[~stops], released)
-            return scores
-    drawn = truths.counts > 0
-    starts = truths.starts[drawn]
-    ranges = np.zeros(len(drawn))
-    ranges[drawn] = np.maximum.reduceat(truths.y, starts) - np.minimum.reduceat(truths.y, starts)
-    epsilons = (ranges / 100)[rows]
-    precision = _recalls(truths, predictions, rows, columns, epsilons, released)
-    recall = _recalls(predictions, truths, columns, rows, epsilons, released)
-    both = (precision > 0) & (recall > 0)
-    return np.divide(2 * precision * recall, precision + recall, out=np.zeros(len(rows)), where=both)
+    if not truth.x or not prediction.x:
+        return float(len(truth.x) == len(prediction.x))
+    released = released and truth.total != 0 and prediction.total != 0
+    epsilon = (max(truth.y) - min(truth.y)) / 100
+    precision = _recall(truth, prediction, epsilon, released)
+    recall = _recall(prediction, truth, epsilon, released)
+    return 2 * precision * recall / (precision + recall) if precision > 0 and recall > 0 else 0.0
 
 
-def _recalls(
-    found: Points, wanted: Points, found_in: Indexes, wanted_in: Indexes, epsilons: Array, released: bool
-) -> Array:
-    weights, totals = _weights(wanted)
-    counts = wanted.counts[wanted_in]
-    points = np.repeat(wanted.starts[wanted_in], counts) + within(counts)
-    y = wanted.y[points]
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        gaps = np.abs(y - _interpolated(found, found_in, wanted, wanted_in, points, released))
-        errors = gaps / (np.abs(y) + np.repeat(epsilons, counts))
-    if not released:
-        errors[gaps == 0] = 0.0
-    scores = np.where(errors < 1, 1 - errors, 0.0)
-    weighted, total = segment_sums(scores * weights[points], counts), totals[wanted_in]
-    means = segment_sums(scores, counts) / counts
-    return np.divide(weighted, total, out=means, where=total > 0)
+def _recall(predicted: Function, true: Function, epsilon: float, released: bool) -> float:
+    """Returns how much of the function `true` the function `predicted` has; `np.interp` computes the same values."""
+    x, y = predicted.x, predicted.y
+    last = len(x) - 1
+    left, same, before = -1, 0, None
+    scores = []
+    for u, v in zip(true.x, true.y, strict=True):
+        same, before = same + 1 if u == before else 0, u
+        while left < last and x[left + 1] <= u:
+            left += 1
+        if left < 0:
+            value = y[0]
+        elif x[left] == u:
+            value = y[left] if released else y[min(left, bisect_left(x, u) + same)]
+        elif left == last:
+            value = y[last]
+        else:
+            value = (y[left + 1] - y[left]) / (x[left + 1] - x[left]) * (u - x[left]) + y[left]
+        gap, scale = abs(v - value), abs(v) + epsilon
+        if gap == 0 and not released:
+            scores.append(1.0)
+        else:
+            scores.append(1 - gap / scale if gap < scale else 0.0)
+    if true.total > 0:
+        return numpy_sum([score * weight for score, weight in zip(scores, true.weights, strict=True)]) / true.total
+    return numpy_sum(scores) / len(scores)
 
 
-def _weights(points: Points) -> tuple[Array, Array]:
-    """Returns half the way from the point before to the point behind, `[P]`, and its sum over each series, `[S]`."""
-    drawn = points.counts > 0
-    first = points.starts[drawn]
-    before, behind = np.roll(points.x, 1), np.roll(points.x, -1)
-    last = first + points.counts[drawn] - 1
-    before[first], behind[last] = points.x[first], points.x[last]
-    weights = (behind - before) / 2
-    return weights, segment_sums(weights, points.counts)
+class PointSet(NamedTuple):
+    """True points with what the Mahalanobis distance under their covariance (ddof 1) needs.
 
-
-def _interpolated(
-    found: Points, found_in: Indexes, wanted: Points, wanted_in: Indexes, points: Indexes, released: bool
-) -> Array:
-    """Returns the y of the found functions at the x of the wanted points, as `np.interp` computes it.
-
-    Published, points of the same x are taken in their order.
-    """
-    counts = wanted.counts[wanted_in]
-    starts, x = np.repeat(found.starts[found_in], counts), wanted.x[points]
-    held = np.repeat(found.counts[found_in], counts)
-    first, last = starts, starts + held - 1
-    lefts = starts - 1 + places_behind(found.x, starts, held, x)
-    inside = (lefts >= first) & (lefts < last)
-    left = np.clip(lefts, first, last)
-    right = np.minimum(left + 1, last)
-    slopes = (found.y[right] - found.y[left]) / (found.x[right] - found.x[left])
-    values = slopes * (x - found.x[left]) + found.y[left]
-    at_point = found.x[left] == x
-    taken = left
-    if not released:
-        places = _places_among_equals(found)[left]
-        taken = np.where(at_point, left - places + np.minimum(places, _places_among_equals(wanted)[points]), left)
-    return np.asarray(np.where(inside & ~at_point, values, found.y[taken]), dtype=np.float64)
-
-
-def _places_among_equals(points: Points) -> Indexes:
-    """Returns how many points before each one have the same x in the same series, `[P]`."""
-    numbers = np.arange(len(points.x))
-    is_first = np.ones(len(numbers), dtype=np.bool_)
-    is_first[1:] = points.x[1:] != points.x[:-1]
-    is_first[points.starts[points.counts > 0]] = True
-    return np.asarray(numbers - np.maximum.accumulate(np.where(is_first, numbers, 0)), dtype=np.intp)
-
-
-class PointSets(NamedTuple):
-    """What the Mahalanobis distance needs of each true point set, `[S]`; independence 0 where there is no inverse.
-
-    x, y: the points in axes where the distance is the Euclidean one, `[P]`.
+    independence: 1 - correlation^2, 0 where the covariance has no inverse: there are too few points, or they lie on a
+    line as far as their own rounding tells. whitened: the points in axes where the distance is the Euclidean one.
     """
 
-    centre_x: Array
-    centre_y: Array
-    spread_x: Array
-    spread_y: Array
-    correlation: Array
-    independence: Array
-    x: Array
-    y: Array
+    points: Sequence[Point]
+    centre: Point
+    spread: Point
+    correlation: float
+    independence: float
+    whitened: Sequence[Point]
 
     @classmethod
-    def of(cls, points: Points) -> PointSets:
-        """Returns this of the point sets."""
-        counts = points.counts
-        owners = np.repeat(np.arange(len(counts)), counts)
-        centre_x, spread_x = _spread(points.x, counts, owners)
-        centre_y, spread_y = _spread(points.y, counts, owners)
-        varied = (spread_x > 0) & (spread_y > 0)
-        spread_x, spread_y = np.where(varied, spread_x, 1.0), np.where(varied, spread_y, 1.0)
-        standard_x = (points.x - centre_x[owners]) / spread_x[owners]
-        standard_y = (points.y - centre_y[owners]) / spread_y[owners]
-        correlation = segment_sums(standard_x * standard_y, counts) / np.maximum(counts - 1, 1)
-        correlation[~varied] = 1.0
-        # A power of Python's floats, which is not to the last bit their product.
-        independence = 1 - np.array([each**2 for each in correlation.tolist()])
-        starts = points.starts
-        for number in np.flatnonzero(varied & (independence <= SMALL_INDEPENDENCE)).tolist():
-            part = slice(starts[number], starts[number] + counts[number])
-            independence[number] = _independence(
-                np.column_stack((points.x[part], points.y[part])),
-                np.column_stack((standard_x[part], standard_y[part])),
-                np.array([spread_x[number], spread_y[number]]),
-                float(correlation[number]),
-            )
-        independence = np.maximum(independence, 0.0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            whitened_y = (standard_y - correlation[owners] * standard_x) / np.sqrt(independence)[owners]
-        return cls(centre_x, centre_y, spread_x, spread_y, correlation, independence, standard_x, whitened_y)
+    def of(cls, points: Sequence[Point]) -> PointSet:
+        """Returns this of one point or more."""
+        (centre_x, spread_x), (centre_y, spread_y) = (_mean_and_spread(axis) for axis in zip(*points, strict=True))
+        if not spread_x or not spread_y:
+            return cls(points, (centre_x, centre_y), (1.0, 1.0), 1.0, 0.0, ())
+        standard = [((x - centre_x) / spread_x, (y - centre_y) / spread_y) for x, y in points]
+        correlation = numpy_sum([x * y for x, y in standard]) / (len(points) - 1)
+        spread = spread_x, spread_y
+        independence = _independence(points, standard, spread, correlation)
+        held = cls(points, (centre_x, centre_y), spread, correlation, independence, ())
+        return held._replace(whitened=held.whiten(points))
+
+    def whiten(self, points: Sequence[Point]) -> list[Point]:
+        """Returns points in the axes of this set; none where its covariance has no inverse."""
+        if self.independence <= 0:
+            return []
+        (centre_x, centre_y), (spread_x, spread_y), correlation = self.centre, self.spread, self.correlation
+        scale = sqrt(self.independence)
+        standard = [((x - centre_x) / spread_x, (y - centre_y) / spread_y) for x, y in points]
+        return [(x, (y - correlation * x) / scale) for x, y in standard]
 
 
-def _spread(values: Array, counts: Indexes, owners: Indexes) -> tuple[Array, Array]:
-    """Returns mean and standard deviation (ddof 1) of each stretch; 0 where all are equal, or fewer than two.
+def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
+    """Returns mean and standard deviation (ddof 1); 0 where all are equal.
 
     Values are added one after the other, as NumPy adds up the rows of a table.
     """
-    means = np.bincount(owners, values, len(counts)) / np.maximum(counts, 1)
-    deviations = values - means[owners]
-    squares = np.bincount(owners, deviations**2, len(counts))
-    return means, np.where(are_varied(values, counts), np.sqrt(squares / np.maximum(counts - 1, 1)), 0.0)
+    mean = _added(values) / len(values)
+    if min(values) == max(values):
+        return mean, 0.0
+    squares = [deviation * deviation for deviation in [value - mean for value in values]]
+    return mean, sqrt(_added(squares) / (len(values) - 1))
 
 
-def are_varied(values: Array, counts: Indexes) -> npt.NDArray[np.bool_]:
-    """Tells of each stretch of these lengths whether not all of its values are equal, `[S]`."""
-    filled = counts > 0
-    starts = starts_of(counts)[filled]
-    found = np.zeros(len(counts), dtype=np.bool_)
-    if len(starts):
-        found[filled] = np.minimum.reduceat(values, starts) < np.maximum.reduceat(values, starts)
-    return found
+def _added(values: Sequence[float]) -> float:
+    total = 0.0
+    for value in values:
+        total += value
+    return total
 
 
-def point_scores(
-    sets: PointSets, truths: Points, predictions: Points, series: Indexes, cells: Cells, gamma: float
-) -> Array:
-    """Returns 1 - min(1, d / gamma) of each cell; `series` is the true series of each cell.
-
-    d is the Mahalanobis distance under the covariance of the ground truth (ddof 1). Where that has no inverse, since
-    there are too few points or they lie on a line as far as their own rounding tells, the score is 1 for equal
-    points, else 0.
-    """
-    x, y = predictions.x[cells.predictions], predictions.y[cells.predictions]
-    correlation, independence = sets.correlation[series], sets.independence[series]
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        standard_x = (x - sets.centre_x[series]) / sets.spread_x[series]
-        standard_y = (y - sets.centre_y[series]) / sets.spread_y[series]
-        whitened_y = (standard_y - correlation * standard_x) / np.sqrt(independence)
-        gaps_x, gaps_y = sets.x[cells.truths] - standard_x, sets.y[cells.truths] - whitened_y
-        distances = np.sqrt(gaps_x * gaps_x + gaps_y * gaps_y) / gamma
-    scores = np.where(distances < 1, 1 - distances, 0.0)
-    equal = (truths.x[cells.truths] == x) & (truths.y[cells.truths] == y)
-    return np.where(independence > 0, scores, equal)
-
-
-def _independence(truth: Array, standardised: Array, spread: Array, correlation: float) -> float:
+def _independence(points: Sequence[Point], standard: Sequence[Point], spread: Point, correlation: float) -> float:
     """Returns the share of the variance of y that x does not explain, 1 - r^2; 0 for points on a line.
 
     Close to 0 it is the variance of the residuals, each of which must be more than the rounding of its coordinates.
@@ -261,45 +160,93 @@ def _independence(truth: Array, standardised: Array, spread: Array, correlation:
     independence = 1 - correlation**2
     if independence > SMALL_INDEPENDENCE:
         return independence
-    residuals = standardised[:, 1] - correlation * standardised[:, 0]
-    rounding = np.finfo(np.float64).eps * (np.abs(truth) / spread + np.abs(standardised)).sum(axis=1)
-    if (np.abs(residuals) <= 2 * rounding).all():
+    residuals = [y - correlation * x for x, y in standard]
+    rounding = [
+        sys.float_info.epsilon * ((abs(x) / spread[0] + abs(u)) + (abs(y) / spread[1] + abs(v)))
+        for (x, y), (u, v) in zip(points, standard, strict=True)
+    ]
+    if all(abs(residual) <= 2 * limit for residual, limit in zip(residuals, rounding, strict=True)):
         return 0.0
-    return float((residuals**2).sum() / (len(truth) - 1))
+    return numpy_sum([residual * residual for residual in residuals]) / (len(points) - 1)
 
 
-def released_point_set_scores(truth: Array, prediction: Array, gamma: float) -> Array | None:
-    """Returns the scores of metric6b.py, which inverts the covariance as it is; None where that stops the script."""
+def point_similarity(truth: PointSet, prediction: Sequence[Point], gamma: float) -> float:
+    """Returns the largest sum of 1 - min(1, d / gamma) over pairs of points, each used once.
+
+    d is the Mahalanobis distance under the covariance of the ground truth (ddof 1). Where that has no inverse, the
+    score is 1 for equal points, else 0.
+    """
+    if truth.independence <= 0:
+        return best_sum([[float(point == other) for other in prediction] for point in truth.points])
+    whitened = truth.whiten(prediction)
+    return best_sum(
+        [
+            [
+                1 - distance if (distance := sqrt((x - u) * (x - u) + (y - v) * (y - v)) / gamma) < 1 else 0.0
+                for u, v in whitened
+            ]
+            for x, y in truth.whitened
+        ]
+    )
+
+
+def released_point_similarity(truth: PointSet, prediction: Sequence[Point], gamma: float) -> float:
+    """Returns what metric6b.py does, which inverts the covariance as it is; published where that stops the script."""
     from scipy.spatial.distance import cdist
 
-    if len(truth) < 2:
-        return None
-    with np.errstate(all="ignore"):
-        try:
-            inverse = np.linalg.inv(np.cov(truth.T))
-        except np.linalg.LinAlgError:
-            return None
-        distances = cdist(prediction, truth, metric="mahalanobis", VI=inverse.T).T / gamma
-    if np.isnan(distances).any():
-        return None
-    return np.where(distances < 1, 1 - distances, 0.0)
+    if len(truth.points) > 1:
+        points = np.array(truth.points)
+        with np.errstate(all="ignore"):
+            try:
+                inverse = np.linalg.inv(np.cov(points.T))
+            except np.linalg.LinAlgError:
+                return point_similarity(truth, prediction, gamma)
+            distances = cdist(np.array(prediction), points, metric="mahalanobis", VI=inverse.T).T / gamma
+        if not np.isnan(distances).any():
+            return best_sum(np.where(distances < 1, 1 - distances, 0.0).tolist())
+    return point_similarity(truth, prediction, gamma)
 
 
-def value_spreads(values: Points) -> Array:
-    """Returns the standard deviation (ddof 1) of y in each series; 0 where the values are equal, or fewer than two."""
-    counts = values.counts
-    means = segment_sums(values.y, counts) / np.maximum(counts, 1)
-    deviations = values.y - np.repeat(means, counts)
-    variances = segment_sums(deviations * deviations, counts) / np.maximum(counts - 1, 1)
-    return np.where(are_varied(values.y, counts), np.sqrt(variances), 0.0)
+class LabelledValues(NamedTuple):
+    """Values with the places of their labels; NaN for one that is not a number.
 
-
-def value_scores(truths: Array, predictions: Array, spreads: Array, gamma: float) -> Array:
-    """Returns 1 - min(1, |dy| / spread / gamma) of each pair of values `[N]`; NaN scores 0.
-
-    spreads: those of the ground truth. Where one is 0, equal values score 1, others 0.
+    spread: the standard deviation (ddof 1) of the values.
     """
-    gaps = np.abs(truths - predictions)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        distances = gaps / spreads / gamma
-    return np.where(spreads > 0, np.where(distances < 1, 1 - distances, 0.0), gaps == 0)
+
+    values: Sequence[tuple[int, float]]
+    spread: float
+
+    @classmethod
+    def of(cls, labels: Sequence[int], values: Sequence[float]) -> LabelledValues:
+        """Returns one value or more with their labels."""
+        if min(values) == max(values):
+            return cls(list(zip(labels, values, strict=True)), 0.0)
+        mean = numpy_sum(values) / len(values)
+        variance = numpy_sum([(value - mean) * (value - mean) for value in values]) / (len(values) - 1)
+        return cls(list(zip(labels, values, strict=True)), sqrt(variance))
+
+
+def label_similarity(
+    truth: LabelledValues,
+    prediction: Sequence[tuple[int, float]],
+    label_scores: Sequence[Sequence[float]],
+    gamma: float,
+) -> float:
+    """Returns the largest sum of (1 - L^alpha) (1 - min(1, |dy| / sd / gamma)) over pairs of values, each used once.
+
+    label_scores: 1 - L^alpha of the labels of both sides, by their places. sd: the standard deviation (ddof 1) of the
+    true values; where it is 0, equal values score 1, others 0.
+    """
+    spread = truth.spread
+    scores = []
+    for place, value in truth.values:
+        of_labels = label_scores[place]
+        if spread:
+            row = [
+                of_labels[other] * (1 - distance) if (distance := abs(value - y) / spread / gamma) < 1 else 0.0
+                for other, y in prediction
+            ]
+        else:
+            row = [of_labels[other] * (value == y) for other, y in prediction]
+        scores.append(row)
+    return best_sum(scores)

@@ -14,27 +14,37 @@ widths and heights count pixels, so that they are longer by 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Literal
 
 import msgspec
 
-from ..benchmark import RejectedRecord
-from ..common.geometry import box_ious
+from ..benchmark import Side
+from ..common.assignment import numpy_sum
+from ..common.budget import Budget
 from ..common.text import character_error_rate
 from ..statistics.ratios import f_measure
-from .batch import Batch
-from .box_overlaps import Sides, overlaps_of
-from .details import MAX_DETAIL_LENGTH, listed, shortened
-from .legend import corners_iou
+from .boxes import area, bounding_box, box_iou, pixel_iou, shared_area
+from .limits import error_rate_steps, pair_steps
+from .names import read_text
 from .options import ChartOptions
-from .text_charts import Blocks, ReadText, TextChart, read_chart
-from .text_matching import Matcher
-from .work import error_rate_steps
+from .records import Corners, TextBlock, identifier_text
+from .task_score import MAX_DETAIL_LENGTH, TaskScore, listed, shortened
 
-PIXEL = 1.0
-# Charts are matched together up to so many pairs of blocks.
-MAX_CELLS = 1 << 18
+OVERLAP_PASSES = 30
+"""The work of comparing all pairs of blocks, each of which may lie within the other, in passes over their table."""
+
+MAX_UNSPENT_STEPS = 1000
+
+
+class Block(msgspec.Struct, frozen=True, gc=False):
+    """A text block as it is compared."""
+
+    corners: Corners
+    text: str
+    id: str | None
 
 
 class Unit(msgspec.Struct, frozen=True, gc=False):
@@ -56,163 +66,170 @@ class LeftBlock(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
-class Matching(msgspec.Struct, frozen=True, gc=False):
-    """The units of one chart, its scores, and what is left on both sides."""
+def score_text_blocks(
+    truth: Sequence[TextBlock], prediction: Sequence[TextBlock] | None, budget: Budget, options: ChartOptions
+) -> TaskScore:
+    """Returns the score of one chart; no prediction (None) scores 0, two empty lists of blocks score 1.
 
-    units: Sequence[Unit]
-    detection: float
-    recognition: float
-    missed: Sequence[int]
-    extra: Sequence[int]
-
-
-def score_text_blocks(batch: Batch, options: ChartOptions) -> None:
-    """Scores task 2 of the charts that have it; no prediction scores 0, two empty lists of blocks score 1."""
-    score_charts = _score_published if options.protocol == "published" else _score_released
-    texts: dict[str | None, ReadText] = {}
-    charts: list[TextChart] = []
-    cells = 0
-    for sample, truths, given in batch.rows(batch.truths.text_blocks, batch.predictions.text_blocks):
-        if truths is None or not sample.is_open:
-            continue
-        try:
-            chart = read_chart(sample, truths, given, texts, batch.identifiers, options)
-        except RejectedRecord as rejected:
-            sample.reject(rejected)
-            continue
-        count = len(chart.truths) * len(chart.predictions)
-        if charts and cells + count > MAX_CELLS:
-            score_charts(charts, options)
-            charts, cells = [], 0
-        charts.append(chart)
-        cells += count
-    score_charts(charts, options)
-
-
-def _score_published(charts: Sequence[TextChart], options: ChartOptions) -> None:
-    """Scores charts whose boxes are compared together."""
-    truths = Sides.of([chart.truths.boxes for chart in charts])
-    predictions = Sides.of([chart.predictions.boxes for chart in charts])
-    matcher = Matcher(truths, predictions, overlaps_of(truths, predictions), options)
-    pairs = matcher.best_pairs()
-    splits, merges = matcher.splits(), matcher.merges()
-    for number, chart in enumerate(charts):
-        try:
-            units = [_pair(chart, *pair) for pair in pairs[number]]
-            units += [
-                _joined("split", chart, whole, parts, options) for whole, parts in matcher.taken(number, splits, False)
-            ]
-            units += [
-                _joined("merge", chart, whole, parts, options) for whole, parts in matcher.taken(number, merges, True)
-            ]
-        except RejectedRecord as rejected:
-            chart.sample.reject(rejected)
-            continue
-        _note_score(chart, _matching(units, *matcher.left(number)))
-
-
-def _joined(
-    kind: Literal["split", "merge"], chart: TextChart, whole: int, parts: Sequence[int], options: ChartOptions
-) -> Unit:
-    """Returns a unit of a block and its parts in reading order; its IoU is that with their bounding box, weighted."""
-    wholes, others = (chart.truths, chart.predictions) if kind == "split" else (chart.predictions, chart.truths)
-    placed = [(part, others.boxes[part].corners()) for part in parts]
-    placed.sort(key=_reading_order)
-    bounding = (
-        min([corners[0] for _, corners in placed]),
-        min([corners[1] for _, corners in placed]),
-        max([corners[2] for _, corners in placed]),
-        max([corners[3] for _, corners in placed]),
-    )
-    iou = options.scattered_weight * corners_iou(*wholes.boxes[whole].corners(), *bounding)
-    text = " ".join([others.texts[part] for part, _ in placed])
-    whole_ids, part_ids = [wholes.identifiers[whole]], listed([others.identifiers[part] for part, _ in placed])
-    if kind == "split":
-        score = _text_score(chart, wholes.texts[whole], text)
-        return Unit(kind, whole_ids, part_ids, iou, score, shortened(wholes.texts[whole]), shortened(text))
-    score = _text_score(chart, text, wholes.texts[whole])
-    return Unit(kind, part_ids, whole_ids, iou, score, shortened(text), shortened(wholes.texts[whole]))
-
-
-def _reading_order(placed: tuple[int, tuple[float, float, float, float]]) -> tuple[float, float]:
-    _, (left, top, _, bottom) = placed
-    return (top + bottom) / 2, left
-
-
-def _pair(chart: TextChart, truth: int, prediction: int, iou: float) -> Unit:
-    """Returns the unit of two blocks."""
-    truths, predictions = chart.truths, chart.predictions
-    text, predicted = truths.texts[truth], predictions.texts[prediction]
-    ids = [truths.identifiers[truth]], [predictions.identifiers[prediction]]
-    score = 1.0 if text == predicted else _text_score(chart, text, predicted)
-    if len(text) > MAX_DETAIL_LENGTH or len(predicted) > MAX_DETAIL_LENGTH:
-        text, predicted = shortened(text), shortened(predicted)
-    return Unit("pair", *ids, iou, score, text, predicted)
-
-
-def _text_score(chart: TextChart, truth: str, predicted: str) -> float:
-    """Returns 1 - CER, and spends the steps of computing it."""
-    if truth == predicted:
-        return 1.0
-    chart.sample.budget.spend(error_rate_steps(truth, predicted))
-    return 1 - character_error_rate(truth, predicted)
-
-
-def _matching(units: Sequence[Unit], missed: Sequence[int], extra: Sequence[int]) -> Matching:
-    detection = _share(sum([unit.iou for unit in units]), len(units) + max(len(missed), len(extra)))
-    recognition = _share(sum([unit.text_score for unit in units]), len(units) + len(missed) + len(extra))
-    return Matching(units, detection, recognition, missed, extra)
-
-
-def _score_released(charts: Sequence[TextChart], options: ChartOptions) -> None:
-    """Scores each chart; a truth takes the first prediction that overlaps enough, as in metric2.py."""
-    for chart in charts:
-        try:
-            _note_score(chart, _match_released(chart, options))
-        except RejectedRecord as rejected:
-            chart.sample.reject(rejected)
-
-
-def _match_released(chart: TextChart, options: ChartOptions) -> Matching:
-    truths, predictions = chart.truths, chart.predictions
-    true_boxes, predicted_boxes = truths.corners(range(len(truths))), predictions.corners(range(len(predictions)))
-    units: list[Unit] = []
-    taken_truths, taken_predictions = set(), set()
-    for truth in range(len(truths) if len(predictions) else 0):
-        ious = box_ious(true_boxes[truth : truth + 1], predicted_boxes, PIXEL)[0]
-        prediction = int((ious >= options.text_iou).argmax())
-        if ious[prediction] < options.text_iou:
-            continue
-        units.append(_pair(chart, truth, prediction, float(ious[prediction])))
-        taken_truths.add(truth)
-        taken_predictions.add(prediction)
-    larger = max(len(truths), len(predictions))
-    detection = _share(sum([unit.iou for unit in units]), larger)
-    recognition = _share(sum([unit.text_score for unit in units]), len(truths) or larger)
-    missed = [index for index in range(len(truths)) if index not in taken_truths]
-    extra = [index for index in range(len(predictions)) if index not in taken_predictions]
-    return Matching(units, detection, recognition, missed, extra)
+    Raises RejectedRecord where the work is more than the budget allows.
+    """
+    truths = read_blocks(truth, "ground_truth", budget, options)
+    predictions = read_blocks(prediction or (), "prediction", budget, options)
+    budget.spend(pair_steps(len(truths), len(predictions), OVERLAP_PASSES))
+    match = _match_published if options.protocol == "published" else _match_released
+    units, missed, extra = match(truths, predictions, budget, options)
+    detection, recognition = sum([unit.iou for unit in units]), sum([unit.text_score for unit in units])
+    if options.protocol == "published":
+        detection = _share(detection, len(units) + max(len(missed), len(extra)))
+        recognition = _share(recognition, len(units) + len(missed) + len(extra))
+    else:
+        larger = max(len(truths), len(predictions))
+        detection, recognition = _share(detection, larger), _share(recognition, len(truths) or larger)
+    if prediction is None:
+        detection = recognition = 0.0
+    details = {
+        "matched": listed(units),
+        "missed": [LeftBlock(block.id, shortened(block.text)) for block in listed(missed)],
+        "extra": [LeftBlock(block.id, shortened(block.text)) for block in listed(extra)],
+    }
+    metrics = {"task2.detection": detection, "task2.recognition": recognition}
+    share = f_measure(detection, recognition)
+    return TaskScore({"task2.charts": 1, **metrics}, metrics, share, details, prediction is not None)
 
 
 def _share(total: float, count: int) -> float:
     return total / count if count else 1.0
 
 
-def _note_score(chart: TextChart, matching: Matching) -> None:
-    detection, recognition = matching.detection, matching.recognition
-    if not chart.attempted:
-        detection = recognition = 0.0
-    details = {
-        "matched": listed(matching.units),
-        "missed": _blocks_details(chart.truths, matching.missed),
-        "extra": _blocks_details(chart.predictions, matching.extra),
-    }
-    statistics, metrics = chart.sample.statistics, chart.sample.metrics
-    statistics["task2.charts"] = 1
-    statistics["task2.detection"] = metrics["task2.detection"] = detection
-    statistics["task2.recognition"] = metrics["task2.recognition"] = recognition
-    chart.sample.add("task2", f_measure(detection, recognition), details, chart.attempted)
+def read_blocks(blocks: Iterable[TextBlock], side: Side, budget: Budget, options: ChartOptions) -> list[Block]:
+    """Returns the blocks as they are compared, without those whose text holds `__`; spends the steps of reading."""
+    found: list[Block] = []
+    unspent = 0
+    for block in blocks:
+        text, steps = read_text(block.text or "", options)
+        unspent += steps
+        if unspent > MAX_UNSPENT_STEPS:
+            budget.spend_reading(side, unspent)
+            unspent = 0
+        if "__" not in text:
+            found.append(Block(block.bb.corners(), text, identifier_text(block.id)))
+    budget.spend_reading(side, unspent)
+    return found
 
 
-def _blocks_details(blocks: Blocks, places: Sequence[int]) -> list[LeftBlock]:
-    return [LeftBlock(blocks.identifiers[place], shortened(blocks.texts[place])) for place in listed(places)]
+Matching = tuple[list[Unit], list[Block], list[Block]]
+"""The units of one chart, and the free ground truths and predictions that are left."""
+
+
+def _match_published(truths: list[Block], predictions: list[Block], budget: Budget, options: ChartOptions) -> Matching:
+    pairs = []
+    for number, other in near_pairs(truths, predictions):
+        first, second = truths[number].corners, predictions[other].corners
+        # Two equal boxes without area have IoU 1 too.
+        iou = 1.0 if first == second else box_iou(first, second)
+        if iou >= options.text_iou and iou > 0:
+            pairs.append((-iou, number, other))
+    units: list[Unit] = []
+    free, others = dict(enumerate(truths)), dict(enumerate(predictions))
+    for iou, number, other in sorted(pairs):
+        if number in free and other in others:
+            truth, predicted = free.pop(number), others.pop(other)
+            units.append(_unit("pair", [truth.id], [predicted.id], -iou, truth.text, predicted.text, budget))
+    missed, extra = list(free.values()), list(others.values())
+    for whole, parts in scattered(missed, extra, options.split_part, options.split_cover):
+        iou, ids, text = _joined(whole, parts, options)
+        units.append(_unit("split", [whole.id], ids, iou, whole.text, text, budget))
+    for whole, parts in scattered(extra, missed, options.merge_part, options.merge_cover):
+        iou, ids, text = _joined(whole, parts, options)
+        units.append(_unit("merge", ids, [whole.id], iou, text, whole.text, budget))
+    return units, missed, extra
+
+
+def near_pairs(truths: Sequence[Block], predictions: Sequence[Block]) -> Iterator[tuple[int, int]]:
+    """Yields the places of the pairs whose boxes touch or begin at the same side, in order of the truths.
+
+    Predictions sorted by their upper sides are searched for those between the upper and the lower side of a truth.
+    """
+    boxes = sorted([(block.corners[1], place, block.corners) for place, block in enumerate(predictions)])
+    tops = [top for top, _, _ in boxes]
+    # A side that runs backwards has its lower end first.
+    reach = list(accumulate([top if top > box[3] else box[3] for top, _, box in boxes], max))
+    for number, truth in enumerate(truths):
+        left, top, right, bottom = truth.corners
+        for _, place, box in boxes[bisect_left(reach, top) : bisect_right(tops, bottom if bottom > top else top)]:
+            if (box[0] < right and left < box[2]) or left == box[0]:
+                yield number, place
+
+
+def scattered(
+    wholes: list[Block], parts: list[Block], least_part: float, least_cover: float
+) -> Iterator[tuple[Block, list[Block]]]:
+    """Yields each whole with the two or more parts that cover it, in reading order, and takes them from both lists.
+
+    A part has more than `least_part` of its own area in the whole; together they share at least `least_cover` of the
+    area of the whole with it.
+    """
+    if not wholes or len(parts) < 2:
+        return
+    near: dict[int, list[int]] = {}
+    for number, place in near_pairs(wholes, parts):
+        near.setdefault(number, []).append(place)
+    left = dict(enumerate(parts))
+    for number, whole in list(enumerate(wholes)):
+        within = {}
+        for place in sorted(near.get(number, ())):
+            if place in left and (shared := shared_area(whole.corners, left[place].corners)) > least_part * area(
+                left[place].corners
+            ):
+                within[place] = shared
+        if len(within) > 1 and numpy_sum([*within.values()]) >= least_cover * area(whole.corners):
+            wholes.remove(whole)
+            yield whole, sorted([left.pop(place) for place in within], key=_reading_order)
+    parts[:] = left.values()
+
+
+def _reading_order(block: Block) -> tuple[float, float]:
+    left, top, _, bottom = block.corners
+    return (top + bottom) / 2, left
+
+
+def _joined(whole: Block, parts: Sequence[Block], options: ChartOptions) -> tuple[float, Sequence[str | None], str]:
+    """Returns the weighted IoU of a block with the bounding box of its parts, their ids and their text."""
+    iou = box_iou(whole.corners, bounding_box([part.corners for part in parts]))
+    ids = listed([part.id for part in parts])
+    return options.scattered_weight * iou, ids, " ".join([part.text for part in parts])
+
+
+def _unit(
+    kind: Literal["pair", "split", "merge"],
+    truth_ids: Sequence[str | None],
+    prediction_ids: Sequence[str | None],
+    iou: float,
+    truth: str,
+    predicted: str,
+    budget: Budget,
+) -> Unit:
+    """Returns the unit of two texts; spends the steps of comparing them."""
+    score = 1.0
+    if truth != predicted:
+        budget.spend(error_rate_steps(truth, predicted))
+        score = 1 - character_error_rate(truth, predicted)
+    if len(truth) > MAX_DETAIL_LENGTH or len(predicted) > MAX_DETAIL_LENGTH:
+        truth, predicted = shortened(truth), shortened(predicted)
+    return Unit(kind, truth_ids, prediction_ids, iou, score, truth, predicted)
+
+
+def _match_released(truths: list[Block], predictions: list[Block], budget: Budget, options: ChartOptions) -> Matching:
+    units: list[Unit] = []
+    missed: list[Block] = []
+    extra = dict(enumerate(predictions))
+    for truth in truths:
+        for place, other in enumerate(predictions):
+            iou = pixel_iou(truth.corners, other.corners)
+            if iou >= options.text_iou:
+                units.append(_unit("pair", [truth.id], [other.id], iou, truth.text, other.text, budget))
+                extra.pop(place, None)
+                break
+        else:
+            missed.append(truth)
+    return units, missed, list(extra.values())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .segments import Array
+# NumPy adds fewer values than this one after the other, and more of them in pairs.
+PAIRWISE = 8
 
 
 def best_assignment(scores: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -20,14 +23,19 @@ def best_assignment(scores: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int
     >>> rows.tolist(), columns.tolist()
     ([0, 1], [1, 0])
     """
-    # Not at the top: SciPy takes half a second to import, which `beamscore benchmarks` need not wait for.
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(scores, maximize=True)
+    rows, columns = _solver()(scores, maximize=True)
     return rows, columns
 
 
-def best_pairs(scores: Sequence[Sequence[float]] | Array) -> list[tuple[int, int]]:
+@cache
+def _solver() -> Any:
+    # Not at the top: SciPy takes half a second to import, which `beamscore benchmarks` need not wait for.
+    from scipy.optimize import linear_sum_assignment
+
+    return linear_sum_assignment
+
+
+def best_pairs(scores: Sequence[Sequence[float]] | npt.NDArray[np.float64]) -> list[tuple[int, int]]:
     """Returns what `best_assignment` does, as pairs (row, column); of lists in less time for a few rows and columns.
 
     >>> best_pairs([[0.9, 0.8], [0.7, 0.1]])
@@ -35,6 +43,8 @@ def best_pairs(scores: Sequence[Sequence[float]] | Array) -> list[tuple[int, int
     """
     if len(scores) == 0 or len(scores[0]) == 0:
         return []
+    if len(scores) == 1 == len(scores[0]):
+        return [(0, 0)]
     upright = len(scores) <= len(scores[0])
     found = None
     if not isinstance(scores, np.ndarray):
@@ -57,3 +67,56 @@ def _single_bests(lines: Sequence[Sequence[float]]) -> list[int] | None:
             return None
         places.append(line.index(best))
     return places if len(set(places)) == len(places) else None
+
+
+def best_pairs_below(bounds: Sequence[Sequence[float]], score: Callable[[int, int], float]) -> list[tuple[int, int]]:
+    """Returns what `best_pairs` does for the table of score(row, column), of which none is above its bound.
+
+    Only scores that may be the best of their line are computed, if that tells the pairs.
+
+    >>> best_pairs_below([[1.0, 0.5], [0.5, 1.0]], lambda row, column: 0.75 if row == column else 0.25)
+    [(0, 0), (1, 1)]
+    """
+    upright = not bounds or len(bounds) <= len(bounds[0])
+    places: list[int] = []
+    for number, line in enumerate(bounds if upright else zip(*bounds, strict=True)):
+        best, count = -1.0, 0
+        for place in sorted(range(len(line)), key=line.__getitem__, reverse=True):
+            if line[place] < best:
+                break
+            value = score(number, place) if upright else score(place, number)
+            if value >= best:
+                count = count + 1 if value == best else 1
+                best, taken = value, place
+        if count != 1 or taken in places:
+            return best_pairs([[score(row, column) for column in range(len(bounds[0]))] for row in range(len(bounds))])
+        places.append(taken)
+    return list(enumerate(places)) if upright else sorted(zip(places, range(len(places)), strict=True))
+
+
+def best_sum(scores: Sequence[Sequence[float]]) -> float:
+    """Returns the largest sum of a one-to-one assignment, to the last bit `scores[best_assignment(scores)].sum()`.
+
+    scores: 0 or more, one at least. Where no two rows have their best score in the same column, that is the sum of
+    these; a row without a score above 0 may have any column.
+
+    >>> best_sum([[0.5, 0.25], [0.0, 0.0]])
+    0.5
+    """
+    if len(scores) <= len(scores[0]):
+        bests = list(map(max, scores))
+        columns = [row.index(best) for row, best in zip(scores, bests, strict=True) if best]
+        if len(set(columns)) == len(columns):
+            return numpy_sum(bests)
+    table = np.array(scores)
+    return float(table[best_assignment(table)].sum())
+
+
+def numpy_sum(values: Sequence[float]) -> float:
+    """Returns the sum of a short list as NumPy adds it; the built-in `sum` rounds otherwise since Python 3.12."""
+    if len(values) >= PAIRWISE:
+        return float(np.array(values).sum())
+    total = 0.0
+    for value in values:
+        total += value
+    return total

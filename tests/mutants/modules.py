@@ -5,7 +5,6 @@ from __future__ import annotations
 STATISTICS = {
     "metrics/statistics/bootstrap.py": ["tests/metrics/statistics/test_bootstrap.py"],
     "metrics/common/budget.py": ["tests/metrics/common/test_budget.py"],
-    "metrics/common/geometry.py": ["tests/metrics/common/test_geometry.py"],
     "metrics/statistics/denominators.py": ["tests/metrics/statistics/test_denominators.py"],
     "metrics/statistics/intervals.py": ["tests/metrics/statistics/test_intervals.py"],
     "metrics/statistics/paired.py": ["tests/metrics/statistics/test_paired.py"],
@@ -18,7 +17,7 @@ STATISTICS = {
 
 MATCHERS = {
     "metrics/common/assignment.py": ["tests/metrics/common/test_assignment.py"],
-    "metrics/common/tables.py": ["tests/metrics/common/test_tables.py"],
+    "metrics/chart/boxes.py": ["tests/metrics/chart/test_boxes.py"],
     "metrics/chart/similarity.py": ["tests/metrics/chart/test_series.py", "tests/metrics/chart/test_elements.py"],
     "metrics/chart/text_blocks.py": ["tests/metrics/chart/test_text_blocks.py"],
     "metrics/chemistry/isomorphism.py": ["tests/metrics/chemistry/test_isomorphism.py"],

@@ -114,6 +114,6 @@ def work(truth: Json, prediction: Json | None, **options: Any) -> int:
             budgets.append(self)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("beamscore.metrics.chart.sample.Budget", Counting)
+        patched.setattr("beamscore.metrics.chart.benchmark.Budget", Counting)
         columns(truth, prediction, max_steps=10**12, **options)
     return sum(budget.steps for budget in budgets)

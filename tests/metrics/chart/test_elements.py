@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from itertools import permutations
 from typing import Any
 
@@ -12,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamscore.metrics.benchmark import Pair, RejectedRecord
+from beamscore.metrics.benchmark import RejectedRecord
+from beamscore.metrics.chart.elements import Distance, bar_distance, near_scores, point_distance
 from tests.metrics.chart.records_for_tests import (
     Json,
     benchmark,
@@ -25,7 +25,6 @@ from tests.metrics.chart.records_for_tests import (
     truth_of,
     work,
 )
-from tests.plain_loop import comparable
 
 
 def score(kind: str, truth: Json, prediction: Json | None, protocol: str = "published") -> float | None:
@@ -194,43 +193,14 @@ def test_the_assignment_is_the_best_of_all(truth: list[tuple[int, int]], predict
     assert found == pytest.approx(expected)
 
 
-KINDS = ["Grouped vertical bar", "Vertical box", "Line", "Scatter"]
-SIZES = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=6)
+ELEMENTS = st.lists(st.tuples(*[st.floats(-40, 40) | st.integers(-40, 40).map(float)] * 4), max_size=8)
 
 
-def drawn(kind: str, size: int, draw: random.Random) -> Json:
-    """Returns so many elements of a kind of chart, many of them alike."""
-
-    def place() -> Json:
-        return {"x": draw.randrange(20), "y": draw.uniform(0, 20)}
-
-    def line() -> Json:
-        return {**place(), "_bb": box(0, 0, draw.randrange(9), 0)} if draw.random() < 0.7 else place()
-
-    if kind == "Line":
-        return elements(lines=[[place() for _ in range(draw.randrange(4))] for _ in range(size)])
-    if kind == "Scatter":
-        return elements(scatter_points=[place() for _ in range(size)])
-    if kind == "Vertical box":
-        return elements(boxplots=[{"median": line(), "max": line()} for _ in range(size)])
-    return elements(bars=[box(*(draw.uniform(0, 12) for _ in range(4))) for _ in range(size)])
-
-
-@settings(max_examples=60, deadline=None)
-@given(SIZES, st.integers(0, 2**32 - 1), st.sampled_from([1, 20, 1 << 18]))
-def test_charts_of_a_batch_score_as_each_alone(sizes: list[tuple[str, int, int]], seed: int, cells: int) -> None:
-    draw = random.Random(seed)
-    pairs = [
-        Pair(
-            str(number),
-            truth_of(task1=chart_type(kind), task6=drawn(kind, count, draw)),
-            prediction_of(task6=drawn(kind, other, draw)),
-        )
-        for number, (kind, count, other) in enumerate(sizes)
-    ]
-    scorer = benchmark(tasks=["task6a"])
-    alone = [result for pair in pairs for result in scorer.score([pair])]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("beamscore.metrics.chart.batch.MAX_CELLS", cells)
-        together = scorer.score(pairs)
-    assert list(map(comparable, together)) == list(map(comparable, alone))
+@settings(deadline=None)
+@given(ELEMENTS, ELEMENTS, st.sampled_from([15.0, 0.1, 33.3]), st.sampled_from([bar_distance, point_distance]))
+def test_only_elements_that_are_far_apart_are_not_compared(
+    truths: list[Any], predictions: list[Any], threshold: float, distance: Distance
+) -> None:
+    apart = [[distance(truth, other) for other in predictions] for truth in truths]
+    expected = [[1.0 - each / threshold if each < threshold else 0.0 for each in row] for row in apart]
+    assert near_scores(truths, predictions, distance, threshold) == expected

@@ -13,8 +13,10 @@ from unicodeit.data import COMBININGMARKS, REPLACEMENTS, SUBSUPERSCRIPTS
 
 from beamscore.metrics.chart import latex
 from beamscore.metrics.chart.latex import without_latex
-from beamscore.metrics.chart.names import label, numbers, read_text
+from beamscore.metrics.chart.limits import text_steps
+from beamscore.metrics.chart.names import label, numbers, read_text, text_scores
 from beamscore.metrics.chart.options import ChartOptions
+from tests.metrics.common.test_text import TEXTS, plain_edit_distance
 
 
 def normalised(text: str) -> str:
@@ -97,7 +99,7 @@ NUMBERS: list[tuple[Any, float]] = [
 @given(st.lists(st.sampled_from(NUMBERS)))
 def test_numbers_are_read_whatever_stands_beside_them(values: list[tuple[Any, float]]) -> None:
     found = numbers([value for value, _ in values])
-    assert found.tolist() == pytest.approx([held for _, held in values], rel=0, nan_ok=True)
+    assert found == pytest.approx([held for _, held in values], rel=0, nan_ok=True)
 
 
 def test_labels() -> None:
@@ -125,3 +127,28 @@ def test_each_lookup_of_a_command_is_a_step(text: str) -> None:
 
 
 MARKS_TO_SORT = "a" + "\u0301" * 499 + "\u0316" * 500
+
+
+@given(st.lists(TEXTS, max_size=4), st.lists(TEXTS, max_size=4), st.sampled_from(["", "x" * 101]))
+def test_texts_score_by_their_edits_over_the_longer_one(texts: list[str], others: list[str], long: str) -> None:
+    """A long text beside them changes how they are compared, but not the scores."""
+    distances = [
+        [plain_edit_distance(text, other) / max(len(text), len(other), 1) for other in others] for text in texts
+    ]
+    for alpha in (1.0, 2.0):
+        expected = [[1 - distance**alpha for distance in row] for row in distances]
+        assert text_scores([*texts, long], others, alpha)[: len(texts)] == expected
+
+
+LONG = st.lists(st.integers(0, 200).map("x".__mul__), max_size=4)
+
+
+@given(LONG, LONG)
+def test_the_steps_of_texts_are_the_words_of_their_tables_of_edits(texts: list[str], others: list[str]) -> None:
+    def operations(rows: list[str], columns: list[str]) -> int:
+        """Counts a column for each character of `columns`, in words of 64 characters of `rows`."""
+        words = [1 + len(text) // 64 for text in rows]
+        return (sum(words) if sum(map(len, rows)) >= 64 else len(rows)) * sum(map(len, columns))
+
+    edits = max(operations(texts, others), operations(others, texts)) // 80
+    assert text_steps(texts, others) == 2 * (1 + len(texts) * len(others) // 20) + edits

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.common.assignment import best_assignment, best_pairs
+from beamscore.metrics.common.assignment import best_assignment, best_pairs, best_pairs_below, best_sum, numpy_sum
 
 
 @given(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2**32 - 1))
@@ -30,3 +30,26 @@ def test_pairs_of_lists_are_those_of_the_array(rows: int, columns: int, values: 
     scores = np.random.default_rng(seed).integers(0, values, (rows, columns)) / values
     found_rows, found_columns = best_assignment(scores)
     assert best_pairs(scores.tolist()) == list(zip(found_rows.tolist(), found_columns.tolist(), strict=True))
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 20), st.integers(0, 2**32 - 1))
+def test_sums_have_the_bits_of_the_assignment(rows: int, columns: int, levels: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    # Few levels give many ties, and many scores of 0.
+    scores = np.maximum(draw.integers(-levels, levels, (rows, columns)), 0) / levels
+    assert best_sum(scores.tolist()) == float(scores[best_assignment(scores)].sum())
+
+
+@given(st.integers(0, 5), st.integers(0, 5), st.integers(1, 20), st.integers(0, 2**32 - 1))
+def test_pairs_below_bounds_are_those_of_all_scores(rows: int, columns: int, levels: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    scores = draw.integers(0, levels, (rows, columns)) / levels
+    bounds = np.maximum(scores, draw.integers(0, levels, (rows, columns)) / levels)
+    found = best_pairs_below(bounds.tolist(), lambda row, column: float(scores[row, column]))
+    assert found == best_pairs(scores.tolist())
+
+
+@given(st.integers(0, 30), st.integers(0, 2**32 - 1))
+def test_values_are_added_as_numpy_adds_them(count: int, seed: int) -> None:
+    values = np.random.default_rng(seed).random(count)
+    assert numpy_sum(values.tolist()) == float(values.sum())

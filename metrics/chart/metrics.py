@@ -1,0 +1,180 @@
+"""The metrics of the chart benchmark: what they are, their values from the sums, and the confusion matrices."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from ..benchmark import MetricSpec
+from ..statistics.ratios import f_measure, mean, precision_recall_f1, ratio, where
+from ..statistics.sums import Sums
+from ..table import Table
+from .classes import NONE, OTHER
+from .options import ALL_TASKS, ChartOptions
+
+ATTEMPTED: dict[str, str] = {task: f"{task}.attempted" for task in ALL_TASKS}
+LEFT_OUT: dict[str, str] = {task: f"{task}.left_out" for task in ALL_TASKS}
+
+RATES = {"f1": "F", "precision": "precision", "recall": "recall"}
+DENOMINATORS = {
+    "f1": "{0}.confusion[CLASS|*] + {0}.confusion[*|CLASS]",
+    "precision": "{0}.confusion[*|CLASS]",
+    "recall": "{0}.confusion[CLASS|*]",
+}
+
+
+def _class_specs(
+    task: str, what: str, of: tuple[str, str], per_sample: int | None, main: int, rank: int | None = None
+) -> Iterator[MetricSpec]:
+    """Yields the metrics of a task with a confusion matrix; main, rank: those of the macro F."""
+    for rate, name in RATES.items():
+        yield MetricSpec(
+            f"{task}.macro_{rate}",
+            f"{what}: mean over {of[1]} of {name}",
+            denominator=f"{task}.confusion[*]",
+            per_sample=per_sample,
+            classes=f"{task}.recall[CLASS]",
+            main=main if rate == "f1" else None,
+            rank=rank if rate == "f1" else None,
+        )
+    for rate, name in RATES.items():
+        counts = None if rate == "f1" else per_sample
+        denominator = DENOMINATORS[rate].format(task)
+        yield MetricSpec(
+            f"{task}.{rate}[CLASS]", f"{what}: {name} of one {of[0]}", denominator=denominator, per_sample=counts
+        )
+
+
+def _mean_spec(
+    name: str, meaning: str, over: str = "charts", main: int | None = None, rank: int | None = None
+) -> MetricSpec:
+    """Returns a metric that is a mean over charts, or over both axes of them."""
+    denominator = f"{name.partition('.')[0]}.{over}"
+    per_sample = 2 if over == "axes" else 1
+    return MetricSpec(name, meaning, denominator=denominator, per_sample=per_sample, main=main, rank=rank)
+
+
+METRICS = (
+    *_class_specs("task1", "chart class", ("class", "classes"), 1, main=1, rank=5),
+    _mean_spec("task2.detection", "text blocks: mean over charts of the IoU score"),
+    _mean_spec("task2.recognition", "text blocks: mean over charts of 1 - character error rate"),
+    _mean_spec("task2.hmean", "text blocks: harmonic mean of detection and recognition", main=2, rank=4),
+    *_class_specs("task3", "text roles", ("role", "roles"), None, main=3),
+    _mean_spec("task4.precision", "ticks: mean over axes of precision", "axes"),
+    _mean_spec("task4.recall", "ticks: mean over axes of recall", "axes"),
+    _mean_spec("task4.f1", "ticks: mean over axes of F (released: F of the two means)", "axes", main=4),
+    _mean_spec("task5.score", "legend: mean over charts of the IoU score", main=5),
+    _mean_spec("task6a.score", "plot elements: mean over charts", main=6, rank=3),
+    _mean_spec("task6b.score", "data series, given the true outputs of tasks 1 to 5: mean over charts", main=7, rank=2),
+    _mean_spec("task7.score", "data series from the image alone: mean over charts", main=8, rank=1),
+)
+
+SAMPLE_METRICS = (
+    MetricSpec(
+        "score",
+        "mean over the tasks attempted: task1.correct, F of task 2, task3.accuracy, task4.f1, the others",
+        main=1,
+    ),
+    MetricSpec("task1.correct", "1 where the class is right, else 0"),
+    MetricSpec("task2.detection", "IoU score of the text blocks"),
+    MetricSpec("task2.recognition", "1 - character error rate of the text blocks"),
+    MetricSpec("task3.accuracy", "share of text blocks with the right role"),
+    MetricSpec("task4.precision", "mean of the precision of both axes"),
+    MetricSpec("task4.recall", "mean of the recall of both axes"),
+    MetricSpec("task4.f1", "mean of the F of both axes (released: F of the two means)"),
+    MetricSpec("task5.score", "IoU score of the legend"),
+    MetricSpec("task6a.score", "score of the plot elements"),
+    MetricSpec("task6b.score", "score of the data series of task 6"),
+    MetricSpec("task7.score", "score of the data series of task 7"),
+)
+
+
+def values_of(sums: Sums, options: ChartOptions) -> dict[str, float | None]:
+    """Returns the metrics of `METRICS`.
+
+    None for a task that no chart has, and for one that no prediction of the corpus attempts though there are
+    predictions.
+    """
+    values = _class_values("task1", sums) | _class_values("task3", sums)
+    detection = ratio(sums["task2.detection"], sums["task2.charts"])
+    recognition = ratio(sums["task2.recognition"], sums["task2.charts"])
+    values["task2.detection"] = detection
+    values["task2.recognition"] = recognition
+    values["task2.hmean"] = f_measure(detection, recognition)
+    axes = sums["task4.axes"]
+    precision, recall = ratio(sums["task4.precision"], axes), ratio(sums["task4.recall"], axes)
+    released = options.protocol == "released"
+    values["task4.precision"] = precision
+    values["task4.recall"] = recall
+    values["task4.f1"] = f_measure(precision, recall) if released else ratio(sums["task4.f1"], axes)
+    for task in ("task5", "task6a", "task6b", "task7"):
+        values[f"{task}.score"] = ratio(sums[f"{task}.score"], sums[f"{task}.charts"])
+    idle = {task for task in options.tasks if sums[LEFT_OUT[task]] and not sums[ATTEMPTED[task]]}
+    return {name: None if idle and name.partition(".")[0] in idle else values[name] for name in values}
+
+
+def _class_values(task: str, sums: Sums) -> dict[str, float | None]:
+    """Returns macro and per-class precision, recall and F of a task.
+
+    A class that was never predicted has precision 0. Without ground truth the macro metrics are None.
+    """
+    true_counts: defaultdict[str, float] = defaultdict(float)
+    predicted_counts: defaultdict[str, float] = defaultdict(float)
+    cells = _confusion(task, sums)
+    for (true_class, predicted), count in cells.items():
+        true_counts[true_class] += count
+        predicted_counts[predicted] += count
+    classes = [name for name in true_counts if name != NONE]
+    measured = {}
+    for name in classes:
+        counts = cells.get((name, name), 0.0), predicted_counts[name], true_counts[name]
+        measured[name] = [where(true_counts[name], value) for value in precision_recall_f1(*counts)]
+    values: dict[str, float | None] = {}
+    for place, metric in enumerate(("precision", "recall", "f1")):
+        values[f"{task}.macro_{metric}"] = mean([each[place] for each in measured.values()])
+    for name, (precision, recall, f1) in measured.items():
+        values[f"{task}.precision[{name}]"] = precision
+        values[f"{task}.recall[{name}]"] = recall
+        values[f"{task}.f1[{name}]"] = f1
+    return values
+
+
+def confusion_tables(sums: Sums) -> list[Table]:
+    """Returns the confusion matrices of tasks 1 and 3, where something was counted."""
+    tables = []
+    for task, title in (("task1", "Chart classes (task 1)"), ("task3", "Text roles (task 3)")):
+        cells = _confusion(task, sums)
+        if not cells:
+            continue
+        marks = (OTHER, NONE)
+        names = sorted({name for cell in cells for name in cell if name not in marks})
+        columns = names + [mark for mark in marks if any(predicted == mark for _, predicted in cells)]
+        rows = names + [NONE] * any(true_class == NONE for true_class, _ in cells)
+        counts: list[list[str | float | None]] = [
+            [row, *(int(cells.get((row, column), 0)) for column in columns)] for row in rows
+        ]
+        tables.append(Table(title, ["truth \\ predicted", *columns], counts))
+    return tables
+
+
+def _confusion(task: str, sums: Sums) -> dict[tuple[str, str], float]:
+    """Returns the confusion counts of a task by (true class, predicted class)."""
+    cells: dict[tuple[str, str], float] = {}
+    for name, count in sums.bracketed(f"{task}.confusion").items():
+        true_class, _, predicted = name.partition("|")
+        cells[true_class, predicted] = count
+    return cells
+
+
+def explain(details: Any) -> list[str]:
+    """Returns what became of the class and of the parts of each task."""
+    lines = []
+    if "task1" in details:
+        lines.append(f"class: {details['task1']['truth']}, predicted {details['task1']['predicted'] or 'none'}")
+    if "task2" in details:
+        counts = ", ".join(f"{len(details['task2'][kind])} {kind}" for kind in ("matched", "missed", "extra"))
+        lines.append(f"text blocks: {counts}")
+    if "task3" in details:
+        lines.append(f"text roles: {details['task3']['correct']} right, {len(details['task3']['errors'])} wrong")
+    return lines
