@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from operator import eq, sub
+from typing import Any
 
 from ..common.budget import Budget
 from ..common.text import cached_if_short
@@ -96,7 +97,7 @@ class MoleculeBuilder:
         bonds: Sequence[BondRow] = self.bonds
         merged = self._merged(texts, budget)
         if merged is not None:
-            bonds = [(merged[begin], merged[end], *rest) for begin, end, *rest in bonds]
+            bonds = [(merged[begin], merged[end], kind, angle, length) for begin, end, kind, angle, length in bonds]
             kept = [atom for atom in kept if merged[atom] == atom]
         bonds = _seen_bonds(bonds)
         joined = {atom for bond in bonds for atom in bond[:2]}
@@ -112,9 +113,9 @@ class MoleculeBuilder:
         """
         xs: Sequence[float] = self.xs
         ys: Sequence[float] = self.ys
-        begins, ends, types, angles, lengths = zip(*bonds, strict=True) if bonds else ((),) * 5
+        columns: list[list[Any]] = [list(column) for column in zip(*bonds, strict=True)] or [[], [], [], [], []]
+        begins, ends, types, angles, lengths = columns
         if not all(map(eq, angles, angles)):
-            angles, lengths = list(angles), list(lengths)
             for number in [number for number, angle in enumerate(angles) if angle != angle]:
                 across, down = xs[ends[number]] - xs[begins[number]], ys[ends[number]] - ys[begins[number]]
                 angles[number] = math.atan2(-down, across) * 180.0 / math.pi

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import compress
 
 from ..common.budget import Budget
@@ -56,7 +56,7 @@ class _Walk:
     """Walks counter-clockwise round `circle`, from `start` on."""
 
     def __init__(
-        self, molecule: Molecule, neighbors: defaultdict[int, list[int]], circle: int, start: int, budget: Budget
+        self, molecule: Molecule, neighbors: Mapping[int, list[int]], circle: int, start: int, budget: Budget
     ) -> None:
         self.molecule = molecule
         self.neighbors = neighbors
@@ -88,7 +88,7 @@ class _Walk:
 
     def onward(self, atom: int, came_from: int) -> list[int]:
         """Where the walk can go on from `atom`, the best last."""
-        neighbors = self.neighbors[atom]
+        neighbors = self.neighbors.get(atom, [])
         self.budget.spend(3 * len(neighbors) + 3)
         here = self.look(atom)[1]
         choices = []
