@@ -21,7 +21,6 @@ from .overlaps import Overlaps, charge, measure
 from .records import FigureTextOptions, PredictedRegion, TruthRegion
 from .regions import Located, Regions, locate, locate_dropped
 from .spotting import Choices, Pairing, agree, spot, text_numbers
-from .turning import MAX_SIDES_TRIED
 
 MAX_GROUP_REGIONS = 2_000
 MAX_GROUP_PAIRS = 50_000
@@ -189,7 +188,7 @@ def _charge_locating(
         of_side = [0] * len(jobs)
         for figure, record in zip(side.figures, records, strict=True):
             corners = 4 if record.points is None else len(record.points)
-            of_side[figure] += corners * a_corner + (100 if corners > MAX_SIDES_TRIED else 0)
+            of_side[figure] += corners * a_corner + corners**2 // 50
         steps.append(of_side)
     for job, of_truths, of_detections in zip(jobs, *steps, strict=True):
         job.budget.spend_reading("ground_truth", of_truths)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
@@ -89,19 +89,13 @@ class Regions:
         """The regions that are `good`, bool [N]; the others are dropped for a reason."""
         if good.all():
             return self
-        return Regions(
-            positions=self.positions[good],
-            boxes=self.boxes[good],
-            other_boxes=self.other_boxes[good],
-            angles=self.angles[good],
-            outlines=None if self.outlines is None else self.outlines.only(good, self.sizes),
-            sizes=self.sizes[good],
-            areas=self.areas[good],
-            centres=self.centres[good],
-            diagonals=self.diagonals[good],
-            dropped=dict.fromkeys(self.positions[~good].tolist(), reason),
-            owners=self.owners[good],
-        )
+        arrays = {name: getattr(self, name)[good] for name in _ARRAYS}
+        outlines = None if self.outlines is None else self.outlines.only(good, self.sizes)
+        dropped = dict.fromkeys(self.positions[~good].tolist(), reason)
+        return Regions(**arrays, outlines=outlines, dropped=dropped)
+
+
+_ARRAYS = [field.name for field in fields(Regions) if field.name not in ("outlines", "dropped")]
 
 
 def locate(
