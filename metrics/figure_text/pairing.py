@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -86,27 +86,62 @@ def matched_columns(neighbors: list[list[int]], columns: int, budget: Budget) ->
 
     neighbors: the columns that each row may have, the preferred one first.
 
-    Each row takes its first free column; then each row that is left moves partners along a shortest way to a free
-    column, where there is one (Berge 1957).
+    Hopcroft and Karp (1973): each phase finds the distance of every row from the free rows, then as many disjoint
+    shortest ways to free columns as there are. A row that leads nowhere is not tried again in a phase. (That of SciPy
+    does try it again, which takes exponential time.)
     """
     partner, owner = [-1] * len(neighbors), [-1] * columns
-    for row, wanted in enumerate(neighbors):
-        column = next((each for each in wanted if owner[each] < 0), -1)
-        if column >= 0:
-            partner[row], owner[column] = column, row
-    budget.spend(1 + sum(map(len, neighbors)) // _PAIRS_PER_STEP)
-    for start in [row for row, column in enumerate(partner) if column < 0]:
-        came_from: dict[int, int] = {}  # by column, the row from which it was reached
-        reached, free = [start], -1
-        for row in reached:
-            budget.spend(1 + len(neighbors[row]) // _PAIRS_PER_STEP)
-            new = [column for column in neighbors[row] if column not in came_from]
-            came_from.update(dict.fromkeys(new, row))
-            free = next((column for column in new if owner[column] < 0), -1)
-            if free >= 0:
-                break
-            reached += [owner[column] for column in new]
-        while free >= 0:
-            row = came_from[free]
-            partner[row], owner[free], free = free, row, partner[row]
+    edges = sum(map(len, neighbors))
+    found = True
+    while found:
+        budget.spend(1 + edges // _PAIRS_PER_STEP)
+        distances = _distances(neighbors, partner, owner)
+        found = False
+        if distances is not None:
+            ways = [iter(each) for each in neighbors]
+            for row in range(len(neighbors)):
+                if partner[row] < 0 and _extend(row, ways, distances, partner, owner):
+                    found = True
     return partner
+
+
+def _distances(neighbors: list[list[int]], partner: list[int], owner: list[int]) -> list[int] | None:
+    """Returns by how many changes of partner each row is reached from a free row; None where no column is left."""
+    distances = [0 if column < 0 else -1 for column in partner]
+    reached = [row for row, distance in enumerate(distances) if distance == 0]
+    free_column = False
+    while reached and not free_column:
+        following = []
+        for row in reached:
+            for column in neighbors[row]:
+                other = owner[column]
+                if other < 0:
+                    free_column = True
+                elif distances[other] < 0:
+                    distances[other] = distances[row] + 1
+                    following.append(other)
+        reached = following
+    return distances if free_column else None
+
+
+def _extend(start: int, ways: list[Iterator[int]], distances: list[int], partner: list[int], owner: list[int]) -> bool:
+    """Moves partners along a shortest way from a free row to a free column; says whether there is one."""
+    path = [start]
+    taken: list[int] = []
+    while path:
+        row = path[-1]
+        for column in ways[row]:
+            other = owner[column]
+            if other < 0:
+                for mover, column_taken in zip(path, [*taken, column], strict=True):
+                    partner[mover], owner[column_taken] = column_taken, mover
+                return True
+            if distances[other] == distances[row] + 1:
+                path.append(other)
+                taken.append(column)
+                break
+        else:
+            path.pop()
+            if taken:
+                taken.pop()
+    return False
