@@ -83,7 +83,7 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
     try:
         module, _, attribute = target.rpartition(":")
         source = _module_of(Path(module)) if of_file else importlib.import_module(module)
-        loaded = getattr(source, attribute, None)
+        loaded: Any = getattr(source, attribute, None)
         problem = _problem(loaded) if loaded else f"there is no {attribute} in it{_nearest(attribute, vars(source))}"
         if not problem and not of_file and loaded.name != name:
             problem = f"its name is {loaded.name}"
