@@ -28,7 +28,6 @@ from .draw import draw_regions
 from .figure import Figure, classify_regions, compared_text, subsets
 from .group import COUNTS, Job, Outcome, groups, score_group
 from .metrics import METRICS, SAMPLE_METRICS, headline_values, match_table, subset_names, subset_table, subset_values
-from .overlaps import TooManyOverlaps
 from .records import FigurePrediction, FigureTextOptions, FigureTruth
 
 REGION_KINDS = ("prediction.located", "prediction.texts", "prediction.readings")
@@ -60,16 +59,8 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         Raises RejectedRecord where a region has neither location nor id, an id is used twice, or the regions
         overlap too often to be measured; OutOfBudget where the work is above `max_steps`.
         """
-        job = self._job(truth, prediction)
-        try:
-            [outcome] = score_group([job], self.options, self._rules)
-        except TooManyOverlaps as error:
-            raise RejectedRecord("prediction", f"the predicted regions overlap too often: {error}") from error
-        except shapely.errors.GEOSException as error:
-            if "bad_alloc" in str(error):
-                raise MemoryError(str(error)) from error
-            raise RejectedRecord("prediction", f"the polygons cannot be intersected: {error}") from error
-        return self._scored(job, outcome)
+        (score,) = self._score_group([self._job(truth, prediction)])
+        return score
 
     def score(self, pairs: Sequence[Pair[FigureTruth, FigurePrediction]]) -> list[SampleScore | RejectedRecord]:
         """Scores a batch, small figures together; the results are those of `score_sample`."""
@@ -84,13 +75,19 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         for group in groups([*jobs.values()]):
             mine = [numbers[place] for place in group]
             try:
-                outcomes = score_group([jobs[number] for number in mine], self.options, self._rules)
-            except (RejectedRecord, TooManyOverlaps, shapely.errors.GEOSException):
+                results.update(zip(mine, self._score_group([jobs[number] for number in mine]), strict=True))
+            except RejectedRecord:
                 results.update(zip(mine, super().score([pairs[number] for number in mine]), strict=True))
-                continue
-            for number, outcome in zip(mine, outcomes, strict=True):
-                results[number] = self._scored(jobs[number], outcome)
         return [results[number] for number in range(len(pairs))]
+
+    def _score_group(self, jobs: Sequence[Job]) -> list[SampleScore]:
+        try:
+            outcomes = score_group(jobs, self.options, self._rules)
+        except shapely.errors.GEOSException as error:
+            if "bad_alloc" in str(error):
+                raise MemoryError(str(error)) from error
+            raise RejectedRecord("prediction", f"the polygons cannot be intersected: {error}") from error
+        return [self._scored(job, outcome) for job, outcome in zip(jobs, outcomes, strict=True)]
 
     def _job(self, truth: FigureTruth, prediction: FigurePrediction | None) -> Job:
         figure = classify_regions(truth, prediction, self.options.min_confidence)
@@ -125,8 +122,8 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         """Returns how many regions of each side were matched in which way."""
         lines = []
         for side, words in (("ground_truth", "regions of the ground truth"), ("prediction", "predicted regions")):
-            found = Counter(entry["match"].replace("_", " ") for entry in details[side])
-            counts = ", ".join(f"{count} {match}" for match, count in sorted(found.items()))
+            matches = Counter(entry["match"].replace("_", " ") for entry in details[side])
+            counts = ", ".join(f"{count} {match}" for match, count in sorted(matches.items()))
             lines.append(f"{len(details[side])} {words}: {counts}" if counts else f"no {words}")
         return lines
 

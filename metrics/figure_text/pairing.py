@@ -13,7 +13,7 @@ from .arrays import BoolArray, FloatArray, IntArray
 _PAIRS_PER_STEP = 4
 
 
-def pair_up(
+def maximum_matching(
     rows: IntArray,
     columns: IntArray,
     scores: FloatArray,
@@ -72,7 +72,7 @@ def _largest(pairs: Sequence[tuple[int, int]], part: list[int], budget: Budget) 
         return firsts  # each row has its own column, and no pairing has more pairs than rows
     columns = {column: place for place, column in enumerate(sorted({pairs[number][1] for number in part}))}
     neighbors = [[columns[pairs[number][1]] for number in numbers] for numbers in of_row.values()]
-    partners = matched_columns(neighbors, len(columns), budget)
+    partners = hopcroft_karp(neighbors, len(columns), budget)
     return [
         number
         for numbers, partner in zip(of_row.values(), partners, strict=True)
@@ -81,7 +81,7 @@ def _largest(pairs: Sequence[tuple[int, int]], part: list[int], budget: Budget) 
     ]
 
 
-def matched_columns(neighbors: list[list[int]], columns: int, budget: Budget) -> list[int]:
+def hopcroft_karp(neighbors: list[list[int]], columns: int, budget: Budget) -> list[int]:
     """Returns the column of each row in a largest matching, -1 for none.
 
     neighbors: the columns that each row may have, the preferred one first.
@@ -92,16 +92,16 @@ def matched_columns(neighbors: list[list[int]], columns: int, budget: Budget) ->
     """
     partner, owner = [-1] * len(neighbors), [-1] * columns
     edges = sum(map(len, neighbors))
-    found = True
-    while found:
+    improved = True
+    while improved:
         budget.spend(1 + edges // _PAIRS_PER_STEP)
         distances = _distances(neighbors, partner, owner)
-        found = False
+        improved = False
         if distances is not None:
             ways = [iter(each) for each in neighbors]
             for row in range(len(neighbors)):
                 if partner[row] < 0 and _extend(row, ways, distances, partner, owner):
-                    found = True
+                    improved = True
     return partner
 
 

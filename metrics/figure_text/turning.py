@@ -15,7 +15,7 @@ TIE = 1e-9
 lengths and areas (as shares of themselves)."""
 
 
-def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
+def minimum_area_rectangles(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
     """Returns the smallest rectangles around convex hulls, turned upright, float [N, 4], and by what angle, [N].
 
     The smallest rectangle around a convex polygon has a side along one of the polygon's (Freeman and Shapira 1975). Of
@@ -41,7 +41,7 @@ def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
 
 
 def turn_rings(rings: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Does `turn` for closed rings of M corners, float [N, M + 1, 2]."""
+    """Does `minimum_area_rectangles` for closed rings of M corners, float [N, M + 1, 2]."""
     first = rings[:, :1]
     sides = np.diff(rings, axis=1)
     along = sides / np.hypot(sides[..., 0], sides[..., 1])[..., None]  # [N, M sides, 2]
@@ -58,7 +58,7 @@ def turn_rings(rings: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _turn_lines(ends: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Does `turn` for lines, float [N, 2 ends, 2]."""
+    """Does `minimum_area_rectangles` for lines, float [N, 2 ends, 2]."""
     along = ends[:, 1] - ends[:, 0]
     extent = np.stack((np.hypot(along[:, 0], along[:, 1]), np.zeros(len(along))), axis=-1)
     return _upright(ends.mean(axis=1), np.arctan2(along[:, 1], along[:, 0]), extent)

@@ -14,7 +14,7 @@ from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.figure_text.overlaps import crossings, measure
 from beamscore.metrics.figure_text.records import Geometry, PredictedRegion
 from beamscore.metrics.figure_text.regions import Regions, locate
-from beamscore.metrics.figure_text.turning import turn
+from beamscore.metrics.figure_text.turning import minimum_area_rectangles
 
 Corners = list[tuple[float, float]]
 
@@ -209,7 +209,7 @@ class TestManyCorners:
         along = sides / np.linalg.norm(sides, axis=1)[:, None]
         across = np.stack((-along[:, 1], along[:, 0]), axis=1)
         areas = np.ptp(corners @ along.T, axis=0) * np.ptp(corners @ across.T, axis=0)
-        boxes, _ = turn(np.array([shapely.convex_hull(shapely.linestrings(corners))]))
+        boxes, _ = minimum_area_rectangles(np.array([shapely.convex_hull(shapely.linestrings(corners))]))
         assert (boxes[0, 2] - boxes[0, 0]) * (boxes[0, 3] - boxes[0, 1]) == pytest.approx(areas.min(), rel=1e-9)
 
 
