@@ -42,8 +42,8 @@ class BrokenBenchmark(Exception):
 @functools.cache
 def _installed() -> dict[str, str]:
     """Returns the benchmarks of other packages, each as `module:attribute`; a name of ours stays ours."""
-    found = {each.name: each.value for each in sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.value)}
-    return {name: value for name, value in found.items() if name not in BUILT_IN}
+    declared = sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.value)
+    return {each.name: each.value for each in declared if each.name not in BUILT_IN}
 
 
 def benchmark_names() -> list[str]:

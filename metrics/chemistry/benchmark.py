@@ -17,12 +17,12 @@ from ..statistics.sums import Sums
 from .converter import ChemistryConverter
 from .draw import draw_lines
 from .latex_text import tokenize
+from .limits import charge_edits, check_length
 from .line import Line, Reading, Region, comparable, read_line
 from .matcher import Match, match_molecules
 from .metrics import METRICS, SAMPLE_METRICS, accuracy, metric_values
 from .protocol import PROTOCOLS
 from .records import ChemistryDetails, ChemistryOptions, ChemistryPrediction, ChemistryTruth, MoleculeVerdict
-from .seeds import EDITS_IN_A_STEP
 
 DETAIL_CHARACTERS = 200
 _BETWEEN_BLANKS = re.compile(r"[^ \t\r\n\f\v]+")
@@ -78,7 +78,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         errors = len(label)
         if prediction is not None:
             predicted = self.label_tokens(prediction.text)
-            budget.spend(2 * (len(label) + len(predicted)) + len(label) * len(predicted) // EDITS_IN_A_STEP)
+            charge_edits(label, predicted, budget)
             errors = Levenshtein.distance(label, predicted)
         return SampleScore(
             statistics={
@@ -142,7 +142,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         Raises RejectedRecord where a line is too long or a molecule of the truth cannot be read.
         """
         protocol = PROTOCOLS[self.options.protocol]
-        self.check_length("ground_truth", truth.text)
+        check_length("ground_truth", truth.text, self.options.max_characters)
         predicted = None if prediction is None else self.read("prediction", prediction.text, budget)
         true = self.read("ground_truth", truth.text, budget)
         if true.problems:
@@ -168,16 +168,9 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
     def read(self, side: Side, text: str, budget: Budget) -> Reading:
         """Returns a line taken apart. Raises RejectedRecord where it is too long."""
-        self.check_length(side, text)
+        check_length(side, text, self.options.max_characters)
         with budget.reading(side):
             return read_line(text, PROTOCOLS[self.options.protocol], budget)
-
-    def check_length(self, side: Side, text: str) -> None:
-        """Raises RejectedRecord where a line is too long."""
-        if len(text) > self.options.max_characters:
-            raise RejectedRecord(
-                side, f"text has {len(text)} characters, above max_characters={self.options.max_characters}"
-            )
 
     def comparable_text(self, text: str) -> str:
         """The text in the form in which the protocol compares texts."""

@@ -14,6 +14,7 @@ from ..common.budget import Budget
 from ..common.text import cached_if_short, normalized
 from .circles import tie_circles
 from .latex_text import normalize, tokenize
+from .limits import charge_reading
 from .molecule import CIRCLE_BOND, Bond, Molecule
 from .protocol import Protocol
 from .regions import CHEMFIG, RegionReader, SourceRegion, cut_as_latex, cut_as_tool
@@ -26,8 +27,6 @@ STEEPEST = 15.0
 """Bonds at most this many degrees from the x axis are horizontal."""
 SHORTEST_PRINTED = 0.25
 """Bonds up to this length join texts without being seen."""
-STEPS_OF_READING = 8
-"""What reading a character and bringing it into one form costs; it takes no more however the line is written."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -77,7 +76,7 @@ def read_line(text: str, protocol: Protocol, budget: Budget) -> Reading:
 
     Raises OutOfBudget where reading takes too much work.
     """
-    budget.spend(STEPS_OF_READING * len(text))
+    charge_reading(text, budget)
     reader = RegionReader(protocol, budget)
     pieces = cut_as_tool(text, reader) if protocol.cuts_as_tool else cut_as_latex(text, reader)
     if protocol.cuts_as_tool and _has_chemfig(pieces):

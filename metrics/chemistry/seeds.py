@@ -9,13 +9,12 @@ from itertools import pairwise
 
 from rapidfuzz.distance import Levenshtein
 
+from .limits import EDITS_IN_A_STEP
 from .molecule import Molecule
 from .neighbors import DEGREE_COST, Neighbors, least_cost, same_environment
 from .walk import MoleculePair
 
 TEXT_COST = 10.0
-EDITS_IN_A_STEP = 5_000
-"""Pairs of characters that one step of the edit distance compares; it takes 64 of them at once."""
 NOISE = 2000.0
 """Added to costs, this takes the noise of rounding off them, so that equal costs are equal."""
 TENTHS = 3600

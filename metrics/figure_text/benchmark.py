@@ -183,14 +183,14 @@ def _add_detection(
     names = [*COUNTS]
     for subset, numbers in zip(members, of_subsets, strict=True):
         numbers[COUNTS.index("detection.detections")] -= outside
-        names += _names_of(subset)
+        names += _names_of(COUNTS, subset)
         everything += numbers
     _add(statistics, [*names, "detection.outside"], [*everything, outside])
 
 
 @lru_cache(maxsize=1_000)
-def _names_of(subset: str) -> tuple[str, ...]:
-    return tuple(f"{name}[{subset}]" for name in COUNTS)
+def _names_of(statistics: tuple[str, ...], subset: str) -> tuple[str, ...]:
+    return tuple(f"{name}[{subset}]" if subset else name for name in statistics)
 
 
 def _add_words(statistics: dict[str, int], figure: Figure, members: Mapping[str, list[int]], right: set[int]) -> None:
@@ -202,15 +202,9 @@ def _add_words(statistics: dict[str, int], figure: Figure, members: Mapping[str,
     names: list[str] = []
     numbers: list[int] = []
     for subset, positions in (("", everything), *members.items()):
-        names += _names_of_words(subset)
+        names += _names_of(("word_recognition.words", "word_recognition.correct"), subset)
         numbers += len(words.intersection(positions)), len(right.intersection(positions))
     _add(statistics, names, numbers)
-
-
-@lru_cache(maxsize=1_000)
-def _names_of_words(subset: str) -> tuple[str, ...]:
-    suffix = f"[{subset}]" if subset else ""
-    return f"word_recognition.words{suffix}", f"word_recognition.correct{suffix}"
 
 
 def _coverage(figure: Figure, outcome: Outcome) -> dict[str, int]:

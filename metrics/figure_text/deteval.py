@@ -64,14 +64,11 @@ class ScatteredMatch(msgspec.Struct, frozen=True):
 class Matching(msgspec.Struct, frozen=True):
     """How the regions match when certain ground-truth regions count.
 
-    regions, detections: how many ground-truth regions and detections count.
     dont_care: bool [D], the detections that don't-care regions cover.
     pairs: int [K], the overlaps that are one-to-one matches of the first kind.
     scattered: the matches made afterwards, in order.
     """
 
-    regions: int
-    detections: int
     dont_care: BoolArray
     pairs: IntArray
     scattered: list[ScatteredMatch]
@@ -128,7 +125,6 @@ def _match_some(
     )
     choices, ones = np.nonzero(alone)
     free_truths, free_detections = care.copy(), ~dont_care
-    regions, detections = free_truths.sum(axis=1).tolist(), free_detections.sum(axis=1).tolist()
     free_truths[choices, rows[single[ones]]] = False
     free_detections[choices, columns[single[ones]]] = False
     open_truths = by_truth.open_candidates(free_truths, truth_overlaps)
@@ -145,7 +141,7 @@ def _match_some(
                 ScatteredMatch(others, (detection,))
                 for detection, others in _scattered(open_detections[n], *free[::-1], rules, rules.tau)
             ]
-        yield Matching(regions[n], detections[n], dont_care[n], single[alone[n]], scattered)
+        yield Matching(dont_care[n], single[alone[n]], scattered)
 
 
 def _scattered(

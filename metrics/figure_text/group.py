@@ -13,20 +13,15 @@ from typing import Generic, TypeVar
 import msgspec
 import numpy as np
 
-from ..benchmark import Side as SideName
 from ..common.budget import Budget
 from .arrays import BoolArray, IntArray
 from .deteval import Matching, Rules, ScatteredMatch, dont_care_detections, match
 from .figure import Figure
-from .overlaps import Overlaps, charge, measure
+from .limits import MAX_GROUP_PAIRS, MAX_GROUP_REGIONS, MAX_GROUP_SUBSETS, charge, charge_locating
+from .overlaps import Overlaps, measure
 from .records import FigureTextOptions, PredictedRegion, TruthRegion
 from .regions import Regions, locate, locate_dropped
 from .spotting import CareMasks, Pairing, annotator_agreement, end_to_end_matches, text_numbers
-
-MAX_GROUP_REGIONS = 2_000
-MAX_GROUP_PAIRS = 50_000
-MAX_GROUP_SUBSETS = 16
-"""Larger figures are scored by themselves: there is nothing to share."""
 
 RegionT = TypeVar("RegionT", TruthRegion, PredictedRegion)
 
@@ -149,8 +144,8 @@ def score_group(jobs: Sequence[Job], options: FigureTextOptions, rules: Rules) -
     budgets = [job.budget for job in jobs]
     truths = Side.of([(job.figure.located, job.figure.truths) for job in jobs])
     detections = Side.of([(job.figure.detections, job.figure.predictions) for job in jobs])
-    _charge_locating(budgets, "ground_truth", truths, options)
-    _charge_locating(budgets, "prediction", detections, options)
+    charge_locating(budgets, "ground_truth", truths.figures, truths.records, options.geometry)
+    charge_locating(budgets, "prediction", detections.figures, detections.records, options.geometry)
     overlaps = measure(truths.located(options), detections.located(options), budgets)
     care = _care(jobs, truths, overlaps)
     sizes = [job.choices for job in jobs]
@@ -174,19 +169,6 @@ def score_group(jobs: Sequence[Job], options: FigureTextOptions, rules: Rules) -
         table[1] += false
         table[9] += false - false_words
     return _outcomes(jobs, truths, detections, overlaps, table, matchings[0], spotted, agreed)
-
-
-def _charge_locating(
-    budgets: Sequence[Budget], name: SideName, side: Side[RegionT], options: FigureTextOptions
-) -> None:
-    """Charges what it costs to locate the regions of each figure, by its corners."""
-    a_corner = 4 if options.geometry == "polygon" else 3
-    steps = [0] * len(budgets)
-    for figure, record in zip(side.figures, side.records, strict=True):
-        corners = 4 if record.points is None else len(record.points)
-        steps[figure] += corners * a_corner + corners**2 // 50
-    for budget, of_figure in zip(budgets, steps, strict=True):
-        budget.spend_reading(name, of_figure)
 
 
 def _care(jobs: Sequence[Job], truths: Side[TruthRegion], overlaps: Overlaps) -> BoolArray:

@@ -105,13 +105,13 @@ def headline_values(read: Read, options: FigureTextOptions) -> dict[str, float |
     values["word_recognition.accuracy"] = _accuracy(read, "") if readings else None
     reference, other = read("detection.regions"), read("detection.detections")
     wordless, excused = _no_words(read, "")
-    for what, given, truths, found in (
+    for what, given, truths, others in (
         ("location", located or not readings, reference, other),
         ("text", _spotted(read), reference - wordless, other - excused),
     ):
         agreed = read(f"agreement.{what}")
         values[f"agreement.{what}"] = ratio(agreed, truths) if given else None
-        values[f"agreement.{what}_max"] = ratio(agreed, max(truths, found)) if given else None
+        values[f"agreement.{what}_max"] = ratio(agreed, max(truths, others)) if given else None
     return values
 
 
@@ -136,17 +136,13 @@ def _spotted(read: Read) -> bool:
 def _detection(read: Read, suffix: str, options: FigureTextOptions) -> dict[str, float | None]:
     one_to_one = read(f"detection.one_to_one{suffix}")
     merged = options.scatter_factor if options.protocol == "published" else 1.0
-    found = (
+    right, recalled = (
         one_to_one
-        + options.scatter_factor * read(f"detection.split_regions{suffix}")
-        + merged * read(f"detection.merged_regions{suffix}")
+        + options.scatter_factor * read(f"detection.split_{side}{suffix}")
+        + merged * read(f"detection.merged_{side}{suffix}")
+        for side in ("detections", "regions")
     )
-    right = (
-        one_to_one
-        + options.scatter_factor * read(f"detection.split_detections{suffix}")
-        + merged * read(f"detection.merged_detections{suffix}")
-    )
-    return _rates("detection", suffix, right, found, read)
+    return _rates("detection", suffix, right, recalled, read)
 
 
 def _end_to_end(read: Read, suffix: str) -> dict[str, float | None]:
@@ -160,11 +156,11 @@ def _no_words(read: Read, suffix: str) -> tuple[float, float]:
 
 
 def _rates(
-    task: str, suffix: str, right: float, found: float, read: Read, wordless: float = 0.0, excused: float = 0.0
+    task: str, suffix: str, right: float, recalled: float, read: Read, wordless: float = 0.0, excused: float = 0.0
 ) -> dict[str, float | None]:
     """Returns precision, recall and F1; wordless, excused: the regions and detections that do not count here."""
     precision = ratio(right, detections(read, suffix) - excused)
-    recall = ratio(found, read(f"detection.regions{suffix}") - wordless)
+    recall = ratio(recalled, read(f"detection.regions{suffix}") - wordless)
     if recall is not None and read("prediction.located") and not read("detection.located"):
         precision = 0.0  # a slice without any detection, of a system that gives some elsewhere
     return {

@@ -8,19 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 import shapely
 
-from ..benchmark import RejectedRecord
 from ..common.budget import Budget
 from .arrays import BoolArray, FloatArray, IntArray
+from .limits import (
+    CORNER_PAIRS_NOT_COUNTED,
+    MAX_CORNER_PAIRS,
+    MAX_PAIRS,
+    STEPS_PER_CROSSING,
+    STEPS_PER_PAIR,
+    charge,
+    too_many,
+)
 from .regions import Regions
 from .turning import TIE
 
-MAX_PAIRS = 1_000_000
-MAX_CORNER_PAIRS = 4_000_000
-
 _CELLS_AT_ONCE = 2_000_000
-_STEPS_PER_CROSSING = 20
-_STEPS_PER_PAIR = 30
-_CORNER_PAIRS_NOT_COUNTED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,9 @@ def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget]) -> 
     if truths.outlines is not None and detections.outlines is not None:
         corner_pairs = _sums(truths.sizes[rows] * detections.sizes[columns], figures, len(budgets))
         if corner_pairs.max() > MAX_CORNER_PAIRS:
-            raise _too_many(f"{corner_pairs.max()} pairs of corners to intersect, at most {MAX_CORNER_PAIRS}")
-        charge(budgets, _STEPS_PER_PAIR * pairs + corner_pairs // 4)
-        charge(budgets, _STEPS_PER_CROSSING * crossings(truths, detections, rows, columns, len(budgets)))
+            raise too_many(f"{corner_pairs.max()} pairs of corners to intersect, at most {MAX_CORNER_PAIRS}")
+        charge(budgets, STEPS_PER_PAIR * pairs + corner_pairs // 4)
+        charge(budgets, STEPS_PER_CROSSING * crossings(truths, detections, rows, columns, len(budgets)))
         some, others = truths.outlines.polygons[rows], detections.outlines.polygons[columns]
         with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
             common = shapely.area(shapely.intersection(some, others))
@@ -93,16 +95,6 @@ def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget]) -> 
     )
 
 
-def _too_many(what: str) -> RejectedRecord:
-    return RejectedRecord("prediction", f"the predicted regions overlap too often: {what}")
-
-
-def charge(budgets: Sequence[Budget], steps: IntArray) -> None:
-    """Spends each figure's steps, int [F]; raises OutOfBudget for the first figure whose budget they exceed."""
-    for budget, count in zip(budgets, steps.tolist(), strict=True):
-        budget.spend(count)
-
-
 def _sums(numbers: IntArray, figures: IntArray, count: int) -> IntArray:
     """Returns the sum of the numbers of each figure, int [count]."""
     sums: IntArray = np.bincount(figures, weights=numbers, minlength=count).astype(np.intp)
@@ -115,8 +107,8 @@ def crossings(truths: Regions, detections: Regions, rows: IntArray, columns: Int
     Of small polygons it is not worth counting: there every two sides may.
     """
     corner_pairs = truths.sizes[rows] * detections.sizes[columns]
-    large = corner_pairs > _CORNER_PAIRS_NOT_COUNTED
-    count = _sums(np.where(large, 0, corner_pairs), truths.owners[rows], figures) // _STEPS_PER_CROSSING
+    large = corner_pairs > CORNER_PAIRS_NOT_COUNTED
+    count = _sums(np.where(large, 0, corner_pairs), truths.owners[rows], figures) // STEPS_PER_CROSSING
     if not large.any():
         return count
     rows, columns = rows[large], columns[large]
@@ -166,7 +158,7 @@ def _touching(truths: Regions, detections: Regions) -> tuple[IntArray, IntArray]
         rows, columns = np.nonzero(_meet(reach[start : start + step], detection_reach))
         count += len(rows)
         if count > MAX_PAIRS:
-            raise _too_many(f"more than {MAX_PAIRS} pairs of regions overlap")
+            raise too_many(f"more than {MAX_PAIRS} pairs of regions overlap")
         parts.append((rows + start, columns))
     if len(parts) == 1:
         return parts[0]
