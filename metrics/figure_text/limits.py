@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from ..benchmark import RejectedRecord, Side
 from ..common.budget import Budget
 from .arrays import IntArray
-from .records import Geometry, PredictedRegion, TruthRegion
+from .records import Geometry
+from .regions import Located
 
 MAX_GROUP_REGIONS = 2_000
 MAX_GROUP_PAIRS = 50_000
@@ -36,7 +37,7 @@ def charge_locating(
     budgets: Sequence[Budget],
     side: Side,
     figures: Sequence[int],
-    regions: Sequence[TruthRegion] | Sequence[PredictedRegion],
+    regions: Sequence[Located],
     geometry: Geometry,
 ) -> None:
     """Charges what it costs to locate the regions of one side, each of one of the figures, by their corners."""
