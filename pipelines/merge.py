@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 
 import apache_beam as beam
 import msgspec
-import numpy as np
 import pyarrow.dataset as ds
 from apache_beam.io.filesystems import FileSystems
 
@@ -212,11 +211,7 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
 
 def _bootstrap_sums(bootstrap: Bootstrap, stored: SliceSums) -> BootstrapSums:
     """Returns the sums of a slice as they were before they were written."""
-    rows = [each.units() for each in stored.all_sums(bootstrap.replicates)]
-    names = sorted({name for row in rows for name in row})
-    units = np.array([[row.get(name, 0) for name in names] for row in rows], dtype=object).reshape(-1, len(names))
-    wholes, fractions = units >> FRACTION_BITS, units & FRACTION
-    return BootstrapSums.from_arrays(bootstrap, names, wholes.astype(np.int64), fractions.astype(np.int64))
+    return BootstrapSums.of(bootstrap, stored.table(bootstrap.replicates))
 
 
 def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -64,6 +64,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
     options_type: ClassVar[type[msgspec.Struct]] = ChemistryOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
+    takes_columns = True
     batch_size = 64
     converter: ClassVar[Converter | None] = ChemistryConverter()
 

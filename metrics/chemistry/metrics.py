@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..benchmark import MetricSpec
-from ..statistics.ratios import ratio
+from ..statistics.ratios import Value, ratio
 from ..statistics.sums import Sums
 
 TOKEN_ACCURACY = MetricSpec(
@@ -50,6 +50,7 @@ def metric_values(sums: Sums) -> dict[str, float | None]:
     }
 
 
-def accuracy(errors: float, tokens: float) -> float | None:
+def accuracy(errors: Value, tokens: Value) -> Value:
     """Returns the share of tokens without an error, below 0 where errors are more; None of no tokens."""
-    return 1 - errors / tokens if tokens else None
+    share = ratio(errors, tokens)
+    return None if share is None else 1 - share
