@@ -161,6 +161,11 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     converter: ClassVar[Converter | None] = None
     """Reads the benchmark's own layout; None where it has none."""
 
+    file: ClassVar[str] = ""
+    """FILE.py:CLASS of a benchmark that a single file holds, by its absolute path; see `metrics.registry`."""
+    file_digest: ClassVar[str] = ""
+    """Differs where the file does."""
+
     description: ClassVar[Description[Any] | None] = None
     """Counts what a data set of the benchmark holds; None where it does not."""
 

@@ -1,20 +1,29 @@
-"""The benchmarks by name: those of this project, and those that other installed packages bring.
+"""The benchmarks by name: those of this project, those that other installed packages bring, and those of single files.
 
 A package brings a benchmark by an entry point of the group `beamscore.benchmarks`, whose name is that of the benchmark
-and whose value is its class, such as `word_error_rate = my_package.benchmark:WordErrorRate`.
+and whose value is its class, such as `word_error_rate = my_package.benchmark:WordErrorRate`. A benchmark of a file has
+no other name than the file and its class, such as `my_metric.py:WER`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import difflib
 import functools
+import hashlib
 import importlib
+import re
+import sys
 from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .benchmark import Benchmark
 
 ENTRY_POINTS = "beamscore.benchmarks"
+NEEDED = ("name", "summary", "truth_type", "prediction_type", "options_type", "metrics", "sample_metrics")
 
 BUILT_IN: dict[str, str] = {
     "chart": "beamscore.metrics.chart.benchmark:ChartBenchmark",
@@ -23,47 +32,169 @@ BUILT_IN: dict[str, str] = {
     "formula": "beamscore.metrics.formula.benchmark:FormulaBenchmark",
     "traffic_rules": "beamscore.metrics.traffic_rules.benchmark:TrafficRulesBenchmark",
 }
+_FILE = re.compile(r"(.+\.py):(\w+)", re.DOTALL)
 
 
 class BrokenBenchmark(Exception):
-    """A benchmark that an installed package declares but that cannot be used; the message names the package."""
+    """A benchmark of a package or a file that cannot be used; the message, one line, names it and says why."""
 
 
 @functools.cache
 def _installed() -> dict[str, str]:
     """Returns the benchmarks of other packages, each as `module:attribute`; a name of ours stays ours."""
-    found = {each.name: each.value for each in sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.value)}
-    return {name: value for name, value in found.items() if name not in BUILT_IN}
+    declared = sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.value)
+    return {each.name: each.value for each in declared if each.name not in BUILT_IN}
 
 
 def benchmark_names() -> list[str]:
-    """Returns the names of all benchmarks, sorted."""
+    """Returns the names of all installed benchmarks, sorted."""
     return sorted({*BUILT_IN, *_installed()})
 
 
-def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
-    """Returns the benchmark called `name`.
+def is_benchmark(name: str) -> bool:
+    """Says whether `name` is that of an installed benchmark, or FILE.py:CLASS."""
+    return name in BUILT_IN or _FILE.fullmatch(name) is not None or name in _installed()
 
-    Raises KeyError where there is none, BrokenBenchmark where the package that brings it cannot be imported or declares
-    something else.
+
+def usable_benchmarks() -> dict[str, type[Benchmark[Any, Any, Any]]]:
+    """Returns the installed benchmarks by name, without those that are broken."""
+    usable = {}
+    for name in benchmark_names():
+        try:
+            usable[name] = benchmark_class(name)
+        except BrokenBenchmark:
+            continue
+    return usable
+
+
+def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
+    """Returns the benchmark called `name`, or that of a file, FILE.py:CLASS.
+
+    Raises KeyError where there is none, BrokenBenchmark where a package or a file that brings it cannot be imported,
+    or what it declares is no benchmark that can run.
     """
     if name in BUILT_IN:
-        return _load(BUILT_IN[name])
-    from .benchmark import Benchmark
-
-    target = _installed()[name]
+        module, _, attribute = BUILT_IN[name].partition(":")
+        built_in: type[Benchmark[Any, Any, Any]] = getattr(importlib.import_module(module), attribute)
+        return built_in
+    of_file = _FILE.fullmatch(name)
+    target = name if of_file else _installed()[name]
+    where = name if of_file else f"{name} ({target})"
     try:
-        loaded = _load(target)
-    except Exception as error:
-        raise BrokenBenchmark(
-            f"the benchmark {name} cannot be loaded from {target}: {type(error).__name__}: {error}"
-        ) from error
-    if not (isinstance(loaded, type) and issubclass(loaded, Benchmark)) or loaded.name != name:
-        raise BrokenBenchmark(f"the entry point {name} = {target} is not a Benchmark whose name is {name}")
-    return loaded
+        module, _, attribute = target.rpartition(":")
+        source = _module_of(Path(module)) if of_file else importlib.import_module(module)
+        loaded: Any = getattr(source, attribute, None)
+        problem = _problem(loaded) if loaded else f"there is no {attribute} in it{_nearest(attribute, vars(source))}"
+        if not problem and not of_file and loaded.name != name:
+            problem = f"its name is {loaded.name}"
+    except (Exception, SystemExit) as error:
+        problem = f"it cannot be loaded: {type(error).__name__}: {' '.join(str(error).split())}"
+        raise BrokenBenchmark(f"the benchmark {where}: {problem}") from error
+    if problem:
+        raise BrokenBenchmark(f"the benchmark {where}: {problem}")
+    if of_file:
+        loaded.file = f"{Path(module).resolve()}:{attribute}"
+        loaded.file_digest = _digest(Path(module).read_bytes())
+        loaded.__reduce__ = _reduced
+    kind: type[Benchmark[Any, Any, Any]] = loaded
+    return kind
 
 
-def _load(target: str) -> type[Benchmark[Any, Any, Any]]:
-    module, _, attribute = target.partition(":")
-    loaded: type[Benchmark[Any, Any, Any]] = getattr(importlib.import_module(module), attribute)
-    return loaded
+def _module_of(path: Path) -> ModuleType:
+    """Returns the module that a file holds; one that has changed since is loaded anew."""
+    name = f"beamscore_file_{_digest(bytes(path.resolve()) + path.read_bytes())}"
+    if name not in sys.modules:
+        module = ModuleType(name)
+        module.__file__ = str(path.resolve())
+        # Annotations of records are looked up there.
+        sys.modules[name] = module
+        try:
+            exec(compile(path.read_bytes(), module.__file__, "exec"), module.__dict__)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _reduced(benchmark: Benchmark[Any, Any, Any]) -> tuple[Any, ...]:
+    """Pickles a benchmark of a file by its path: other processes load it from there, records and options with it."""
+    import msgspec
+
+    return _loaded_again, (benchmark.file, benchmark.file_digest, msgspec.to_builtins(benchmark.options))
+
+
+def _loaded_again(file: str, digest: str, options: Any) -> Benchmark[Any, Any, Any]:
+    import msgspec
+
+    kind = benchmark_class(file)
+    if kind.file_digest != digest:
+        raise BrokenBenchmark(f"the benchmark {file} has changed since the run began; run it again")
+    return kind(msgspec.convert(options, kind.options_type))
+
+
+def _problem(kind: Any) -> str:
+    """Says why a class is no benchmark that can run; the empty string where it is one."""
+    import msgspec
+
+    from .benchmark import Benchmark, MetricSpec
+    from .statistics.sums import Sums
+
+    if not (isinstance(kind, type) and issubclass(kind, Benchmark)):
+        return "it is not a class derived from beamscore.metrics.benchmark.Benchmark"
+    if missing := [name for name in NEEDED if not hasattr(kind, name)]:
+        return f"it lacks {', '.join(missing)}"
+    if missing := sorted(kind.__abstractmethods__):
+        return f"it lacks the method{'s' * (len(missing) > 1)} {', '.join(missing)}"
+    for name in ("truth_type", "prediction_type", "options_type"):
+        record = getattr(kind, name)
+        if not (isinstance(record, type) and issubclass(record, msgspec.Struct)):
+            return f"{name} is not a msgspec.Struct"
+    for name in ("metrics", "sample_metrics"):
+        specs = getattr(kind, name)
+        if not isinstance(specs, tuple) or not specs or not all(isinstance(spec, MetricSpec) for spec in specs):
+            return f"{name} is not a tuple of MetricSpec"
+    if sum(spec.main is not None for spec in kind.sample_metrics) != 1:
+        return "sample_metrics: exactly one of them has main=1"
+    try:
+        options = kind.options_type()
+    except TypeError as error:
+        return f"options_type: each option needs a default ({error})"
+
+    read: set[str] = set()
+
+    class Nothing(Sums):
+        """The sums of no samples, which remember what is asked of them."""
+
+        def __getitem__(self, name: str) -> float:
+            read.add(name)
+            return 0.0
+
+    class Ones(Nothing):
+        """Sums of something."""
+
+        def __getitem__(self, name: str) -> float:
+            return super().__getitem__(name) + 1.0
+
+    values = dict(kind(options).values(Nothing()))
+    with contextlib.suppress(Exception):  # they need not agree with each other
+        values |= kind(options).values(Ones())
+    for name in values:
+        if kind.spec_of(name) is None:
+            return f"values: {name} is not declared in metrics{_nearest(name, [spec.name for spec in kind.metrics])}"
+    for spec in kind.metrics:
+        if "[" not in spec.name and spec.name not in values:
+            return f"metrics: {spec.name} is not returned by values{_nearest(spec.name, values)}"
+        terms = [] if "[" in spec.denominator or "*" in spec.denominator else spec.denominator.split(" + ")
+        for term in terms if spec.denominator else []:
+            if term not in read:
+                return f"metrics: {spec.name}: values does not read the denominator {term}{_nearest(term, read)}"
+    return ""
+
+
+def _nearest(name: str, known: Any) -> str:
+    close = difflib.get_close_matches(name, sorted(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""

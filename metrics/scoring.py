@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import traceback
 from collections.abc import Callable, Sequence
 from math import isfinite
 from numbers import Real
@@ -102,7 +104,9 @@ def _isolated(pairs: Sequence[Pair[Any, Any]], score: ScoreBatch) -> list[Result
         raise
     except Exception as error:  # noqa: BLE001 - whatever a sample does to a metric must not end the run
         if len(pairs) == 1:
-            return [RejectedRecord("sample", f"scoring failed: {type(error).__name__}: {explain(error)}")]
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}"
+            return [RejectedRecord("sample", f"scoring failed: {type(error).__name__}: {explain(error)} at {place}")]
         return [result for pair in pairs for result in _isolated([pair], score)]
 
 

@@ -36,7 +36,8 @@ def scoring_signature(benchmark: Benchmark[Any, Any, Any], missing: str) -> byte
 
     missing: what a missing prediction means.
     """
-    text = _ENCODER.encode((VERSION, benchmark.name, benchmark.options, missing))
+    code = (benchmark.file_digest,) if benchmark.file else ()
+    text = _ENCODER.encode((VERSION, benchmark.name, benchmark.options, missing, *code))
     return hashlib.blake2b(text, digest_size=HASH_BYTES).digest()
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from itertools import zip_longest
+from typing import Any, ClassVar
 
 import msgspec
 from rapidfuzz.distance import Levenshtein
@@ -12,75 +13,39 @@ from ..benchmark import Benchmark, RejectedRecord, SampleScore, Side
 from ..common.budget import Budget
 from ..common.text import normalized
 from ..converter import Converter
-from ..statistics.ratios import ratio
 from ..statistics.sums import Sums
 from .converter import ChemistryConverter
 from .draw import draw_lines
 from .latex_text import tokenize
+from .limits import charge_edits, check_length
 from .line import Line, Reading, Region, comparable, read_line
 from .matcher import Match, match_molecules
-from .metric_specs import METRICS, SAMPLE_METRICS
-from .protocol import PROTOCOLS, ProtocolName
-from .records import ChemistryPrediction, ChemistryTruth
-from .starts import EDITS_IN_A_STEP
+from .metrics import METRICS, SAMPLE_METRICS, accuracy, metric_values
+from .protocol import PROTOCOLS
+from .records import ChemistryDetails, ChemistryOptions, ChemistryPrediction, ChemistryTruth, MoleculeVerdict
 
 DETAIL_CHARACTERS = 200
 _BETWEEN_BLANKS = re.compile(r"[^ \t\r\n\f\v]+")
 """Tokens by blanks; an ideographic blank is a character, as in the text around molecules."""
 
 
-class ChemistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The options; see configs/chemistry.yaml."""
-
-    protocol: ProtocolName = "published"
-    normalize_text: bool = False
-    max_angle_deviation: Annotated[float, msgspec.Meta(ge=0, le=180)] | None = 45.0
-    max_steps: Annotated[int, msgspec.Meta(ge=1)] = 3_000_000
-    tokens: Literal["blanks", "latex"] = "blanks"
-    max_characters: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 100_000
-
-
-class MoleculeVerdict(msgspec.Struct, frozen=True):
-    """What became of one molecule, by its number in the line (from 1), and why where it is wrong."""
-
-    molecule: int
-    equal: bool
-    difference: str | None = None
-
-
-class ChemistryDetails(msgspec.Struct, frozen=True):
-    """Which molecule failed and why, and the first place where the text around the molecules differs."""
-
-    molecules: list[MoleculeVerdict]
-    text_equal: bool
-    text_difference: str | None
-    prediction_problems: list[str]
-
-
-class PairOfRegions(msgspec.Struct, frozen=True):
-    """The regions number k of both lines, where they exist, and how they compare."""
-
-    truth: Region | None
-    prediction: Region | None
-    match: Match
-
-
 class Comparison(msgspec.Struct, frozen=True):
-    """Both lines as they are compared (the prediction's None where there is none) and their regions in pairs."""
+    """Both lines as they are compared, their regions in pairs with how they compare, and how the texts differ.
+
+    prediction: None where there is none. text_difference: None where the texts around the molecules are equal.
+    problems: why regions of the prediction cannot be read.
+    """
 
     truth: Line
     prediction: Line | None
-    pairs: list[PairOfRegions]
+    pairs: list[tuple[Region | None, Region | None, Match]]
+    text_difference: str | None
+    problems: tuple[str, ...] = ()
 
     @property
     def structure_equal(self) -> bool:
         """Whether the molecules are equal."""
-        return self.prediction is not None and all(pair.match.equal for pair in self.pairs)
-
-    @property
-    def has_molecules(self) -> bool:
-        """Whether the ground truth has a molecule; a straight chain is text."""
-        return bool(self.truth.regions)
+        return self.prediction is not None and all(match.equal for _, _, match in self.pairs)
 
 
 class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, ChemistryOptions]):
@@ -106,15 +71,15 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
     def score_sample(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None) -> SampleScore:
         """Scores one line; see the class. Raises RejectedRecord where a molecule of the truth cannot be read."""
         budget = Budget(self.options.max_steps)
-        comparison, problems = self.compared(truth, prediction, budget)
-        structure, has_molecules = comparison.structure_equal, comparison.has_molecules
-        text_difference = self.text_difference(comparison.truth, comparison.prediction)
+        comparison = self.compared(truth, prediction, budget)
+        structure, text_difference = comparison.structure_equal, comparison.text_difference
         exact = structure and text_difference is None
+        has_molecules = bool(comparison.truth.regions)
         label = self.label_tokens(truth.text)
         errors = len(label)
         if prediction is not None:
             predicted = self.label_tokens(prediction.text)
-            budget.spend(2 * (len(label) + len(predicted)) + len(label) * len(predicted) // EDITS_IN_A_STEP)
+            charge_edits(label, predicted, budget)
             errors = Levenshtein.distance(label, predicted)
         return SampleScore(
             statistics={
@@ -130,28 +95,22 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
                 "exact_match": int(exact),
                 "structure_exact_match": int(structure),
                 "structure_exact_match_molecules": int(structure) if has_molecules else None,
-                "token_accuracy": _accuracy(errors, len(label)),
+                "token_accuracy": accuracy(errors, len(label)),
             },
             details=ChemistryDetails(
                 [
-                    MoleculeVerdict(number, pair.match.equal, pair.match.difference)
-                    for number, pair in enumerate(comparison.pairs, start=1)
+                    MoleculeVerdict(number, match.equal, match.difference)
+                    for number, (_, _, match) in enumerate(comparison.pairs, start=1)
                 ],
                 text_difference is None,
                 text_difference,
-                problems,
+                list(comparison.problems),
             ),
         )
 
     def values(self, sums: Sums) -> dict[str, float | None]:
         """Returns the shares and the accuracy; None of nothing."""
-        samples = sums["samples"]
-        return {
-            "exact_match": ratio(sums["exact"], samples),
-            "structure_exact_match": ratio(sums["structure"], samples),
-            "structure_exact_match_molecules": ratio(sums["structure_with_molecules"], sums["samples_with_molecules"]),
-            "token_accuracy": _accuracy(sums["token_errors"], sums["tokens"]),
-        }
+        return metric_values(sums)
 
     def explain(self, details: Any) -> list[str]:
         """Returns a line for each molecule that differs, for the text, and for what could not be read."""
@@ -168,84 +127,63 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
         Raises RejectedRecord as `score_sample` does.
         """
-        comparison, _ = self.compared(truth, prediction, Budget(self.options.max_steps))
-        pairs = [(pair.truth, pair.prediction, pair.match) for pair in comparison.pairs]
-        return draw_lines(comparison.truth, comparison.prediction, pairs)
+        comparison = self.compared(truth, prediction, Budget(self.options.max_steps))
+        return draw_lines(comparison.truth, comparison.prediction, comparison.pairs)
 
     def label_tokens(self, text: str) -> list[str]:
         """The tokens that `token_accuracy` counts."""
         text = self.comparable_text(text)
         return _BETWEEN_BLANKS.findall(text) if self.options.tokens == "blanks" else tokenize(text)
 
-    def compared(
-        self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, budget: Budget
-    ) -> tuple[Comparison, list[str]]:
-        """Reads both lines and compares their regions; also returns why the prediction's could not be read.
+    def compared(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, budget: Budget) -> Comparison:
+        """Reads both lines and compares their regions in order, and their texts.
 
         Atoms are numbered through both sides, the prediction's first, as the competition's tool numbers them.
 
         Raises RejectedRecord where a line is too long or a molecule of the truth cannot be read.
         """
         protocol = PROTOCOLS[self.options.protocol]
-        self.check_length("ground_truth", truth.text)
-        predicted: Reading | None = None
-        if prediction is not None:
-            self.check_length("prediction", prediction.text)
-            with budget.reading("prediction"):
-                predicted = read_line(prediction.text, protocol, budget)
-        with budget.reading("ground_truth"):
-            true = read_line(truth.text, protocol, budget)
+        check_length("ground_truth", truth.text, self.options.max_characters)
+        predicted = None if prediction is None else self.read("prediction", prediction.text, budget)
+        true = self.read("ground_truth", truth.text, budget)
         if true.problems:
             raise RejectedRecord("ground_truth", f"a \\chemfig region cannot be read: {true.problems[0]}")
-        beside_chemfig = (
-            self.options.normalize_text or true.is_chemfig or (predicted is not None and predicted.is_chemfig)
-        )
+        is_chemfig = true.is_chemfig or (predicted is not None and predicted.is_chemfig)
+        normalizes = self.options.normalize_text or is_chemfig
         with budget.reading("ground_truth"):
             first_number = 0 if predicted is None else predicted.atoms_made
-            truth_line = comparable(true, protocol, beside_chemfig, budget, first_number)
-        predicted_line = None
-        if predicted is not None:
-            with budget.reading("prediction"):
-                predicted_line = comparable(predicted, protocol, beside_chemfig, budget)
-        pairs = self.pairs(truth_line, predicted_line, budget)
-        return Comparison(truth_line, predicted_line, pairs), list(predicted.problems) if predicted is not None else []
+            truth_line = comparable(true, protocol, normalizes, budget, first_number)
+        if predicted is None:
+            pairs = [(region, None, self.compare(region, None, budget)) for region in truth_line.regions]
+            return Comparison(truth_line, None, list(pairs), "there is no prediction")
+        with budget.reading("prediction"):
+            line = comparable(predicted, protocol, normalizes, budget)
+        regions = zip_longest(truth_line.regions, line.regions)
+        return Comparison(
+            truth_line,
+            line,
+            [(first, second, self.compare(first, second, budget)) for first, second in regions],
+            self.text_difference(truth_line.tokens, line.tokens),
+            predicted.problems,
+        )
+
+    def read(self, side: Side, text: str, budget: Budget) -> Reading:
+        """Returns a line taken apart. Raises RejectedRecord where it is too long."""
+        check_length(side, text, self.options.max_characters)
+        with budget.reading(side):
+            return read_line(text, PROTOCOLS[self.options.protocol], budget)
 
     def comparable_text(self, text: str) -> str:
         """The text in the form in which the protocol compares texts."""
         return normalized(text) if PROTOCOLS[self.options.protocol].normalizes_unicode else text
 
-    def text_difference(self, truth: Line, prediction: Line | None) -> str | None:
+    def text_difference(self, true: tuple[str, ...], predicted: tuple[str, ...]) -> str | None:
         """The first place where the texts around the molecules differ, in words; None where they are equal."""
-        if prediction is None:
-            return "there is no prediction"
-        if truth.tokens == prediction.tokens:
-            return None
         # A character and its combining accent are two tokens: they are one once the tokens are joined.
-        if self.comparable_text("".join(truth.tokens)) == self.comparable_text("".join(prediction.tokens)):
+        if true == predicted or self.comparable_text("".join(true)) == self.comparable_text("".join(predicted)):
             return None
-        place = next(
-            (n for n, (a, b) in enumerate(zip(truth.tokens, prediction.tokens, strict=False)) if a != b),
-            min(len(truth.tokens), len(prediction.tokens)),
-        )
-        true, predicted = _excerpt(truth.tokens, place), _excerpt(prediction.tokens, place)
-        return f"{true} in the ground truth, {predicted} in the prediction"
-
-    def check_length(self, side: Side, text: str) -> None:
-        """Raises RejectedRecord where a line is too long."""
-        if len(text) > self.options.max_characters:
-            raise RejectedRecord(
-                side, f"text has {len(text)} characters, above max_characters={self.options.max_characters}"
-            )
-
-    def pairs(self, truth: Line, prediction: Line | None, budget: Budget) -> list[PairOfRegions]:
-        """Compares the regions of both lines in order."""
-        predicted = prediction.regions if prediction is not None else ()
-        pairs = []
-        for number in range(max(len(truth.regions), len(predicted))):
-            region = truth.regions[number] if number < len(truth.regions) else None
-            image = predicted[number] if number < len(predicted) else None
-            pairs.append(PairOfRegions(region, image, self.compare(region, image, budget)))
-        return pairs
+        place = next(number for number, (a, b) in enumerate(zip_longest(true, predicted)) if a != b)
+        return f"{_excerpt(true, place)} in the ground truth, {_excerpt(predicted, place)} in the prediction"
 
     def compare(self, truth: Region | None, prediction: Region | None, budget: Budget) -> Match:
         """Compares two regions; where one has no molecule, because it is empty or cannot be read, as text."""
@@ -257,19 +195,12 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
             protocol = PROTOCOLS[self.options.protocol]
             limit = self.options.max_angle_deviation if protocol.limits_angles else None
             return match_molecules(truth.molecule, prediction.molecule, protocol, budget, limit)
-        true, predicted = (
-            None if side.content is None else self.comparable_text(side.content) for side in (truth, prediction)
-        )
-        if true is not None and true == predicted:
+        true, predicted = truth.content, prediction.content
+        if true is not None and predicted is not None and self.comparable_text(true) == self.comparable_text(predicted):
             return Match({})
         if prediction.problem is not None:
             return Match({}, f"the prediction cannot be read: {prediction.problem}")
         return Match({}, f"the {'prediction' if prediction.molecule is None else 'ground truth'} draws nothing")
-
-
-def _accuracy(errors: Any, tokens: Any) -> Any:
-    share = ratio(errors, tokens)
-    return None if share is None else 1 - share
 
 
 def _excerpt(tokens: tuple[str, ...], place: int) -> str:

@@ -11,40 +11,80 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
+from enum import Enum
+
+import msgspec
 
 from ..common.budget import Budget
-from .chemfig_pen import ATOM, BOND, NOTHING, RING_ATOM, Pen, Ring
-from .chemfig_source import ChemfigSource, Submolecule
-from .chemfig_words import BOND_STARTS, ENDS_OF_GROUP, take_atoms, take_bond
-from .fields import MAX_ANGLE, read_length, read_number, split_fields
-from .molecule import CIRCLE, CIRCLE_BOND
-from .sketch import Sketch
-from .unreadable import UnreadableMolecule
+from .builder import MoleculeBuilder
+from .chemfig_source import BOND_STARTS, COMMAND, ENDS_OF_GROUP, ChemfigSource, Submolecule, read_number, split_fields
+from .molecule import CIRCLE, CIRCLE_BOND, UnreadableMolecule
 
 MAX_GROUP_DEPTH = 150
 MAX_RING_SIDES = 500
+MAX_ANGLE = 1e6
+MAX_LENGTH = 1e3
 
 
-def read_chemfig(text: str, submolecules: Mapping[str, Submolecule], angle_increment: float, budget: Budget) -> Sketch:
+class Last(Enum):
+    """What was drawn last; RING_ATOM is an atom of a ring, from which a branch or another ring sets out."""
+
+    NOTHING = 0
+    ATOM = 1
+    BOND = 2
+    RING_ATOM = 3
+
+
+NOTHING, ATOM, BOND, RING_ATOM = Last
+"""As names of the module: members are looked up slowly in the class."""
+
+
+class Ring(msgspec.Struct):
+    """A ring while it is drawn: its number of sides, where it closes, the turn of its first side, the sides so far."""
+
+    sides: int
+    root: int
+    turn: float
+    drawn: int = 0
+
+
+class Pen(msgspec.Struct):
+    """The state that a group inherits: atom, angles in degrees, length, and the ring that is around.
+
+    `ring` stays set within the branches of the ring, where `in_ring` is False.
+    """
+
+    atom: int = -1
+    last: Last = NOTHING
+    angle: float = 0.0
+    default_angle: float = 0.0
+    default_length: float = 1.0
+    ring: Ring | None = None
+    in_ring: bool = False
+
+
+def read_chemfig(
+    text: str, submolecules: Mapping[str, Submolecule], angle_increment: float, budget: Budget
+) -> MoleculeBuilder:
     """Returns the drawing of a region's content.
 
     `angle_increment` is what a predefined angle counts in degrees (45 in the package).
 
     Raises UnreadableMolecule where the package would stop, too.
     """
-    reader = _ChemfigReader(ChemfigSource(text, submolecules), angle_increment, budget)
+    reader = _ChemfigReader(ChemfigSource(text, submolecules, budget), angle_increment)
     reader.group(Pen(), 0)
     if reader.source.peek():
         raise UnreadableMolecule(reader.source.offset, "a '(' that this ')' closes")
-    return reader.sketch
+    return reader.drawing
 
 
 class _ChemfigReader:
-    def __init__(self, source: ChemfigSource, angle_increment: float, budget: Budget) -> None:
+    def __init__(self, source: ChemfigSource, angle_increment: float) -> None:
         self.source = source
         self.angle_increment = angle_increment
-        self.budget = budget
-        self.sketch = Sketch()
+        self.drawing = MoleculeBuilder()
         self.bond_arrived = False
         """Whether a bond has reached an atom yet: rings before that lie as one that starts the molecule."""
         self.last_start = 0
@@ -54,31 +94,28 @@ class _ChemfigReader:
 
     def group(self, pen: Pen, depth: int, circle: bool = False) -> None:
         """Draws until the group ends, before its `)`, with a circle where the group is a ring `**n`."""
+        source = self.source
         if depth > MAX_GROUP_DEPTH:
-            raise UnreadableMolecule(self.source.offset, f"at most {MAX_GROUP_DEPTH} groups within each other")
+            raise UnreadableMolecule(source.offset, f"at most {MAX_GROUP_DEPTH} groups within each other")
         self.enter(pen)
         if circle:
             self.draw_circle(pen)
-        source, spend = self.source, self.budget.spend
         while True:
-            spend(20)
-            following = source.peek()
-            if following not in ENDS_OF_GROUP:
-                text, hooks = take_atoms(source, pen.angle, self.budget)
+            if source.peek() not in ENDS_OF_GROUP:
+                text, hooks = source.take_atoms(pen.angle)
                 if text or hooks:
                     self.draw_atom(pen, text)
-                    self.draw_hooks(_atom(pen), hooks)
+                    self.draw_hooks(pen.atom, hooks)
                     continue
-                following = source.peek()
+            following = source.peek()
             if following in ("", ")"):
                 return
-            if pen.atom is None:
+            if pen.last is NOTHING:
                 self.draw_atom(pen, "")
-            elif following in BOND_STARTS:
-                if self.bond(pen):
-                    return
-            else:
+            elif following not in BOND_STARTS:
                 self.branch(pen, following, depth)
+            elif self.bond(pen):
+                return
 
     def enter(self, pen: Pen) -> None:
         """Sets the angles with which a group starts, from its `[...]` where it has one."""
@@ -86,14 +123,11 @@ class _ChemfigReader:
             half = 180 / pen.ring.sides
             at_root = 180 + (0.0 if self.bond_arrived else half)
             pen.default_angle = pen.angle + (half - 90 if pen.ring.drawn else at_root)
-        following = self.expand()
-        if following == "[":
+        if self.expand() == "[":
             offset = self.source.offset
-            fields = split_fields(self.source.take_enclosed())
-            pen.default_angle = self.read_angle(fields[0], offset, pen)
-            pen.angle = pen.default_angle
-            if fields[1]:
-                pen.default_length = read_length(fields[1], offset)
+            angle, length, *_ = split_fields(self.source.take_enclosed())
+            pen.angle = pen.default_angle = self.read_angle(angle, offset, pen)
+            pen.default_length = self.read_length(length, offset, pen)
             self.expand()
         if pen.last is NOTHING:
             pen.angle = pen.default_angle
@@ -101,7 +135,6 @@ class _ChemfigReader:
     def expand(self) -> str:
         """Expands submolecules that are next; returns what follows then."""
         while (following := self.source.peek()) == "!":
-            self.budget.spend(len(self.source.text))
             self.source.expand_submolecule(runs_left=False)
         return following
 
@@ -109,35 +142,31 @@ class _ChemfigReader:
         """Remembers the first hook of each name, and draws the bonds of the later ones."""
         for name, kind in hooks:
             if name in self.hooks:
-                self.sketch.close(self.hooks[name], atom, kind)
+                self.drawing.close(self.hooks[name], atom, kind)
             else:
                 self.hooks[name] = atom
 
     def draw_atom(self, pen: Pen, text: str) -> None:
         """Writes text at the pen's place: at the end of a bond, at the start, or beside an atom."""
-        if pen.atom is None:
-            pen.atom = self.sketch.place(0.0, 0.0, text)
+        if pen.last is NOTHING:
+            pen.atom = self.drawing.place(0.0, 0.0, text)
         elif pen.last is BOND:
             self.bond_arrived = True
-            self.sketch.texts[pen.atom] = text
+            self.drawing.texts[pen.atom] = text
             if text == CIRCLE:
-                self.hang_circle(pen.atom)
+                # The bond to a drawn circle, which most often is not drawn, becomes one that ties it.
+                bonds = self.drawing.bonds
+                start = bonds.pop()[0] if bonds and bonds[-1][1] == pen.atom else self.last_start
+                self.drawing.close(start, pen.atom, CIRCLE_BOND)
         else:
-            pen.atom = self.sketch.write_beside(pen.atom, text)
+            pen.atom = self.drawing.write_beside(pen.atom, text)
         pen.last = ATOM
-
-    def hang_circle(self, circle: int) -> None:
-        """Makes the bond to a drawn circle, which most often is not drawn, one that ties it."""
-        ends = self.sketch.ends
-        start = self.sketch.undo_bond() if ends and ends[-1] == circle else self.last_start
-        self.sketch.close(start, circle, CIRCLE_BOND)
 
     def bond(self, pen: Pen) -> bool:
         """Draws a bond; True where it closes its ring, which ends the group."""
         if pen.last is BOND:
             self.draw_atom(pen, "")
-        kind, offset, fields = take_bond(self.source)
-        start = _atom(pen)
+        kind, offset, fields = self.source.take_bond()
         drawn: str | None = kind
         if fields[4]:
             style = fields[4].replace(" ", "")
@@ -149,14 +178,15 @@ class _ChemfigReader:
             ring.turn = 0.0
             if ring.drawn == ring.sides:
                 if drawn is not None:
-                    self.sketch.close(start, ring.root, drawn)
+                    self.drawing.close(pen.atom, ring.root, drawn)
                 self.skip_to_end()
                 return True
         else:
             angle = self.read_angle(fields[0], offset, pen)
-            length = read_length(fields[1], offset) if fields[1] else pen.default_length
-        pen.atom = self.sketch.grow(start, drawn, angle, length)
-        pen.angle, pen.last, self.last_start = angle, BOND, start
+            length = self.read_length(fields[1], offset, pen)
+        self.last_start = pen.atom
+        pen.atom = self.drawing.grow(pen.atom, drawn, angle, length)
+        pen.angle, pen.last = angle, BOND
         if self.source.peek() in ("", ")"):
             self.draw_atom(pen, "")
         return False
@@ -165,10 +195,10 @@ class _ChemfigReader:
         """Draws what `(` or `*` starts, with a copy of the pen."""
         if pen.last is BOND:
             self.draw_atom(pen, "")
-        inner = pen.copy()
+        inner = copy(pen)
         if pen.in_ring:
             inner.last = RING_ATOM
-            inner.ring = pen.ring.copy() if pen.ring is not None else None
+            inner.ring = copy(pen.ring)
         inner.in_ring = following == "*"
         circle = self.ring_head(inner) if following == "*" else False
         offset = self.source.offset
@@ -181,19 +211,18 @@ class _ChemfigReader:
     def ring_head(self, pen: Pen) -> bool:
         """Takes `*n`, `**n` or `**[a,b]n` and sets the pen on the ring; True where a circle is asked for."""
         self.source.take()
-        circle = self.source.take_if("*")
-        if circle and self.source.peek() == "[":
-            self.source.take_enclosed()
+        circle = bool(self.source.take_if("*"))
+        if circle:
+            self.source.take_option()
         offset = self.source.offset
         number = self.source.take_number()
         if not number.isdecimal() or len(number) > 4 or not 3 <= int(number) <= MAX_RING_SIDES:
             raise UnreadableMolecule(offset, f"the number of sides of a ring, 3 to {MAX_RING_SIDES}")
-        sides = int(number)
         if pen.last is RING_ATOM and pen.ring is not None:
             turn = 360 / pen.ring.sides - 180
         else:
-            turn = -90.0 if not self.bond_arrived else -180 / sides - 90
-        pen.ring = Ring(sides, _atom(pen), turn=turn)
+            turn = -90.0 if not self.bond_arrived else -180 / int(number) - 90
+        pen.ring = Ring(int(number), pen.atom, turn)
         return circle
 
     def draw_circle(self, pen: Pen) -> None:
@@ -201,8 +230,7 @@ class _ChemfigReader:
         assert pen.ring is not None
         half = 180 / pen.ring.sides
         radius = pen.default_length / (2 * math.sin(math.radians(half)))
-        circle = self.sketch.grow(pen.ring.root, CIRCLE_BOND, pen.angle + pen.ring.turn + half + 90, radius)
-        self.sketch.texts[circle] = CIRCLE
+        self.drawing.grow(pen.ring.root, CIRCLE_BOND, pen.angle + pen.ring.turn + half + 90, radius, CIRCLE)
 
     def skip_to_end(self) -> None:
         """Passes over what follows the last side of a ring: the package does not draw it."""
@@ -210,7 +238,7 @@ class _ChemfigReader:
             if character in "({":
                 self.source.take_enclosed()
             elif character == "\\":
-                self.source.take_command()
+                self.source.take_match(COMMAND)
             else:
                 self.source.take()
 
@@ -224,8 +252,9 @@ class _ChemfigReader:
             return read_number(text[1:], offset, "an angle", MAX_ANGLE) % 360
         return read_number(text, offset, "a predefined angle", MAX_ANGLE) * self.angle_increment % 360
 
-
-def _atom(pen: Pen) -> int:
-    """The atom at the pen; every group draws one before it draws anything else."""
-    assert pen.atom is not None
-    return pen.atom
+    def read_length(self, text: str, offset: int, pen: Pen) -> float:
+        """Returns the length of a bond, 0 or more; empty: the default."""
+        length = read_number(text, offset, "a length", MAX_LENGTH) if text else pen.default_length
+        if length < 0:
+            raise UnreadableMolecule(offset, f"a length of 0 or more instead of {text[:40]!r}")
+        return length

@@ -1,24 +1,51 @@
-"""The characters of a raw Chemfig molecule, each with its place in the text, while they are being read."""
+"""The words of raw Chemfig: a group of atoms with its hooks, a bond with its brackets, a number, a submolecule."""
 
 from __future__ import annotations
 
+import ast
+import operator
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-from ..common.brackets import CLOSING, end_of_enclosed
-from .unreadable import UnreadableMolecule
+from ..common.budget import Budget
+from ..common.text import cached_if_short
+from .brackets import CLOSING, end_of_enclosed
+from .molecule import CIRCLE, UnreadableMolecule
 
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n")
 COMMAND = re.compile(r"\\(?:[A-Za-z]+|.|\Z)", re.DOTALL)
+BLANKS = re.compile(r"\s*")
+DIGITS = re.compile(r"[0-9]*")
 SIMPLY_ENCLOSED = re.compile(r"\[[^\[\]{}\\%]*\]|\{[^{}\\%]*\}")
 """A pair of brackets with nothing in it that could hide or be another of their kind."""
+PLAIN_TEXT = re.compile(r"[A-Za-z0-9_^,.+]+")
+"""Characters of a group of atoms that mean themselves."""
+BOND_STARTS = "-=~<>"
+ENDS_OF_GROUP = frozenset(("", "(", ")", "*", *BOND_STARTS))
+"""What ends a group of atoms."""
+DECORATIONS = frozenset("^_:|#@")
+"""What may follow the first character of a bond, before its brackets."""
+BOND_SIDES = {"=": "^_", "<": ":|", ">": ":|"}
+"""Those of them that belong to the type, and the side of a double bond."""
+OPTIONAL_ARGUMENT = ("\\chemabove", "\\Chemabove", "\\chembelow", "\\Chembelow", "\\charge", "\\Charge")
+DRAWN_CIRCLE = "\\mcfcringle"
+HOOK = re.compile(r"\s*([^,\[\]{}\s]*)\s*(?:,\s*([^\[\]]*))?")
+HOOK_BONDS = ("-", "=", "~", ">", "<", ">:", "<:", ">|", "<|")
+"""Bonds of hooks by number, from 1."""
+ARITHMETIC = re.compile(r"[-+*/(). 0-9]{1,60}")
+OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 MAX_EXPANSION_LENGTH = 100_000
 MAX_EXPANSIONS = 1_000
+NO_FIELDS: Sequence[str] = ("",) * 5
 
 
-@dataclass(frozen=True, slots=True)
-class Submolecule:
+class Submolecule(NamedTuple):
     """What `\\definesubmol{name}N[alternative]{code}` defines.
 
     `alternative` is drawn where the bond before it runs to the left; None: always `code`.
@@ -30,100 +57,141 @@ class Submolecule:
 
 
 class ChemfigSource:
-    """A cursor over the content of a region; comments are gone, `offset` still counts them."""
+    """A cursor over the content of a region; comments are gone, `offset` still counts them.
 
-    def __init__(self, text: str, submolecules: Mapping[str, Submolecule]) -> None:
+    Every method raises UnreadableMolecule where what it takes is malformed.
+    """
+
+    def __init__(self, text: str, submolecules: Mapping[str, Submolecule], budget: Budget) -> None:
         self.submolecules = submolecules
+        self.budget = budget
         self.length = len(text)
         self.expansions = 0
         self.position = 0
-        self.text = text
-        self.offsets: Sequence[int] = range(len(text))
-        if "%" in text:
-            self.text, self.offsets = _without_comments(text)
+        self.text, self.offsets = _without_comments(text)
 
     @property
     def offset(self) -> int:
         """The place of the cursor in the text as it was given."""
         return self.offsets[self.position] if self.position < len(self.offsets) else self.length
 
-    def skip_blanks(self) -> None:
-        """Goes to the next character that is no blank."""
-        text, position = self.text, self.position
-        while position < len(text) and text[position].isspace():
-            position += 1
-        self.position = position
-
     def peek(self) -> str:
         """The next character that is no blank; the empty string at the end."""
-        text, position = self.text, self.position
-        character = text[position : position + 1]
-        if not character.isspace():
-            return character
-        self.skip_blanks()
-        return text[self.position : self.position + 1]
+        character = self.text[self.position : self.position + 1]
+        if character.isspace():
+            self.position = _end(BLANKS, self.text, self.position)
+            character = self.text[self.position : self.position + 1]
+        return character
 
     def take(self) -> str:
         """Takes one character unchanged."""
         self.position += 1
         return self.text[self.position - 1]
 
-    def take_if(self, character: str) -> bool:
-        """Takes `character` where it is next."""
-        if self.peek() != character:
-            return False
+    def take_if(self, characters: str) -> str:
+        """Takes the next character where it is one of `characters`; else returns the empty string."""
+        following = self.peek()
+        if not following or following not in characters:
+            return ""
         self.position += 1
-        return True
+        return following
 
-    def take_command(self) -> str:
-        """Takes the command that is next, backslash included."""
-        match = COMMAND.match(self.text, self.position)
-        assert match is not None
-        self.position = match.end()
-        return match.group()
+    def take_match(self, pattern: re.Pattern[str]) -> str:
+        """Takes what `pattern`, which always matches, matches next."""
+        start, self.position = self.position, _end(pattern, self.text, self.position)
+        return self.text[start : self.position]
 
     def take_number(self) -> str:
         """Takes digits, with or without braces around them; the empty string where there are none."""
-        if self.peek() == "{":
-            return self.take_enclosed().strip()
-        start = self.position
-        while self.position < len(self.text) and self.text[self.position] in "0123456789":
-            self.position += 1
-        return self.text[start : self.position]
+        return self.take_enclosed().strip() if self.peek() == "{" else self.take_match(DIGITS)
 
     def take_enclosed(self) -> str:
-        """Takes what the bracket that is next encloses and returns the inside.
-
-        Raises UnreadableMolecule where it is not closed.
-        """
+        """Takes what the bracket that is next encloses and returns the inside."""
         start = self.position
         simple = SIMPLY_ENCLOSED.match(self.text, start)
-        if simple is not None:
-            self.position = simple.end()
-            return self.text[start + 1 : self.position - 1]
-        offset = self.offset
-        end = end_of_enclosed(self.text, start)
+        end = simple.end() if simple is not None else end_of_enclosed(self.text, start)
         if end is None:
             opening = self.text[start]
-            raise UnreadableMolecule(offset, f"a {CLOSING[opening]!r} that closes this {opening!r}")
+            raise UnreadableMolecule(self.offset, f"a {CLOSING[opening]!r} that closes this {opening!r}")
         self.position = end
         return self.text[start + 1 : end - 1]
 
-    def splice(self, start: int, inserted: str) -> None:
-        """Puts `inserted` in the place of the text from `start` to the cursor, and goes to its beginning."""
-        offset = self.offsets[start] if start < len(self.offsets) else self.length
-        inserted, _ = _without_comments(inserted)
-        if len(self.text) + len(inserted) > self.length + MAX_EXPANSION_LENGTH:
-            raise UnreadableMolecule(offset, f"submolecules that write at most {MAX_EXPANSION_LENGTH} characters")
-        self.text = self.text[:start] + inserted + self.text[self.position :]
-        self.offsets = [*self.offsets[:start], *[offset] * len(inserted), *self.offsets[self.position :]]
-        self.position = start
+    def take_option(self, opening: str = "[") -> str:
+        """Takes what is enclosed where the bracket `opening` is next; else returns the empty string."""
+        return self.take_enclosed() if self.peek() == opening else ""
+
+    def take_mark(self) -> None:
+        """Takes `@{name}`, a mark for arrows, which draws nothing."""
+        offset = self.offset
+        self.position += 1
+        if self.peek() != "{":
+            raise UnreadableMolecule(offset, "a name in braces after '@'")
+        self.take_enclosed()
+
+    def take_bond(self) -> tuple[str, int, Sequence[str]]:
+        """Takes a bond with its brackets: its type, where the brackets are, and the fields in them."""
+        kind = self.take()
+        if self.peek() in DECORATIONS:
+            kind = self._take_decorations(kind)
+        offset = self.offset
+        return kind, offset, split_fields(self.take_enclosed()) if self.peek() == "[" else NO_FIELDS
+
+    def _take_decorations(self, kind: str) -> str:
+        """Takes what may be between the first character of a bond and its brackets; returns its type."""
+        side = self.take_if(BOND_SIDES.get(kind, ""))
+        if self.peek() == "#" and self.text.startswith("(", end := _end(BLANKS, self.text, self.position + 1)):
+            self.position = end
+            self.take_enclosed()
+        if self.peek() == "@":
+            self.take_mark()
+        return kind if kind == "=" else kind + side
+
+    def take_atoms(self, angle: float) -> tuple[str, list[tuple[str, str]]]:
+        """Takes a group of atoms: its text, a blank between its pieces, and the name and the bond of each hook on it.
+
+        `angle` is the direction of the bond before it, in degrees.
+        """
+        text: list[str] = []
+        hooks: list[tuple[str, str]] = []
+        while (character := self.peek()) not in ENDS_OF_GROUP:
+            plain = PLAIN_TEXT.match(self.text, self.position)
+            if plain is not None:
+                self.position = plain.end()
+                text += plain[0]
+            elif character == "!":
+                self.expand_submolecule(90 < angle % 360 < 270)
+            elif character == "{":
+                text.append(f"{{{self.take_enclosed()}}}")
+            elif character == "\\":
+                text += self._take_command()
+            elif character == "?":
+                offset = self.offset
+                self.position += 1
+                hooks.append(_hook(self.take_option(), offset))
+            elif character == "@":
+                self.take_mark()
+            elif character == "}":
+                raise UnreadableMolecule(self.offset, "a '{' that this '}' closes")
+            elif self.take() != "|":
+                text.append(character)
+        return " ".join(text), hooks
+
+    def _take_command(self) -> list[str]:
+        """Takes a command with its arguments, as text; `\\chemfig{...}` stands for its content."""
+        start = self.position
+        command = self.take_match(COMMAND)
+        if command in OPTIONAL_ARGUMENT:
+            self.take_option()
+        if command == "\\chemfig" and self.peek() == "{":
+            self._splice(start, self.take_enclosed())
+            return []
+        if command == DRAWN_CIRCLE:
+            self.take_option("{")
+            return [CIRCLE]
+        return [] if command == "\\chemskipalign" else [command]
 
     def expand_submolecule(self, runs_left: bool) -> None:
-        """Puts the code of the submolecule `!{name}`, `!\\name` or `!n` that is next in its place.
-
-        Raises UnreadableMolecule where no such submolecule is defined.
-        """
+        """Puts the code of the submolecule `!{name}`, `!\\name` or `!n` that is next in its place."""
         start, offset = self.position, self.offset
         self.expansions += 1
         if self.expansions > MAX_EXPANSIONS:
@@ -133,30 +201,106 @@ class ChemfigSource:
         if following == "{":
             name = self.take_enclosed().strip()
         else:
-            name = self.take_command() if following == "\\" else following
-            self.position += following not in ("", "\\")
+            name = self.take_match(COMMAND) if following == "\\" else self.take() if following else ""
         if name not in self.submolecules:
             raise UnreadableMolecule(offset, f"a submolecule that \\definesubmol defines instead of {name[:40]!r}")
-        submolecule = self.submolecules[name]
-        code = submolecule.alternative if runs_left and submolecule.alternative is not None else submolecule.code
-        for number in range(1, submolecule.arguments + 1):
+        code, alternative, arguments = self.submolecules[name]
+        code = alternative if runs_left and alternative is not None else code
+        for number in range(1, arguments + 1):
             argument = self.take_enclosed() if self.peek() == "{" else self.take() if self.peek() else ""
             if len(code) + code.count(f"#{number}") * len(argument) > MAX_EXPANSION_LENGTH:
                 raise UnreadableMolecule(offset, f"submolecules that write at most {MAX_EXPANSION_LENGTH} characters")
             code = code.replace(f"#{number}", argument)
-        self.splice(start, code)
+        self._splice(start, code)
+
+    def _splice(self, start: int, inserted: str) -> None:
+        """Puts `inserted` in the place of the text from `start` to the cursor, and goes to its beginning."""
+        self.budget.spend(len(self.text))
+        offset = self.offsets[start] if start < len(self.offsets) else self.length
+        inserted, _ = _without_comments(inserted)
+        if len(self.text) + len(inserted) > self.length + MAX_EXPANSION_LENGTH:
+            raise UnreadableMolecule(offset, f"submolecules that write at most {MAX_EXPANSION_LENGTH} characters")
+        self.text = self.text[:start] + inserted + self.text[self.position :]
+        self.offsets = [*self.offsets[:start], *[offset] * len(inserted), *self.offsets[self.position :]]
+        self.position = start
 
 
-def _without_comments(text: str) -> tuple[str, list[int]]:
+def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
+
+def _without_comments(text: str) -> tuple[str, Sequence[int]]:
+    """The text without its comments, and the offset in `text` of each character that is left."""
+    if "%" not in text:
+        return text, range(len(text))
     kept: list[str] = []
     offsets: list[int] = []
     position = 0
     # Beyond the last line end there is no comment: looking for one at each `%` would be quadratic.
     for match in COMMENT.finditer(text, 0, text.rfind("\n") + 1):
-        end = match.end(1)
-        kept.append(text[position:end])
-        offsets += range(position, end)
+        kept.append(text[position : match.end(1)])
+        offsets += range(position, match.end(1))
         position = match.end()
-    kept.append(text[position:])
-    offsets += range(position, len(text))
-    return "".join(kept), offsets
+    return "".join(kept) + text[position:], [*offsets, *range(position, len(text))]
+
+
+@cached_if_short
+def split_fields(inside: str) -> Sequence[str]:
+    """Returns the five fields of `[angle,length,from,to,style]`, empty where absent; a mark `@{name}` is dropped."""
+    inside = inside.strip()
+    if inside.startswith("@") and "}" in inside:
+        inside = inside[inside.index("}") + 1 :].lstrip()
+    fields = [field.strip() for field in inside.split(",", 4)]
+    fields[0] = fields[0].replace(" ", "")
+    return *fields, *NO_FIELDS[len(fields) :]
+
+
+def read_number(text: str, offset: int, what: str, largest: float) -> float:
+    """Returns the value of `text`: a number or arithmetic with + - * / and parentheses, as TeX's calculator has it.
+
+    Raises UnreadableMolecule with `offset` where it is no such thing, or is above `largest` in magnitude.
+    """
+    value = _arithmetic(text)
+    if value is None or not abs(value) <= largest:
+        expected = f"{what} between {-largest:g} and {largest:g} instead of {text[:40]!r}"
+        raise UnreadableMolecule(offset, expected)
+    return value
+
+
+@cached_if_short
+def _arithmetic(text: str) -> float | None:
+    """Returns the value of `text`; None where it is no arithmetic."""
+    if "**" in text or "//" in text or not ARITHMETIC.fullmatch(text):
+        return None
+    try:
+        return _value(ast.parse(re.sub(r"(?<![\d.])0+(?=\d)", "", text.strip()), mode="eval").body)
+    except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError):
+        return None
+
+
+def _value(node: ast.AST) -> float:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return float(node.value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd | ast.USub):
+        return -_value(node.operand) if isinstance(node.op, ast.USub) else _value(node.operand)
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        return OPERATORS[type(node.op)](_value(node.left), _value(node.right))
+    raise ValueError(node)
+
+
+def _hook(inside: str, offset: int) -> tuple[str, str]:
+    """Returns the name and the bond of the hook `?` or `?[name,bond,style]`.
+
+    The name is `a` and the bond `-` where none is given; a bond may be a number from 1 to 9.
+    """
+    match = HOOK.fullmatch(inside)
+    if not match:
+        written = f"?[{inside}]"
+        raise UnreadableMolecule(offset, f"a hook such as ?[a] or ?[a,{{-}}] instead of {written[:40]!r}")
+    kind = (match[2] or "").split(",")[0].strip().strip("{}").strip().rstrip("_^") or "-"
+    if kind.isdecimal() and 1 <= int(kind) <= len(HOOK_BONDS):
+        kind = HOOK_BONDS[int(kind) - 1]
+    if kind not in HOOK_BONDS:
+        raise UnreadableMolecule(offset, f"a bond or a number from 1 to 9 in the hook instead of {kind[:40]!r}")
+    return match[1] or "a", kind

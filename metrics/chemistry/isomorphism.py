@@ -1,8 +1,8 @@
-"""Whether two drawings are isomorphic: texts and bonds the same, and neighbours in the same cyclic order.
+"""Whether two drawings are isomorphic: texts and bonds the same, and neighbors in the same cyclic order.
 
-Where neighbours of an atom lie in one direction, any order of them will do. The search is exact. Atoms are sorted into
-classes that every isomorphism keeps, so that few starts are left. From a start, the bond by which an atom is reached
-fixes which neighbours face each other; only neighbours in one direction leave a choice, and choices are taken back
+Where neighbors of an atom lie in one direction, any order of them will do. The search is exact. Atoms are sorted into
+colors that every isomorphism keeps, so that few starts are left. From a start, the bond by which an atom is reached
+fixes which neighbors face each other; only neighbors in one direction leave a choice, and choices are taken back
 where they lead nowhere.
 """
 
@@ -10,109 +10,98 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import permutations
+from typing import NamedTuple
 
-from .surroundings import SAME_DIRECTION, Neighbour, turn
-from .walk import Drawings
+from .neighbors import SAME_DIRECTION, Neighbor, Neighbors, angle_between
+from .walk import MoleculePair
 
 MAX_ROUNDS = 30
-"""Rounds in which classes of atoms are told apart; each takes in the neighbours one bond farther away."""
+"""Rounds in which colors of atoms are refined; each takes in the neighbors one bond farther away."""
+
+Alignment = Sequence[tuple[Neighbor, Neighbor]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Visit:
+class _Visit(NamedTuple):
     """A pair of atoms, and the bonds by which they were reached (None at the start)."""
 
     atom: int
-    image: int
+    pred_atom: int
     bond: int | None = None
-    image_bond: int | None = None
+    pred_bond: int | None = None
 
 
-def isomorphism(drawings: Drawings) -> dict[int, int] | None:
+def isomorphism(molecules: MoleculePair) -> dict[int, int] | None:
     """Returns atoms of the prediction by the atoms of the truth that they stand for; None where there is no such map.
 
-    Bonds may be turned by `max_angle_deviation` of `drawings` at most. Parts that no bond joins are mapped one by one.
+    Bonds may be turned by `max_angle_deviation` of `molecules` at most. Parts that no bond joins are mapped one by one.
 
     Raises OutOfBudget where the work is too much.
     """
-    classes = _classes(drawings)
-    if classes is None:
+    colors = _refine_colors(molecules)
+    if colors is None:
         return None
-    truth_classes, prediction_classes = classes
-    sizes = Counter(truth_classes)
-    search = _Search(drawings, truth_classes, prediction_classes)
-    for start in sorted(range(len(truth_classes)), key=lambda atom: (sizes[truth_classes[atom]], atom)):
-        if start not in search.images and not search.map_part(start):
+    sizes = Counter(colors[0])
+    search = _Search(molecules, *colors)
+    for start in sorted(range(len(colors[0])), key=lambda atom: (sizes[colors[0][atom]], atom)):
+        if start not in search.pairs and not search.map_part(start):
             return None
-    return search.images
+    return search.pairs
 
 
-def _classes(drawings: Drawings) -> tuple[list[int], list[int]] | None:
-    """A class for each atom of both sides; atoms of different classes cannot stand for each other.
+def _refine_colors(molecules: MoleculePair) -> list[list[int]] | None:
+    """A color for each atom of both sides (1-WL); atoms of different colors cannot stand for each other.
 
-    None where a class has more atoms on one side: further rounds only divide classes.
+    None where a color has more atoms on one side: further rounds only divide colors.
     """
-    truth, prediction = drawings.truth, drawings.prediction
-    atoms = len(truth.texts) + len(prediction.texts)
-    work = 2 * atoms + 4 * (len(truth.types) + len(prediction.types))
-    looks: list[Sequence[object]] = [truth.texts, prediction.texts]
-    around: list[list[list[tuple[int, int]]]] = []
+    sides = molecules.truth_neighbors, molecules.prediction_neighbors
+    invariants: list[Sequence[object]] = [molecules.truth.texts, molecules.prediction.texts]
+    work = 2 * sum(map(len, sides)) + 4 * (len(molecules.truth.types) + len(molecules.prediction.types))
     count = 0
+    colors: list[list[int]] = []
     for _ in range(MAX_ROUNDS):
         numbers: dict[object, int] = {}
-        classes = [[numbers.setdefault(look, len(numbers)) for look in side] for side in looks]
-        if sorted(classes[0]) != sorted(classes[1]):
+        colors = [[numbers.setdefault(each, len(numbers)) for each in side] for side in invariants]
+        if sorted(colors[0]) != sorted(colors[1]):
             return None
         if len(numbers) == count:
             break
         count = len(numbers)
-        drawings.budget.spend(work)
-        around = around or _around((drawings.truth_sees, drawings.prediction_sees), atoms)
-        looks = [
+        molecules.budget.spend(work)
+        invariants = [
             [
-                (of_atom, *sorted([kind + side_classes[other] for kind, other in sees]))
-                for of_atom, sees in zip(side_classes, side, strict=True)
+                (color, *sorted([(kind, side[atom]) for _, _, kind, atom, _ in seen]))
+                for color, seen in zip(side, neighbors, strict=True)
             ]
-            for side_classes, side in zip(classes, around, strict=True)
+            for side, neighbors in zip(colors, sides, strict=True)
         ]
-    return classes[0], classes[1]
-
-
-def _around(sides: Sequence[Sequence[Sequence[Neighbour]]], classes: int) -> list[list[list[tuple[int, int]]]]:
-    """The neighbours of each atom: a number for the kind of the bond, to which a class is added, and the atom."""
-    kinds: dict[str, int] = {}
-    return [
-        [[(classes * kinds.setdefault(kind, len(kinds)), atom) for _, _, kind, atom, _ in sees] for sees in side]
-        for side in sides
-    ]
+    return colors
 
 
 class _Search:
-    """Maps part after part; `images` is the map so far."""
+    """Maps part after part; `pairs` is the map so far."""
 
-    def __init__(self, drawings: Drawings, truth_classes: list[int], prediction_classes: list[int]) -> None:
-        self.drawings = drawings
-        self.truth_classes = truth_classes
-        self.prediction_classes = prediction_classes
-        self.images: dict[int, int] = {}
+    def __init__(self, molecules: MoleculePair, truth_colors: list[int], prediction_colors: list[int]) -> None:
+        self.molecules = molecules
+        self.truth_colors = truth_colors
+        self.prediction_colors = prediction_colors
+        self.pairs: dict[int, int] = {}
         self.taken: set[int] = set()
 
     def map_part(self, start: int) -> bool:
         """Maps all atoms that hang together with `start`; False where that cannot be."""
-        wanted = self.truth_classes[start]
-        for image, found in enumerate(self.prediction_classes):
-            self.drawings.budget.spend(1)
-            if found == wanted and image not in self.taken and self.map_from(_Visit(start, image)):
+        for pred_atom, color in enumerate(self.prediction_colors):
+            self.molecules.budget.spend(1)
+            is_open = color == self.truth_colors[start] and pred_atom not in self.taken
+            if is_open and self.map_from(_Visit(start, pred_atom)):
                 return True
         return False
 
     def map_from(self, start: _Visit) -> bool:
         """Maps a part from one pair on, trying all alignments where there is a choice."""
-        visits = [start]
-        self.add(start)
-        tried: list[tuple[Iterator[Sequence[tuple[Neighbour, Neighbour]]], int]] = []
+        visits: list[_Visit] = []
+        self.add(start, visits)
+        tried: list[tuple[Iterator[Alignment], int]] = []
         alignments = self.alignments(start)
         while True:
             before = len(visits)
@@ -128,73 +117,71 @@ class _Search:
                 self.take_back(visits, 0)
                 return False
 
-    def add(self, visit: _Visit) -> None:
-        self.images[visit.atom] = visit.image
-        self.taken.add(visit.image)
+    def add(self, visit: _Visit, visits: list[_Visit]) -> None:
+        visits.append(visit)
+        self.pairs[visit.atom] = visit.pred_atom
+        self.taken.add(visit.pred_atom)
 
     def take_back(self, visits: list[_Visit], length: int) -> None:
         """Shortens the list of visits, and the map with it."""
         while len(visits) > length:
             visit = visits.pop()
-            del self.images[visit.atom]
-            self.taken.discard(visit.image)
+            del self.pairs[visit.atom]
+            self.taken.discard(visit.pred_atom)
 
-    def apply(self, alignment: Sequence[tuple[Neighbour, Neighbour]], visits: list[_Visit]) -> bool:
-        """Adds the neighbours that an alignment pairs; False, and nothing added, where a pair cannot be."""
-        self.drawings.budget.spend(2 * len(alignment) + 1)
+    def apply(self, alignment: Alignment, visits: list[_Visit]) -> bool:
+        """Adds the neighbors that an alignment pairs; False, and nothing added, where a pair cannot be."""
+        self.molecules.budget.spend(2 * len(alignment) + 1)
         before = len(visits)
-        for neighbour, other in alignment:
-            if not self.fits(neighbour, other):
+        for neighbor, other in alignment:
+            if not self.fits(neighbor, other):
                 self.take_back(visits, before)
                 return False
-            if neighbour.atom not in self.images:
-                visit = _Visit(neighbour.atom, other.atom, neighbour.bond, other.bond)
-                visits.append(visit)
-                self.add(visit)
+            if neighbor.atom not in self.pairs:
+                self.add(_Visit(neighbor.atom, other.atom, neighbor.bond, other.bond), visits)
         return True
 
-    def fits(self, neighbour: Neighbour, other: Neighbour) -> bool:
-        """Whether two neighbours can face each other."""
-        if neighbour.kind != other.kind or self.drawings.turned_too_far(neighbour, other):
+    def fits(self, neighbor: Neighbor, other: Neighbor) -> bool:
+        """Whether two neighbors can face each other."""
+        if neighbor.kind != other.kind or self.molecules.turned_too_far(neighbor, other):
             return False
-        if neighbour.atom in self.images:
-            return self.images[neighbour.atom] == other.atom
-        return (
-            other.atom not in self.taken and self.truth_classes[neighbour.atom] == self.prediction_classes[other.atom]
-        )
+        if neighbor.atom in self.pairs:
+            return self.pairs[neighbor.atom] == other.atom
+        is_free = other.atom not in self.taken
+        return is_free and self.truth_colors[neighbor.atom] == self.prediction_colors[other.atom]
 
-    def alignments(self, visit: _Visit) -> Iterator[Sequence[tuple[Neighbour, Neighbour]]]:
-        """All ways to lay the neighbours of two atoms against each other in cyclic order."""
-        sees, image_sees = self.drawings.truth_sees[visit.atom], self.drawings.prediction_sees[visit.image]
-        if len(sees) != len(image_sees):
+    def alignments(self, visit: _Visit) -> Iterator[Alignment]:
+        """All ways to lay the neighbors of two atoms against each other in cyclic order."""
+        neighbors = self.molecules.truth_neighbors[visit.atom]
+        others = self.molecules.prediction_neighbors[visit.pred_atom]
+        if len(neighbors) != len(others):
             return
-        if not sees:
+        if not neighbors:
             yield ()
-        for order in _orders(sees):
-            for image_order in _orders(image_sees):
-                if visit.bond is not None:
-                    self.drawings.budget.spend(len(order))
-                    yield list(zip(_from(order, visit.bond), _from(image_order, visit.image_bond), strict=True))
-                    continue
-                for shift in range(len(image_order)):
-                    self.drawings.budget.spend(len(order))
-                    yield list(zip(order, (*image_order[shift:], *image_order[:shift]), strict=True))
+        for order in _orders(neighbors):
+            first = 0 if visit.bond is None else _place(order, visit.bond)
+            for pred_order in _orders(others):
+                shifts = range(len(pred_order)) if visit.bond is None else (_place(pred_order, visit.pred_bond),)
+                for shift in shifts:
+                    self.molecules.budget.spend(len(order))
+                    yield list(zip(_shifted(order, first), _shifted(pred_order, shift), strict=True))
 
 
-def _orders(sees: Sequence[Neighbour]) -> Iterator[tuple[Neighbour, ...]]:
-    """The neighbours in every order that their directions allow, up to cyclic shifts."""
-    groups: list[list[Neighbour]] = []
-    for neighbour in sees:
-        if groups and turn(neighbour.angle, groups[-1][-1].angle) < SAME_DIRECTION:
-            groups[-1].append(neighbour)
+def _orders(neighbors: Neighbors) -> Iterator[Neighbors]:
+    """The neighbors in every order that their directions allow, up to cyclic shifts."""
+    groups: list[list[Neighbor]] = []
+    for neighbor in neighbors:
+        if groups and angle_between(neighbor.angle, groups[-1][-1].angle) < SAME_DIRECTION:
+            groups[-1].append(neighbor)
         else:
-            groups.append([neighbour])
-    if len(groups) > 1 and turn(groups[0][0].angle, groups[-1][-1].angle) < SAME_DIRECTION:
+            groups.append([neighbor])
+    if len(groups) > 1 and angle_between(groups[0][0].angle, groups[-1][-1].angle) < SAME_DIRECTION:
         groups[0] = [*groups.pop(), *groups[0]]
     if all(len(group) == 1 for group in groups):
-        yield tuple(sees)
+        yield neighbors
         return
-    chosen: list[tuple[Neighbour, ...]] = []
+    # Not `itertools.product`, which makes all permutations of every group before the first order.
+    chosen: list[tuple[Neighbor, ...]] = []
     untried = [permutations(groups[0])]
     while untried:
         order = next(untried[-1], None)
@@ -202,13 +189,15 @@ def _orders(sees: Sequence[Neighbour]) -> Iterator[tuple[Neighbour, ...]]:
             untried.pop()
             del chosen[-1:]
         elif len(untried) == len(groups):
-            yield tuple(neighbour for group in (*chosen, order) for neighbour in group)
+            yield tuple(neighbor for group in (*chosen, order) for neighbor in group)
         else:
             chosen.append(order)
             untried.append(permutations(groups[len(untried)]))
 
 
-def _from(order: Sequence[Neighbour], bond: int | None) -> Sequence[Neighbour]:
-    """The cyclic order, beginning with a bond."""
-    place = next(number for number, neighbour in enumerate(order) if neighbour.bond == bond)
-    return (*order[place:], *order[:place])
+def _place(order: Neighbors, bond: int | None) -> int:
+    return next(number for number, neighbor in enumerate(order) if neighbor.bond == bond)
+
+
+def _shifted(order: Neighbors, shift: int) -> Neighbors:
+    return [*order[shift:], *order[:shift]] if shift else order

@@ -6,23 +6,27 @@ What is compared depends on both sides: where neither is raw Chemfig, everything
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from itertools import pairwise
 
 import msgspec
 
 from ..common.budget import Budget
-from ..common.text import normalized
-from .flat import flat_text
+from ..common.text import cached_if_short, normalized
+from .circles import tie_circles
 from .latex_text import normalize, tokenize
-from .molecule import Molecule
+from .limits import charge_reading
+from .molecule import CIRCLE_BOND, Bond, Molecule
 from .protocol import Protocol
 from .regions import CHEMFIG, RegionReader, SourceRegion, cut_as_latex, cut_as_tool
-from .sketch import tied
 from .ssml import plain
 
 LITERAL = re.compile(r"\\[A-Za-z]+|\\[^ \t\r\n\f\v]|[^ \t\r\n\f\v]")
 """The tokens of text that counts as it is written; an ideographic blank is a character."""
-MAX_CACHED_LENGTH = 64
+PRINTED_BONDS = {"-": "-", "=": "=", "~": "\\equiv", CIRCLE_BOND: ""}
+STEEPEST = 15.0
+"""Bonds at most this many degrees from the x axis are horizontal."""
+SHORTEST_PRINTED = 0.25
+"""Bonds up to this length join texts without being seen."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -32,7 +36,7 @@ class Reading(msgspec.Struct, frozen=True):
     problems: why regions could not be read, with their places in the line.
     """
 
-    pieces: tuple[str | SourceRegion, ...]
+    pieces: list[str | SourceRegion]
     atoms_made: int
     is_chemfig: bool
     problems: tuple[str, ...]
@@ -72,28 +76,21 @@ def read_line(text: str, protocol: Protocol, budget: Budget) -> Reading:
 
     Raises OutOfBudget where reading takes too much work.
     """
+    charge_reading(text, budget)
     reader = RegionReader(protocol, budget)
-    if protocol.cuts_as_tool:
-        reading = _reading(cut_as_tool(text, reader), reader.atoms_made)
-        if not reading.is_chemfig:
-            return reading
-    return _reading(cut_as_latex(text, reader), reader.atoms_made)
+    pieces = cut_as_tool(text, reader) if protocol.cuts_as_tool else cut_as_latex(text, reader)
+    if protocol.cuts_as_tool and _has_chemfig(pieces):
+        pieces = cut_as_latex(text, reader)
+    problems = [piece.problem for piece in pieces if not isinstance(piece, str) and piece.problem is not None]
+    return Reading(pieces, next(reader.numbers), _has_chemfig(pieces), tuple(problems))
 
 
-def _reading(pieces: list[str | SourceRegion], atoms_made: int) -> Reading:
-    regions = [piece for piece in pieces if not isinstance(piece, str)]
-    problems = tuple([region.problem for region in regions if region.problem is not None])
-    return Reading(tuple(pieces), atoms_made, any(region.is_chemfig for region in regions), problems)
+def _has_chemfig(pieces: list[str | SourceRegion]) -> bool:
+    return any(not isinstance(piece, str) and piece.is_chemfig for piece in pieces)
 
 
-def comparable(
-    reading: Reading,
-    protocol: Protocol,
-    beside_chemfig: bool,
-    budget: Budget,
-    first_number: int = 0,
-) -> Line:
-    """Returns the line as it is compared: `beside_chemfig` says that this side or the other is raw Chemfig.
+def comparable(reading: Reading, protocol: Protocol, normalizes: bool, budget: Budget, first_number: int = 0) -> Line:
+    """Returns the line as it is compared: `normalizes` says that this side or the other is raw Chemfig.
 
     Then texts are brought into one form; else blanks alone do not count. The numbers of the atoms count on from
     `first_number`.
@@ -106,7 +103,7 @@ def comparable(
         elif piece.is_command:
             text = CHEMFIG
         else:
-            seen = _seen(piece, protocol, beside_chemfig, budget, first_number + piece.first_number)
+            seen = _seen(piece, protocol, normalizes, budget, first_number)
             if not isinstance(seen, str):
                 regions.append(Region(piece.content, seen, piece.problem))
                 if piece.is_in_text:
@@ -114,31 +111,57 @@ def comparable(
                 continue
             text = seen if piece.is_in_text else ""
         if text:
-            budget.spend(len(text))
-            tokens += (_short_tokens if len(text) <= MAX_CACHED_LENGTH else _tokens)(text, beside_chemfig)
-    if beside_chemfig:
-        budget.spend(4 * len(tokens))
-        return Line(tuple(regions), normalize(tuple(tokens)))
-    return Line(tuple(regions), tuple(tokens))
+            tokens += _tokens(text, normalizes)
+    return Line(tuple(regions), normalize(tokens) if normalizes else tuple(tokens))
 
 
-def _tokens(text: str, beside_chemfig: bool) -> list[str]:
-    return tokenize(text) if beside_chemfig else LITERAL.findall(text)
-
-
-_short_tokens = lru_cache(maxsize=10_000)(_tokens)
-"""Most text between molecules is one of a few signs and arrows."""
+@cached_if_short
+def _tokens(text: str, normalizes: bool) -> list[str]:
+    return tokenize(text) if normalizes else LITERAL.findall(text)
 
 
 def _seen(
-    region: SourceRegion, protocol: Protocol, beside_chemfig: bool, budget: Budget, first_number: int
+    region: SourceRegion, protocol: Protocol, normalizes: bool, budget: Budget, first_number: int
 ) -> Molecule | str | None:
     """Returns the molecule of a region, its text where it is straight, or None where it cannot be read."""
-    if region.sketch is None:
+    if region.drawing is None:
         return None
-    order = region.sketch.order(0 if region.is_chemfig else first_number) if protocol.orders_by_name else None
-    molecule = region.sketch.finish(order, beside_chemfig, budget)
+    order = None
+    if protocol.orders_by_name:
+        order = region.drawing.order_by_name(0 if region.is_chemfig else first_number)
+    molecule = region.drawing.finish(order, normalizes, budget)
     if protocol.normalizes_unicode and not all(map(str.isascii, molecule.texts)):
         molecule = msgspec.structs.replace(molecule, texts=tuple(map(normalized, molecule.texts)))
     text = flat_text(molecule)
-    return tied(molecule, protocol, budget) if text is None else text
+    return tie_circles(molecule, protocol.ties_open_rings, budget) if text is None else text
+
+
+def flat_text(molecule: Molecule) -> str | None:
+    """Returns the text of a straight chain, left to right; None where the molecule is a drawing.
+
+    A chain has no branch and no ring, all its bonds run within 15 degrees of the x axis and are of the types
+    `- = ~` (a shorter bond than 0.25 may be of any type); a single atom is one. An empty molecule has no text.
+    """
+    if len(molecule.types) != max(0, len(molecule.texts) - 1):
+        return None
+    # Rounded otherwise than by `_is_horizontal`: what is near the limit is left to that.
+    if any(STEEPEST + 1e-3 < abs(angle) % 180 < 180 - STEEPEST - 1e-3 for angle in molecule.angles):
+        return None
+    order = sorted(range(len(molecule.texts)), key=molecule.xs.__getitem__)
+    between = {frozenset((bond.begin, bond.end)): bond for bond in molecule.bonds}
+    pieces = [molecule.texts[order[0]]] if order else []
+    for left, right in pairwise(order):
+        bond = between.get(frozenset((left, right)))
+        if bond is None or not _is_horizontal(bond, left):
+            return None
+        if bond.length > SHORTEST_PRINTED:
+            if bond.type not in PRINTED_BONDS:
+                return None
+            pieces.append(PRINTED_BONDS[bond.type])
+        pieces.append(molecule.texts[right])
+    return " ".join(pieces)
+
+
+def _is_horizontal(bond: Bond, left: int) -> bool:
+    off = abs(bond.angle if bond.begin == left else bond.angle - 180) % 360
+    return min(off, 360 - off) <= STEEPEST

@@ -1,12 +1,13 @@
 """Whether two molecules are drawn alike: the competition's rules, from geometry that others prepare.
 
-Start pairs of atoms are tried from the most alike on, four at most, by a guided walk of both drawings. Where none
+Start pairs of atoms are tried from the most alike on, four at most, by a guided walk of both molecules. Where none
 succeeds, the exact search decides, if the protocol has one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import tee
 
 import msgspec
 
@@ -14,8 +15,8 @@ from ..common.budget import Budget
 from .isomorphism import isomorphism
 from .molecule import Molecule
 from .protocol import Protocol
-from .starts import Starts
-from .walk import Drawings, Walk
+from .seeds import seed_pairs
+from .walk import MoleculePair, Walk
 
 MAX_STARTS = 4
 
@@ -57,43 +58,42 @@ def match_molecules(
         return Match({}, None if not truth.texts and not prediction.texts else "one of the molecules is empty")
     if truth == prediction:
         # The pairs of an atom with itself are perfect, so the walk starts with one, and no shift is cheaper than none.
-        count = len(truth.texts)
-        budget.spend(count)
-        return Match(dict(zip(range(count), range(count), strict=True)))
-    drawings = Drawings(truth, prediction, budget, max_angle_deviation, protocol.compares_narrow_ends)
-    match = _guided(drawings, protocol)
+        budget.spend(len(truth.texts))
+        return Match({atom: atom for atom in range(len(truth.texts))})
+    molecules = MoleculePair(truth, prediction, budget, max_angle_deviation, protocol.compares_narrow_ends)
+    match = _guided(molecules, protocol)
     if not match.equal and protocol.searches_exactly and len(truth.texts) == len(prediction.texts):
-        pairs = isomorphism(drawings)
+        pairs = isomorphism(molecules)
         if pairs is not None:
             return Match(pairs)
     return match
 
 
-def _guided(drawings: Drawings, protocol: Protocol) -> Match:
+def _guided(molecules: MoleculePair, protocol: Protocol) -> Match:
     """Matches part after part by guided walks; the first part without a match decides."""
+    atoms, pred_atoms = len(molecules.truth.texts), len(molecules.prediction.texts)
     pairs: dict[int, int] = {}
-    starts = Starts(drawings)
-    while len(pairs) < min(len(drawings.truth.texts), len(drawings.prediction.texts)):
+    seeds = seed_pairs(molecules)
+    while len(pairs) < min(atoms, pred_atoms):
         best: Walk | None = None
         taken = set(pairs.values())
-        free = ((t, p) for t, p in starts if t not in pairs and p not in taken)
-        for _, start in zip(range(MAX_STARTS), free, strict=False):
-            walk = drawings.walk(*start, protocol.asks_for_counterparts)
-            if walk.stopped_at is None:
+        seeds, candidates = tee(seeds)
+        starts = 0
+        for atom, pred_atom in candidates:
+            molecules.budget.spend(1)
+            if atom in pairs or pred_atom in taken:
+                continue
+            walk = molecules.walk(atom, pred_atom, protocol.asks_for_counterparts)
+            if best is None or walk.stopped_at is None or len(walk.pairs) > len(best.pairs):
                 best = walk
+            starts += 1
+            if walk.stopped_at is None or starts == MAX_STARTS:
                 break
-            if best is None or len(walk.pairs) > len(best.pairs):
-                best = walk
         assert best is not None, "both sides have atoms left, so there is a start"
         pairs.update(best.pairs)
         if best.difference is not None and best.stopped_at is not None:
             return Match(pairs, best.difference(), *best.stopped_at)
-    return _leftover(drawings, pairs)
-
-
-def _leftover(drawings: Drawings, pairs: dict[int, int]) -> Match:
-    """The outcome once one side has no atom left."""
-    missing, extra = len(drawings.truth.texts) - len(pairs), len(drawings.prediction.texts) - len(pairs)
+    missing, extra = atoms - len(pairs), pred_atoms - len(pairs)
     if missing or extra:
         return Match(pairs, f"{missing} atoms of the ground truth and {extra} of the prediction belong to no match")
     return Match(pairs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +15,15 @@ MIRRORED_WEDGE = {"<": ">", ">": "<", "<:": ">:", ">:": "<:", "<|": ">|", ">|": 
 """The type of a wedge as it is written from its other end: `<` is narrow where it begins, `>` where it ends."""
 
 
+class UnreadableMolecule(Exception):
+    """A `\\chemfig` region that cannot be read: where in the region's text, and what was expected there."""
+
+    def __init__(self, offset: int, expected: str) -> None:
+        super().__init__(offset, expected)
+        self.offset = offset
+        self.expected = expected
+
+
 class Atom(NamedTuple):
     """A group of atoms drawn at one place; `text` is its LaTeX without blanks, empty for a plain corner.
 
@@ -25,11 +33,6 @@ class Atom(NamedTuple):
     text: str
     x: float
     y: float
-
-    @property
-    def is_circle(self) -> bool:
-        """Whether this is the circle of an aromatic ring."""
-        return self.text == CIRCLE
 
 
 class Bond(NamedTuple):
@@ -59,13 +62,6 @@ class Molecule(msgspec.Struct, frozen=True):
     types: tuple[str, ...]
     angles: tuple[float, ...]
     lengths: tuple[float, ...]
-
-    @classmethod
-    def of(cls, atoms: Sequence[Atom], bonds: Sequence[Bond]) -> Molecule:
-        """Returns the molecule of these atoms and bonds."""
-        texts, xs, ys = zip(*atoms, strict=True) if atoms else ((), (), ())
-        begins, ends, types, angles, lengths = zip(*bonds, strict=True) if bonds else ((), (), (), (), ())
-        return cls(texts, xs, ys, begins, ends, types, angles, lengths)
 
     @property
     def atoms(self) -> tuple[Atom, ...]:

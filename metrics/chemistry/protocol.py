@@ -6,7 +6,7 @@ Tool on every line of SSML or plain text, also where it departs from its rules.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 ProtocolName = Literal["published", "released"]
@@ -14,7 +14,7 @@ ProtocolName = Literal["published", "released"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Protocol:
-    """One protocol as its policies; see the docs page for the reasons.
+    """One protocol as its policies, by default those of `published`; see the docs page for the reasons.
 
     cuts_as_tool: regions are cut out by counting brackets of one kind alone, and text before a `\\chemfig` without an
         argument is lost; else braces are read as LaTeX reads them, and nothing is lost.
@@ -34,44 +34,21 @@ class Protocol:
     limits_angles: bonds may be turned by the option `max_angle_deviation` at most; else by any angle.
     """
 
-    cuts_as_tool: bool
-    reads_spaced_chemfig: bool
-    writes_on_newest_atom: bool
-    reads_signs: bool
-    ties_open_rings: bool
-    orders_by_name: bool
-    asks_for_counterparts: bool
-    searches_exactly: bool
-    compares_narrow_ends: bool
-    normalizes_unicode: bool
-    limits_angles: bool
+    cuts_as_tool: bool = False
+    reads_spaced_chemfig: bool = True
+    writes_on_newest_atom: bool = False
+    reads_signs: bool = True
+    ties_open_rings: bool = False
+    orders_by_name: bool = False
+    asks_for_counterparts: bool = True
+    searches_exactly: bool = True
+    compares_narrow_ends: bool = True
+    normalizes_unicode: bool = True
+    limits_angles: bool = True
 
 
 PROTOCOLS: dict[ProtocolName, Protocol] = {
-    "published": Protocol(
-        cuts_as_tool=False,
-        reads_spaced_chemfig=True,
-        writes_on_newest_atom=False,
-        reads_signs=True,
-        ties_open_rings=False,
-        orders_by_name=False,
-        asks_for_counterparts=True,
-        searches_exactly=True,
-        compares_narrow_ends=True,
-        normalizes_unicode=True,
-        limits_angles=True,
-    ),
-    "released": Protocol(
-        cuts_as_tool=True,
-        reads_spaced_chemfig=False,
-        writes_on_newest_atom=True,
-        reads_signs=False,
-        ties_open_rings=True,
-        orders_by_name=True,
-        asks_for_counterparts=False,
-        searches_exactly=False,
-        compares_narrow_ends=False,
-        normalizes_unicode=False,
-        limits_angles=False,
-    ),
+    "published": Protocol(),
+    "released": Protocol(*(not getattr(Protocol(), each.name) for each in fields(Protocol))),
 }
+"""`released` differs from `published` in every one of the policies."""

@@ -1,12 +1,16 @@
-"""The records of the chemistry benchmark: a line of LaTeX with `\\chemfig{...}` regions in it."""
+"""The records of the chemistry benchmark, its options, and what it reports of a sample."""
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import msgspec
+
+from .protocol import ProtocolName
 
 
 class ChemistryTruth(msgspec.Struct, frozen=True):
-    """The ground truth of one image: `text` is the line, its molecules in raw Chemfig or in SSML."""
+    """The ground truth of one image: `text` is a line of LaTeX, its molecules in raw Chemfig or in SSML."""
 
     text: str
 
@@ -15,3 +19,31 @@ class ChemistryPrediction(msgspec.Struct, frozen=True):
     """What a system read in the image: `text` is the line, in either way of writing."""
 
     text: str
+
+
+class ChemistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The options; see configs/chemistry.yaml."""
+
+    protocol: ProtocolName = "published"
+    normalize_text: bool = False
+    max_angle_deviation: Annotated[float, msgspec.Meta(ge=0, le=180)] | None = 45.0
+    max_steps: Annotated[int, msgspec.Meta(ge=1)] = 3_000_000
+    tokens: Literal["blanks", "latex"] = "blanks"
+    max_characters: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 100_000
+
+
+class MoleculeVerdict(msgspec.Struct, frozen=True):
+    """What became of one molecule, by its number in the line (from 1), and why where it is wrong."""
+
+    molecule: int
+    equal: bool
+    difference: str | None = None
+
+
+class ChemistryDetails(msgspec.Struct, frozen=True):
+    """Which molecule failed and why, and the first place where the text around the molecules differs."""
+
+    molecules: list[MoleculeVerdict]
+    text_equal: bool
+    text_difference: str | None
+    prediction_problems: list[str]

@@ -9,15 +9,28 @@ they began; `?[a]` marks an atom and `?[a,{-}]` closes a ring to it. Any other t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice, pairwise, repeat
+from typing import NamedTuple
 
-from ..common.budget import Budget
+from ..common.text import MAX_CACHED_LENGTH
+from .builder import MoleculeBuilder
+from .molecule import UnreadableMolecule
 from .protocol import Protocol
-from .sketch import Sketch
-from .ssml_readers import Malformed, NewestAtomReader, draw_on_current_atom, join_words
-from .ssml_tokens import BOND_TYPE, CLOSE, OPEN
-from .unreadable import UnreadableMolecule
+
+OPEN, CLOSE = "branch(", "branch)"
+BOND_TYPES = (">:", "<:", ">|", "<|", "-:", "=_", "=^", "~/", "-", "=", "~", ">", "<")
+BOND_TYPE = "|".join(re.escape(kind) for kind in BOND_TYPES)
+BOND = re.compile(rf"(?:{BOND_TYPE})\[")
+NUMBER = re.compile(r"[\d.]+")
+SIGNED_NUMBER = re.compile(r"[-+]?[\d.]+")
+MARK = re.compile(r"\?\[([a-zA-Z]+)\]")
+CLOSING_HOOK = re.compile(r"\?\[([a-zA-Z]+),\{([^{}]+)\}\]")
+MAX_NUMBER = 1e9
+MAX_BRANCH_DEPTH = 1000
+FIRST_CHARACTERS = frozenset("b-=~<>")
+"""Pieces of text that begin otherwise never join into a branch or a bond."""
 
 FULL_BOND = re.compile(rf"(?<!\S)(?:{BOND_TYPE})\[:[\d.]+,[\d.]+\](?!\S)")
 SHORT_BOND = re.compile(rf"(?:{BOND_TYPE})\[:[\d.]+\]\Z")
@@ -76,7 +89,29 @@ def _has_outside_braces(tokens: list[str]) -> bool:
     return False
 
 
-def read_ssml(text: str, protocol: Protocol, numbers: Iterator[int], budget: Budget) -> Sketch | None:
+class Token(NamedTuple):
+    """What one token that is no text means.
+
+    name: `branch(`, `branch)`, `bond`, `mark` or `closing`.
+    problem: why a bond or a hook cannot be read.
+    mark: of a mark and a closing hook, its letter.
+    type: of a bond and of the bond of a closing hook; angle, length: of a bond.
+    """
+
+    name: str
+    written: str
+    problem: str | None = None
+    mark: str = ""
+    type: str = ""
+    angle: float = 0.0
+    length: float = 1.0
+
+
+Words = Sequence[tuple[Token | str, int]]
+"""The words of a region, tokens or texts, each with the number of its first token in the region."""
+
+
+def read_ssml(text: str, protocol: Protocol, numbers: Iterator[int]) -> MoleculeBuilder | None:
     """Returns the drawing of a region's content, None where there is none; open branches are closed at the end.
 
     Where text goes to the newest atom, atoms are numbered from `numbers` in the order in which they are made, also
@@ -84,31 +119,14 @@ def read_ssml(text: str, protocol: Protocol, numbers: Iterator[int], budget: Bud
 
     Raises UnreadableMolecule where a bond or a hook is malformed or there is no atom for it.
     """
-    budget.spend(len(text))
-    words = join_words(*_numbered_items(text, budget), protocol.reads_signs)
+    words = _words(text, protocol.reads_signs)
     try:
-        sketch = (
-            NewestAtomReader(numbers).draw(*words) if protocol.writes_on_newest_atom else draw_on_current_atom(*words)
-        )
-    except Malformed as malformed:
-        raise UnreadableMolecule(_offset(text, malformed.token), malformed.expected) from None
-    return sketch if sketch.texts else None
-
-
-def _numbered_items(text: str, budget: Budget) -> tuple[Sequence[int], list[str]]:
-    """Returns the tokens of a content and their numbers; a token with line breaks in it may be none or several."""
-    tokens = text.split()
-    budget.spend(2 * len(tokens))
-    if "\\\\" not in text and "\\enter" not in text and "\\space" not in text:
-        return range(len(tokens)), tokens
-    items = [(number, item) for number, token in enumerate(tokens) for item in _without_line_breaks(token)]
-    budget.spend(max(0, 2 * (len(items) - len(tokens))))
-    return [number for number, _ in items], [item for _, item in items]
-
-
-def _offset(text: str, number: int) -> int:
-    """Returns where the token with a number, from 0, begins."""
-    return next(islice(re.finditer(r"\S+", text), number, None)).start()
+        drawing = _draw_on_newest_atom(words, numbers) if protocol.writes_on_newest_atom else _draw(words)
+    except UnreadableMolecule as unreadable:
+        # Its offset is that of the token among the tokens.
+        offset = next(islice(re.finditer(r"\S+", text), unreadable.offset, None)).start()
+        raise UnreadableMolecule(offset, unreadable.expected) from None
+    return drawing if drawing.texts else None
 
 
 def plain(text: str) -> str:
@@ -120,3 +138,176 @@ def _without_line_breaks(token: str) -> list[str]:
     if "\\" not in token:
         return [token]
     return token.replace("\\\\", "").replace("\\enter", "").replace("\\space", " ").split()
+
+
+def _words(text: str, reads_signs: bool) -> Words:
+    """Returns the words of a content. A token with line breaks in it may be none or several.
+
+    Pieces of text that follow each other are one text; they may also join into a bond or a branch.
+    """
+    items = text.split()
+    numbers: Sequence[int] = range(len(items))
+    if "\\\\" in text or "\\enter" in text or "\\space" in text:
+        numbered = [(number, item) for number, token in enumerate(items) for item in _without_line_breaks(token)]
+        numbers, items = [number for number, _ in numbered], [item for _, item in numbered]
+    # Long tokens come from predictions and would fill memory.
+    parse = _short_token if max(map(len, items), default=0) <= MAX_CACHED_LENGTH else _token
+    words: list[tuple[Token | str, int]] = []
+    pieces: list[str] = []
+    first_number = 0
+    for token, number, item in zip(map(parse, items, repeat(reads_signs)), numbers, items, strict=True):
+        if token is None:
+            if not pieces:
+                first_number = number
+            pieces.append(item)
+            continue
+        if pieces:
+            words.append((_joined(pieces, reads_signs), first_number))
+            pieces = []
+        words.append((token, number))
+    if pieces:
+        words.append((_joined(pieces, reads_signs), first_number))
+    return words
+
+
+def _joined(pieces: Sequence[str], reads_signs: bool) -> Token | str:
+    token = _token("".join(pieces), reads_signs) if len(pieces) > 1 and pieces[0][0] in FIRST_CHARACTERS else None
+    return token or " ".join(pieces)
+
+
+def _token(item: str, reads_signs: bool) -> Token | None:
+    """Returns what a token means; None where it is text. A bond has the length 1 where none is written."""
+    if item in (OPEN, CLOSE):
+        return Token(item, item)
+    if "?" in item:
+        mark, closing = MARK.match(item), CLOSING_HOOK.match(item)
+        if mark:
+            return Token("mark", item, mark=mark[1])
+        if MARK.search(item) or not closing:
+            return Token("closing", item, f"a hook such as ?[a] or ?[a,{{-}}] instead of {item[:40]!r}")
+        return Token("closing", item, mark=closing[1], type=_bond_type(closing[2]))
+    if not BOND.match(item):
+        return None
+    number = SIGNED_NUMBER if reads_signs else NUMBER
+    try:
+        values = [float(written) for written in number.findall(item[item.index("[") :])[:2]]
+    except ValueError:
+        values = []
+    if not values or any(abs(value) > MAX_NUMBER for value in values):
+        return Token("bond", item, f"a bond such as -[:30.0,1.0] instead of {item[:40]!r}")
+    kind, length = _bond_type(item.rpartition("[")[0]), abs(values[1]) if len(values) > 1 else 1.0
+    return Token("bond", item, type=kind, angle=values[0], length=length)
+
+
+_short_token = lru_cache(maxsize=20_000)(_token)
+"""The same tokens come again and again, as bonds have few lengths and mostly round angles."""
+
+
+def _bond_type(written: str) -> str:
+    """The type of a bond; on which side a double bond has its second line does not count."""
+    return written.replace("_", "").replace("^", "")
+
+
+def _draw(words: Words) -> MoleculeBuilder:
+    """Returns the drawing of words in which text, hooks and bonds belong to the current atom.
+
+    That is the last one drawn, until `branch)` restores the atom at which its branch began. A text on an atom that has
+    one already is written beside it.
+
+    Raises UnreadableMolecule at a word.
+    """
+    drawing = MoleculeBuilder()
+    if not words:
+        return drawing
+    marks: dict[str, int] = {}
+    branches: list[int] = []
+    atom = drawing.place(0.0, 0.0)
+    for word, number in words:
+        if isinstance(word, str):
+            if drawing.texts[atom]:
+                atom = drawing.write_beside(atom, word)
+            else:
+                drawing.texts[atom] = word
+        elif word.problem is not None:
+            raise UnreadableMolecule(number, word.problem)
+        elif word.name == "bond":
+            atom = drawing.grow(atom, word.type, word.angle, word.length)
+        elif word.name == OPEN:
+            branches.append(atom)
+        elif word.name == CLOSE:
+            if not branches:
+                raise UnreadableMolecule(number, f"a {OPEN!r} before this {CLOSE!r}")
+            atom = branches.pop()
+        elif word.name == "mark":
+            marks[word.mark] = atom
+        else:
+            drawing.close(_marked(marks, word, number), atom, word.type)
+    return drawing
+
+
+def _draw_on_newest_atom(words: Words, atom_numbers: Iterator[int]) -> MoleculeBuilder:
+    """Returns the drawing of words in which text and hooks belong to the newest atom.
+
+    Only a bond starts where `branch)` came back to. Atom k is the k-th that a bond leads to, and atom 0 exists once
+    there is text or a bond. A new text on an atom that has one is dropped. Branches are remembered by their level,
+    which a surplus `branch)` makes negative; right after another one's end a branch has the same beginning.
+
+    Raises UnreadableMolecule at a word.
+    """
+    drawing = MoleculeBuilder()
+    texts, numbers = drawing.texts, drawing.numbers
+    marks: dict[str, int] = {}
+    begins: dict[int, int] = {}
+    level = level_of_bond = 0
+    came_back = False
+    for word, number in words:
+        newest = max(0, len(texts) - 1)
+        if isinstance(word, str):
+            if not texts:
+                drawing.place(0.0, 0.0, word)
+                numbers.append(next(atom_numbers))
+            elif not texts[newest]:
+                texts[newest] = word
+        elif word.name == OPEN:
+            if not -MAX_BRANCH_DEPTH <= level < MAX_BRANCH_DEPTH:
+                raise UnreadableMolecule(number, f"at most {MAX_BRANCH_DEPTH} branches within each other")
+            if not came_back:
+                # The tool keeps the beginnings in a list, in which a negative level counts from the end.
+                begins[level % MAX_BRANCH_DEPTH] = newest
+            level += 1
+        elif word.name == CLOSE:
+            level -= 1
+            level_of_bond = level
+            came_back = True
+        elif word.name == "bond":
+            atom_number = next(atom_numbers)
+            if word.problem is not None:
+                raise UnreadableMolecule(number, word.problem)
+            begin: int | None = newest
+            if came_back:
+                is_known = -MAX_BRANCH_DEPTH <= level_of_bond < MAX_BRANCH_DEPTH
+                begin = begins.get(level_of_bond % MAX_BRANCH_DEPTH) if is_known else None
+                came_back = False
+            elif not texts:
+                drawing.place(0.0, 0.0)
+                numbers.append(next(atom_numbers))
+            if begin is None or begin >= len(texts):
+                expected = f"an atom at which the branch before {word.written[:40]!r} began"
+                raise UnreadableMolecule(number, expected)
+            drawing.grow(begin, word.type, word.angle, word.length)
+            numbers.append(atom_number)
+        elif word.problem is not None:
+            raise UnreadableMolecule(number, word.problem)
+        elif word.name == "mark":
+            marks[word.mark] = newest
+        else:
+            drawing.close(_marked(marks if texts else {}, word, number), newest, word.type)
+    return drawing
+
+
+def _marked(marks: Mapping[str, int], hook: Token, number: int) -> int:
+    """The atom to which a hook closes a ring."""
+    if hook.mark not in marks:
+        expected = f"an atom with the mark ?[{hook.mark[:40]}] before {hook.written[:40]!r}"
+        raise UnreadableMolecule(number, expected)
+    return marks[hook.mark]

@@ -46,13 +46,13 @@ def best_pairs(scores: Sequence[Sequence[float]] | npt.NDArray[np.float64]) -> l
     if len(scores) == 1 == len(scores[0]):
         return [(0, 0)]
     upright = len(scores) <= len(scores[0])
-    found = None
+    bests = None
     if not isinstance(scores, np.ndarray):
-        found = _single_bests(scores if upright else list(zip(*scores, strict=True)))
-    if found is None:
+        bests = _single_bests(scores if upright else list(zip(*scores, strict=True)))
+    if bests is None:
         rows, columns = best_assignment(np.asarray(scores, dtype=np.float64))
         return list(zip(rows.tolist(), columns.tolist(), strict=True))
-    return list(enumerate(found)) if upright else sorted(zip(found, range(len(found)), strict=True))
+    return list(enumerate(bests)) if upright else sorted(zip(bests, range(len(bests)), strict=True))
 
 
 def _single_bests(lines: Sequence[Sequence[float]]) -> list[int] | None:

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from rapidfuzz.distance import Levenshtein
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MAX_CACHED_LENGTH = 64
 MAX_MARKS = 30
 """More combining marks follow no character of any language (UAX 15, stream-safe text format)."""
+
+
+def cached_if_short(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
+    """Returns `function` with the results of short texts known; long ones would fill memory."""
+    cached = lru_cache(maxsize=10_000)(function)
+
+    @wraps(function)
+    def known(text: str, /, *arguments: P.args, **options: P.kwargs) -> T:
+        return (cached if len(text) <= MAX_CACHED_LENGTH else function)(text, *arguments, **options)  # type: ignore[arg-type]
+
+    return known
 
 
 def truncated(text: str, length: int) -> str:

@@ -28,7 +28,6 @@ from .draw import draw_regions
 from .figure import Figure, classify_regions, compared_text, subsets
 from .group import COUNTS, Job, Outcome, groups, score_group
 from .metrics import METRICS, SAMPLE_METRICS, headline_values, match_table, subset_names, subset_table, subset_values
-from .overlaps import TooManyOverlaps
 from .records import FigurePrediction, FigureTextOptions, FigureTruth
 
 REGION_KINDS = ("prediction.located", "prediction.texts", "prediction.readings")
@@ -61,16 +60,8 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         Raises RejectedRecord where a region has neither location nor id, an id is used twice, or the regions
         overlap too often to be measured; OutOfBudget where the work is above `max_steps`.
         """
-        job = self._job(truth, prediction)
-        try:
-            [outcome] = score_group([job], self.options, self._rules)
-        except TooManyOverlaps as error:
-            raise RejectedRecord("prediction", f"the predicted regions overlap too often: {error}") from error
-        except shapely.errors.GEOSException as error:
-            if "bad_alloc" in str(error):
-                raise MemoryError(str(error)) from error
-            raise RejectedRecord("prediction", f"the polygons cannot be intersected: {error}") from error
-        return self._scored(job, outcome)
+        (score,) = self._score_group([self._job(truth, prediction)])
+        return score
 
     def score(self, pairs: Sequence[Pair[FigureTruth, FigurePrediction]]) -> list[SampleScore | RejectedRecord]:
         """Scores a batch, small figures together; the results are those of `score_sample`."""
@@ -85,13 +76,19 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         for group in groups([*jobs.values()]):
             mine = [numbers[place] for place in group]
             try:
-                outcomes = score_group([jobs[number] for number in mine], self.options, self._rules)
-            except (RejectedRecord, TooManyOverlaps, shapely.errors.GEOSException):
+                results.update(zip(mine, self._score_group([jobs[number] for number in mine]), strict=True))
+            except RejectedRecord:
                 results.update(zip(mine, super().score([pairs[number] for number in mine]), strict=True))
-                continue
-            for number, outcome in zip(mine, outcomes, strict=True):
-                results[number] = self._scored(jobs[number], outcome)
         return [results[number] for number in range(len(pairs))]
+
+    def _score_group(self, jobs: Sequence[Job]) -> list[SampleScore]:
+        try:
+            outcomes = score_group(jobs, self.options, self._rules)
+        except shapely.errors.GEOSException as error:
+            if "bad_alloc" in str(error):
+                raise MemoryError(str(error)) from error
+            raise RejectedRecord("prediction", f"the polygons cannot be intersected: {error}") from error
+        return [self._scored(job, outcome) for job, outcome in zip(jobs, outcomes, strict=True)]
 
     def _job(self, truth: FigureTruth, prediction: FigurePrediction | None) -> Job:
         figure = classify_regions(truth, prediction, self.options.min_confidence)
@@ -126,8 +123,8 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         """Returns how many regions of each side were matched in which way."""
         lines = []
         for side, words in (("ground_truth", "regions of the ground truth"), ("prediction", "predicted regions")):
-            found = Counter(entry["match"].replace("_", " ") for entry in details[side])
-            counts = ", ".join(f"{count} {match}" for match, count in sorted(found.items()))
+            matches = Counter(entry["match"].replace("_", " ") for entry in details[side])
+            counts = ", ".join(f"{count} {match}" for match, count in sorted(matches.items()))
             lines.append(f"{len(details[side])} {words}: {counts}" if counts else f"no {words}")
         return lines
 
@@ -187,14 +184,14 @@ def _add_detection(
     names = [*COUNTS]
     for subset, numbers in zip(members, of_subsets, strict=True):
         numbers[COUNTS.index("detection.detections")] -= outside
-        names += _names_of(subset)
+        names += _names_of(COUNTS, subset)
         everything += numbers
     _add(statistics, [*names, "detection.outside"], [*everything, outside])
 
 
 @lru_cache(maxsize=1_000)
-def _names_of(subset: str) -> tuple[str, ...]:
-    return tuple(f"{name}[{subset}]" for name in COUNTS)
+def _names_of(statistics: tuple[str, ...], subset: str) -> tuple[str, ...]:
+    return tuple(f"{name}[{subset}]" if subset else name for name in statistics)
 
 
 def _add_words(statistics: dict[str, int], figure: Figure, members: Mapping[str, list[int]], right: set[int]) -> None:
@@ -206,15 +203,9 @@ def _add_words(statistics: dict[str, int], figure: Figure, members: Mapping[str,
     names: list[str] = []
     numbers: list[int] = []
     for subset, positions in (("", everything), *members.items()):
-        names += _names_of_words(subset)
+        names += _names_of(("word_recognition.words", "word_recognition.correct"), subset)
         numbers += len(words.intersection(positions)), len(right.intersection(positions))
     _add(statistics, names, numbers)
-
-
-@lru_cache(maxsize=1_000)
-def _names_of_words(subset: str) -> tuple[str, ...]:
-    suffix = f"[{subset}]" if subset else ""
-    return f"word_recognition.words{suffix}", f"word_recognition.correct{suffix}"
 
 
 def _coverage(figure: Figure, outcome: Outcome) -> dict[str, int]:

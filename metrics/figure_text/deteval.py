@@ -54,7 +54,7 @@ class Rules:
         return total > threshold if self.strict else total >= threshold
 
 
-class Group(msgspec.Struct, frozen=True):
+class ScatteredMatch(msgspec.Struct, frozen=True):
     """Regions that match each other: one of them on one side, one or more on the other."""
 
     truths: tuple[int, ...]
@@ -64,17 +64,14 @@ class Group(msgspec.Struct, frozen=True):
 class Matching(msgspec.Struct, frozen=True):
     """How the regions match when certain ground-truth regions count.
 
-    regions, detections: how many ground-truth regions and detections count.
-    covered: bool [D], the detections that don't-care regions cover.
+    dont_care: bool [D], the detections that don't-care regions cover.
     pairs: int [K], the overlaps that are one-to-one matches of the first kind.
-    groups: the matches found afterwards, in order.
+    scattered: the matches made afterwards, in order.
     """
 
-    regions: int
-    detections: int
-    covered: BoolArray
+    dont_care: BoolArray
     pairs: IntArray
-    groups: list[Group]
+    scattered: list[ScatteredMatch]
 
 
 _Candidate = tuple[int, tuple[int, ...], list[float], bool]
@@ -95,54 +92,56 @@ class _Side:
     starts: IntArray
     candidates: list[_Candidate]
 
-    def due(self, free: BoolArray, overlapped: IntArray) -> list[list[_Candidate]]:
+    def open_candidates(self, free: BoolArray, overlapped: IntArray) -> list[list[_Candidate]]:
         """Returns for each choice the candidates that are free, bool [S, N], and overlap two regions, int [S, N]."""
         regions = [candidate[0] for candidate in self.candidates]
         some = (free[:, regions] & (overlapped[:, regions] >= 2)).tolist()
         return [list(itertools.compress(self.candidates, each)) for each in some]
 
 
-def match(overlaps: Overlaps, counts: BoolArray, rules: Rules) -> Iterator[Matching]:
-    """Yields one matching for each of the S rows of `counts`, bool [S, G]: which ground-truth regions count."""
+def match(overlaps: Overlaps, care: BoolArray, rules: Rules) -> Iterator[Matching]:
+    """Yields one matching for each of the S rows of `care`, bool [S, G]: which ground-truth regions count."""
     by_truth = _side(overlaps.rows, overlaps.columns, overlaps.tau, overlaps.sigma, (rules.tau, rules.sigma), rules)
     by_detection = _side(overlaps.columns, overlaps.rows, overlaps.sigma, overlaps.tau, (rules.sigma, rules.tau), rules)
     single = _single_pairs(overlaps, rules)
     step = max(1, _CELLS_AT_ONCE // max(1, len(overlaps)))
-    for start in range(0, len(counts), step):
-        yield from _match_some(overlaps, counts[start : start + step], rules, by_truth, by_detection, single)
+    for start in range(0, len(care), step):
+        yield from _match_some(overlaps, care[start : start + step], rules, by_truth, by_detection, single)
 
 
 def _match_some(
-    overlaps: Overlaps, counts: BoolArray, rules: Rules, by_truth: _Side, by_detection: _Side, single: IntArray
+    overlaps: Overlaps, care: BoolArray, rules: Rules, by_truth: _Side, by_detection: _Side, single: IntArray
 ) -> Iterator[Matching]:
     rows, columns = overlaps.rows, overlaps.columns
-    covered = covered_detections(overlaps, counts, rules)
+    dont_care = dont_care_detections(overlaps, care, rules)
     # How many regions that count does each region overlap?
-    truth_overlaps = _count(by_truth, ~covered[:, columns], len(overlaps.truths))
-    detection_overlaps = _count(by_detection, counts[:, rows], len(overlaps.detections))
+    truth_overlaps = _count(by_truth, ~dont_care[:, columns], len(overlaps.truths))
+    detection_overlaps = _count(by_detection, care[:, rows], len(overlaps.detections))
     alone = (
-        counts[:, rows[single]]
-        & ~covered[:, columns[single]]
+        care[:, rows[single]]
+        & ~dont_care[:, columns[single]]
         & (truth_overlaps[:, rows[single]] == 1)
         & (detection_overlaps[:, columns[single]] == 1)
     )
     choices, ones = np.nonzero(alone)
-    free_truths, free_detections = counts.copy(), ~covered
-    regions, detections = free_truths.sum(axis=1).tolist(), free_detections.sum(axis=1).tolist()
+    free_truths, free_detections = care.copy(), ~dont_care
     free_truths[choices, rows[single[ones]]] = False
     free_detections[choices, columns[single[ones]]] = False
-    due = by_truth.due(free_truths, truth_overlaps)
-    detections_due = by_detection.due(free_detections, detection_overlaps)
-    for n in range(len(counts)):
-        groups = []
-        if due[n] or detections_due[n]:
+    open_truths = by_truth.open_candidates(free_truths, truth_overlaps)
+    open_detections = by_detection.open_candidates(free_detections, detection_overlaps)
+    for n in range(len(care)):
+        scattered = []
+        if open_truths[n] or open_detections[n]:
             free = free_truths[n].tolist(), free_detections[n].tolist()
-            groups += [Group((truth,), others) for truth, others in _scattered(due[n], *free, rules, rules.sigma)]
-            groups += [
-                Group(others, (detection,))
-                for detection, others in _scattered(detections_due[n], *free[::-1], rules, rules.tau)
+            scattered += [
+                ScatteredMatch((truth,), others)
+                for truth, others in _scattered(open_truths[n], *free, rules, rules.sigma)
             ]
-        yield Matching(regions[n], detections[n], covered[n], single[alone[n]], groups)
+            scattered += [
+                ScatteredMatch(others, (detection,))
+                for detection, others in _scattered(open_detections[n], *free[::-1], rules, rules.tau)
+            ]
+        yield Matching(dont_care[n], single[alone[n]], scattered)
 
 
 def _scattered(
@@ -180,13 +179,13 @@ def _single_pairs(overlaps: Overlaps, rules: Rules) -> IntArray:
     return single
 
 
-def covered_detections(overlaps: Overlaps, counts: BoolArray, rules: Rules) -> BoolArray:
+def dont_care_detections(overlaps: Overlaps, care: BoolArray, rules: Rules) -> BoolArray:
     """Says which detections lie by more than tau in one region that does not count, bool [S, D]."""
     deep = np.flatnonzero(overlaps.tau > rules.tau)
-    covered = np.zeros((len(counts), len(overlaps.detections)), dtype=np.bool_)
-    choices, pairs = np.nonzero(~counts[:, overlaps.rows[deep]])
-    covered[choices, overlaps.columns[deep[pairs]]] = True
-    return covered
+    dont_care = np.zeros((len(care), len(overlaps.detections)), dtype=np.bool_)
+    choices, pairs = np.nonzero(~care[:, overlaps.rows[deep]])
+    dont_care[choices, overlaps.columns[deep[pairs]]] = True
+    return dont_care
 
 
 def _count(side: _Side, kept: BoolArray, size: int) -> IntArray:

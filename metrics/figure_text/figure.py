@@ -110,19 +110,19 @@ def subsets(truths: list[TruthRegion]) -> dict[str, list[int]]:
 
     Raises RejectedRecord above 50 subsets.
     """
-    found: dict[str, list[int]] = {}
+    members: dict[str, list[int]] = {}
     for position, region in enumerate(truths):
         if region.ignore:
             continue
         for subset in _subsets_by_difficulty(region):
-            found.setdefault(subset, []).append(position)
+            members.setdefault(subset, []).append(position)
         if region.orientation is not None:
-            found.setdefault(f"orientation={region.orientation}", []).append(position)
+            members.setdefault(f"orientation={region.orientation}", []).append(position)
         if region.important is not None:
-            found.setdefault("important=true" if region.important else "important=false", []).append(position)
-        if len(found) > MAX_SUBSETS:
+            members.setdefault("important=true" if region.important else "important=false", []).append(position)
+        if len(members) > MAX_SUBSETS:
             raise RejectedRecord("ground_truth", f"the regions have more than {MAX_SUBSETS} different labels")
-    return dict(sorted(found.items()))
+    return dict(sorted(members.items()))
 
 
 def _subsets_by_difficulty(region: TruthRegion) -> Sequence[str]:

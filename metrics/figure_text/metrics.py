@@ -107,13 +107,13 @@ def headline_values(read: Read, options: FigureTextOptions) -> dict[str, float |
     values["word_recognition.accuracy"] = _accuracy(read, "") if readings else None
     reference, other = read("detection.regions"), read("detection.detections")
     wordless, excused = _no_words(read, "")
-    for what, given, truths, found in (
+    for what, given, truths, others in (
         ("location", located or not readings, reference, other),
         ("text", _spotted(read), reference - wordless, other - excused),
     ):
         agreed = read(f"agreement.{what}")
         values[f"agreement.{what}"] = ratio(agreed, truths) if given else None
-        values[f"agreement.{what}_max"] = ratio(agreed, where(truths > found, truths, found)) if given else None
+        values[f"agreement.{what}_max"] = ratio(agreed, where(truths > others, truths, others)) if given else None
     return values
 
 
@@ -124,9 +124,9 @@ def subset_values(read: Read, subset: str, options: FigureTextOptions) -> Iterat
     regions, words = read(f"detection.regions{suffix}"), read(f"word_recognition.words{suffix}")
     if np.any(regions):
         located = read("prediction.located") or not readings
-        found = _detection(read, suffix, options) if located else {}
-        found |= _end_to_end(read, suffix) if _spotted(read) else {}
-        yield from ((name, where(regions, value)) for name, value in found.items())
+        measured = _detection(read, suffix, options) if located else {}
+        measured |= _end_to_end(read, suffix) if _spotted(read) else {}
+        yield from ((name, where(regions, value)) for name, value in measured.items())
     if readings and np.any(words):
         yield f"word_recognition.accuracy{suffix}", _accuracy(read, suffix)
 
@@ -139,17 +139,13 @@ def _spotted(read: Read) -> bool:
 def _detection(read: Read, suffix: str, options: FigureTextOptions) -> dict[str, float | None]:
     one_to_one = read(f"detection.one_to_one{suffix}")
     merged = options.scatter_factor if options.protocol == "published" else 1.0
-    found = (
+    right, recalled = (
         one_to_one
-        + options.scatter_factor * read(f"detection.split_regions{suffix}")
-        + merged * read(f"detection.merged_regions{suffix}")
+        + options.scatter_factor * read(f"detection.split_{side}{suffix}")
+        + merged * read(f"detection.merged_{side}{suffix}")
+        for side in ("detections", "regions")
     )
-    right = (
-        one_to_one
-        + options.scatter_factor * read(f"detection.split_detections{suffix}")
-        + merged * read(f"detection.merged_detections{suffix}")
-    )
-    return _rates("detection", suffix, right, found, read)
+    return _rates("detection", suffix, right, recalled, read)
 
 
 def _end_to_end(read: Read, suffix: str) -> dict[str, float | None]:
@@ -163,11 +159,11 @@ def _no_words(read: Read, suffix: str) -> tuple[float, float]:
 
 
 def _rates(
-    task: str, suffix: str, right: float, found: float, read: Read, wordless: float = 0.0, excused: float = 0.0
+    task: str, suffix: str, right: float, recalled: float, read: Read, wordless: float = 0.0, excused: float = 0.0
 ) -> dict[str, float | None]:
     """Returns precision, recall and F1; wordless, excused: the regions and detections that do not count here."""
     precision = ratio(right, detections(read, suffix) - excused)
-    recall = ratio(found, read(f"detection.regions{suffix}") - wordless)
+    recall = ratio(recalled, read(f"detection.regions{suffix}") - wordless)
     if read("prediction.located"):
         # A slice may be without any detection, of a system that gives some elsewhere.
         precision = where(read("detection.located"), precision, where(is_measured(recall), 0.0, precision))

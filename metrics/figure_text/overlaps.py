@@ -10,20 +10,19 @@ import shapely
 
 from ..common.budget import Budget
 from .arrays import BoolArray, FloatArray, IntArray
+from .limits import (
+    CORNER_PAIRS_NOT_COUNTED,
+    MAX_CORNER_PAIRS,
+    MAX_PAIRS,
+    STEPS_PER_CROSSING,
+    STEPS_PER_PAIR,
+    charge,
+    too_many,
+)
 from .regions import Regions
 from .turning import TIE
 
-MAX_PAIRS = 1_000_000
-MAX_CORNER_PAIRS = 4_000_000
-
 _CELLS_AT_ONCE = 2_000_000
-_STEPS_PER_CROSSING = 20
-_STEPS_PER_PAIR = 30
-_CORNER_PAIRS_NOT_COUNTED = 64
-
-
-class TooManyOverlaps(Exception):
-    """The regions overlap more often than can be measured in reasonable time; the message says how often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget]) -> 
     Spends a step for each pair whose boxes meet and for every 200 that do not; of polygons also 30 for each pair, one
     for every 4 pairs of corners, and 20 for each place where sides of the two may cross.
 
-    Raises TooManyOverlaps above a million pairs of rectangles, or four million pairs of corners of polygons.
+    Raises RejectedRecord above a million pairs of rectangles, or four million pairs of corners of polygons.
     """
     truth_counts, detection_counts = (np.bincount(side.owners, minlength=len(budgets)) for side in (truths, detections))
     charge(budgets, truth_counts * detection_counts // 200)
@@ -74,9 +73,9 @@ def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget]) -> 
     if truths.outlines is not None and detections.outlines is not None:
         corner_pairs = _sums(truths.sizes[rows] * detections.sizes[columns], figures, len(budgets))
         if corner_pairs.max() > MAX_CORNER_PAIRS:
-            raise TooManyOverlaps(f"{corner_pairs.max()} pairs of corners to intersect, at most {MAX_CORNER_PAIRS}")
-        charge(budgets, _STEPS_PER_PAIR * pairs + corner_pairs // 4)
-        charge(budgets, _STEPS_PER_CROSSING * crossings(truths, detections, rows, columns, len(budgets)))
+            raise too_many(f"{corner_pairs.max()} pairs of corners to intersect, at most {MAX_CORNER_PAIRS}")
+        charge(budgets, STEPS_PER_PAIR * pairs + corner_pairs // 4)
+        charge(budgets, STEPS_PER_CROSSING * crossings(truths, detections, rows, columns, len(budgets)))
         some, others = truths.outlines.polygons[rows], detections.outlines.polygons[columns]
         with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
             common = shapely.area(shapely.intersection(some, others))
@@ -96,12 +95,6 @@ def measure(truths: Regions, detections: Regions, budgets: Sequence[Budget]) -> 
     )
 
 
-def charge(budgets: Sequence[Budget], steps: IntArray) -> None:
-    """Spends each figure's steps, int [F]; raises OutOfBudget for the first figure whose budget they exceed."""
-    for budget, count in zip(budgets, steps.tolist(), strict=True):
-        budget.spend(count)
-
-
 def _sums(numbers: IntArray, figures: IntArray, count: int) -> IntArray:
     """Returns the sum of the numbers of each figure, int [count]."""
     sums: IntArray = np.bincount(figures, weights=numbers, minlength=count).astype(np.intp)
@@ -114,8 +107,8 @@ def crossings(truths: Regions, detections: Regions, rows: IntArray, columns: Int
     Of small polygons it is not worth counting: there every two sides may.
     """
     corner_pairs = truths.sizes[rows] * detections.sizes[columns]
-    large = corner_pairs > _CORNER_PAIRS_NOT_COUNTED
-    count = _sums(np.where(large, 0, corner_pairs), truths.owners[rows], figures) // _STEPS_PER_CROSSING
+    large = corner_pairs > CORNER_PAIRS_NOT_COUNTED
+    count = _sums(np.where(large, 0, corner_pairs), truths.owners[rows], figures) // STEPS_PER_CROSSING
     if not large.any():
         return count
     rows, columns = rows[large], columns[large]
@@ -151,7 +144,7 @@ def pair_boxes(
     other = detections.boxes[columns]
     crosswise = np.abs(truths.angles[rows] - detections.angles[columns]) > np.pi / 4 + TIE
     if crosswise.any():
-        other = np.where(crosswise[:, None], detections.other_boxes[columns], other)
+        other = np.where(crosswise[:, None], detections.quarter_turned_boxes[columns], other)
     return truths.boxes[rows], other
 
 
@@ -159,18 +152,18 @@ def _touching(truths: Regions, detections: Regions) -> tuple[IntArray, IntArray]
     """Returns the pairs whose bounding boxes meet: rows and columns, ordered by row, then column."""
     reach, detection_reach = _reach(truths), _reach(detections)
     step = max(1, _CELLS_AT_ONCE // max(1, len(detections)))
-    found: list[tuple[IntArray, IntArray]] = []
+    parts: list[tuple[IntArray, IntArray]] = []
     count = 0
     for start in range(0, len(truths), step):
         rows, columns = np.nonzero(_meet(reach[start : start + step], detection_reach))
         count += len(rows)
         if count > MAX_PAIRS:
-            raise TooManyOverlaps(f"more than {MAX_PAIRS} pairs of regions overlap")
-        found.append((rows + start, columns))
-    if len(found) == 1:
-        return found[0]
+            raise too_many(f"more than {MAX_PAIRS} pairs of regions overlap")
+        parts.append((rows + start, columns))
+    if len(parts) == 1:
+        return parts[0]
     empty = np.empty(0, dtype=np.intp)
-    return np.concatenate([empty, *(rows for rows, _ in found)]), np.concatenate([empty, *(cols for _, cols in found)])
+    return np.concatenate([empty, *(rows for rows, _ in parts)]), np.concatenate([empty, *(cols for _, cols in parts)])
 
 
 def _touching_within_figures(
@@ -202,7 +195,7 @@ def _reach(regions: Regions) -> FloatArray:
         return regions.boxes
     return np.hstack(
         (
-            np.minimum(regions.boxes[:, :2], regions.other_boxes[:, :2]),
-            np.maximum(regions.boxes[:, 2:], regions.other_boxes[:, 2:]),
+            np.minimum(regions.boxes[:, :2], regions.quarter_turned_boxes[:, :2]),
+            np.maximum(regions.boxes[:, 2:], regions.quarter_turned_boxes[:, 2:]),
         )
     )

@@ -13,7 +13,7 @@ from .arrays import BoolArray, FloatArray, IntArray
 _PAIRS_PER_STEP = 4
 
 
-def pair_up(
+def maximum_matching(
     rows: IntArray,
     columns: IntArray,
     scores: FloatArray,
@@ -71,8 +71,8 @@ def _largest(pairs: Sequence[tuple[int, int]], part: list[int], budget: Budget) 
     if len({pairs[number][1] for number in firsts}) == len(firsts):
         return firsts  # each row has its own column, and no pairing has more pairs than rows
     columns = {column: place for place, column in enumerate(sorted({pairs[number][1] for number in part}))}
-    neighbours = [[columns[pairs[number][1]] for number in numbers] for numbers in of_row.values()]
-    partners = matched_columns(neighbours, len(columns), budget)
+    neighbors = [[columns[pairs[number][1]] for number in numbers] for numbers in of_row.values()]
+    partners = hopcroft_karp(neighbors, len(columns), budget)
     return [
         number
         for numbers, partner in zip(of_row.values(), partners, strict=True)
@@ -81,31 +81,31 @@ def _largest(pairs: Sequence[tuple[int, int]], part: list[int], budget: Budget) 
     ]
 
 
-def matched_columns(neighbours: list[list[int]], columns: int, budget: Budget) -> list[int]:
+def hopcroft_karp(neighbors: list[list[int]], columns: int, budget: Budget) -> list[int]:
     """Returns the column of each row in a largest matching, -1 for none.
 
-    neighbours: the columns that each row may have, the preferred one first.
+    neighbors: the columns that each row may have, the preferred one first.
 
     Hopcroft and Karp (1973): each phase finds the distance of every row from the free rows, then as many disjoint
     shortest ways to free columns as there are. A row that leads nowhere is not tried again in a phase. (That of SciPy
     does try it again, which takes exponential time.)
     """
-    partner, owner = [-1] * len(neighbours), [-1] * columns
-    edges = sum(map(len, neighbours))
-    found = True
-    while found:
+    partner, owner = [-1] * len(neighbors), [-1] * columns
+    edges = sum(map(len, neighbors))
+    improved = True
+    while improved:
         budget.spend(1 + edges // _PAIRS_PER_STEP)
-        distances = _distances(neighbours, partner, owner)
-        found = False
+        distances = _distances(neighbors, partner, owner)
+        improved = False
         if distances is not None:
-            ways = [iter(each) for each in neighbours]
-            for row in range(len(neighbours)):
+            ways = [iter(each) for each in neighbors]
+            for row in range(len(neighbors)):
                 if partner[row] < 0 and _extend(row, ways, distances, partner, owner):
-                    found = True
+                    improved = True
     return partner
 
 
-def _distances(neighbours: list[list[int]], partner: list[int], owner: list[int]) -> list[int] | None:
+def _distances(neighbors: list[list[int]], partner: list[int], owner: list[int]) -> list[int] | None:
     """Returns by how many changes of partner each row is reached from a free row; None where no column is left."""
     distances = [0 if column < 0 else -1 for column in partner]
     reached = [row for row, distance in enumerate(distances) if distance == 0]
@@ -113,7 +113,7 @@ def _distances(neighbours: list[list[int]], partner: list[int], owner: list[int]
     while reached and not free_column:
         following = []
         for row in reached:
-            for column in neighbours[row]:
+            for column in neighbors[row]:
                 other = owner[column]
                 if other < 0:
                     free_column = True

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .records import Box, Geometry, Point
-from .turning import turn
+from .turning import minimum_area_rectangles
 
 _HALF_A_LINE = 2.0**-21
 _LAST_PIXELS = np.array([0.0, 0.0, 1.0, 1.0])
@@ -55,7 +55,7 @@ class Regions:
     """N regions with an area above 0; `positions` says where in the record each stood.
 
     boxes: float [N, 4], as x1, y1, x2, y2: the rectangles turned upright or, of polygons, the bounding boxes.
-    other_boxes: float [N, 4], the rectangles turned by a further 90 degrees about the centre; of polygons, `boxes`.
+    quarter_turned_boxes: float [N, 4], the rectangles turned by 90 degrees more about the centre; of polygons, `boxes`.
     angles: float [N], the angle in radians, within 45 degrees of 0, by which a rectangle was turned.
     outlines: the polygons; None under the geometry `rectangle`.
     sizes: int [N], how many corners each polygon has.
@@ -66,7 +66,7 @@ class Regions:
 
     positions: IntArray
     boxes: FloatArray
-    other_boxes: FloatArray
+    quarter_turned_boxes: FloatArray
     angles: FloatArray
     outlines: Outlines | None
     sizes: IntArray
@@ -89,19 +89,13 @@ class Regions:
         """The regions that are `good`, bool [N]; the others are dropped for a reason."""
         if good.all():
             return self
-        return Regions(
-            positions=self.positions[good],
-            boxes=self.boxes[good],
-            other_boxes=self.other_boxes[good],
-            angles=self.angles[good],
-            outlines=None if self.outlines is None else self.outlines.only(good, self.sizes),
-            sizes=self.sizes[good],
-            areas=self.areas[good],
-            centres=self.centres[good],
-            diagonals=self.diagonals[good],
-            dropped=dict.fromkeys(self.positions[~good].tolist(), reason),
-            owners=self.owners[good],
-        )
+        arrays = {name: getattr(self, name)[good] for name in _ARRAYS}
+        outlines = None if self.outlines is None else self.outlines.only(good, self.sizes)
+        dropped = dict.fromkeys(self.positions[~good].tolist(), reason)
+        return Regions(**arrays, outlines=outlines, dropped=dropped)
+
+
+_ARRAYS = [field.name for field in fields(Regions) if field.name not in ("outlines", "dropped")]
 
 
 def locate(
@@ -135,9 +129,9 @@ def locate_dropped(records: Sequence[Located], positions: Sequence[int], owners:
     A side of length 0 is made a millionth of a pixel long, so that a line has shares to be covered, too.
     """
     coordinates, sizes = _corners([records[position] for position in positions])
-    boxes, other_boxes, angles = _upright(coordinates, sizes)
+    boxes, quarter_turned_boxes, angles = _upright(coordinates, sizes)
     where = np.array(positions, dtype=np.intp)
-    return _of_boxes(where, _thickened(boxes), _thickened(other_boxes), angles, sizes, owners)
+    return _of_boxes(where, _thickened(boxes), _thickened(quarter_turned_boxes), angles, sizes, owners)
 
 
 def _thickened(boxes: FloatArray) -> FloatArray:
@@ -168,16 +162,16 @@ def _rectangles(
 
     pixels: as for `locate`.
     """
-    boxes, other_boxes, angles = _upright(coordinates, sizes)
+    boxes, quarter_turned_boxes, angles = _upright(coordinates, sizes)
     if pixels:
-        boxes, other_boxes = boxes + _LAST_PIXELS, other_boxes + _LAST_PIXELS
-    return _of_boxes(positions, boxes, other_boxes, angles, sizes, owners)
+        boxes, quarter_turned_boxes = boxes + _LAST_PIXELS, quarter_turned_boxes + _LAST_PIXELS
+    return _of_boxes(positions, boxes, quarter_turned_boxes, angles, sizes, owners)
 
 
 def _of_boxes(
     positions: IntArray,
     boxes: FloatArray,
-    other_boxes: FloatArray,
+    quarter_turned_boxes: FloatArray,
     angles: FloatArray,
     sizes: IntArray,
     owners: IntArray,
@@ -186,7 +180,7 @@ def _of_boxes(
     return Regions(
         positions=positions,
         boxes=boxes,
-        other_boxes=other_boxes,
+        quarter_turned_boxes=quarter_turned_boxes,
         angles=angles,
         outlines=None,
         sizes=sizes,
@@ -212,7 +206,7 @@ def _polygons(positions: IntArray, coordinates: FloatArray, sizes: IntArray, own
     regions = Regions(
         positions=positions,
         boxes=boxes,
-        other_boxes=boxes,
+        quarter_turned_boxes=boxes,
         angles=np.zeros(len(sizes)),
         outlines=outlines,
         sizes=sizes,
@@ -234,7 +228,7 @@ def _bounds(coordinates: FloatArray, sizes: IntArray) -> FloatArray:
 
 
 def _upright(coordinates: FloatArray, sizes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Returns `boxes`, `other_boxes` and `angles` as in `Regions`.
+    """Returns `boxes`, `quarter_turned_boxes` and `angles` as in `Regions`.
 
     A region whose corners are the four of an upright rectangle keeps its coordinates to the bit.
     """
@@ -253,7 +247,7 @@ def _upright(coordinates: FloatArray, sizes: IntArray) -> tuple[FloatArray, Floa
         places[turned] = np.arange(len(turned))
         mine = places[owners] >= 0
         lines = shapely.linestrings(coordinates[mine], indices=places[owners[mine]])
-        boxes[turned], angles[turned] = turn(shapely.convex_hull(lines))
+        boxes[turned], angles[turned] = minimum_area_rectangles(shapely.convex_hull(lines))
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     half = (boxes[:, 2:] - boxes[:, :2])[:, ::-1] / 2
     return boxes, np.hstack((centres - half, centres + half)), angles

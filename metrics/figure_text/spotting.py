@@ -18,7 +18,7 @@ from ..common.budget import Budget
 from .arrays import BoolArray, FloatArray, IntArray
 from .figure import compared_text
 from .overlaps import Overlaps, measure, pair_boxes
-from .pairing import pair_up
+from .pairing import maximum_matching
 
 PairList = list[tuple[int, int]]
 
@@ -47,24 +47,24 @@ class Pairing:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class CareMasks:
     """What counts in each of S choices, such as all regions or those of a subset.
 
-    counts: bool [S, G], the ground-truth regions that count; covered: bool [S, D], the detections that don't.
+    care: bool [S, G], the ground-truth regions that count; dont_care: bool [S, D], the detections that do not.
     sizes: how many of the choices each figure of a group has, the first of them.
     """
 
-    counts: BoolArray
-    covered: BoolArray
+    care: BoolArray
+    dont_care: BoolArray
     sizes: Sequence[int]
 
-    def first(self) -> Choices:
+    def first(self) -> CareMasks:
         """The first choice alone."""
-        return Choices(self.counts[:1], self.covered[:1], [1] * len(self.sizes))
+        return CareMasks(self.care[:1], self.dont_care[:1], [1] * len(self.sizes))
 
 
-def spot(
-    overlaps: Overlaps, texts: tuple[IntArray, IntArray], threshold: float, choices: Choices, budgets: Sequence[Budget]
+def end_to_end_matches(
+    overlaps: Overlaps, texts: tuple[IntArray, IntArray], threshold: float, masks: CareMasks, budgets: Sequence[Budget]
 ) -> Pairing:
     """Returns the pairs of correctly spotted words.
 
@@ -78,22 +78,22 @@ def spot(
     candidates = np.flatnonzero(texts[0][overlaps.rows] == texts[1][overlaps.columns])
     shares = _share_of_hull(overlaps, candidates)
     good = shares > threshold
-    return _pairing(overlaps, candidates[good], shares[good], choices, budgets)
+    return _pairing(overlaps, candidates[good], shares[good], masks, budgets)
 
 
 _UNLIMITED = 1 << 62
 """For figures whose detections have no text: they are measured with the others, and nothing comes of it."""
 
 
-def agree(
-    overlaps: Overlaps, texts: tuple[IntArray, IntArray], threshold: float, choices: Choices, budgets: Sequence[Budget]
+def annotator_agreement(
+    overlaps: Overlaps, texts: tuple[IntArray, IntArray], threshold: float, masks: CareMasks, budgets: Sequence[Budget]
 ) -> tuple[Pairing, Pairing]:
     """Returns the pairs that agree in location, and those that agree in location and text; there is one choice."""
     dice = overlaps.dice
     near = np.flatnonzero(dice >= threshold)
     same = near[texts[0][overlaps.rows[near]] == texts[1][overlaps.columns[near]]]
-    location = _pairing(overlaps, near, dice[near], choices, budgets)
-    return location, _pairing(overlaps, same, dice[same], choices, budgets)
+    location = _pairing(overlaps, near, dice[near], masks, budgets)
+    return location, _pairing(overlaps, same, dice[same], masks, budgets)
 
 
 def text_numbers(
@@ -123,9 +123,9 @@ def _share_of_hull(overlaps: Overlaps, candidates: IntArray) -> FloatArray:
 
 
 def _pairing(
-    overlaps: Overlaps, candidates: IntArray, scores: FloatArray, choices: Choices, budgets: Sequence[Budget]
+    overlaps: Overlaps, candidates: IntArray, scores: FloatArray, masks: CareMasks, budgets: Sequence[Budget]
 ) -> Pairing:
     rows, columns = overlaps.rows[candidates], overlaps.columns[candidates]
-    allowed = choices.counts[:, rows] & ~choices.covered[:, columns]
-    taken = pair_up(rows, columns, scores, allowed, budgets, overlaps.truths.owners[rows], choices.sizes)
+    allowed = masks.care[:, rows] & ~masks.dont_care[:, columns]
+    taken = maximum_matching(rows, columns, scores, allowed, budgets, overlaps.truths.owners[rows], masks.sizes)
     return Pairing(rows, columns, taken)

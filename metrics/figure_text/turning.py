@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 from .arrays import FloatArray, IntArray
 
 _CELLS_AT_ONCE = 2_000_000
-MAX_SIDES_TRIED = 24
-"""Of a convex hull with up to so many sides, each is tried against all corners; beyond, see `best_side`."""
 
 TIE = 1e-9
 """What differs by less is equal, so that rounding does not decide: angles (as shares of a right angle, or in radians),
 lengths and areas (as shares of themselves)."""
 
 
-def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
+def minimum_area_rectangles(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
     """Returns the smallest rectangles around convex hulls, turned upright, float [N, 4], and by what angle, [N].
 
     The smallest rectangle around a convex polygon has a side along one of the polygon's (Freeman and Shapira 1975). Of
@@ -35,7 +33,7 @@ def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
     boxes[lines], angles[lines] = _turn_lines(shapely.get_coordinates(hulls[lines]).reshape(-1, 2, 2))
     for count in np.unique(corners[corners > 0]).tolist():
         alike = np.flatnonzero(corners == count)
-        step = max(1, _CELLS_AT_ONCE // (count * min(count, MAX_SIDES_TRIED)))
+        step = max(1, _CELLS_AT_ONCE // count**2)
         for part in np.split(alike, range(step, len(alike), step)):
             rings = shapely.get_coordinates(hulls[part]).reshape(len(part), count + 1, 2)
             boxes[part], angles[part] = turn_rings(rings)
@@ -43,14 +41,11 @@ def turn(hulls: NDArray[np.object_]) -> tuple[FloatArray, FloatArray]:
 
 
 def turn_rings(rings: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Does `turn` for closed rings of M corners, float [N, M + 1, 2]."""
+    """Does `minimum_area_rectangles` for closed rings of M corners, float [N, M + 1, 2]."""
     first = rings[:, :1]
     sides = np.diff(rings, axis=1)
     along = sides / np.hypot(sides[..., 0], sides[..., 1])[..., None]  # [N, M sides, 2]
     points = np.swapaxes(rings[:, :-1] - first, 1, 2)  # [N, 2, M corners]
-    if sides.shape[1] > MAX_SIDES_TRIED:
-        best = np.array([best_side(corners) for corners in np.swapaxes(points, 1, 2)])
-        along = along[np.arange(len(rings)), best][:, None]
     across = np.stack((-along[..., 1], along[..., 0]), axis=-1)
     reach = np.stack((along @ points, across @ points), axis=-1)  # [N, sides, M corners, 2]
     low, high = reach.min(axis=2), reach.max(axis=2)
@@ -63,7 +58,7 @@ def turn_rings(rings: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _turn_lines(ends: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Does `turn` for lines, float [N, 2 ends, 2]."""
+    """Does `minimum_area_rectangles` for lines, float [N, 2 ends, 2]."""
     along = ends[:, 1] - ends[:, 0]
     extent = np.stack((np.hypot(along[:, 0], along[:, 1]), np.zeros(len(along))), axis=-1)
     return _upright(ends.mean(axis=1), np.arctan2(along[:, 1], along[:, 0]), extent)
@@ -94,36 +89,3 @@ def _quarters(directions: FloatArray, extent: FloatArray) -> FloatArray:
     width, height = np.where(is_odd[:, None], extent[:, ::-1], extent).T
     halfway = np.abs(turns - lower - 0.5) < TIE
     return np.where(halfway, lower + (height > width * (1 + TIE)), np.round(turns))
-
-
-def best_side(corners: FloatArray) -> int:
-    """Returns along which side of a convex polygon its smallest rectangle lies: rotating calipers, [M, 2].
-
-    The corner farthest in a direction is where the sides turn past the direction's right angle, which is looked up
-    among the sides ordered by angle: M log M instead of every side against every corner.
-    """
-    sides = np.diff(corners, axis=0, append=corners[:1])
-    turns = np.sign(np.sum(corners[:, 0] * sides[:, 1] - corners[:, 1] * sides[:, 0]))  # 1 where counterclockwise
-    along = sides * turns / np.hypot(sides[:, 0], sides[:, 1])[:, None]
-    across = np.stack((-along[:, 1], along[:, 0]), axis=-1)
-    angles = _angle_like(along)
-    order = np.argsort(angles, kind="stable")
-    # A side starts, counterclockwise, at its own corner, or at the next one where the ring runs clockwise.
-    starts = corners if turns > 0 else np.roll(corners, -1, axis=0)
-
-    def farthest(directions: FloatArray) -> FloatArray:
-        """Returns how far the polygon reaches in each direction, float [M], of unit vectors [M, 2]."""
-        normals = np.stack((-directions[:, 1], directions[:, 0]), axis=-1)
-        found = order[np.searchsorted(angles[order], _angle_like(normals)) % len(order)]
-        reach: FloatArray = np.sum(starts[found] * directions, axis=1)
-        return reach
-
-    areas = (farthest(along) + farthest(-along)) * (farthest(across) + farthest(-across))
-    return int(_first_smallest(areas))
-
-
-def _angle_like(directions: FloatArray) -> FloatArray:
-    """Returns numbers from -2 to 2 that order unit vectors [M, 2] as their angles do, without trigonometry."""
-    x, y = directions[:, 0], directions[:, 1]
-    share: FloatArray = np.copysign(1 - x / (np.abs(x) + np.abs(y)), y)
-    return share

@@ -87,13 +87,13 @@ def _draw_edges(
     bottom: float,
 ) -> float:
     """Draws the lanes and the edges to them; an edge of a rule that does not exist begins at a place of its own."""
-    lanes = sorted({line for found, _ in edges for _, line in found}, key=lambda line: (len(line), line))
+    lanes = sorted({line for some, _ in edges for _, line in some}, key=lambda line: (len(line), line))
     ends = {line: 56.0 + number * 34 for number, line in enumerate(lanes[:MAX_LANES])}
-    if any(name not in places for found, _ in edges for name, _ in found):
+    if any(name not in places for some, _ in edges for name, _ in some):
         drawing.text(MARGIN, bottom + 14, "edges of predicted rules that match no rule begin here", SOFT)
         bottom += 24
-    for found, style in edges:
-        for name, line in found:
+    for some, style in edges:
+        for name, line in some:
             if line in ends:
                 start = places.get(name, bottom - 14)
                 title = f"{style.label}: {name} – {line}"

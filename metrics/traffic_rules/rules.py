@@ -59,7 +59,7 @@ class Sample:
             key: tuple[str, ...]
             if isinstance(value, str):  # as most are
                 steps += 1 + len(value) // CHARACTERS_PER_STEP
-                key = (name, value if value.isascii() else normalized(value))
+                key = (name, normalized(value))
             else:
                 try:
                     key = (name, "canonical", canonical(value, self.budget.spend))
@@ -71,9 +71,7 @@ class Sample:
 
     def name(self, name: str | int) -> str:
         """Returns the text of the name of a rule or a centerline, the same object for the same name."""
-        text = str(name)
-        if not text.isascii():
-            text = normalized(text)
+        text = normalized(str(name))
         return self._names.setdefault(text, text)
 
 
@@ -129,7 +127,7 @@ def _counted(values: Mapping[str, Any], ignored: Collection[str]) -> dict[str, A
 
     Records that differ in the order of their keys are the same.
     """
-    named = {name if name.isascii() else normalized(name): values[name] for name in sorted(values)}
+    named = {normalized(name): values[name] for name in sorted(values)}
     return {name: value for name, value in named.items() if value is not None and name not in ignored}
 
 

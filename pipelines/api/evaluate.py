@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...metrics.benchmark import Benchmark, Pair, RejectedRecord
-from ...metrics.registry import benchmark_class, benchmark_names
+from ...metrics.registry import usable_benchmarks
 from ...metrics.scoring import score_pairs
 from ...transforms.process import quiet_root_logger
 from .arguments import Arguments, check_arguments
@@ -35,7 +35,7 @@ class PairScore:
 
 def benchmarks() -> dict[str, str]:
     """Returns the benchmarks that are installed, each with what it scores."""
-    return {name: benchmark_class(name).summary for name in benchmark_names()}
+    return {name: kind.summary for name, kind in usable_benchmarks().items()}
 
 
 def score(

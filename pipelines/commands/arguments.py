@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import shtab
 
-from ...metrics.registry import benchmark_names
+from ...metrics.registry import is_benchmark
 from ...metrics.version import VERSION
 from ..config.errors import UsageError, not_positive
 
@@ -55,7 +55,7 @@ class Parser(argparse.ArgumentParser):
         if not self._starts_with_option:
             return args
         for index in range(2, len(args)):
-            is_config = args[index] in benchmark_names() or args[index].endswith((".yaml", ".yml"))
+            is_config = is_benchmark(args[index]) or args[index].endswith((".yaml", ".yml"))
             if is_config and not args[index - 1].startswith("-"):
                 return [args[index], *args[:index], *args[index + 1 :]]
         return args
@@ -129,7 +129,7 @@ _GLOBS: dict[str, Any] = {"action": "extend", "nargs": "+", "default": []}
 _NAMED_GLOBS: dict[str, Any] = {**_GLOBS, "action": NamedGlobs}
 _REPEATED: dict[str, Any] = {"action": "append", "default": []}
 
-_CONFIG = _option("CONFIG", "a YAML file, or the name of a benchmark")
+_CONFIG = _option("CONFIG", "a YAML file, the name of a benchmark, or FILE.py:CLASS")
 _SET = _option("--set KEY=VALUE", "set a key of the config", **_REPEATED)
 _GROUND_TRUTH = _option("--ground-truth GLOB", "files of records, or a folder of them", **_GLOBS)
 _RECORD_OUTPUT = (

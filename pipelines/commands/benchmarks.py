@@ -6,23 +6,28 @@ import argparse
 import textwrap
 
 from ...metrics.benchmark import MetricSpec
-from ...metrics.registry import benchmark_class, benchmark_names
+from ...metrics.registry import benchmark_names
+from ..config.errors import UsageError
 from ..config.settings import check_benchmark
-from .messages import DONE
+from .messages import DONE, warn
 
 WIDTH = 100
 
 
 def run(parsed: argparse.Namespace, options: object = None) -> int:
     """Prints every benchmark, or the one that is named, in at most 100 columns where the names allow it."""
+    names = [parsed.name] if parsed.name else benchmark_names()
     if parsed.name:
         check_benchmark(parsed.name)
-    names = [parsed.name] if parsed.name else benchmark_names()
     if parsed.names:
         print("\n".join(names))
         return DONE
     for name in names:
-        kind = benchmark_class(name)
+        try:
+            kind = check_benchmark(name)
+        except UsageError as error:
+            warn([str(error)])
+            continue
         print(_wrapped(f"{name}: ", kind.summary))
         for title, specs in [("metrics", kind.metrics), ("metrics of each sample", kind.sample_metrics)]:
             print(f"  {title}:")

@@ -13,7 +13,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import Ability
-from ...metrics.registry import benchmark_class, benchmark_names
+from ...metrics.registry import usable_benchmarks
 from ...transforms.faults import faults_end_the_bundle
 from ...transforms.io.claim import DETACHED_LEASE_S, Claim, Process, heartbeat
 from ...transforms.io.publication import (
@@ -164,7 +164,7 @@ def rejected_beside(write: WriteRecords) -> WriteRecords:
 
 def unsupported(ability: Ability, name: str) -> UsageError:
     """Returns the error of a command that needs an ability which the benchmark called `name` lacks."""
-    having = [each for each in benchmark_names() if ability in benchmark_class(each).abilities()]
+    having = [each for each, kind in usable_benchmarks().items() if ability in kind.abilities()]
     return UsageError(f"{ability} does not support the benchmark {name}, only {', '.join(having)}")
 
 

@@ -18,7 +18,6 @@ from apache_beam.pvalue import TaggedOutput
 
 from ...metrics.common.errors import explain
 from ...metrics.converter import Converter, Part, UnreadableSource
-from ...metrics.registry import benchmark_class
 from ...transforms.blocks import Block, KeyedRecord, ToBlocks, buckets_for, unpack
 from ...transforms.faults import faults_end_the_bundle
 from ...transforms.io.external_sort import sorted_on_disk
@@ -35,8 +34,7 @@ from .messages import DONE
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Converts; 1 where a source could not be read, with the list of those in OUTPUT.rejected.jsonl."""
-    check_benchmark(parsed.benchmark)
-    kind = benchmark_class(parsed.benchmark)
+    kind = check_benchmark(parsed.benchmark)
     converter = kind.converter
     if converter is None:
         raise unsupported("convert", parsed.benchmark)

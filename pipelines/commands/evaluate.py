@@ -69,6 +69,11 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     if launch.is_local(options):
         check_tools(configuration)
+    elif file := configuration.benchmark.file:
+        raise UsageError(
+            f"{file}: the workers of a cluster do not have this file; install the benchmark there as a package (see "
+            "docs/new_benchmark.md), or leave --runner out"
+        )
     if launch.is_detached(options):
         build = partial(build_evaluation, plan=plan)
         gates = ", which judges no gates; `beamscore gate` does when it has ended"
@@ -169,6 +174,11 @@ def _check(configuration: Configuration, options: PipelineOptions, processes: in
     warn(inputs.warnings)
     if launch.is_local(options):
         check_tools(configuration)
+    elif file := configuration.benchmark.file:
+        raise UsageError(
+            f"{file}: the workers of a cluster do not have this file; install the benchmark there as a package (see "
+            "docs/new_benchmark.md), or leave --runner out"
+        )
     launch.use_processes(options, processes, sum(file.size for file in inputs.files))
     found = check_inputs(inputs, LAYOUT, launch.process_count(options))
     for line in found.lines:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...metrics.common.text import truncated
+from ...metrics.registry import BrokenBenchmark
 from ...transforms.records import InputProblem, printable
 
 
@@ -23,6 +24,8 @@ def as_usage_error(error: BaseException) -> UsageError | None:
     """Returns the problem with an input that a runner reported, however deep it has wrapped it; None for others."""
     if isinstance(error, UsageError):
         return error
+    if isinstance(error, BrokenBenchmark):
+        return UsageError(str(error))
     if isinstance(error, InputProblem) and InputProblem.MARK not in error.message:
         return UsageError(error.message)
     # A runner may raise the same type again, made of the whole text: then the mark stands there twice.

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from ...metrics.benchmark import Benchmark
 from ...metrics.common.text import truncated
-from ...metrics.registry import benchmark_class, benchmark_names
+from ...metrics.registry import BrokenBenchmark, benchmark_class, benchmark_names, is_benchmark
 from ...transforms.io.field_map import FieldMap
 from ...transforms.slice_labels import MAX_SLICES, MAX_SLICES_PER_SAMPLE
 from .errors import UsageError, nearest, one_line, shown
@@ -146,7 +146,7 @@ def load(path: str, overrides: Sequence[str], command_line: Mapping[str, Any]) -
     `path` may be the name of a benchmark instead, for its published defaults. Raises UsageError where anything is
     wrong, naming the key, what was found and what is allowed.
     """
-    if path in benchmark_names():
+    if is_benchmark(path):
         raw: dict[str, Any] = {"benchmark": path}
     else:
         raw = _read_yaml(path)
@@ -173,11 +173,11 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     misspelled = [key for key in raw if key != "benchmark" and nearest(str(key), ["benchmark"])]
     if name is None and misspelled:
         raise UsageError(f"{source}: {truncated(str(misspelled[0]), 80)}: unknown key (did you mean benchmark?)")
-    if not isinstance(name, str) or name not in benchmark_names():
+    if not isinstance(name, str) or not is_benchmark(name):
         known = ", ".join(benchmark_names())
         found = "it is missing" if name is None else f"found {shown(name)}{nearest(name, benchmark_names())}"
         raise UsageError(f"{source}: benchmark: {found}; allowed: {known}")
-    kind = benchmark_class(name)
+    kind = check_benchmark(name)
     shared = {field.encode_name for field in msgspec.structs.fields(Settings)}
     own = {field.encode_name for field in msgspec.structs.fields(kind.options_type)}
     for key in raw:
@@ -200,11 +200,15 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     return Configuration(settings, kind(options))
 
 
-def check_benchmark(name: str) -> None:
-    """Raises UsageError where there is no benchmark of this name."""
-    if name not in benchmark_names():
+def check_benchmark(name: str) -> type[Benchmark[Any, Any, Any]]:
+    """Returns the benchmark of this name; raises UsageError where there is none, or it cannot be used."""
+    if not is_benchmark(name):
         near = nearest(name, benchmark_names())
         raise UsageError(f"there is no benchmark {name}{near}; there are {', '.join(benchmark_names())}")
+    try:
+        return benchmark_class(name)
+    except BrokenBenchmark as error:
+        raise UsageError(str(error)) from error
 
 
 def _check_options(options: msgspec.Struct, source: str) -> None:
@@ -250,7 +254,7 @@ def _read_yaml(path: str) -> dict[str, Any]:
         known = ", ".join(benchmark_names())
         raise UsageError(
             f"{path}: the configuration cannot be read ({one_line(error)}); "
-            f"give a YAML file or one of {known}{nearest(path, benchmark_names())}"
+            f"give a YAML file, FILE.py:CLASS, or one of {known}{nearest(path, benchmark_names())}"
         ) from error
     except yaml.YAMLError as error:
         raise UsageError(f"{path}: this is not YAML: {yaml_problem(error, True)}") from error

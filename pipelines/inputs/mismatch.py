@@ -12,7 +12,7 @@ import msgspec
 
 from ...metrics.common.text import truncated
 from ...metrics.record_fields import record_fields
-from ...metrics.registry import benchmark_class, benchmark_names
+from ...metrics.registry import usable_benchmarks
 from ...transforms.records import GROUND_TRUTH, EncodedRecord, printable
 from ..config.errors import nearest
 from ..config.settings import Configuration, predictions_of
@@ -144,11 +144,10 @@ def _hint(found: Mapping[str, int], fields: Iterable[str], name: str) -> str:
     for each in itertools.islice((each for each in found if len(each) <= MAX_NAME_LENGTH), RECORDS_LOOKED_AT):
         for meant in difflib.get_close_matches(each, list(fields), n=1, cutoff=ALIKE):
             return f" (did you mean {meant}?)"
-    kinds = {each: benchmark_class(each) for each in benchmark_names() if each != name}
     others = [
         each
-        for each, kind in kinds.items()
-        if found.keys() & {*record_fields(kind.truth_type), *record_fields(kind.prediction_type)}
+        for each, kind in usable_benchmarks().items()
+        if each != name and found.keys() & {*record_fields(kind.truth_type), *record_fields(kind.prediction_type)}
     ]
     if others:
         return f" (did you mean the benchmark {' or '.join(others)}?)"

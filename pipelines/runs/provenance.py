@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import hashlib
 import platform
+import posixpath
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -153,6 +154,8 @@ def versions(benchmark: Benchmark[Any, Any, Any]) -> dict[str, Any]:
     home = type(benchmark).__module__.partition(".")[0]
     if home != "beamscore" and (own := _package_version(home.replace("_", "-"))) is not None:
         packages[home] = own
+    if benchmark.file:
+        packages[posixpath.basename(benchmark.file)] = benchmark.file_digest
     return {
         "beamscore": VERSION,
         "python": platform.python_version(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -123,7 +124,9 @@ def one(truth: Any, prediction: Any, missing: Missing = "wrong") -> tuple[Scored
 
 
 def places(quarantine: Sequence[Quarantined]) -> list[tuple[str, str, str, str]]:
-    return [(entry.side, entry.cause, entry.source, entry.error) for entry in quarantine]
+    """The entries, with the last frame of a traceback as `a line of code`."""
+    frame = re.compile(r"\w+\.py:\d+ in \w+\Z")
+    return [(each.side, each.cause, each.source, frame.sub("a line of code", each.error)) for each in quarantine]
 
 
 def test_a_scored_sample() -> None:
@@ -202,8 +205,8 @@ def test_a_rejected_truth_takes_its_sample_out(truth: Any, message: str, predict
 
 
 SAMPLE_PROBLEMS = [
-    ("score fails", "scoring failed: ZeroDivisionError: no luck"),
-    ("batch fails", "scoring failed: ArithmeticError: ArithmeticError"),
+    ("score fails", "scoring failed: ZeroDivisionError: no luck at a line of code"),
+    ("batch fails", "scoring failed: ArithmeticError: ArithmeticError at a line of code"),
     ("sample is bad", "it took too long"),
     (
         "score is infinite",

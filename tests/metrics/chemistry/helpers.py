@@ -15,18 +15,18 @@ def reading(text: str, protocol: ProtocolName = "published") -> Reading:
     return read_line(text, PROTOCOLS[protocol], Budget(STEPS))
 
 
-def line(text: str, protocol: ProtocolName = "published", beside_chemfig: bool | None = None) -> Line:
+def line(text: str, protocol: ProtocolName = "published", normalizes: bool | None = None) -> Line:
     """The line as it is compared; beside raw Chemfig where it is raw itself, unless told."""
     read = reading(text, protocol)
-    beside = read.is_chemfig if beside_chemfig is None else beside_chemfig
+    beside = read.is_chemfig if normalizes is None else normalizes
     return comparable(read, PROTOCOLS[protocol], beside, Budget(STEPS))
 
 
 def molecule(
-    content: str, definitions: str = "", protocol: ProtocolName = "published", beside_chemfig: bool | None = None
+    content: str, definitions: str = "", protocol: ProtocolName = "published", normalizes: bool | None = None
 ) -> Molecule:
     """The one molecule of a region with this content."""
-    (region,) = line(f"{definitions}\\chemfig{{{content}}}", protocol, beside_chemfig).regions
+    (region,) = line(f"{definitions}\\chemfig{{{content}}}", protocol, normalizes).regions
     assert region.molecule is not None, region.problem
     return region.molecule
 
@@ -36,12 +36,12 @@ def compare(
     second: str,
     max_angle_deviation: float | None = None,
     protocol: ProtocolName = "published",
-    beside_chemfig: bool | None = None,
+    normalizes: bool | None = None,
 ) -> Match:
     """How two contents compare, as in a sample: beside raw Chemfig where one of them is."""
-    if beside_chemfig is None:
-        beside_chemfig = any(reading(f"\\chemfig{{{content}}}", protocol).is_chemfig for content in (first, second))
-    truth, prediction = (molecule(content, "", protocol, beside_chemfig) for content in (first, second))
+    if normalizes is None:
+        normalizes = any(reading(f"\\chemfig{{{content}}}", protocol).is_chemfig for content in (first, second))
+    truth, prediction = (molecule(content, "", protocol, normalizes) for content in (first, second))
     return match_molecules(truth, prediction, PROTOCOLS[protocol], Budget(STEPS), max_angle_deviation)
 
 

@@ -181,10 +181,10 @@ def test_hostile_predictions_are_wrong_or_rejected_within_a_million_steps(text: 
         assert result.metrics["exact_match"] == 0
 
 
-def steps_of(text: str, beside_chemfig: bool) -> int:
+def steps_of(text: str, normalizes: bool) -> int:
     """The work of reading a line and making it comparable."""
     budget, protocol = Budget(10**9), PROTOCOLS["published"]
-    comparable(read_line(text, protocol, budget), protocol, beside_chemfig, budget)
+    comparable(read_line(text, protocol, budget), protocol, normalizes, budget)
     return budget.steps
 
 
@@ -272,7 +272,7 @@ def test_a_picture_tells_matched_from_differing_and_escapes() -> None:
     assert "<script" not in picture
     assert "&lt; &amp; \ufffd &gt;" in picture
     shapes = {element.tag.split("}")[1] for element in ElementTree.fromstring(picture)}
-    assert shapes == {"text", "line", "circle", "rect"}
+    assert shapes == {"text", "polyline", "circle", "path", "rect"}
     ElementTree.fromstring(benchmark.draw(ChemistryTruth("\\chemfig{A-[2]B}"), ChemistryPrediction("\\chemfig{{}}")))
     ElementTree.fromstring(benchmark.draw(ChemistryTruth("\\chemfig{A-[2]B}"), ChemistryPrediction("\\chemfig{A-[")))
 

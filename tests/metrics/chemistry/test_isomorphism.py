@@ -15,7 +15,7 @@ from beamscore.metrics.chemistry.isomorphism import isomorphism
 from beamscore.metrics.chemistry.matcher import match_molecules
 from beamscore.metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
 from beamscore.metrics.chemistry.protocol import PROTOCOLS
-from beamscore.metrics.chemistry.walk import Drawings
+from beamscore.metrics.chemistry.walk import MoleculePair
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import Drawing, write_ssml
 from tests.metrics.chemistry.helpers import STEPS, line, molecule
@@ -61,7 +61,7 @@ def few_turned(first: Sequence[Sight], second: Sequence[Sight], images: Sequence
 
 
 def brute_force(first: Molecule, second: Molecule, limit: float = 180) -> bool:
-    """Whether some permutation of the atoms preserves texts, bonds, directions and the cyclic order of neighbours."""
+    """Whether some permutation of the atoms preserves texts, bonds, directions and the cyclic order of neighbors."""
     count = len(first.atoms)
     if count != len(second.atoms) or len(first.bonds) != len(second.bonds):
         return False
@@ -164,13 +164,13 @@ def test_equal_means_isomorphic_with_the_same_cyclic_order(seed: int, changes: i
     assert expected or changes
     assert equal(truth, prediction) is expected
     assert equal(prediction, truth) is expected
-    found = isomorphism(Drawings(truth, prediction, Budget(STEPS)))
+    found = isomorphism(MoleculePair(truth, prediction, Budget(STEPS)))
     assert (found is not None) is expected
     within = expected and brute_force(truth, prediction, limit)
     assert within or changes
     assert equal(truth, prediction, limit) is within
     assert equal(prediction, truth, limit) is within
-    assert (isomorphism(Drawings(truth, prediction, Budget(STEPS), limit)) is not None) is within
+    assert (isomorphism(MoleculePair(truth, prediction, Budget(STEPS), limit)) is not None) is within
 
 
 def test_the_search_goes_on_where_a_choice_leads_nowhere() -> None:
@@ -192,7 +192,7 @@ def test_a_limit_of_angles_holds_in_the_search() -> None:
     star = "A branch( -[:{}] B branch) branch( -[:{}] C branch) -[:{}] D"
     truth, prediction = molecule(star.format(0, 120, 240)), molecule(star.format(120, 240, 0))
     for limit, found in ((None, True), (121, True), (119, False)):
-        drawings = Drawings(truth, prediction, Budget(STEPS), limit)
+        drawings = MoleculePair(truth, prediction, Budget(STEPS), limit)
         assert (isomorphism(drawings) is not None) is found
 
 
@@ -202,11 +202,11 @@ def test_a_cover_is_not_its_molecule() -> None:
     parts = molecule(f"{triangle}-[:90,5,,,draw=none]{triangle}")
     hexagon = molecule("*6(------)")
     assert not equal(parts, hexagon)
-    assert isomorphism(Drawings(parts, hexagon, Budget(STEPS))) is None
+    assert isomorphism(MoleculePair(parts, hexagon, Budget(STEPS))) is None
 
 
 def test_too_many_choices_run_out_of_budget() -> None:
     star = "A " + "branch( -[:0] -[:90] {} branch) " * 12
     truth, prediction = molecule(star.format(*"BCDEFGHIJKLM")), molecule(star.format(*"MLKJIHGFEDCB"))
     with pytest.raises(OutOfBudget):
-        isomorphism(Drawings(truth, prediction, Budget(20_000)))
+        isomorphism(MoleculePair(truth, prediction, Budget(20_000)))

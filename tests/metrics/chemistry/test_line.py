@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from beamscore.metrics.chemistry.regions import BracketEnds
-from beamscore.metrics.common.brackets import brace_ends, bracket_ends
 from tests.metrics.chemistry.helpers import line, reading
 
 
@@ -32,7 +28,7 @@ def test_regions_stand_in_the_text_by_number() -> None:
         ("\\chemfig{A-[,0.25]B}", "A B"),
         ("\\chemfig{A<[,0.2]B}", "A B"),
         ("\\chemfig{A}", "A"),
-        # Drawings: too steep, a branch, a wedge, two bonds from one end.
+        # MoleculePair: too steep, a branch, a wedge, two bonds from one end.
         ("\\chemfig{A-[:15.1]B}", "\\chemfig1"),
         ("\\chemfig{A(-[2]C)-B}", "\\chemfig1"),
         ("\\chemfig{A<B}", "\\chemfig1"),
@@ -52,15 +48,6 @@ def test_a_region_that_is_not_closed_takes_the_rest_of_the_line() -> None:
     read = reading("x \\chemfig{A-[2]B \\chemfig{C}")
     assert read.problems == ("at character 10 of the text: expected a '}' that closes this '{'",)
     assert tokens("x \\chemfig{A-[2]B \\chemfig{C}") == "x \\chemfig1"
-
-
-@given(st.lists(st.sampled_from(["\\chemfig", "{", "{", "}", "}", "[", "]", "\\", "%", "\n", "a", " "])).map("".join))
-def test_brackets_end_where_they_would_if_all_ends_were_looked_for(text: str) -> None:
-    ends = BracketEnds(text)
-    braces = [place for place, character in enumerate(text) if character == "{" and text[place - 1 : place] != "\\"]
-    for place in braces:
-        if "%" not in text:
-            assert ends.of(place) == brace_ends(text).get(place) == bracket_ends(text).get(place)
 
 
 def test_options_before_the_molecule_are_passed_over() -> None:

@@ -67,7 +67,7 @@ def test_line_breaks_within_a_molecule_print_nothing() -> None:
 
 def test_a_bond_that_closes_a_ring_leads_to_any_atom_met_before_for_the_tool() -> None:
     # A ring of five corners and a bond across, from corner 0 to 3 or to 2: a triangle and a square with a common side
-    # either way, but the ones' neighbours stand in the opposite order of the others'. The tool asks for neither.
+    # either way, but the ones' neighbors stand in the opposite order of the others'. The tool asks for neither.
     truth = "?[a] ?[b] -[:30] -[:120] -[:90] ?[b,{-}] -[:300] ?[a,{-}]"
     prediction = "?[a] ?[b] -[:30] -[:120] ?[b,{-}] -[:90] -[:300] ?[a,{-}]"
     assert verdicts(region(truth), region(prediction)) == {"published": (0, 0), "released": (1, 1)}

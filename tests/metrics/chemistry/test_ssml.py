@@ -57,12 +57,12 @@ def test_the_side_of_a_double_bond_does_not_count() -> None:
 
 def test_atoms_at_one_place_are_one_only_beside_raw_chemfig() -> None:
     # Up and down again: the third atom lies on the first. Two texts at one place stay two.
-    for content, beside_chemfig, atoms in (
+    for content, normalizes, atoms in (
         ("A -[:90] B -[:270] -[:0] C", False, 4),
         ("A -[:90] B -[:270] -[:0] C", True, 3),
         ("A -[:90] B -[:270] D -[:0] C", True, 4),
     ):
-        assert len(molecule(content, beside_chemfig=beside_chemfig).atoms) == atoms
+        assert len(molecule(content, normalizes=normalizes).atoms) == atoms
 
 
 def test_a_mark_after_a_branch_is_on_the_atom_of_the_branch() -> None:

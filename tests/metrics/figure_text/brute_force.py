@@ -33,7 +33,7 @@ class Outcome:
     """(regions, detections) of each match, and the detections that don't count."""
 
     matches: list[tuple[list[int], list[int]]] = field(default_factory=list)
-    covered: set[int] = field(default_factory=set)
+    dont_care: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ class DetEval:
     def outcome(self) -> Outcome:
         rows, columns = range(len(self.truths)), range(len(self.detections))
         result = Outcome()
-        result.covered = {
+        result.dont_care = {
             j
             for j in columns
             if any(not self.counts[i] and tau(self.truths[i], self.detections[j]) > self.t_tau for i in rows)
         }
         care_rows = [i for i in rows if self.counts[i]]
-        care_columns = [j for j in columns if j not in result.covered]
+        care_columns = [j for j in columns if j not in result.dont_care]
 
         def overlapping_detections(i: int) -> int:
             return sum(common(self.truths[i], self.detections[j]) > 0 for j in care_columns)
@@ -83,10 +83,10 @@ class DetEval:
 
         free_rows, free_columns = set(care_rows), set(care_columns)
 
-        def take(matched_rows: list[int], matched_columns: list[int]) -> None:
-            result.matches.append((matched_rows, matched_columns))
+        def take(matched_rows: list[int], hopcroft_karp: list[int]) -> None:
+            result.matches.append((matched_rows, hopcroft_karp))
             free_rows.difference_update(matched_rows)
-            free_columns.difference_update(matched_columns)
+            free_columns.difference_update(hopcroft_karp)
 
         for i, j in itertools.product(care_rows, care_columns):
             alone = sum(self.both(i, k) for k in columns) == 1 and sum(self.both(k, j) for k in rows) == 1

@@ -11,12 +11,10 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget, OutOfBudget
-from beamscore.metrics.figure_text import turning
-from beamscore.metrics.figure_text.arrays import FloatArray
 from beamscore.metrics.figure_text.overlaps import crossings, measure
 from beamscore.metrics.figure_text.records import Geometry, PredictedRegion
 from beamscore.metrics.figure_text.regions import Regions, locate
-from beamscore.metrics.figure_text.turning import best_side, turn
+from beamscore.metrics.figure_text.turning import minimum_area_rectangles
 
 Corners = list[tuple[float, float]]
 
@@ -211,21 +209,8 @@ class TestManyCorners:
         along = sides / np.linalg.norm(sides, axis=1)[:, None]
         across = np.stack((-along[:, 1], along[:, 0]), axis=1)
         areas = np.ptp(corners @ along.T, axis=0) * np.ptp(corners @ across.T, axis=0)
-        assert areas[best_side(corners)] == pytest.approx(areas.min(), rel=1e-9)
-        boxes, _ = turn(np.array([shapely.convex_hull(shapely.linestrings(corners))]))
+        boxes, _ = minimum_area_rectangles(np.array([shapely.convex_hull(shapely.linestrings(corners))]))
         assert (boxes[0, 2] - boxes[0, 0]) * (boxes[0, 3] - boxes[0, 1]) == pytest.approx(areas.min(), rel=1e-9)
-
-    def test_no_more_sides_are_tried_than_24(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        tried: list[int] = []
-
-        def counted(corners: FloatArray) -> int:
-            tried.append(len(corners))
-            return best_side(corners)
-
-        monkeypatch.setattr(turning, "best_side", counted)
-        for count in (23, 24, 25, 1000):
-            located([(math.cos(n * math.tau / count), math.sin(n * math.tau / count)) for n in range(count)])
-        assert tried == [25, 1000]
 
 
 class TestCrossings:

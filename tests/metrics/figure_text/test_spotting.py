@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget, OutOfBudget
-from beamscore.metrics.figure_text.pairing import matched_columns, pair_up
-from beamscore.metrics.figure_text.spotting import Choices, agree, spot, text_numbers
+from beamscore.metrics.figure_text.pairing import hopcroft_karp, maximum_matching
+from beamscore.metrics.figure_text.spotting import CareMasks, annotator_agreement, end_to_end_matches, text_numbers
 from tests.metrics.figure_text.brute_force import Box, dice, most_pairs, share_of_hull
 from tests.metrics.figure_text.test_deteval import boxes, overlaps_of
 
@@ -23,8 +23,8 @@ def spotted(truths: list[Word], detections: list[Word], case_sensitive: bool = T
     overlaps = overlaps_of([box for box, _ in truths], [box for box, _ in detections])
     texts = text_numbers([text for _, text in truths], [text for _, text in detections], case_sensitive)
     everything, nothing = np.ones((1, len(truths)), dtype=np.bool_), np.zeros((1, len(detections)), dtype=np.bool_)
-    choices = Choices(everything, nothing, [1])
-    return spot(overlaps, texts, 0.5, choices, [Budget(10**9)]).pairs(0)
+    choices = CareMasks(everything, nothing, [1])
+    return end_to_end_matches(overlaps, texts, 0.5, choices, [Budget(10**9)]).pairs(0)
 
 
 def agreed(truths: list[Word], detections: list[Word]) -> tuple[int, int]:
@@ -32,8 +32,8 @@ def agreed(truths: list[Word], detections: list[Word]) -> tuple[int, int]:
     overlaps = overlaps_of([box for box, _ in truths], [box for box, _ in detections])
     texts = text_numbers([text for _, text in truths], [text for _, text in detections], True)
     everything, nothing = np.ones((1, len(truths)), dtype=np.bool_), np.zeros((1, len(detections)), dtype=np.bool_)
-    choices = Choices(everything, nothing, [1])
-    location, text = agree(overlaps, texts, 0.85, choices, [Budget(10**9)])
+    choices = CareMasks(everything, nothing, [1])
+    location, text = annotator_agreement(overlaps, texts, 0.85, choices, [Budget(10**9)])
     return len(location.pairs(0)), len(text.pairs(0))
 
 
@@ -95,23 +95,28 @@ class TestPairing:
     def test_a_pair_is_given_up_where_that_makes_room_for_two(self) -> None:
         # (0, 0) is best, but only (0, 1) and (1, 0) together make two pairs.
         rows, columns = np.array([0, 0, 1]), np.array([0, 1, 0])
-        taken = pair_up(rows, columns, np.array([0.9, 0.6, 0.6]), np.ones((1, 3), dtype=np.bool_), [Budget(10**9)])
+        taken = maximum_matching(
+            rows, columns, np.array([0.9, 0.6, 0.6]), np.ones((1, 3), dtype=np.bool_), [Budget(10**9)]
+        )
         assert taken.tolist() == [[False, True, True]]
 
     def test_each_choice_of_allowed_pairs_is_paired_by_itself(self) -> None:
         rows, columns = np.array([0, 0, 1]), np.array([0, 1, 0])
         allowed = np.array([[True, False, True], [False, False, False], [True, False, False]])
-        taken = pair_up(rows, columns, np.array([0.9, 0.6, 0.95]), allowed, [Budget(10**9)])
+        taken = maximum_matching(rows, columns, np.array([0.9, 0.6, 0.95]), allowed, [Budget(10**9)])
         assert taken.sum(axis=1).tolist() == [1, 0, 1]
 
     def test_nothing_to_pair(self) -> None:
         empty = np.empty(0, dtype=np.intp)
-        assert pair_up(empty, empty, np.empty(0), np.empty((2, 0), dtype=np.bool_), [Budget(0)]).shape == (2, 0)
+        assert maximum_matching(empty, empty, np.empty(0), np.empty((2, 0), dtype=np.bool_), [Budget(0)]).shape == (
+            2,
+            0,
+        )
 
     @settings(max_examples=200, deadline=None)
     @given(st.lists(st.lists(st.integers(0, 5), unique=True, max_size=6), max_size=6))
     def test_as_many_pairs_as_possible(self, neighbours: list[list[int]]) -> None:
-        partner = matched_columns(neighbours, 6, Budget(10**6))
+        partner = hopcroft_karp(neighbours, 6, Budget(10**6))
         taken = {(row, column) for row, column in enumerate(partner) if column >= 0}
         assert all(column in neighbours[row] for row, column in taken)
         assert len({column for _, column in taken}) == len(taken)
@@ -121,11 +126,11 @@ class TestPairing:
         """Depth-first search that tries rows again takes exponential time here."""
         band = [[column for column in range(row + 49, row - 50, -1) if 0 <= column < 1000] for row in range(1000)]
         budget = Budget(10**9)
-        assert sorted(matched_columns(band, 1000, budget)) == list(range(1000))
+        assert sorted(hopcroft_karp(band, 1000, budget)) == list(range(1000))
         assert budget.steps < sum(map(len, band))
 
     def test_pairs_that_are_looked_at_are_paid_for(self) -> None:
         everything = [list(range(100))] * 100
         with pytest.raises(OutOfBudget):
-            matched_columns(everything, 100, Budget(100 * 100 // 4))
-        matched_columns(everything, 100, Budget(3 * 100 * 100 // 4))
+            hopcroft_karp(everything, 100, Budget(100 * 100 // 4))
+        hopcroft_karp(everything, 100, Budget(3 * 100 * 100 // 4))

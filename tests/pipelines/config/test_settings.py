@@ -284,7 +284,7 @@ def test_a_file_that_is_not_utf8_is_told_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["missing.yaml", "no/such/folder/c.yaml", "chrat", "."])
 def test_a_configuration_that_is_not_there_is_told_with_the_benchmarks(path: str) -> None:
     with pytest.raises(
-        UsageError, match=r"the configuration cannot be read \(.*\); give a YAML file or one of "
+        UsageError, match=r"the configuration cannot be read \(.*\); give a YAML file, FILE.py:CLASS, or one of "
     ) as error:
         load(path, [], {})
     assert str(error.value).startswith(f"{path}: ")

@@ -7,7 +7,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.chemistry.benchmark import ChemistryBenchmark, ChemistryOptions
+from beamscore.metrics.chemistry.benchmark import ChemistryBenchmark
+from beamscore.metrics.chemistry.records import ChemistryOptions
 from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
 from beamscore.metrics.traffic_rules.records import Options
 from beamscore.pipelines.compare_page import worst_first

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-_COMMENT = r"%[^\n]*\n"
-_SHIELDED = r"\\.?"
-_BRACKET = re.compile(rf"{_SHIELDED}|([{{}}()\[\]])", re.DOTALL)
-_BRACKET_OR_COMMENT = re.compile(rf"{_SHIELDED}|{_COMMENT}|([{{}}()\[\]])", re.DOTALL)
-_BRACE = re.compile(rf"{_SHIELDED}|([{{}}])", re.DOTALL)
-_BRACE_OR_COMMENT = re.compile(rf"{_SHIELDED}|{_COMMENT}|([{{}}])", re.DOTALL)
-_BARE_BRACE = re.compile(r"[{}]")
+_BRACKET = re.compile(r"\\.?|([{}()\[\]])", re.DOTALL)
+_BRACKET_OR_COMMENT = re.compile(rf"%[^\n]*\n|{_BRACKET.pattern}", re.DOTALL)
+_FLAT_GROUP = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+"""A pair of braces with at most one more level of braces within."""
 
 CLOSING = {"{": "}", "[": "]", "(": ")"}
 
@@ -24,42 +21,33 @@ def brackets(text: str, start: int = 0) -> Iterator[tuple[str, int]]:
     >>> list(brackets(r"{\\{}%[\n]"))
     [('{', 0), ('}', 3), (']', 7)]
     """
-    return _found(text, start, _BRACKET_OR_COMMENT, _BRACKET)
-
-
-def _found(
-    text: str, start: int, beside_comments: re.Pattern[str], pattern: re.Pattern[str]
-) -> Iterator[tuple[str, int]]:
-    position = start
-    if "%" in text:
-        # Beyond the last line end there is no comment: looking for one at each `%` would be quadratic.
-        for match in beside_comments.finditer(text, start, text.rfind("\n") + 1):
-            position = match.end()
-            if match.lastindex:
-                yield match[1], match.start()
-    for match in pattern.finditer(text, position):
+    # Beyond the last line end there is no comment: looking for one at each `%` would be quadratic.
+    last_line = text.rfind("\n") + 1 if "%" in text else 0
+    for match in _BRACKET_OR_COMMENT.finditer(text, start, last_line):
+        start = match.end()
+        if match.lastindex:
+            yield match[1], match.start()
+    for match in _BRACKET.finditer(text, start):
         if match.lastindex:
             yield match[1], match.start()
 
 
-def brace_ends(text: str) -> dict[int, int]:
-    """Returns for the index of each `{` that is closed the index after the `}` that closes it.
+class BracketEnds:
+    """Where the braces and square brackets of a line end, found as far as they are asked for."""
 
-    >>> brace_ends("{a{b}")
-    {2: 5}
-    """
-    ends: dict[int, int] = {}
-    opened: list[int] = []
-    if "%" in text or "\\{" in text or "\\}" in text:
-        braces: Iterable[tuple[str, int]] = _found(text, 0, _BRACE_OR_COMMENT, _BRACE)
-    else:
-        braces = [(match[0], match.start()) for match in _BARE_BRACE.finditer(text)]
-    for character, index in braces:
-        if character == "{":
-            opened.append(index)
-        elif opened:
-            ends[opened.pop()] = index + 1
-    return ends
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._is_plain = not ("%" in text or "\\{" in text or "\\}" in text)
+        self._ends: dict[int, int] | None = None
+
+    def of(self, start: int) -> int | None:
+        """Returns the index after what closes the bracket at `start`; None where nothing does."""
+        flat = _FLAT_GROUP.match(self._text, start) if self._is_plain else None
+        if flat is not None:
+            return flat.end()
+        if self._ends is None:
+            self._ends = bracket_ends(self._text)
+        return self._ends.get(start)
 
 
 def bracket_ends(text: str) -> dict[int, int]:

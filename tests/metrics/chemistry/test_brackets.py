@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.common.brackets import CLOSING, brace_ends, bracket_ends, brackets, end_of_enclosed
+from beamscore.metrics.chemistry.brackets import CLOSING, BracketEnds, bracket_ends, brackets, end_of_enclosed
 
 texts = st.text(alphabet="a\\%\n{}()[]", max_size=30)
 
@@ -45,8 +45,8 @@ def test_one_pass_finds_the_same_ends_as_one_search_for_each(text: str) -> None:
     ends = {index: end_of_enclosed(text, index) for _, index in opened}
     closed = {index: end for index, end in ends.items() if end is not None}
     assert bracket_ends(text) == {index: end for index, end in closed.items() if stays_inside(text, index, end)}
-    braces = {index for character, index in opened if character == "{"}
-    assert brace_ends(text) == {index: end for index, end in bracket_ends(text).items() if index in braces}
+    lazy = BracketEnds(text)
+    assert {index: lazy.of(index) for _, index in opened if lazy.of(index)} == bracket_ends(text)
 
 
 def test_braces_hide_brackets_of_other_kinds() -> None:
@@ -57,5 +57,5 @@ def test_braces_hide_brackets_of_other_kinds() -> None:
 
 
 def test_a_comment_without_a_line_end_is_none() -> None:
-    assert brace_ends("{%}") == {0: 3}
-    assert brace_ends("{%}\n}") == {0: 5}
+    assert bracket_ends("{%}") == {0: 3}
+    assert bracket_ends("{%}\n}") == {0: 5}

@@ -1,0 +1,56 @@
+"""The metrics of the chemistry benchmark, and their values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..benchmark import MetricSpec
+from ..statistics.ratios import Value, ratio
+from ..statistics.sums import Sums
+
+TOKEN_ACCURACY = MetricSpec(
+    "token_accuracy", "1 - (deletions + substitutions + insertions) / label tokens", bounds=(None, 1.0), main=1
+)
+MEANINGS = {
+    "exact_match": "share of samples whose molecules and text are right",
+    "structure_exact_match": "share of samples whose molecules are right; a sample without any is right",
+    "structure_exact_match_molecules": "share of the samples with molecules in the ground truth whose molecules are "
+    "right",
+}
+METRICS = (
+    *(
+        MetricSpec(
+            name,
+            meaning,
+            main=place,
+            rank=place if place < 3 else None,
+            denominator="samples" if place < 3 else "samples_with_molecules",
+            per_sample=1,
+        )
+        for place, (name, meaning) in enumerate(MEANINGS.items(), start=1)
+    ),
+    replace(TOKEN_ACCURACY, meaning=f"{TOKEN_ACCURACY.meaning}, over the corpus", main=4, denominator="tokens"),
+)
+
+SAMPLE_METRICS = (
+    MetricSpec("exact_match", "1 where the molecules and the text are right, else 0"),
+    MetricSpec("structure_exact_match", "1 where the molecules are right, else 0"),
+    MetricSpec("structure_exact_match_molecules", "the same; null where the ground truth has no molecule"),
+    TOKEN_ACCURACY,
+)
+
+
+def metric_values(sums: Sums) -> dict[str, float | None]:
+    """Returns the shares and the accuracy; None of nothing."""
+    return {
+        "exact_match": ratio(sums["exact"], sums["samples"]),
+        "structure_exact_match": ratio(sums["structure"], sums["samples"]),
+        "structure_exact_match_molecules": ratio(sums["structure_with_molecules"], sums["samples_with_molecules"]),
+        "token_accuracy": accuracy(sums["token_errors"], sums["tokens"]),
+    }
+
+
+def accuracy(errors: Value, tokens: Value) -> Value:
+    """Returns the share of tokens without an error, below 0 where errors are more; None of no tokens."""
+    share = ratio(errors, tokens)
+    return None if share is None else 1 - share

@@ -1,0 +1,111 @@
+"""The pairs of atoms from which a guided walk may start, the most alike first."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from rapidfuzz.distance import Levenshtein
+
+from .limits import EDITS_IN_A_STEP
+from .molecule import Molecule
+from .neighbors import DEGREE_COST, Neighbors, least_cost, same_environment
+from .walk import MoleculePair
+
+TEXT_COST = 10.0
+NOISE = 2000.0
+"""Added to costs, this takes the noise of rounding off them, so that equal costs are equal."""
+TENTHS = 3600
+ROUNDING = 1e-3
+AtomInvariant = tuple[str, int]
+"""The text and the degree of an atom, by which a pair costs something at least."""
+
+
+def seed_pairs(molecules: MoleculePair) -> Iterator[tuple[int, int]]:
+    """Yields all pairs (atom of the truth, atom of the prediction), the most alike first, as they are asked for.
+
+    First those that are perfect and unique on both sides, then those that are perfect, then all others by cost. A pair
+    is perfect where text and neighbors are the same, angles included. Pairs that are equally alike come in the order
+    of the prediction's atoms, then of the truth's.
+    """
+    perfect = _perfect_pairs(molecules)
+    of_truth, of_prediction = [0] * len(molecules.truth.texts), [0] * len(molecules.prediction.texts)
+    for atom, pred_atom in perfect:
+        of_truth[atom] += 1
+        of_prediction[pred_atom] += 1
+    yield from sorted(perfect, key=lambda pair: not of_truth[pair[0]] == of_prediction[pair[1]] == 1)
+    yield from _pairs_by_cost(molecules)
+
+
+def _perfect_pairs(molecules: MoleculePair) -> list[tuple[int, int]]:
+    """Returns the perfect pairs in order of the prediction's atoms.
+
+    Only atoms with the same text, degree and sum of degrees and nearly the same sum of angles are compared.
+    """
+    truths: dict[tuple[str, int, int, int], list[int]] = defaultdict(list)
+    for atom, (text, neighbors) in enumerate(zip(molecules.truth.texts, molecules.truth_neighbors, strict=True)):
+        degrees, angles = _sums(neighbors)
+        truths[text, len(neighbors), degrees, round(angles) % TENTHS].append(atom)
+    pairs: list[tuple[int, int]] = []
+    for pred_atom, text in enumerate(molecules.prediction.texts):
+        neighbors = molecules.prediction_neighbors[pred_atom]
+        degrees, angles = _sums(neighbors)
+        # Sums of a perfect pair differ by a rounding error and whole turns.
+        places = {round(angles - ROUNDING) % TENTHS, round(angles + ROUNDING) % TENTHS}
+        atoms = sorted([atom for place in places for atom in truths.get((text, len(neighbors), degrees, place), ())])
+        molecules.budget.spend(1 + len(neighbors) * (1 + len(atoms)))
+        pairs += [(atom, pred_atom) for atom in atoms if same_environment(molecules.truth_neighbors[atom], neighbors)]
+    return pairs
+
+
+def _sums(neighbors: Neighbors) -> tuple[int, float]:
+    """Returns the sum of the neighbors' degrees and the sum of their angles in tenths of a degree."""
+    degrees, angles = 0, 0.0
+    for angle, _, _, _, degree in neighbors:
+        degrees += degree
+        angles += angle
+    return degrees, angles * 10
+
+
+def _pairs_by_cost(molecules: MoleculePair) -> Iterator[tuple[int, int]]:
+    """Yields the pairs that cost something by growing cost.
+
+    A pair costs 10 for each character by which the texts differ, 30 for each difference in degree, and what the
+    neighbors cost in the cheapest shift of the longer list against the shorter. It costs at least what its texts and
+    its difference in degree cost: pairs are weighed in rounds by that, each round when no cheaper pair can be left.
+    """
+    budget = molecules.budget
+    budget.spend(len(molecules.truth.texts) * len(molecules.prediction.texts))
+    atoms = _by_invariant(molecules.truth, molecules.truth_neighbors)
+    pred_atoms = _by_invariant(molecules.prediction, molecules.prediction_neighbors)
+    texts, others = ({text for text, _ in side} for side in (atoms, pred_atoms))
+    characters = sum(map(len, texts)) * sum(map(len, others))
+    budget.spend(characters // EDITS_IN_A_STEP + len(texts) * len(others) // 4)
+    rounds: dict[float, list[tuple[AtomInvariant, AtomInvariant]]] = defaultdict(list)
+    for first in atoms:
+        for second in pred_atoms:
+            edits = Levenshtein.distance(first[0], second[0])
+            rounds[TEXT_COST * edits + DEGREE_COST * abs(first[1] - second[1])].append((first, second))
+    ranked: list[tuple[float, int, int]] = []
+    for least, next_least in pairwise([*sorted(rounds), float("inf")]):
+        for first, second in rounds[least]:
+            budget.spend(first[1] * second[1] * len(atoms[first]) * len(pred_atoms[second]) // 8)
+            for atom in atoms[first]:
+                neighbors = molecules.truth_neighbors[atom]
+                for pred_atom in pred_atoms[second]:
+                    cost = least + least_cost(neighbors, molecules.prediction_neighbors[pred_atom])
+                    if cost != 0:
+                        ranked.append((cost + NOISE, pred_atom, atom))
+        ranked.sort()
+        end = bisect_left(ranked, (next_least + NOISE,))
+        yield from [(atom, pred_atom) for _, pred_atom, atom in ranked[:end]]
+        del ranked[:end]
+
+
+def _by_invariant(molecule: Molecule, neighbors: Sequence[Neighbors]) -> dict[AtomInvariant, list[int]]:
+    atoms: dict[AtomInvariant, list[int]] = defaultdict(list)
+    for atom, invariant in enumerate(zip(molecule.texts, map(len, neighbors), strict=True)):
+        atoms[invariant].append(atom)
+    return atoms

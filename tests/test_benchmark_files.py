@@ -1,0 +1,131 @@
+"""A benchmark of a single file, as docs/new_benchmark.md shows it, and what is said of one that is broken."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import beamscore
+from beamscore.metrics import registry
+from beamscore.metrics.benchmark import Pair
+from beamscore.metrics.registry import BrokenBenchmark, benchmark_class, usable_benchmarks
+from beamscore.metrics.scoring import score_pairs
+from beamscore.pipelines.commands.main import main
+from tests.test_docs_examples import DOCS, blocks
+
+EXAMPLE = next(block for block in blocks(DOCS / "new_benchmark.md") if "class WER" in block)
+TRUTHS = [{"sample_id": str(number), "text": f"Go left {number % 3}"} for number in range(300)]
+HEARD = [{"sample_id": str(number), "text": f"go left {number % 2}"} for number in range(280)]
+# Of each 6 readings 4 have a wrong last word: 0 1 2 0 1 2 against 0 1 0 1 0 1; of 280, 46 times 4 and then 0 1 2 0
+# against 0 1 0 1, which is 2 more. 20 samples lack a reading of 3 words.
+EDITS = 46 * 4 + 2 + 20 * 3
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the file of the docs, where the commands are run."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_metric.py").write_text(EXAMPLE)
+    return tmp_path
+
+
+def write_jsonl(path: Path, records: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def test_the_file_of_the_docs_is_evaluated_by_worker_processes(folder: Path) -> None:
+    assert len(EXAMPLE.strip().splitlines()) < 45
+    write_jsonl(folder / "truth.jsonl", TRUTHS)
+    write_jsonl(folder / "heard.jsonl", HEARD)
+    (folder / "config.yaml").write_text("benchmark: my_metric.py:WER\ncase_sensitive: false\n")
+    inputs = ["--ground-truth", "truth.jsonl", "--predictions", "heard.jsonl", "--no-html", "--quiet", "--output"]
+    assert main(["evaluate", "my_metric.py:WER", *inputs, "run", "--processes", "2"]) == 0
+    assert main(["evaluate", "config.yaml", *inputs, "again", "--reuse", "run"]) == 0
+    assert (folder / "run/summary.json").read_bytes() == (folder / "again/summary.json").read_bytes()
+    values = json.loads((folder / "run/summary.json").read_text())["systems"]["predictions"]["values"]
+    assert values["word_error_rate"] == pytest.approx(EDITS / 900)
+    result = beamscore.evaluate("my_metric.py:WER", TRUTHS, HEARD, processes=2)
+    assert result.values == values
+
+
+def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_jsonl(folder / "truth.jsonl", TRUTHS)
+    inputs = ["--ground-truth", "truth.jsonl", "--predictions", "truth.jsonl", "--no-html", "--quiet", "--output"]
+    assert main(["evaluate", "my_metric.py:WER", *inputs, "run"]) == 0
+    travelling = pickle.dumps(benchmark_class("my_metric.py:WER")(benchmark_class("my_metric.py:WER").options_type()))
+    assert pickle.loads(travelling).options.case_sensitive is False
+    (folder / "my_metric.py").write_text(EXAMPLE.replace("int(edits == 0)", "int(edits == 1)"))
+    assert main(["evaluate", "my_metric.py:WER", *inputs, "again", "--reuse", "run"]) == 0
+    assert "nothing is reused of run: it was made with other versions of packages: my_metric" in capsys.readouterr().err
+    with pytest.raises(BrokenBenchmark, match="has changed since the run began"):
+        pickle.loads(travelling)
+
+
+@pytest.mark.parametrize(
+    ("given", "instead", "said"),
+    [
+        ("import msgspec", "import msgspeck", "it cannot be loaded: ModuleNotFoundError: No module named 'msgspeck'"),
+        ("import msgspec", "import sys; sys.exit('no')", "it cannot be loaded: SystemExit: no"),
+        ("class WER(", "class WERR(", "there is no WER in it (did you mean WERR?)"),
+        ("(Benchmark[Transcript, Transcript, Options])", "", "it is not a class derived from"),
+        ("    options_type = Options\n", "", "it lacks options_type"),
+        ("def values", "def value", "it lacks the method values"),
+        ("options_type = Options", "options_type = dict", "options_type is not a msgspec.Struct"),
+        (": bool = False", ": bool", "options_type: each option needs a default"),
+        ("None), main=1),\n    )\n", "None)),\n    )\n", "sample_metrics: exactly one of them has main=1"),
+        (
+            'denominator="words"',
+            'denominator="word"',
+            "metrics: word_error_rate: values does not read the denominator word ",
+        ),
+        ('"exact_match": ratio', '"exact_mach": ratio', "values: exact_mach is not declared in metrics (did you mean"),
+        ('sums["words"])', 'sums["words"]), "x": 1 / sums["edits"]', "it cannot be loaded: ZeroDivisionError"),
+    ],
+)
+def test_what_is_broken_is_said_in_one_line_when_it_is_loaded(
+    folder: Path, capsys: pytest.CaptureFixture[str], given: str, instead: str, said: str
+) -> None:
+    assert given in EXAMPLE
+    (folder / "my_metric.py").write_text(EXAMPLE.replace(given, instead))
+    assert main(["evaluate", "my_metric.py:WER", "--ground-truth", "t.jsonl", "--predictions", "p.jsonl"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"the benchmark my_metric.py:WER: {said}" in line
+
+
+def test_a_plugin_that_is_broken_breaks_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = [EntryPoint("broken", "no_such_module:Broken", registry.ENTRY_POINTS)]
+    monkeypatch.setattr(registry, "entry_points", lambda group: broken)
+    registry._installed.cache_clear()
+    try:
+        assert main(["benchmarks"]) == 0
+        output = capsys.readouterr()
+        assert "chemistry: " in output.out
+        assert "the benchmark broken (no_such_module:Broken): it cannot be loaded: ModuleNotFoundError" in output.err
+        assert "broken" not in usable_benchmarks()
+        assert main(["benchmarks", "broken"]) == 2
+    finally:
+        registry._installed.cache_clear()
+
+
+def test_a_defect_is_quarantined_with_the_line_that_raised_it(folder: Path) -> None:
+    (folder / "my_metric.py").write_text(EXAMPLE.replace("edits = Leven", "edits = 1 / 0; edits = Leven"))
+    kind = benchmark_class("my_metric.py:WER")
+    (outcome,) = score_pairs(kind(kind.options_type()), [Pair("1", kind.truth_type(text="a"), None)])
+    assert outcome.rejected is not None
+    line = next(n for n, text in enumerate(EXAMPLE.splitlines(), start=1) if "edits = Leven" in text)
+    said = f"scoring failed: ZeroDivisionError: division by zero at my_metric.py:{line} in score_sample"
+    assert outcome.rejected.message == said
+
+
+def test_a_cluster_refuses_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_jsonl(folder / "truth.jsonl", TRUTHS[:1])
+    paths = ["--ground-truth", "truth.jsonl", "--predictions", "truth.jsonl", "--output", "run"]
+    assert main(["evaluate", "my_metric.py:WER", *paths, "--runner", "FlinkRunner"]) == 2
+    assert "install the benchmark there as a package" in capsys.readouterr().err
