@@ -240,10 +240,6 @@ COMMANDS = {
         [
             _option("--fractions NAME=X,...", f"fractions of the groups; default: {DEFAULT_FRACTIONS}"),
             _option("--folds K", "k-fold cross validation: 0 to K - 1", type=int),
-            _option(
-                "--published T,V",
-                "the DeTEXT recipe: T samples for training, one a group, and V for validation, in whole groups",
-            ),
         ],
     ),
     "select": _command(

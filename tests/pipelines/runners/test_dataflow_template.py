@@ -272,7 +272,7 @@ def test_without_a_runner_it_runs_here(tmp_path: Path) -> None:
 
 
 def test_the_file_that_the_launcher_runs_calls_the_template(tmp_path: Path) -> None:
-    """It is run as a script from a folder of its own: beside pipelines/select.py, Python would not find its own."""
+    """It is run as a script from a folder of its own: beside commands/select.py, Python would not find its own."""
     run = [sys.executable, str(FOLDER / "launch.py"), "--config=chart", "--ground_truth=/nowhere/*.jsonl"]
     environment = {"PYTHONPATH": str(FOLDER.parents[1])}
     done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
