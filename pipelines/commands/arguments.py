@@ -166,7 +166,7 @@ COMMANDS = {
         _no_html("report.html"),
         *_VERDICTS,
         _option("--check", "look at the first records, say what the run would do, and stop"),
-        _option("--metrics-file FILE", "keep the metrics of the run in a textfile for Prometheus"),
+        _option("--metrics-file FILE", "write the metrics of the run as a textfile for Prometheus"),
         _option("--quiet", "no progress and no metrics on the console"),
     ),
     "compare": _command(

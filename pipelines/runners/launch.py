@@ -263,11 +263,6 @@ def use_processes(options: PipelineOptions, processes: int | None, input_bytes: 
         direct.direct_num_workers = processes
 
 
-def process_count(options: PipelineOptions) -> int:
-    """Returns how many worker processes a local run uses."""
-    return max(1, int(options.view_as(DirectOptions).direct_num_workers))
-
-
 @contextlib.contextmanager
 def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
     """Yields what starts a worker process of ours where the options ask for processes, else None.
