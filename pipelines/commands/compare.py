@@ -22,9 +22,8 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.statistics.bootstrap import Bootstrap
-from ...metrics.statistics.comparison import ComparedMetric, ComparedSlice, FloatArray, compare_slice
-from ...metrics.statistics.paired import MIN_DIFFERING_UNITS, paired_differences
-from ...metrics.statistics.same_samples import same_samples
+from ...metrics.statistics.comparison import ComparedSlice, FloatArray, compare_slice
+from ...metrics.statistics.paired import MIN_DIFFERING_UNITS
 from ...metrics.statistics.sums import Sums
 from ...metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
 from ...transforms.blocks import EXPANSION, buckets_for
@@ -73,7 +72,6 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if before.versions and after.versions:
         warn(surroundings(before, after, it="the candidate"))
     plan = plan_comparison(baseline, candidate, found, parsed.threshold, parsed.changes)
-    warn(plan.setting.missing)
     if parsed.output is None and (launch.is_detached(options) or not launch.is_local(options)):
         raise UsageError("give --output DIR: the workers of this runner share no folder with the command")
     if parsed.output is not None and not parsed.no_html:
@@ -147,11 +145,12 @@ def plan_comparison(
     settings, benchmark = baseline.run.configuration.settings, baseline.run.configuration.benchmark
     corpora = Sums(baseline.sums.sums), Sums(candidate.sums.sums)
     sums = Sums.merged(corpora)
-    missing = tuple(
-        f"{side.run.path}: the rows of the run are missing (samples/)"
-        for side in (baseline, candidate)
-        if not side.run.rows
-    )
+    for side in (baseline, candidate):
+        if not side.run.rows:
+            raise UsageError(
+                f"{side.run.path}: the rows of the run are missing (samples/), which a comparison pairs; "
+                "`beamscore gate --baseline` compares by the stored sums alone"
+            )
     setting = ComparisonSetting(
         benchmark,
         (baseline.run.path, baseline.system),
@@ -164,16 +163,12 @@ def plan_comparison(
         SWAPS,
         settings.cluster is not None,
         tuple(differences),
-        missing,
         (_only_in(baseline, candidate), _only_in(candidate, baseline)),
         threshold,
     )
     plan = ComparisonPlan(baseline, candidate, setting, _compare_plan(baseline, candidate, setting, sums, most))
-    if missing:
-        _check_stored(baseline, candidate)
-    else:
-        for table in plan.tables():
-            table.check()
+    for table in plan.tables():
+        table.check()
     return plan
 
 
@@ -210,28 +205,10 @@ def _only_in(side: SystemRun, other: SystemRun) -> tuple[str, ...]:
     return tuple(sorted(side.sums.slices.keys() - other.sums.slices.keys()))
 
 
-def _check_stored(baseline: SystemRun, candidate: SystemRun) -> None:
-    """Raises UsageError where the stored sums of two sides do not pair, so that without rows nothing can be said."""
-    runs = f"{baseline.run.path} and {candidate.run.path}"
-    if baseline.run.sums.bootstrap != candidate.run.sums.bootstrap:
-        raise UsageError(f"{runs}: their replicates differ, and without the rows (samples/) there are no others")
-    before, after = (side.overall.counts("ground_truth") for side in (baseline, candidate))
-    measured = [side.run.measured(side.system, "") for side in (baseline, candidate)]
-    benchmark = baseline.run.configuration.benchmark
-    other = any(same_samples(benchmark, metric, *measured) is False for metric in benchmark.main_metrics())
-    if baseline.run.summary.fingerprint != candidate.run.summary.fingerprint or before != after or other:
-        raise UsageError(
-            f"{runs}: they may not have scored the same samples, and without the rows (samples/) they cannot be paired"
-        )
-
-
 def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str, run_id: str) -> None:
     """Wires the pipeline."""
     folder = launch.block_folder(pipeline)
     publish = Publish(output, run_id, LAYOUT, partial(make_result, plan.setting, page=plan.page))
-    if plan.setting.missing:
-        _ = _from_sums(pipeline, plan) | "Publish" >> publish
-        return
     compared = (
         pipeline
         | "Read" >> ReadRowBlocks(dict(enumerate(plan.tables())), buckets_for(plan.size * EXPANSION), folder)
@@ -285,24 +262,6 @@ def largest_of_all(found: Iterable[FloatArray]) -> FloatArray | None:
     """Returns the largest of some arrays, place by place; of none, None."""
     arrays = [each for each in found if each is not None]
     return np.maximum.reduce(arrays) if arrays else None
-
-
-def _from_sums(pipeline: beam.Pipeline, plan: ComparisonPlan) -> dict[str, beam.PCollection]:
-    """Returns the parts of a comparison of the stored sums alone."""
-    nothing = pipeline | "Nothing" >> beam.Create([])
-    labels = sorted(plan.baseline.sums.slices.keys() & plan.candidate.sums.slices.keys())
-    slices = [_compared_sums(plan, label) for label in ("", *labels)]
-    return {
-        "slices": pipeline | "Slices" >> beam.Create(slices),
-        "counts": pipeline | "Counts" >> beam.Create([("compared", plan.baseline.samples)]),
-        **dict.fromkeys(("largest", "metrics", "first", "changes_files", "changed"), nothing),
-    }
-
-
-def _compared_sums(plan: ComparisonPlan, label: str) -> ComparedSlice:
-    before, after = (side.run.measured(side.system, label) for side in (plan.baseline, plan.candidate))
-    found = paired_differences(plan.setting.benchmark, before, after, plan.setting.confidence)
-    return ComparedSlice(label, None, {name: ComparedMetric(each, None) for name, each in found.items()}, None)
 
 
 def _regrouped(count: int) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import heapq
 import json
 import operator
 import os
@@ -24,7 +23,6 @@ import pyarrow.dataset as ds
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from ...metrics.benchmark import Benchmark
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...metrics.statistics.sums import FRACTION_BITS
 from ...transforms.io.publication import check_not_replaced
@@ -143,12 +141,12 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
         | "RunsOfId" >> beam.CombinePerKey(_union)
         | "Overlaps" >> beam.Filter(lambda found: found[1].bit_count() > 1)
     )
-    most = max(1, plan.configuration.settings.worst_samples)
+    most, metric = max(1, plan.configuration.settings.worst_samples), benchmark.main_sample_metric().name
     parts = {
         "overlaps": shared | "CountOverlaps" >> beam.combiners.Count.Globally(),
         "first_overlaps": shared | "FirstOverlaps" >> beam.combiners.Top.Smallest(OVERLAPS_SHOWN),
         "worst": rows
-        | "WorstOfFile" >> beam.FlatMap(_worst_of_file, benchmark, most).with_output_types(tuple[str, Worst])
+        | "WorstOfFile" >> beam.FlatMap(_worst_of_file, metric).with_output_types(tuple[str, Worst])
         | "Worst" >> beam.combiners.Top.PerKey(most, key=worst_first(benchmark), reverse=True),
         "causes": lines | "Entries" >> beam.FlatMap(_entries) | "Causes" >> CountCauses(),
         "samples_files": rows | "CopySamples" >> _copy(plan, "samples", ".parquet"),
@@ -312,16 +310,11 @@ def _union(bits: Iterable[int]) -> int:
     return functools.reduce(operator.or_, bits, 0)
 
 
-def _worst_of_file(file: _File, benchmark: Benchmark[Any, Any, Any], most: int) -> Iterator[tuple[str, Worst]]:
-    """Yields the worst rows of each system in a file."""
-    order, metric = worst_first(benchmark), benchmark.main_sample_metric().name
-    worst: dict[str, list[Worst]] = {}
+def _worst_of_file(file: _File, metric: str) -> Iterator[tuple[str, Worst]]:
+    """Yields the rows in a file that have a value, by system."""
     for batch in read_rows(file.path, [metric, "sample_id", "status", "system"], ds.field(metric).is_valid()):
         for *sample, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            worst.setdefault(name, []).append(tuple(sample))
-        worst = {name: heapq.nsmallest(most, found, key=order) for name, found in worst.items()}
-    for name, found in worst.items():
-        yield from ((name, each) for each in found)
+            yield name, tuple(sample)
 
 
 def _entries(file: _File) -> Iterator[Quarantined]:

@@ -108,7 +108,6 @@ def setting() -> ComparisonSetting:
         SWAPS,
         True,
         (),
-        (),
         ((), ()),
         0.2,
     )
