@@ -220,14 +220,6 @@ COMMANDS = {
         _option("--input [ROLE=]GLOB", "files; 'roles' in place of GLOB lists them", **_NAMED_GLOBS),
         *_RECORD_OUTPUT,
     ),
-    "describe": _command(
-        "write the tables of a data set",
-        _CONFIG,
-        _SET,
-        _GROUND_TRUTH,
-        _option("--output DIR", "the folder for description.json and description.md"),
-        _option("--slice COLUMN", "compare, such as by split", dest="slices", **_REPEATED),
-    ),
     "split": _command(
         "write the records with a column of splits by group",
         _CONFIG,

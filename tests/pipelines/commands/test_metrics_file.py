@@ -89,7 +89,7 @@ def test_lines_of_progress_and_errors_are_json_where_that_is_wanted(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("describe", "nothing"), "nothing"),
+        (("split", "nothing"), "nothing"),
         (("evaluate",), "the following arguments are required: CONFIG"),
         (("evaluate", "--output"), "argument --output: expected one argument"),
     ],
