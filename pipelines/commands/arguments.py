@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import shtab
 
-from ...metrics.registry import benchmark_names
 from ...metrics.version import VERSION
 from ..config.errors import UsageError, not_positive
 
@@ -37,28 +36,11 @@ _PATTERN = re.compile(r"[*?[]")
 class Parser(argparse.ArgumentParser):
     """An argument parser that ends with one line."""
 
-    _starts_with_option = False
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parses arguments, of which a CONFIG may stand behind globs, which would be taken for one more."""
-        return super().parse_known_args(None if args is None else self._config_first(list(args)), namespace)
-
     def error(self, message: str) -> NoReturn:
         """Raises UsageError instead of ending the process."""
-        if "required: CONFIG" in message and self._starts_with_option:
+        if "required: CONFIG" in message:
             message += "; give it first, as --ground-truth and --predictions take all paths that follow them"
         raise UsageError(f"{message}; see {self.prog} --help")
-
-    def _config_first(self, args: list[str]) -> list[str]:
-        takes_config = any(action.dest == "config" for action in self._actions)
-        self._starts_with_option = takes_config and args[:1] != [] and args[0].startswith("-")
-        if not self._starts_with_option:
-            return args
-        for index in range(2, len(args)):
-            is_config = args[index] in benchmark_names() or args[index].endswith((".yaml", ".yml"))
-            if is_config and not args[index - 1].startswith("-"):
-                return [args[index], *args[:index], *args[index + 1 :]]
-        return args
 
 
 class NamedGlobs(argparse.Action):

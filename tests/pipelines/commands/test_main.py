@@ -62,7 +62,7 @@ INPUTS = ("--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--output", "
     [
         ([], "the following arguments are required: COMMAND; see beamscore --help"),
         (["evalute"], "argument COMMAND: invalid choice: 'evalute'"),
-        (["evaluate"], "the following arguments are required: CONFIG; see beamscore evaluate --help"),
+        (["evaluate"], "the following arguments are required: CONFIG; give it first, as --ground-truth"),
         (
             ["evaluate", "toy"],
             "ground_truth: nothing is given; give --ground-truth GLOB, or ground_truth in the config",
