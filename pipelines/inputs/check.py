@@ -99,7 +99,7 @@ def _score(
     # The records have the benchmark's own names already; replicates are not told.
     bootstrap = msgspec.structs.replace(configuration.settings.bootstrap, replicates=0)
     settings = msgspec.structs.replace(configuration.settings, fields={}, bootstrap=bootstrap)
-    with Scorer._of(Configuration(settings, configuration.benchmark), 1) as scorer:
+    with Scorer(Configuration(settings, configuration.benchmark)) as scorer:
         scorer.update([truth for truth, _ in pairs], [prediction for _, prediction in pairs])
         result = scorer.compute()
     known = [f"{name} {result.values[name]:.4g}" for name in result.main_metrics if result.values[name] is not None]
