@@ -34,6 +34,7 @@ from ...transforms.records import printable
 from ..config.errors import UsageError, as_input_errors
 from ..config.settings import Configuration
 from ..runners import launch
+from ..runs.run import Run
 from .messages import CRASHED, DONE, FAILED, describe_output_on_interrupt, say
 
 
@@ -173,6 +174,12 @@ _COUNTER = "records_written"
 def _counted(record: tuple[str, bytes]) -> tuple[str, bytes]:
     Metrics.counter(NAMESPACE, _COUNTER).inc()
     return record
+
+
+def require_rows(run: Run) -> None:
+    """Raises UsageError where a run has no rows: one without samples has a file of none."""
+    if not run.rows:
+        raise UsageError(f"{run.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
 
 
 def unsupported(ability: Ability, name: str) -> UsageError:

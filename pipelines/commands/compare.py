@@ -46,7 +46,7 @@ from ..runs.named import SystemRun, open_system
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.verdict import verdict_lines
 from . import console
-from .common import hand_over, run_and_publish, without_page
+from .common import hand_over, require_rows, run_and_publish, without_page
 from .messages import DONE, warn
 
 MAX_SAMPLES = 1000
@@ -146,11 +146,7 @@ def plan_comparison(
     corpora = Sums(baseline.sums.sums), Sums(candidate.sums.sums)
     sums = Sums.merged(corpora)
     for side in (baseline, candidate):
-        if not side.run.rows:
-            raise UsageError(
-                f"{side.run.path}: the rows of the run are missing (samples/), which a comparison pairs; "
-                "`beamscore gate --baseline` compares by the stored sums alone"
-            )
+        require_rows(side.run)
     setting = ComparisonSetting(
         benchmark,
         (baseline.run.path, baseline.system),

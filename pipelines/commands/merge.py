@@ -44,7 +44,7 @@ from ..runs.documents import STATUSES, SliceSums
 from ..runs.gates import decide, record_failures
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT, RUN, SUMMARY, Run, Worst, worst_first
-from .common import hand_over, run_and_publish
+from .common import hand_over, require_rows, run_and_publish
 from .gate import read_baseline, remove_verdicts, report_run
 
 COPY_BYTES = 1 << 20
@@ -68,9 +68,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if len({os.path.abspath(path) for path in parsed.runs}) < len(parsed.runs):
         raise UsageError("a run is given twice; merge each run once")
     for found in runs:
-        counted = sum(system.samples for system in found.summary.systems.values())
-        if counted and not found.rows:
-            raise UsageError(f"{found.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
+        require_rows(found)
     configuration = merged_configuration(runs, parsed.output)
     baseline = read_baseline(parsed, configuration)
     check_not_replaced(
@@ -327,21 +325,10 @@ def _entries(file: _File) -> Iterator[Quarantined]:
 
 
 def _copy(plan: MergePlan, folder: str, suffix: str) -> beam.ParDo:
-    """Returns what copies each file to one of its own in a staged folder, and yields its name there.
-
-    Parquet files are not joined by writing one behind the other.
-    """
+    """Returns what copies each file to one of its own in a staged folder, and yields its name there."""
     staged = StagedFolder(plan.output, plan.run_id, folder)
-    return beam.ParDo(_CopyFile(staged, suffix, _Copier)).with_output_types(str)
-
-
-class _CopyFile(StageBundles):
-    """Copies files; a bundle that fails leaves files whose names nobody learns."""
-
-    def process(self, element: _File) -> None:
-        """Copies one file."""
-        super().process(element)
-        self._end()
+    # A file ends at once, as Parquet files are not joined by writing one behind the other.
+    return beam.ParDo(StageBundles(staged, suffix, _Copier, file_s=0.0)).with_output_types(str)
 
 
 class _Copier:

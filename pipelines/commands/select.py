@@ -29,7 +29,7 @@ from ..config.errors import UsageError, as_input_errors
 from ..inputs.inputs import Inputs, find_inputs
 from ..runners import launch
 from ..runs.run import Run
-from .common import records_output, write_records
+from .common import records_output, require_rows, write_records
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -46,7 +46,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError(f"--system {system}: not in this run; there are {', '.join(summary.systems)}")
     inputs = _inputs(parsed, summary.config, system)
     write = records_output(parsed, options, _columns(kind), only_if_any=True)
-    _check_rows(found, system)
+    require_rows(found)
     files = tuple(launch.path_for_workers(options, path) for path in found.rows)
     below, listed = parsed.below, None
     if parsed.samples is None:
@@ -68,13 +68,6 @@ def _columns(kind: type[Benchmark[Any, Any, Any]]) -> Columns:
     columns = dict.fromkeys(["sample_id", "system", "status"], Kind.TEXT)
     columns |= dict.fromkeys(kind.sample_metric_names(), Kind.NUMBER)
     return columns | dict.fromkeys(["details", "ground_truth", "prediction"], Kind.JSON)
-
-
-def _check_rows(run: Run, system: str) -> None:
-    """Raises UsageError where the run should have rows, but they are not there."""
-    counts = run.summary.systems[system].counts("ground_truth")
-    if not run.rows and (counts.get("scored") or counts.get("missing_prediction")):
-        raise UsageError(f"{run.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
 
 
 def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) -> Inputs:

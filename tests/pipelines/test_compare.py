@@ -251,7 +251,7 @@ def test_without_rows_there_is_nothing_to_pair(tmp_path: Path) -> None:
     (one / "samples" / "samples-0.parquet").unlink()
     code, stdout, stderr = command("compare", str(one), str(other), "--output", str(tmp_path / "out"))
     assert (code, stdout, stderr.count("\n")) == (2, "", 1)
-    assert stderr.startswith(f"beamscore: {one}: the rows of the run are missing (samples/), which a comparison pairs")
+    assert stderr.startswith(f"beamscore: {one}: the rows of the run are missing: samples/")
 
 
 def test_a_slice_of_one_run_alone_is_told(tmp_path: Path) -> None:
