@@ -153,12 +153,9 @@ def write_records(
                 output.remove_leftovers()
             raise
     write.remove_older()
-    counted = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE).with_name(_COUNTER))["counters"]
-    count = sum(each.result or 0 for each in counted)
-    if nothing and not count:
+    if nothing and not any(map(FileSystems.exists, write.paths)):
         raise UsageError(nothing)
-    files = f" in {len(write.paths)} files" if len(write.paths) > 1 else ""
-    print(printable(f"{write.path}: {count:,} record{'' if count == 1 else 's'}{files}"))
+    print(printable(f"{write.path}{_amount(result, write, launch.is_local(options))}"))
     if not FileSystems.exists(rejected.path):
         return DONE
     with FileSystems.open(rejected.path) as stream:
@@ -166,6 +163,16 @@ def write_records(
     these = "record or source was" if count == 1 else "records or sources were"
     say("ERROR", f"{count} {these} rejected; {rejected.path} says which and why", rejected=count)
     return FAILED
+
+
+def _amount(result: Any, write: WriteRecords, is_local: bool) -> str:
+    """Returns how many records were written, in how many files; nothing where a runner elsewhere does not count."""
+    counted = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE).with_name(_COUNTER))["counters"]
+    count = sum(each.result or 0 for each in counted)
+    if not counted and not is_local:
+        return ""
+    files = f" in {len(write.paths)} files" if len(write.paths) > 1 else ""
+    return f": {count:,} record{'' if count == 1 else 's'}{files}"
 
 
 _COUNTER = "records_written"
