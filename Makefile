@@ -8,7 +8,7 @@ OUT ?= out
 SEEDS ?= 60
 FLINK_TESTS ?= tests/flink
 
-.PHONY: demo test coverage lint bench calibrate abuse attacks install-tex test-dist test-image test-airflow test-lowest test-s3 test-stores mutants flink test-flink bench-flink test-page picture clean help
+.PHONY: demo test coverage lint bench calibrate abuse attacks laws install-tex test-dist test-image test-airflow test-lowest test-s3 test-stores mutants flink test-flink bench-flink test-page picture clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" or \"kernels --against COMMIT\" for a part)"
 	@echo "make calibrate    measure how often intervals and tests hold, and write the tables of docs/statistics.md"
 	@echo "make coverage     run all tests and tell which lines none of them runs"
+	@echo "make laws         try every law of the tests on ten times as many examples, others each time"
 	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
 	@echo "make attacks      damage, kill, copy, reuse and merge whole runs at random (SEEDS=60)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
@@ -72,6 +73,9 @@ coverage: $(READY) install-tex
 
 abuse: $(READY) install-tex
 	$(BIN)/python -m tests.abuse $(CASES)
+
+laws: $(READY) install-tex
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m hypothesis --hypothesis-profile=laws
 
 attacks: $(READY) install-tex
 	BEAMSCORE_SEEDS=$(SEEDS) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/attacks

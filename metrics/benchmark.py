@@ -150,6 +150,9 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     """Every per-sample metric; exactly one of them is `main`."""
     corpus_statistics: ClassVar[tuple[str, ...]] = ()
     """Statistics by which `values` decides what holds for a system as a whole, such as which tasks it attempts."""
+    takes_columns: ClassVar[bool] = False
+    """Whether `values` also takes columns, sums of many replicates at once, and returns columns: it uses nothing but
+    arithmetic and the functions of `metrics.statistics.ratios`. Else it is called for each replicate."""
     batch_size: ClassVar[int] = 1
     """How many pairs `score` likes to get at once."""
     timed: ClassVar[tuple[str, ...]] = ()

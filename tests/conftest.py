@@ -1,6 +1,7 @@
 """What all tests share: the toy benchmark is registered, and hypothesis does not judge a slow machine.
 
-The profile `mutants` is for runs by the hundreds: the same few examples each time, and none made smaller.
+Laws are tried on the same examples each time, so that no change fails by luck: `make laws` tries ten times as many, and
+others each time. The profile `mutants` is for runs by the hundreds: few examples, and none made smaller.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from tests import toy
 ROOT = Path(__file__).parents[1]
 
 toy.register()
-settings.register_profile("beamscore", deadline=None)
+settings.register_profile("beamscore", deadline=None, derandomize=True)
+settings.register_profile("laws", deadline=None, max_examples=1000)
 settings.register_profile(
     "mutants",
     deadline=None,
     max_examples=30,
     derandomize=True,
-    database=None,
     phases=(Phase.explicit, Phase.generate),
 )
 settings.load_profile("beamscore")

@@ -150,4 +150,4 @@ def plain_sums(units_and_scores: Sequence[tuple[str, SampleScore]], bootstrap: B
 
 def unpack_replicates(document: Mapping[str, Any], count: int) -> list[Sums]:
     """Returns the replicates that a `replicates` entry of sums.json holds; raises ValueError where they do not fit."""
-    return msgspec.convert(document, PackedReplicates).unpack(count)
+    return msgspec.convert(document, PackedReplicates).unpack(count).rows()

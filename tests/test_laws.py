@@ -7,15 +7,18 @@ import math
 import pickle
 import random
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.registry import BUILT_IN, benchmark_class, benchmark_names
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums, check_statistics
 from beamscore.metrics.statistics.denominators import denominator_columns
+from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
 from beamscore.metrics.statistics.sums import Sums
 from tests import toy
 from tests.plain_loop import comparable, make_benchmark
@@ -97,12 +100,40 @@ def test_every_metric_declares_what_it_is_a_share_of(scored: Scored) -> None:
         spec = scored.benchmark.spec_of(metric)
         assert spec is not None, metric
         names = tuple(sums)
-        columns = denominator_columns(spec, metric, names)
+        columns = denominator_columns(spec, metric, {name: place for place, name in enumerate(names)})
         assert columns or not value, f"{metric}: no statistic is called {spec.denominator}"
         added = [sum(score.statistics.get(names[column], 0) for column in columns) for score in scored.scores]
         assert value is None or not value or sum(added) > 0, metric
         if spec.per_sample is not None:
             assert set(added) <= {0, spec.per_sample}, metric
+
+
+WEIGHTS = st.lists(st.integers(0, 3), min_size=COUNT, max_size=COUNT)
+
+
+@given(st.lists(WEIGHTS, min_size=1, max_size=4), st.integers(0, COUNT), st.integers(0, 9), st.booleans())
+def test_metrics_of_columns_are_those_of_a_call_for_each_row(
+    scored: Scored, rows: list[list[int]], few: int, left_out: int, released: bool
+) -> None:
+    """Of few samples, and without some of their statistics, so that every denominator is 0 somewhere."""
+    protocols = get_args(get_type_hints(scored.benchmark.options_type).get("protocol"))
+    benchmark = make_benchmark(scored.name, **{"protocol": protocols[-1]} if released and protocols else {})
+    sums = [Sums.of(score.statistics) for score in scored.scores]
+    corpus = Sums.merged(sums[: few + 1])
+    names = {name for place, name in enumerate(Sums.merged(sums)) if place % 10 != left_out}
+    drawn = [
+        Sums.merged(
+            Sums({name: units for name, units in each.units().items() if name in names}).scaled(weight)
+            for each, weight in zip(sums[: few + 1], row, strict=False)
+        )
+        for row in rows
+    ]
+    found = values_of_rows(benchmark, SumTable.of(drawn), corpus)
+    for place, row in enumerate(drawn):
+        expected = benchmark.values_within(row, corpus)
+        for metric in {*found, *expected}:
+            value, column = expected.get(metric), found.get(metric, [math.nan] * len(drawn))
+            assert repr(math.nan if value is None else float(value)) == repr(float(column[place])), metric
 
 
 def merge_at_random(parts: list[Any], rng: random.Random, merge: Callable[[Any, Any], Any]) -> Any:
@@ -135,8 +166,8 @@ def test_any_split_order_and_merge_tree_gives_the_same_bytes(scored: Scored, see
     replicated = merge_at_random([collect(each) for each in shards], rng, merge)
     assert replicated.to_bytes() == whole.to_bytes()
     assert replicated.sums() == plain
-    figures = [scored.benchmark.values(sums) for sums in replicated.all_sums()]
-    assert repr(figures) == repr([scored.benchmark.values(sums) for sums in whole.all_sums()])
+    figures = [scored.benchmark.values(sums) for sums in replicated.table().rows()]
+    assert repr(figures) == repr([scored.benchmark.values(sums) for sums in whole.table().rows()])
 
 
 def collect(scores: Sequence[tuple[int, SampleScore]]) -> BootstrapSums:

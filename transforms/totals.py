@@ -171,8 +171,8 @@ class SliceResult:
 
     def measured(self, benchmark: Benchmark[Any, Any, Any], replicates: int, clustered: bool) -> Measured:
         """Returns the metrics with all `replicates` of them, computed again from the sums."""
-        sums = [self.sums, *self.replicates.unpack(replicates)]
-        return measure(benchmark, self.corpus, sums, clustered, fingerprint_text(self.predictions))
+        table = self.replicates.unpack(replicates).under(self.sums)
+        return measure(benchmark, self.corpus, table, clustered, fingerprint_text(self.predictions))
 
 
 def truth_count(counts: Mapping[str, int]) -> int:
@@ -197,13 +197,14 @@ def slice_result(
 
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
     """
-    sums, *replicates = totals.sums.all_sums()
-    measured = measure(benchmark, corpus, [sums, *replicates], clustered)
+    table = totals.sums.table()
+    sums, has_replicates = table.row(0), len(table) > 1
+    measured = measure(benchmark, corpus, table, clustered)
     return SliceResult(
         key,
         totals.coverage,
         measured.values,
-        intervals(benchmark, measured, confidence) if replicates else {},
+        intervals(benchmark, measured, confidence) if has_replicates else {},
         benchmark.tables(sums) if not key.label else [],
         sums,
         PackedReplicates.of(totals.sums),
@@ -211,7 +212,7 @@ def slice_result(
         corpus_sums(benchmark, corpus),
         totals.fingerprint,
         totals.predictions,
-        standard_errors(benchmark, measured) if replicates else {},
+        standard_errors(benchmark, measured) if has_replicates else {},
     )
 
 

@@ -45,6 +45,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     converter = ChartConverter()
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
+    takes_columns = True
     corpus_statistics = tuple(name for task in ALL_TASKS for name in (ATTEMPTED[task], LEFT_OUT[task]))
     batch_size = 512
 

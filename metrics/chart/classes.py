@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..statistics.ratios import mean, precision_recall_f1
+from ..statistics.ratios import mean, precision_recall_f1, where
 from ..statistics.sums import Sums
 from ..table import Table
 from .batch import Batch
@@ -308,13 +308,13 @@ def class_values(task: str, sums: Sums) -> dict[str, float | None]:
         true_counts[true_class] += count
         predicted_counts[predicted] += count
     classes = [name for name in true_counts if name != NONE]
-    measured = {
-        name: precision_recall_f1(cells.get((name, name), 0.0), predicted_counts[name], true_counts[name])
-        for name in classes
-    }
+    measured = {}
+    for name in classes:
+        counts = cells.get((name, name), 0.0), predicted_counts[name], true_counts[name]
+        measured[name] = [where(true_counts[name], value) for value in precision_recall_f1(*counts)]
     values: dict[str, float | None] = {}
     for place, metric in enumerate(("precision", "recall", "f1")):
-        values[f"{task}.macro_{metric}"] = mean([each[place] or 0.0 for each in measured.values()])
+        values[f"{task}.macro_{metric}"] = mean([each[place] for each in measured.values()])
     for name, (precision, recall, f1) in measured.items():
         values[f"{task}.precision[{name}]"] = precision
         values[f"{task}.recall[{name}]"] = recall

@@ -99,6 +99,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
     options_type: ClassVar[type[msgspec.Struct]] = ChemistryOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
+    takes_columns = True
     batch_size = 64
     converter: ClassVar[Converter | None] = ChemistryConverter()
 
@@ -266,8 +267,9 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         return Match({}, f"the {'prediction' if prediction.molecule is None else 'ground truth'} draws nothing")
 
 
-def _accuracy(errors: float, tokens: float) -> float | None:
-    return 1 - errors / tokens if tokens else None
+def _accuracy(errors: Any, tokens: Any) -> Any:
+    share = ratio(errors, tokens)
+    return None if share is None else 1 - share
 
 
 def _excerpt(tokens: tuple[str, ...], place: int) -> str:

@@ -44,6 +44,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
     corpus_statistics = REGION_KINDS
+    takes_columns = True
     batch_size = 64
     converter: ClassVar[Converter | None] = FigureTextConverter()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
+
 from ..benchmark import MetricSpec
-from ..statistics.ratios import f_measure, ratio
+from ..statistics.ratios import Value, f_measure, is_measured, ratio, where
 from ..statistics.sums import Sums
 from ..table import Table
 from .records import FigureTextOptions
@@ -111,7 +113,7 @@ def headline_values(read: Read, options: FigureTextOptions) -> dict[str, float |
     ):
         agreed = read(f"agreement.{what}")
         values[f"agreement.{what}"] = ratio(agreed, truths) if given else None
-        values[f"agreement.{what}_max"] = ratio(agreed, max(truths, found)) if given else None
+        values[f"agreement.{what}_max"] = ratio(agreed, where(truths > found, truths, found)) if given else None
     return values
 
 
@@ -119,12 +121,13 @@ def subset_values(read: Read, subset: str, options: FigureTextOptions) -> Iterat
     """Yields the metrics of one subset, such as `detection.recall[difficulty=small]`."""
     suffix = f"[{subset}]"
     readings = bool(read("prediction.readings"))
-    if read(f"detection.regions{suffix}"):
-        if read("prediction.located") or not readings:
-            yield from _detection(read, suffix, options).items()
-        if _spotted(read):
-            yield from _end_to_end(read, suffix).items()
-    if readings and read(f"word_recognition.words{suffix}"):
+    regions, words = read(f"detection.regions{suffix}"), read(f"word_recognition.words{suffix}")
+    if np.any(regions):
+        located = read("prediction.located") or not readings
+        found = _detection(read, suffix, options) if located else {}
+        found |= _end_to_end(read, suffix) if _spotted(read) else {}
+        yield from ((name, where(regions, value)) for name, value in found.items())
+    if readings and np.any(words):
         yield f"word_recognition.accuracy{suffix}", _accuracy(read, suffix)
 
 
@@ -165,8 +168,9 @@ def _rates(
     """Returns precision, recall and F1; wordless, excused: the regions and detections that do not count here."""
     precision = ratio(right, detections(read, suffix) - excused)
     recall = ratio(found, read(f"detection.regions{suffix}") - wordless)
-    if recall is not None and read("prediction.located") and not read("detection.located"):
-        precision = 0.0  # a slice without any detection, of a system that gives some elsewhere
+    if read("prediction.located"):
+        # A slice may be without any detection, of a system that gives some elsewhere.
+        precision = where(read("detection.located"), precision, where(is_measured(recall), 0.0, precision))
     return {
         f"{task}.precision{suffix}": precision,
         f"{task}.recall{suffix}": recall,
@@ -184,7 +188,7 @@ def detections(read: Read, suffix: str) -> float:
     return outside + read(f"detection.detections{suffix}")
 
 
-def _accuracy(read: Read, suffix: str) -> float | None:
+def _accuracy(read: Read, suffix: str) -> Value:
     return ratio(read(f"word_recognition.correct{suffix}"), read(f"word_recognition.words{suffix}"))
 
 

@@ -54,6 +54,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     options_type = FormulaOptions
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
+    takes_columns = True
     batch_size = 512
     timed = ("tex",)
 

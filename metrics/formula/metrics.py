@@ -8,7 +8,7 @@ from typing import Any
 
 from ..benchmark import MetricSpec, SampleScore
 from ..common.text import truncated
-from ..statistics.ratios import mean, ratio
+from ..statistics.ratios import entrywise, mean, ratio, where
 from ..statistics.sums import Sums
 from ..table import Table
 from .cdm.bleu import ORDER, BleuCounts, bleu
@@ -101,9 +101,13 @@ def values(sums: Sums) -> dict[str, float | None]:
     matches, totals = (
         tuple(sums[f"bleu_{count}_{order}"] for order in range(1, ORDER + 1)) for count in ("matches", "totals")
     )
-    if sums["bleu_truth_length"]:
-        result["bleu"] = bleu(BleuCounts(matches, totals, sums["bleu_prediction_length"], sums["bleu_truth_length"]))
+    lengths = sums["bleu_prediction_length"], sums["bleu_truth_length"]
+    result["bleu"] = where(lengths[1], entrywise(_bleu, *matches, *totals, *lengths))
     return result
+
+
+def _bleu(*counts: float) -> float:
+    return bleu(BleuCounts(counts[:ORDER], counts[ORDER : 2 * ORDER], *counts[2 * ORDER :]))
 
 
 def cdm_histogram(sums: Sums) -> Table:
@@ -190,7 +194,7 @@ def _add_document(totals: Counter[str], metrics: dict[str, list[float]], pairs: 
     cdm = mean(metrics.get("cdm", []))
     if cdm is not None:
         totals["documents"] += 1
-        totals["document_cdm"] += cdm  # type: ignore[assignment]
+        totals["document_cdm"] += cdm
 
 
 def _document_details(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> dict[str, Any]:

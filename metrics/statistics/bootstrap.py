@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .rows_of_sums import sums_of_rows
+from .sum_table import SumTable
 from .sums import FRACTION_BITS, MAX_STATISTIC, UNITS_PER_ONE, Sums, to_units
 
 IntArray = npt.NDArray[np.int64]
@@ -156,44 +156,37 @@ class BootstrapSums:
 
     def sums(self, replicate: int = 0) -> Sums:
         """Returns the sums of replicate 1..R, or, by default, of the samples themselves."""
-        return self._rows([replicate])[0]
+        return self.table().row(replicate)
 
-    def all_sums(self) -> list[Sums]:
-        """Returns the sums of the samples themselves, then those of each replicate."""
-        return self._rows(range(self.bootstrap.replicates + 1))
+    def table(self) -> SumTable:
+        """Returns the sums of the samples themselves, and, in the rows below, those of each replicate.
 
-    def to_arrays(self) -> tuple[list[str], IntArray, IntArray]:
-        """Returns the names in order, the whole parts [1 + R, N] and the parts in units of 2**-52 [1 + R, N].
-
-        The form is canonical: names without any count are left out, and each unit part lies in [0, 2**52).
+        The form is canonical: names without any count are left out.
         """
         self._fold()
         used = (self._wholes != 0).any(axis=0) | (self._fractions != 0).any(axis=0)
-        names = sorted(name for name, column in self._names.items() if used[column])
+        names = tuple(sorted(name for name, column in self._names.items() if used[column]))
         columns = [self._names[name] for name in names]
-        return names, self._wholes[:, columns], self._fractions[:, columns]
+        return SumTable(names, self._wholes[:, columns], self._fractions[:, columns])
 
     @classmethod
-    def from_arrays(
-        cls, bootstrap: Bootstrap, names: Sequence[str], wholes: IntArray, fractions: IntArray
-    ) -> BootstrapSums:
-        """Returns the sums that `to_arrays` gave these arrays for.
+    def of(cls, bootstrap: Bootstrap, table: SumTable) -> BootstrapSums:
+        """Returns the sums that `table` gave this table for.
 
-        Raises ValueError where the shapes do not fit the names and the replicates.
+        Raises ValueError where it has another number of rows than the bootstrap.
         """
-        shape = (bootstrap.replicates + 1, len(names))
-        if wholes.shape != shape or fractions.shape != shape:
-            raise ValueError(f"arrays of shape {wholes.shape} and {fractions.shape} where {shape} is due")
+        if len(table) != bootstrap.replicates + 1:
+            raise ValueError(f"a table of {len(table)} rows where {bootstrap.replicates + 1} are due")
         made = cls(bootstrap)
-        made._names = {name: column for column, name in enumerate(names)}
-        made._wholes, made._fractions = wholes.astype(np.int64), fractions.astype(np.int64)
+        made._names = {name: column for column, name in enumerate(table.names)}
+        made._wholes, made._fractions = table.wholes.copy(), table.fractions.copy()
         return made
 
     def to_bytes(self) -> bytes:
         """Returns the canonical bytes: equal for equal sets of samples, however they were merged."""
-        names, wholes, fractions = self.to_arrays()
-        head = json.dumps([self.bootstrap.replicates, self.bootstrap.seed, *names]).encode()
-        return b"\0".join([head, wholes.astype("<i8").tobytes(), fractions.astype("<i8").tobytes()])
+        table = self.table()
+        head = json.dumps([self.bootstrap.replicates, self.bootstrap.seed, *table.names]).encode()
+        return b"\0".join([head, table.wholes.astype("<i8").tobytes(), table.fractions.astype("<i8").tobytes()])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BootstrapSums) and self.to_bytes() == other.to_bytes()
@@ -206,11 +199,6 @@ class BootstrapSums:
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.bootstrap, self._pending, self._names, wholes, fractions = state
         self._wholes, self._fractions = _widened(wholes), _widened(fractions)
-
-    def _rows(self, replicates: Iterable[int]) -> list[Sums]:
-        chosen = list(replicates)
-        names, wholes, fractions = self.to_arrays()
-        return list(sums_of_rows(names, wholes[chosen], fractions[chosen]))
 
     def _columns(self, names: Mapping[str, Any]) -> list[int]:
         """Returns the columns of `names`, and makes those that were not there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .intervals import Interval
 from .measured import AnyBenchmark, measure, spec_of
 from .paired import PairedDifference, paired_differences
+from .sum_table import SumTable
 from .sums import Sums
 from .swaps import simultaneous_p, studentized, swap_p, swapped_differences, units_needed
 
@@ -61,24 +62,24 @@ def compare_slice(
     label: str,
     samples: int,
     corpora: tuple[Sums, Sums],
-    systems: tuple[Sequence[Sums], Sequence[Sums]],
-    changes: Sequence[Sums],
+    systems: tuple[SumTable, SumTable],
+    changes: SumTable,
     differing: Mapping[str, tuple[int, int]],
     confidence: float,
     clustered: bool,
 ) -> ComparedSlice:
     """Compares two systems over the samples of a slice that both scored.
 
-    corpora: of the baseline and the candidate, the sums of all samples. systems: of both, the sums of the slice and
-    those of each replicate. changes: for each swap the sum of candidate - baseline over the units that are swapped.
-    differing: for each metric how many samples differ in it, and how many units, of which no more are counted than tell
-    anything.
+    corpora: of the baseline and the candidate, the sums of all samples. systems: of both, the sums of the slice and, in
+    the rows below, those of each replicate. changes: in the row of each swap the sum of candidate - baseline over the
+    units that are swapped. differing: for each metric how many samples differ in it, and how many units, of which no
+    more are counted than tell anything.
     """
     before, after = (measure(benchmark, corpus, sums, clustered) for corpus, sums in zip(corpora, systems, strict=True))
     units = {name: count for name, (_, count) in differing.items()}
     differences = paired_differences(benchmark, before, after, confidence, units)
     tested = [name for name, found in differences.items() if found.difference is not None]
-    swapped = swapped_differences(benchmark, corpora, systems[0][0], systems[1][0], changes, tested)
+    swapped = swapped_differences(benchmark, corpora, systems[0].row(0), systems[1].row(0), changes, tested)
     largest = np.zeros(len(changes))
     metrics = {}
     for name, found in differences.items():

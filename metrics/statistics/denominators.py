@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -35,25 +35,35 @@ MIN_CLASS_UNITS = 5.0
 """A mean over classes counts so many units, if there are as many: docs/statistics.md has what was measured."""
 
 
-@lru_cache(maxsize=16384)
-def denominator_columns(spec: MetricSpec, metric: str, names: tuple[str, ...]) -> tuple[int, ...]:
-    """Returns the places in `names` of the statistics that the denominator of a metric adds up.
+def denominator_columns(spec: MetricSpec, metric: str, names: Mapping[str, int]) -> tuple[int, ...]:
+    """Returns the columns, by name in `names`, of the statistics that the denominator of a metric adds up.
 
     One that the denominator names twice is there twice. `task1.confusion[CLASS|*]`, declared for `task1.recall[CLASS]`,
     is `task1.confusion[pie|...]` for `task1.recall[pie]`, whatever stands after the bar.
     """
+    found: list[int] = []
+    for term in _terms(spec, metric):
+        if isinstance(term, str):
+            found += [names[term]] if term in names else []
+        else:
+            found += [column for name, column in names.items() if term.fullmatch(name)]
+    return tuple(found)
+
+
+@lru_cache(maxsize=16384)
+def _terms(spec: MetricSpec, metric: str) -> tuple[str | re.Pattern[str], ...]:
+    """Returns the statistics that the denominator of a metric names: a name, or a pattern of many."""
     placeholder = _PLACEHOLDER.search(spec.name)
     member, word = "", None
     if placeholder is not None:
         member = metric[placeholder.start() + 1 : len(metric) - (len(spec.name) - placeholder.end()) - 1]
         word = re.compile(rf"\b{placeholder[1]}\b")
-    found: list[int] = []
+    terms: list[str | re.Pattern[str]] = []
     for term in spec.denominator.split(" + "):
         # The member is put in last: it may hold anything, also what has a meaning in a declaration.
         parts = [member.join(word.split(part)) if word else part for part in term.split("*")]
-        pattern = re.compile(".*".join(map(re.escape, parts)), re.DOTALL)
-        found += [place for place, name in enumerate(names) if pattern.fullmatch(name)]
-    return tuple(found)
+        terms.append(re.compile(".*".join(map(re.escape, parts)), re.DOTALL) if len(parts) > 1 else parts[0])
+    return tuple(terms)
 
 
 def counted_units(denominators: FloatArray, per_sample: int | None, clustered: bool) -> float:

@@ -17,6 +17,7 @@ from .denominators import (
     size_over_classes,
     units_over_classes,
 )
+from .sum_table import SumTable, values_of_rows
 from .sums import Sums
 
 FloatArray = npt.NDArray[np.float64]
@@ -53,17 +54,18 @@ class Measured:
 def measure(
     benchmark: AnyBenchmark,
     corpus: Sums,
-    sums: Sequence[Sums],
+    sums: SumTable,
     clustered: bool = False,
     predictions: str | None = None,
 ) -> Measured:
-    """Returns the metrics of a slice from its sums, the first of `sums`, and those of its replicates, the others.
+    """Returns the metrics of a slice from its sums, the first row of `sums`, and those of its replicates, the others.
 
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
     predictions: their fingerprint.
     """
-    values, *rows = [benchmark.values_within(each, corpus) for each in sums]
-    replicates = {name: np.array([row.get(name) for row in rows], dtype=np.float64) for name in values}
+    values = benchmark.values_within(sums.row(0), corpus)
+    columns, none = values_of_rows(benchmark, sums.below(), corpus), np.full(len(sums) - 1, np.nan)
+    replicates = {name: columns.get(name, none) for name in values}
     kind = type(benchmark)
     denominators = _denominators(kind, list(values), sums)
     units, sizes = _units(kind, denominators, clustered)
@@ -76,15 +78,13 @@ def spec_of(kind: type[AnyBenchmark], metric: str) -> MetricSpec:
     return kind.spec_of(metric) or UNDECLARED
 
 
-def _denominators(kind: type[AnyBenchmark], metrics: Sequence[str], sums: Sequence[Sums]) -> dict[str, FloatArray]:
-    names = tuple(sums[0])
-    table = np.array([[each[name] for name in names] for each in sums], dtype=np.float64).reshape(len(sums), len(names))
+def _denominators(kind: type[AnyBenchmark], metrics: Sequence[str], sums: SumTable) -> dict[str, FloatArray]:
     added: dict[tuple[int, ...], FloatArray] = {}
     found = {}
     for metric in metrics:
-        columns = denominator_columns(spec_of(kind, metric), metric, names)
+        columns = denominator_columns(spec_of(kind, metric), metric, sums.places)
         if columns not in added:
-            added[columns] = table[:, list(columns)].sum(axis=1)
+            added[columns] = sums.floats[:, list(columns)].sum(axis=1)
         found[metric] = added[columns]
     return found
 

@@ -1,19 +1,51 @@
-"""Ratios of sums. A ratio without a denominator is None: there was nothing to measure."""
+"""Ratios of sums, and what is made of them.
+
+A number without a denominator is None: there was nothing to measure. Each function also takes columns in the place of
+numbers, one entry for each replicate [R], in which NaN stands for None, and gives the bits of a call for each entry.
+"""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
 
-def ratio(numerator: float, denominator: float) -> float | None:
+import numpy as np
+
+Value = Any
+"""A number, None, or a column of numbers [R]."""
+
+
+def ratio(numerator: Value, denominator: Value) -> Value:
     """Returns numerator / denominator, or None where the denominator is 0."""
+    if isinstance(denominator, np.ndarray):
+        return where(denominator, numerator / denominator)
     return numerator / denominator if denominator else None
 
 
-def f_measure(precision: float | None, recall: float | None) -> float | None:
+def where(condition: Value, value: Value, otherwise: Value = None) -> Value:
+    """Returns `value` where the condition, a truth value or a number, holds, else `otherwise`."""
+    if isinstance(condition, np.ndarray):
+        return np.where(condition != 0, *(np.nan if each is None else each for each in (value, otherwise)))
+    return value if condition else otherwise
+
+
+def is_measured(value: Value) -> Value:
+    """Tells whether a value is not None."""
+    return ~np.isnan(value) if isinstance(value, np.ndarray) else value is not None
+
+
+def f_measure(precision: Value, recall: Value) -> Value:
     """Returns the harmonic mean 2 P R / (P + R).
 
     None where both are None; 0 where both are 0 or one is missing: nothing was found of what was there, or
     something was found where nothing was.
     """
+    if isinstance(precision, np.ndarray) or isinstance(recall, np.ndarray):
+        first, second = (np.asarray(each, dtype=np.float64) for each in (precision, recall))
+        both = (first != 0) & (second != 0) & ~np.isnan(first) & ~np.isnan(second)
+        return where(~(np.isnan(first) & np.isnan(second)), np.where(both, 2 * first * second / (first + second), 0.0))
     if precision is None and recall is None:
         return None
     if not precision or not recall:
@@ -22,8 +54,8 @@ def f_measure(precision: float | None, recall: float | None) -> float | None:
 
 
 def precision_recall_f1(
-    right: float, predicted: float, true: float, found: float | None = None, one_sided: float | None = 0.0
-) -> tuple[float | None, float | None, float | None]:
+    right: Value, predicted: Value, true: Value, found: Value = None, one_sided: float | None = 0.0
+) -> tuple[Value, Value, Value]:
     """Returns precision = right / predicted, recall = found / true, and their F1 (see `f_measure`).
 
     found: how many of the true ones were found, `right` by default; they differ where one prediction may stand for
@@ -35,13 +67,35 @@ def precision_recall_f1(
     >>> precision_recall_f1(0, 0, 4), precision_recall_f1(0, 0, 0)
     ((0.0, 0.0, 0.0), (None, None, None))
     """
+    found = right if found is None else found
+    if isinstance(predicted, np.ndarray) or isinstance(true, np.ndarray):
+        right, predicted, true, found = (np.asarray(each, dtype=np.float64) for each in (right, predicted, true, found))
+        measured = (predicted != 0) | (true != 0)
+        precision = where(measured, where(predicted, right / predicted, one_sided))
+        recall = where(measured, where(true, found / true, one_sided))
+        return precision, recall, f_measure(precision, recall)
     if not predicted and not true:
         return None, None, None
     precision = right / predicted if predicted else one_sided
-    recall = (right if found is None else found) / true if true else one_sided
+    recall = found / true if true else one_sided
     return precision, recall, f_measure(precision, recall)
 
 
-def mean(values: list[float]) -> float | None:
-    """Returns the arithmetic mean, or None of an empty list."""
-    return sum(values) / len(values) if values else None
+def mean(values: Sequence[Value]) -> Value:
+    """Returns the arithmetic mean of the values that are not None, added up in order; None without any."""
+    if any(isinstance(value, np.ndarray) for value in values):
+        columns = [np.asarray(value, dtype=np.float64) for value in values]
+        measured = [~np.isnan(column) for column in columns]
+        total = reduce(operator.add, map(np.nan_to_num, columns))
+        return ratio(total, np.asarray(reduce(operator.add, (each.astype(np.float64) for each in measured))))
+    there = [value for value in values if value is not None]
+    # Not `sum`, which rounds less often in some versions of Python than in others.
+    return reduce(operator.add, there) / len(there) if there else None
+
+
+def entrywise(function: Callable[..., float | None], *values: Value) -> Value:
+    """Returns `function` of the values; of columns, entry by entry: for what has no form over columns."""
+    if not any(isinstance(value, np.ndarray) for value in values):
+        return function(*values)
+    columns = np.broadcast_arrays(*values)
+    return np.array([function(*entries) for entries in zip(*(each.tolist() for each in columns), strict=True)], float)

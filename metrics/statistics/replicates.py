@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from .bootstrap import BootstrapSums
-from .sums import FRACTION_BITS, Sums
+from .sum_table import SumTable
+from .sums import FRACTION_BITS, UNITS_PER_ONE
 
 BYTES_PER_SUM = 16
+_WHOLE_BITS = 64 - FRACTION_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +29,20 @@ class PackedReplicates:
     @classmethod
     def of(cls, sums: BootstrapSums) -> PackedReplicates:
         """Packs the replicates of `sums`; equal sums give equal bytes."""
-        every, wholes, fractions = sums.to_arrays()
-        wholes, fractions = wholes[1:], fractions[1:]
-        used = (wholes != 0).any(axis=0) | (fractions != 0).any(axis=0)
-        names = tuple(name for name, has_sum in zip(every, used.tolist(), strict=True) if has_sum)
-        wholes, fractions = wholes[:, used], fractions[:, used]
+        table = sums.table().below()
+        used = (table.wholes != 0).any(axis=0) | (table.fractions != 0).any(axis=0)
+        names = tuple(name for name, has_sum in zip(table.names, used.tolist(), strict=True) if has_sum)
+        wholes, fractions = table.wholes[:, used], table.fractions[:, used]
         # whole * 2**52 + fraction in two words; the fraction is less than 2**52, so that nothing is carried.
         halves = np.empty((*wholes.shape, 2), dtype="<i8")
         halves[..., 0] = (wholes << FRACTION_BITS) | fractions
-        halves[..., 1] = wholes >> (64 - FRACTION_BITS)
+        halves[..., 1] = wholes >> _WHOLE_BITS
         return cls(names, zlib.compress(halves.tobytes(), 6))
 
-    def unpack(self, count: int) -> list[Sums]:
+    def unpack(self, count: int) -> SumTable:
         """Returns the sums of the `count` replicates.
 
-        Raises ValueError where the data are not as many, or cannot be uncompressed.
+        Raises ValueError where the data are not as many, are too large, or cannot be uncompressed.
         """
         try:
             raw = zlib.decompress(self.data)
@@ -51,10 +51,9 @@ class PackedReplicates:
         width = BYTES_PER_SUM * len(self.names)
         if len(raw) != count * width:
             raise ValueError(f"the replicates have {len(raw)} bytes where {count} of {width} are due")
-        return [_unpack_row(self.names, raw[start * width : (start + 1) * width]) for start in range(count)]
-
-
-def _unpack_row(names: Sequence[str], row: bytes) -> Sums:
-    cells = (row[start : start + BYTES_PER_SUM] for start in range(0, len(row), BYTES_PER_SUM))
-    numbers = (int.from_bytes(cell, "little", signed=True) for cell in cells)
-    return Sums(dict(zip(names, numbers, strict=True)))
+        halves = np.frombuffer(raw, dtype="<i8").reshape(count, len(self.names), 2)
+        low, high = halves[..., 0], halves[..., 1]
+        wholes = (high << _WHOLE_BITS) | (low.view("<u8") >> FRACTION_BITS).astype(np.int64)
+        if (wholes >> _WHOLE_BITS != high).any():
+            raise ValueError("the replicates have a sum that is larger than any that samples add up to")
+        return SumTable(self.names, wholes, low & (UNITS_PER_ONE - 1))

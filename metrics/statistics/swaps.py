@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from .bootstrap import Bootstrap
 from .measured import AnyBenchmark
+from .sum_table import SumTable, values_of_rows
 from .sums import Sums
 
 FloatArray = npt.NDArray[np.float64]
@@ -67,26 +68,18 @@ def swapped_differences(
     corpora: tuple[Sums, Sums],
     baseline: Sums,
     candidate: Sums,
-    changes: Sequence[Sums],
+    changes: SumTable,
     metrics: Sequence[str],
 ) -> dict[str, FloatArray]:
     """Returns for each metric the difference candidate - baseline in each swap; NaN where a side has no value.
 
-    corpora: the sums of all samples of the baseline and of the candidate. changes: for each swap the sum of
+    corpora: the sums of all samples of the baseline and of the candidate. changes: in the row of each swap the sum of
     candidate - baseline over the units that are swapped.
     """
-    found: dict[tuple[tuple[str, int], ...], list[float]] = {}
-    rows = []
-    for change in changes:
-        # Where few units differ, many swaps are the same.
-        key = tuple(change.units().items())
-        if key not in found:
-            before = benchmark.values_within(baseline.merge(change), corpora[0])
-            after = benchmark.values_within(candidate.merge(change.scaled(-1)), corpora[1])
-            found[key] = [_difference(before.get(metric), after.get(metric)) for metric in metrics]
-        rows.append(found[key])
-    table = np.array(rows, dtype=np.float64).reshape(len(changes), len(metrics))
-    return {metric: table[:, place].copy() for place, metric in enumerate(metrics)}
+    before = values_of_rows(benchmark, changes + SumTable.of([baseline]), corpora[0])
+    after = values_of_rows(benchmark, -changes + SumTable.of([candidate]), corpora[1])
+    none = np.full(len(changes), np.nan)
+    return {metric: after.get(metric, none) - before.get(metric, none) for metric in metrics}
 
 
 def swap_p(difference: float, swapped: FloatArray) -> float:
@@ -138,10 +131,6 @@ def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str
 
 def _same(values: Mapping[str, float | None], others: Mapping[str, float | None], metric: str) -> bool:
     return metric in values and metric in others and values[metric] == others[metric]
-
-
-def _difference(before: float | None, after: float | None) -> float:
-    return math.nan if before is None or after is None else after - before
 
 
 def _at_least(number: float) -> float:

@@ -49,6 +49,7 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
     metrics = METRICS
     sample_metrics = SAMPLE_METRICS
     converter: ClassVar[Converter | None] = LabelConverter()
+    takes_columns = True
     batch_size = 256
 
     def score_sample(self, truth: GroundTruth, prediction: Prediction | None) -> SampleScore:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from ...metrics.statistics.sums import Sums
 from ...transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
 from ...transforms.records import printable
 from ..config import settings
@@ -179,7 +180,7 @@ def _moved(
             if each["slice"]:
                 part = SlicePart(ours.configuration.columns(), ours.configuration.slice_indexes(), each["slice"])
             sides = (ours, each["system"]), (theirs, other)
-            whole = sums.all_sums(ours.sums.bootstrap.replicates)[0]
+            whole = Sums(sums.sums)
             try:
                 corpus = ours.corpus(each["system"])
                 found[place] = moved_most(configuration.benchmark, each["metric"], corpus, whole, *sides, part)

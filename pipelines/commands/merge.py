@@ -18,13 +18,11 @@ from typing import Any, BinaryIO
 
 import apache_beam as beam
 import msgspec
-import numpy as np
 import pyarrow.dataset as ds
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from ...metrics.statistics.sums import FRACTION_BITS
 from ...transforms.io.publication import check_not_replaced
 from ...transforms.io.staging import StageBundles, StagedFolder
 from ...transforms.io.storage import STORAGE_ERRORS, new_run_id, prepare_output
@@ -49,7 +47,6 @@ from .gate import read_baseline, remove_verdicts, report_run
 
 COPY_BYTES = 1 << 20
 OVERLAPS_SHOWN = 5
-FRACTION = (1 << FRACTION_BITS) - 1
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -269,11 +266,7 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
 
 def _bootstrap_sums(bootstrap: Bootstrap, stored: SliceSums) -> BootstrapSums:
     """Returns the sums of a slice as they were before they were written."""
-    rows = [each.units() for each in stored.all_sums(bootstrap.replicates)]
-    names = sorted({name for row in rows for name in row})
-    units = np.array([[row.get(name, 0) for name in names] for row in rows], dtype=object).reshape(-1, len(names))
-    wholes, fractions = units >> FRACTION_BITS, units & FRACTION
-    return BootstrapSums.from_arrays(bootstrap, names, wholes.astype(np.int64), fractions.astype(np.int64))
+    return BootstrapSums.of(bootstrap, stored.table(bootstrap.replicates))
 
 
 def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

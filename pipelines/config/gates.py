@@ -27,8 +27,9 @@ class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     minimum, maximum: bounds of its value. not_worse_than: `baseline`, or the name of another system of the run; the
     metric may be worse than there by `margin` at most, in the direction of the metric. name: what the gate is called,
     by default as its key. tier: an advisory gate never changes the exit code. system: the one system that is judged,
-    by default every one. judge: by the whole interval, or by the value alone. inconclusive: what this verdict counts
-    as, by default what the configuration says for all.
+    by default every one. judge: by the whole interval, or by the value alone. looks: how many runs the gate is to judge
+    until another baseline is blessed; the chance of a false failure is shared among them. inconclusive: what this
+    verdict counts as, by default what the configuration says for all.
     """
 
     minimum: float | None = None
@@ -39,6 +40,7 @@ class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tier: Literal["blocking", "advisory"] = "blocking"
     system: SystemName | None = None
     judge: Literal["interval", "point"] = "interval"
+    looks: Annotated[int, Meta(ge=1, le=10_000)] = 1
     inconclusive: Inconclusive | None = None
 
 
@@ -132,6 +134,8 @@ def _check_rule(gate: Gate, place: str) -> None:
         raise UsageError(f"{place}: the gate judges nothing; give minimum, maximum or not_worse_than")
     if gate.margin and gate.not_worse_than is None:
         raise UsageError(f"{place}.margin: needs not_worse_than, such as `not_worse_than: baseline`")
+    if gate.looks > 1 and gate.judge == "point":
+        raise UsageError(f"{place}.looks: a value alone has no chance of a false failure to share; set judge: interval")
     if gate.system is not None and gate.system == gate.not_worse_than:
         raise UsageError(f"{place}: the system {gate.system} would be compared with itself")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
@@ -10,7 +11,7 @@ import msgspec
 
 from ...metrics.version import VERSION
 from ..config.settings import Configuration
-from .documents import Fingerprint
+from .documents import Fingerprint, Summary
 
 NOT_SCORING = (
     *("ground_truth", "predictions", "output", "slices", "limits", "worst_samples"),
@@ -89,6 +90,23 @@ def scoring_keys(config: Mapping[str, Any], options: str = "drawn") -> dict[str,
     if options == "drawn" and isinstance(drawn := keys.get("bootstrap"), Mapping):
         keys["bootstrap"] = {key: value for key, value in drawn.items() if key != "confidence"}
     return keys
+
+
+def scoring_hash(config: Mapping[str, Any]) -> str:
+    """Returns a hash, in hex, of the part of a resolved configuration by which samples are scored."""
+    return hashlib.blake2b(msgspec.json.encode(scoring_keys(config), order="sorted"), digest_size=8).hexdigest()
+
+
+def signature(summary: Summary) -> str:
+    """Returns one line by which a paper cites a run: what scored, by which protocol and options, and over what.
+
+    Such as `beamscore 0.3.0 chart published missing=wrong n=60 gt=85e20da7 options=3f2a`: of the ground truth the
+    number of samples and the beginning of its fingerprint, of the options that of their hash.
+    """
+    config, truths = summary.config, summary.fingerprint
+    of_truths = "" if truths is None else f" n={truths.samples} gt={truths.hash[:8]}"
+    parts = ["beamscore", summary.version, summary.benchmark, *([config["protocol"]] if "protocol" in config else [])]
+    return f"{' '.join(parts)} missing={config.get('missing')}{of_truths} options={scoring_hash(config)[:4]}"
 
 
 def scoring_version(version: str) -> str:

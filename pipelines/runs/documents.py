@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...metrics.statistics.replicates import PackedReplicates
+from ...metrics.statistics.sum_table import SumTable
 from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import fingerprint_text
 
@@ -136,10 +137,11 @@ class SystemSummary(SliceSummary, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """summary.json. fingerprint: None in a run of an earlier version."""
+    """summary.json. signature: what a paper cites it by; empty, and fingerprint None, in one of an earlier version."""
 
     benchmark: str
     version: str = ""
+    signature: str = ""
     config: dict[str, Any]
     intervals_method: dict[str, str] = {}
     warnings: list[str] = []
@@ -183,9 +185,9 @@ class SliceSums(msgspec.Struct, frozen=True, kw_only=True):
         counts = {name: found.coverage[name] for name in sorted(found.coverage)}
         return cls(sums=found.sums.units(), counts=counts, replicates=found.replicates, **more)
 
-    def all_sums(self, replicates: int) -> list[Sums]:
-        """Returns the sums of the slice, then those of each replicate; raises ValueError where they do not fit."""
-        return [Sums(self.sums), *self.replicates.unpack(replicates)]
+    def table(self, replicates: int) -> SumTable:
+        """Returns the sums of the slice and, below, of each replicate; raises ValueError where they do not fit."""
+        return self.replicates.unpack(replicates).under(Sums(self.sums))
 
 
 class SystemSums(SliceSums, frozen=True, kw_only=True):

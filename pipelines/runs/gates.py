@@ -3,6 +3,10 @@
 A bound is judged on the interval of the metric, a comparison on the interval of the paired difference: pass only where
 the whole of it lies on the good side, fail where it lies on the bad side, inconclusive between. Whatever is missing
 (the metric, the slice, the interval, the baseline) makes a gate invalid: none passes where there is nothing to judge.
+
+A gate with `looks` is judged that often on the same samples, and each look may fail by chance. So it fails only where
+the interval at 1 - (1 - confidence) / looks lies on the bad side (Bonferroni), while a pass, which speaks of one run,
+keeps its confidence.
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
+from scipy.special import stdtr
 
-from ...metrics.statistics.intervals import ROUNDING
+from ...metrics.statistics.intervals import ROUNDING, interval, t_quantile
 from ...metrics.statistics.measured import Measured, spec_of
 from ...metrics.statistics.paired import MIN_DIFFERING_UNITS, PairedDifference, paired_differences, width_of
 from ...metrics.statistics.same_samples import distance, same_samples
@@ -81,14 +86,14 @@ class GateEvaluator:
         value = found.values.get(target.metric)
         if value is None or not math.isfinite(value):
             return self._verdict(key, gate, system, target, [_invalid("the metric was not measured")])
-        interval = _usable(found.intervals.get(target.metric), value)
+        within = _usable(found.intervals.get(target.metric), value)
         if not found.measured_samples(self.configuration.settings.missing):
             checks = [_invalid("no sample was measured")]
         else:
-            checks = [*_bounds(gate, value, interval)]
+            checks = [*_bounds(gate, value, within, self._shared_interval(gate, target, system, value, within))]
             if gate.not_worse_than is not None:
                 checks.append(self._compare(gate, target, system))
-        return self._verdict(key, gate, system, target, checks, value, interval)
+        return self._verdict(key, gate, system, target, checks, value, within)
 
     def _compare(self, gate: Gate, target: GateTarget, system: str) -> _Check:
         theirs = self._reference(gate, target, system)
@@ -96,15 +101,35 @@ class GateEvaluator:
             return _invalid(theirs)
         ours = self._side(self.run, system, target.label, "")
         assert isinstance(ours, _Side)
-        confidence = self.configuration.settings.bootstrap.confidence
-        found = paired_differences(self.configuration.benchmark, theirs.measured, ours.measured, confidence)
-        paired = found.get(target.metric)
+        benchmark, confidences = self.configuration.benchmark, (self._confidence, self._shared_confidence(gate))
+        paired, shared = (
+            paired_differences(benchmark, theirs.measured, ours.measured, each).get(target.metric)
+            for each in confidences
+        )
         if paired is None or paired.baseline is None or not math.isfinite(paired.baseline):
             return _invalid(f"the metric was not measured in {theirs.name}")
         if not theirs.samples:
             return _invalid(f"no sample was measured in {theirs.name}")
         apart = self._apart(target, ours, theirs, gate.not_worse_than == BASELINE)
-        return self._difference(gate, target, paired, theirs.name, apart)
+        return self._difference(gate, target, paired, shared.interval if shared else None, theirs.name, apart)
+
+    @property
+    def _confidence(self) -> float:
+        return self.configuration.settings.bootstrap.confidence
+
+    def _shared_confidence(self, gate: Gate) -> float:
+        """Returns the confidence at which a gate fails: the chance of a false failure is that of all its looks."""
+        return 1 - (1 - self._confidence) / gate.looks
+
+    def _shared_interval(
+        self, gate: Gate, target: GateTarget, system: str, value: float, found: Interval | None
+    ) -> Interval | None:
+        """Returns the interval of a metric at the confidence at which a gate fails."""
+        if gate.looks == 1 or found is None:
+            return found
+        measured, name = self.run.measured(system, target.label), target.metric
+        spec, replicates = spec_of(type(self.configuration.benchmark), name), measured.replicates[name]
+        return _usable(interval(spec, value, replicates, measured.units[name], self._shared_confidence(gate)), value)
 
     def _side(self, run: Run, system: str, label: str, name: str) -> _Side | None:
         """Returns one side of a comparison; None where it has no such slice."""
@@ -155,9 +180,15 @@ class GateEvaluator:
         return found or f"the baseline has no slice {target.label}"
 
     def _difference(
-        self, gate: Gate, target: GateTarget, paired: PairedDifference, name: str, apart: _Apart | None
+        self,
+        gate: Gate,
+        target: GateTarget,
+        paired: PairedDifference,
+        shared: Interval | None,
+        name: str,
+        apart: _Apart | None,
     ) -> _Check:
-        """Evaluates a paired difference; `apart`: what one side alone measured."""
+        """Evaluates a paired difference; shared: its interval for all looks; apart: what one side alone measured."""
         spec = spec_of(type(self.configuration.benchmark), target.metric)
         difference = paired.difference if paired.difference is not None else math.nan
         interval = _usable(paired.interval, difference)
@@ -170,10 +201,11 @@ class GateEvaluator:
         text += f" from {name}"
         ends = (difference, difference) if interval is None or gate.judge == "point" else interval
         worst, best = sorted(spec.goodness(end) for end in ends)
+        shared = ends if shared is None or gate.looks == 1 else shared
         word: Word = "inconclusive"
         if worst >= -gate.margin - ROUNDING:
             word = "pass"
-        elif best < -gate.margin - ROUNDING:
+        elif max(spec.goodness(end) for end in shared) < -gate.margin - ROUNDING:
             word = "fail"
         beyond = f" beyond the margin of {gate.margin:g}" if gate.margin else ""
         within = f"within the margin of {gate.margin:g}" if gate.margin else "no loss"
@@ -194,7 +226,23 @@ class GateEvaluator:
             "fail": f"{text}, worse than the margin of {gate.margin:g} allows" if gate.margin else f"{text}, worse",
             "inconclusive": f"{text}, too wide to tell whether it is a loss{beyond}",
         }
-        return _Check(word, said[word], *numbers)
+        if word == "inconclusive" and best < -gate.margin - ROUNDING:
+            said[word] = f"{text}, a loss{beyond} that {_ONLY_LOOK.format(gate.looks)}"
+        return _Check(word, said[word] + self._often(gate, paired), *numbers)
+
+    def _often(self, gate: Gate, paired: PairedDifference) -> str:
+        """Returns in words how often a margin below 2 standard errors fails by chance; else nothing."""
+        if gate.judge == "point" or not paired.error or paired.error <= ROUNDING or paired.units <= 1:
+            return ""
+        margin = gate.margin / paired.error
+        limit = margin + t_quantile(paired.units, self._shared_confidence(gate))
+        failures = NIGHTS * float(stdtr(paired.units - 1, -limit))
+        if margin >= 2 or failures < 0.05:
+            return ""
+        return (
+            f"; a margin of {margin:.1f} standard errors, which an unchanged system that decodes anew fails about "
+            f"{failures:.2g} times in {NIGHTS} nights"
+        )
 
     def _verdict(
         self,
@@ -252,6 +300,8 @@ class _Apart:
     reason: str
 
 
+NIGHTS = 365
+_ONLY_LOOK = "would fail as the only look, not as one of {}"
 _NO_INTERVAL = "fewer than half of the replicates have a value, or there are none"
 
 
@@ -268,7 +318,8 @@ def _usable(interval: Sequence[float] | None, value: float) -> Interval | None:
     return (low, high) if math.isfinite(low + high) and low - ROUNDING <= value <= high + ROUNDING else None
 
 
-def _bounds(gate: Gate, value: float, interval: Interval | None) -> Iterator[_Check]:
+def _bounds(gate: Gate, value: float, interval: Interval | None, shared: Interval | None) -> Iterator[_Check]:
+    """Yields what the bounds say of a value; shared: its interval for all looks."""
     if gate.minimum is None and gate.maximum is None:
         return
     text = f"{value:.6g}"
@@ -278,17 +329,23 @@ def _bounds(gate: Gate, value: float, interval: Interval | None) -> Iterator[_Ch
             return
         text += f" ({interval[0]:.6g} to {interval[1]:.6g})"
     low, high = (value, value) if interval is None or gate.judge == "point" else interval
+    lowest, highest = (low, high) if shared is None or gate.judge == "point" else shared
     least, most = gate.minimum or 0.0, gate.maximum or 0.0
-    for name, bound, holds, broken in (
-        ("minimum", gate.minimum, low - least >= -ROUNDING, high - least < -ROUNDING),
-        ("maximum", gate.maximum, high - most <= ROUNDING, low - most > ROUNDING),
+    for name, bound, holds, broken, once in (
+        ("minimum", gate.minimum, low - least >= -ROUNDING, highest - least < -ROUNDING, high - least < -ROUNDING),
+        ("maximum", gate.maximum, high - most <= ROUNDING, lowest - most > ROUNDING, low - most > ROUNDING),
     ):
         if bound is None:
             continue
         if holds:
             yield _Check("pass", f"{text} is {'at least' if name == 'minimum' else 'at most'} the {name} {bound:g}")
-        elif broken:
-            yield _Check("fail", f"{text} is {'below' if name == 'minimum' else 'above'} the {name} {bound:g}")
+        elif once:
+            beyond = f"{text} is {'below' if name == 'minimum' else 'above'} the {name} {bound:g}"
+            yield (
+                _Check("fail", beyond)
+                if broken
+                else _Check("inconclusive", f"{beyond}, which {_ONLY_LOOK.format(gate.looks)}")
+            )
         else:
             yield _Check("inconclusive", f"{text} does not tell: the interval contains the {name} {bound:g}")
 

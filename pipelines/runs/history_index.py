@@ -6,7 +6,6 @@ A run is read again only where the stamp of its folder has changed, so thousands
 from __future__ import annotations
 
 import concurrent.futures
-import hashlib
 import os
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +13,6 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -23,7 +21,7 @@ from ...transforms.io.claim import RUNS
 from ...transforms.io.publication import committed_runs
 from ...transforms.io.storage import STORAGE_ERRORS, has_folders, is_on_disk, list_tree, read_bytes
 from ..config.errors import UsageError, one_line
-from .differences import scoring_keys
+from .differences import scoring_hash
 from .run import LAYOUT, SUMMARY, Run
 
 HISTORY = "history.parquet"
@@ -198,7 +196,6 @@ def run_path(folder: str, run: str) -> str:
 
 def _rows(found: Run, run: str, stamp: str) -> Any:
     summary = found.summary
-    scoring = hashlib.blake2b(msgspec.json.encode(scoring_keys(summary.config), order="sorted"), digest_size=8)
     fingerprint = summary.fingerprint
     common = {
         "run": run,
@@ -207,7 +204,7 @@ def _rows(found: Run, run: str, stamp: str) -> Any:
         "started": found.provenance["started"],
         "benchmark": summary.benchmark,
         "version": summary.version,
-        "scoring": scoring.hexdigest(),
+        "scoring": scoring_hash(summary.config),
         "ground_truth": None if fingerprint is None else f"{fingerprint.samples}:{fingerprint.hash}",
         "gates": _of_all(summary.gates),
     }

@@ -30,7 +30,7 @@ from ..config import settings
 from ..config.errors import UsageError, one_line
 from ..config.settings import Configuration
 from ..inputs.mismatch import without_values
-from .differences import SCORED_ALIKE, RunSignature, differences
+from .differences import SCORED_ALIKE, RunSignature, differences, signature
 from .documents import (
     STATUSES,
     SUMS_FORMAT,
@@ -151,6 +151,7 @@ class Run:
             systems=systems,
             **common,
         )
+        summary = msgspec.structs.replace(summary, signature=signature(summary))
         order = worst_first(benchmark)
         most = configuration.settings.worst_samples
         run = cls(
@@ -273,12 +274,12 @@ class Run:
         if sums is None or found is None:
             raise _problem(self.path, SUMS, f"there is no slice {label!r} of {system}")
         try:
-            all_sums = sums.all_sums(self.sums.bootstrap.replicates)
+            table = sums.table(self.sums.bootstrap.replicates)
         except ValueError as error:
             raise _problem(self.path, SUMS, one_line(error)) from error
         configuration, corpus = self.configuration, self.corpus(system)
         clustered = configuration.settings.cluster is not None
-        measured = measure(configuration.benchmark, corpus, all_sums, clustered, found.predictions_fingerprint)
+        measured = measure(configuration.benchmark, corpus, table, clustered, found.predictions_fingerprint)
         if measured.values != found.values:
             raise _problem(self.path, SUMS, "its sums do not give the values of summary.json")
         return measured

@@ -60,46 +60,26 @@ def kernels_section(options: Options) -> None:
 
 
 def pipeline_section(options: Options) -> None:
-    """Beam's floor, the whole evaluation and its steps on the same samples; then how cost and memory grow."""
+    """The whole evaluation of each benchmark, of the loop that a user would write instead; how it grows."""
+    rows = []
+    for benchmark, part in SHARES.items():
+        corpus = generated(benchmark, options.samples // part, options.folder)
+        loop, one, two = (_run("loop", corpus), _run("evaluate", corpus), _run("evaluate", corpus, "2"))
+        per_sample = [f"{cost.microseconds(corpus.count):.0f}" for cost in (loop, one, two)]
+        ratios = [f"{cost.seconds / loop.seconds:.2f}" for cost in (one, two)]
+        clock = f"{one.wall_seconds / two.wall_seconds:.2f}"
+        memory = [f"{cost.mebibytes:.0f}" for cost in (loop, one)]
+        rows.append([f"{corpus.count} of {benchmark}", *per_sample, *ratios, clock, *memory])
+    titles = ["processor µs a sample of", "loop", "evaluation", "two processes", "of the loop", "two", "times as fast"]
+    _print(WHOLE, [*titles, "loop MiB", "MiB"], rows)
     for benchmark in ("chart", "traffic_rules"):
         corpora = [generated(benchmark, options.samples // part, options.folder) for part in (4, 2, 1)]
-        whole = _against_floor(corpora[-1])
-        _steps(corpora[-1])
-        costs = [_run("evaluate", corpus) for corpus in corpora[:-1]] + [whole]
-        _growth(benchmark, corpora, costs)
+        _growth(benchmark, corpora, [_run("evaluate", corpus) for corpus in corpora])
 
 
-def _against_floor(corpus: Corpus) -> Cost:
-    """Prints what an evaluation costs as a multiple of Beam's floor, and returns its cost."""
-    runs = {what: _run(what, corpus) for what in ("floor", "score", "evaluate")}
-    floor, score, whole = (runs[what].microseconds(corpus.count) for what in ("floor", "score", "evaluate"))
-    evaluated = runs["evaluate"]
-    scoring, decoding, page = (
-        seconds / corpus.count * 1e6
-        for seconds in (evaluated.scoring_seconds, evaluated.decoding_seconds, evaluated.page_seconds)
-    )
-    rows = [
-        [what, f"{cost:.0f}", f"{cost / floor:.2f}", memory]
-        for what, cost, memory in [
-            ("Beam's floor: read, key, group, count", floor, f"{runs['floor'].mebibytes:.0f}"),
-            ("scoring functions alone, in a plain loop", score, ""),
-            ("whole evaluation", whole, f"{runs['evaluate'].mebibytes:.0f}"),
-            ("of which scoring functions", scoring, ""),
-            ("of which decoding records to typed structs", decoding, ""),
-            ("of which report.html", page, ""),
-            ("of which all else", whole - scoring - decoding - page, ""),
-            ("all else with report.html", whole - scoring - decoding, ""),
-        ]
-    ]
-    title = f"{corpus.count} generated samples of {corpus.benchmark}"
-    _print(title, ["", "processor µs a sample", "of the floor", "peak MiB"], rows)
-    return runs["evaluate"]
-
-
-def _steps(corpus: Corpus) -> None:
-    cost = _run("steps", corpus)
-    rows = [[name, f"{seconds / corpus.count * 1e6:.1f}"] for name, seconds in sorted(cost.steps.items())]
-    _print(f"The steps for {corpus.benchmark}, without a runner", ["", "processor µs a sample"], rows)
+WHOLE = "Whole evaluations, of the loop that a user would write instead; two processes on the clock"
+SHARES = {"chart": 4, "chemistry": 4, "figure_text": 4, "formula": 25, "traffic_rules": 1}
+"""What part of the largest corpus each benchmark is measured on: 25,000 charts of 100,000."""
 
 
 def _growth(benchmark: str, corpora: Sequence[Corpus], costs: Sequence[Cost]) -> None:

@@ -8,25 +8,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Cost:
     """Processor seconds of a process and its children, and the peak of its memory in MiB.
 
-    scoring_seconds, decoding_seconds, page_seconds: the parts of it that the scoring functions, decoding records to
-    typed structs and making report.html took, where they were watched. wall_seconds: on the clock.
-    steps: the processor seconds of each step, where they were told apart.
+    wall_seconds: on the clock.
     """
 
     seconds: float
     mebibytes: float
-    scoring_seconds: float = 0.0
-    decoding_seconds: float = 0.0
-    page_seconds: float = 0.0
     wall_seconds: float = 0.0
-    steps: dict[str, float] = field(default_factory=dict)
 
     def microseconds(self, count: int) -> float:
         """Processor microseconds for each of `count` pieces of work."""

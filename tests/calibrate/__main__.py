@@ -26,6 +26,7 @@ SIZES, CLUSTER_SIZES = (20, 30, 100, 1000), (6, 12, 30, 100)
 LEAST, FROM = 0.935, 30
 SEED = 1
 GAIN = 0.1
+ALARM_SIZES = (30, 200)
 LOSS_SIZES, LOSSES = (20, 50, 200, 1000), (0.005, 0.01, 0.02, 0.05, 0.1)
 RARE_SIZES, RARE_SHARE = (10, 20, 50, 200, 1000), 0.05
 SERIES, DETECTIONS, DRIFTS, FALL = 8, 1000, 200, 0.01
@@ -73,10 +74,11 @@ def _promised(found: Coverage) -> bool:
 def _change_points(yearly: float, years: int) -> str:
     rates = [f"{detection_rate(shift, DETECTIONS, series=SERIES):.0%}" for shift in (4.0, 5.0)]
     return (
-        f"Change points of {SERIES} unchanged metrics, {years} years of 365 nights: {yearly:.2f} false alarms a year, "
-        f"with a standard error of {(yearly / years) ** 0.5:.2f}. A change of 4 standard errors is found on its first "
-        f"night in {rates[0]} of {DETECTIONS:,} cases, one of 5 in {rates[1]}. A drift by {FALL} standard errors a "
-        f"night is found within a year in {drift_detection_rate(FALL, DRIFTS, series=SERIES):.0%} of {DRIFTS} cases."
+        f"Change points of {SERIES} metrics that do not change, over {years} years of 365 nights: {yearly:.2f} false "
+        f"alarms a year, with a standard error of {(yearly / years) ** 0.5:.2f}. A change by 4 standard errors is "
+        f"found on its first night in {rates[0]} of {DETECTIONS:,} cases, one by 5 in {rates[1]}. A drift by {FALL} "
+        "standard errors a night is found within a year in "
+        f"{drift_detection_rate(FALL, DRIFTS, series=SERIES):.0%} of {DRIFTS} cases."
     )
 
 
@@ -84,15 +86,16 @@ def _coverage_table(found: Sequence[Sequence[Coverage]], corpora: int) -> str:
     tables = []
     for clustered, sizes, what in ((False, SIZES, "samples"), (True, CLUSTER_SIZES, "clusters")):
         rows = [
-            [each[0].case.name, *(f"{cell.holds:.1%} ({cell.percentile:.1%})" for cell in each)]
+            [each[0].case.name, *(f"{cell.holds:.1%}" for cell in each)]
             for each in found
             if bool(each[0].case.clusters) == clustered
         ]
         header = ["", *(f"{size} {what}" for size in sizes)]
         tables.append(tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True))
+    plain = min(cell.percentile for each in found for cell in each)
     text = (
-        f"How often a 95 % interval holds, in {corpora:,} corpora a cell; in brackets, plain percentiles of the "
-        f"replicates. A cell of 95 % has a standard error of {_error(corpora):.1%}."
+        f"How often a 95% interval contains the true value, in {corpora:,} corpora a cell, with a standard error of "
+        f"{_error(corpora):.1%} at 95%. Plain percentiles of the same replicates go down to {plain:.1%}."
     )
     return "\n\n".join([text, *tables])
 
@@ -103,29 +106,30 @@ def _error(count: int) -> float:
 
 
 def _alarm_tables(corpora: int) -> Iterator[str]:
-    rows = []
+    rows, all_powers = [], []
     for case in CASES:
-        for units in (30, 200):
-            none = alarms(case, units, 0.0, corpora // 2, SEED)
-            some = alarms(case, units, GAIN, corpora // 4, SEED)
-            shares = [getattr(each, name) for each in (none, some) for name in ("paired", "swap", "verdict", "apart")]
-            rows.append([case.name, units, *(f"{share:.1%}" for share in shares)])
-    header = ["", "units", *("paired", "swap", "verdict", "apart") * 2]
+        none = [alarms(case, units, 0.0, corpora // 2, SEED) for units in ALARM_SIZES]
+        some = [alarms(case, units, GAIN, corpora // 4, SEED) for units in ALARM_SIZES]
+        rows.append([case.name, *(f"{each.verdict:.1%} ({each.paired:.1%})" for each in (*none, *some))])
+        all_powers.append((some[-1].verdict, some[-1].apart))
+    header = ["", *(f"{what}, {size} units" for what in ("false alarms", "power") for size in ALARM_SIZES)]
+    verdict, apart = (sum(each) / len(all_powers) for each in zip(*all_powers, strict=True))
     yield (
-        "How often two systems are told apart: first where they are equally good (false alarms), then where the second "
-        f"is right more often by {GAIN:.0%} of the samples at most (power). Paired: its interval leaves out 0. "
-        "Verdict: by the swap test and the cautious interval. Apart: the intervals of both values do not overlap. A "
-        f"rate of 5 % has a standard error of {_error(corpora // 2):.1%}."
+        "How often the verdict on a single metric says that two systems differ; in brackets, how often the paired "
+        "interval excludes 0. False alarms: both are equally good. Power: the second is right on up to "
+        f"{GAIN:.0%} more of the samples. A rate of 5% has a standard error of {_error(corpora // 2):.1%}. With "
+        f"{ALARM_SIZES[-1]} units, the mean power is {verdict:.0%}; that of intervals of the two values that do not "
+        f"overlap is {apart:.0%}."
     )
     yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
     family = [
         [name, *(f"{share:.1%}" for share in (found.uncorrected, found.mcnemar, found.largest))]
         for name, found in (
             ("any false alarm, equal systems", family_alarms(20, 8, 1000, 0, 0.0, corpora // 4, SEED)),
-            ("true cells found, 5 slices better", family_alarms(20, 8, 1000, 5, 1.0, corpora // 10, SEED)),
+            ("differences found, 5 slices better", family_alarms(20, 8, 1000, 5, 1.0, corpora // 10, SEED)),
         )
     ]
-    yield "20 slices x 8 metrics at once, of 50 samples a slice:"
+    yield "20 slices of 50 samples, with 8 metrics each:"
     yield tabulate(
         family, headers=["", "uncorrected", "exact McNemar, Holm", "largest t"], tablefmt="pipe", disable_numparse=True
     )
@@ -138,8 +142,8 @@ def _rare_loss_tables(corpora: int) -> Iterator[str]:
         for cells in [[wrong_passes(units, loss, 0.0, 2 * corpora, SEED) for units in LOSS_SIZES]]
     ]
     yield (
-        "How often a candidate passes as worse by at most m that loses each sample with a chance of m and wins none; "
-        f"2.5 % is promised. In {2 * corpora:,} corpora a cell; in brackets, by SE alone."
+        "How often a gate with the margin m passes a system that loses each sample with probability m and gains none, "
+        f"in {2 * corpora:,} corpora a cell; the nominal rate is 2.5%. In brackets, with the paired interval."
     )
     header = ["m", *(f"{size} samples" for size in LOSS_SIZES)]
     yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
@@ -148,11 +152,10 @@ def _rare_loss_tables(corpora: int) -> Iterator[str]:
         told = wrong_verdicts(units, RARE_SHARE, 0.02, corpora, SEED)
         rows.append([str(units), *(f"{share:.1%}" for share in (told.swap, told.plain, told.cautious, told.verdict))])
     yield (
-        f"How often systems of equal mean are told apart where one loses 0.38 on {RARE_SHARE:.0%} of the samples and "
-        f"wins about 0.02 on each other, in {corpora:,} corpora a row: by the swap test, by d ± t SE, by the "
-        "cautious interval, and by a verdict, which needs the first and the third."
+        f"How often two systems with equal means are said to differ if one loses 0.38 on {RARE_SHARE:.0%} of the "
+        f"samples and gains about 0.02 on each other one, in {corpora:,} corpora a row."
     )
-    header = ["samples", "swap", "d ± t SE", "cautious", "verdict"]
+    header = ["samples", "swap test", "paired interval", "cautious interval", "verdict"]
     yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
 
 

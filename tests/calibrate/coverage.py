@@ -104,6 +104,6 @@ def units_behind(case: Case, sums: dict[str, FloatArray]) -> tuple[list[float], 
 
 def _counted(case: Case, spec: MetricSpec, metric: str, sums: dict[str, FloatArray]) -> list[float]:
     names = tuple(sums)
-    columns = denominator_columns(spec, metric, names)
+    columns = denominator_columns(spec, metric, {name: place for place, name in enumerate(names)})
     total: FloatArray = np.sum([sums[names[column]] for column in columns], axis=0)
     return [counted_units(each, spec.per_sample, case.clusters > 0) for each in total.T]

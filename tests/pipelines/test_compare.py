@@ -15,6 +15,7 @@ import pytest
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.paired import paired_differences
+from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.metrics.statistics.swaps import SwapBits
 from beamscore.transforms.blocks import Block, BlockWriter
@@ -64,7 +65,7 @@ def expected_slice(before: Sequence[Row], after: Sequence[Row]) -> dict[str, tup
     """Returns for each metric its paired difference, and the difference under each swap, unit by unit."""
     bootstrap, bits = Bootstrap(50), SwapBits()
     drawn = bootstrap.weights([bootstrap.unit_hash(each["unit"]) for each in before])
-    measured = [measure(TOY, Sums(), [sums_of(rows, weights) for weights in drawn]) for rows in (before, after)]
+    measured = [measure(TOY, Sums(), SumTable.of([sums_of(rows, each) for each in drawn])) for rows in (before, after)]
     differences = paired_differences(TOY, measured[0], measured[1], 0.95)
     swapped: dict[str, list[float]] = {name: [] for name in differences}
     for chosen in bits.weights([bits.unit_hash(each["unit"]) for each in before])[1:]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.intervals import intervals, standard_errors
 from beamscore.metrics.statistics.measured import measure
+from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
+from beamscore.metrics.version import VERSION
 from beamscore.pipelines import evaluate as evaluation
 from tests import toy
 from tests.plain_loop import make_benchmark
@@ -67,6 +70,7 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
     assert list(summary) == [
         "benchmark",
         "version",
+        "signature",
         "config",
         "intervals_method",
         "fingerprint",
@@ -75,7 +79,11 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
         "ranking_by",
         "systems",
     ]
-    assert summary["fingerprint"]["samples"] == 40
+    truths = summary["fingerprint"]
+    assert truths["samples"] == 40
+    signature, _, options = summary["signature"].rpartition("=")
+    assert signature == f"beamscore {VERSION} toy published missing=wrong n=40 gt={truths['hash'][:8]} options"
+    assert re.fullmatch("[0-9a-f]{4}", options)
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
@@ -123,7 +131,7 @@ def test_figures_finalised_again_from_the_sums_are_those_of_the_summary(run: Run
             *((stored["slices"][label], system["slices"][label]) for label in system["slices"]),
         ]:
             replicates = unpack_replicates(found["replicates"], document["bootstrap"]["replicates"])
-            measured = measure(benchmark, Sums(stored["sums"]), [Sums(found["sums"]), *replicates])
+            measured = measure(benchmark, Sums(stored["sums"]), SumTable.of([Sums(found["sums"]), *replicates]))
             assert measured.values == expected["values"]
             assert json.loads(json.dumps(intervals(benchmark, measured, 0.95))) == expected["intervals"]
             assert standard_errors(benchmark, measured) == expected["errors"]

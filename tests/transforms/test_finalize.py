@@ -25,7 +25,7 @@ def test_figures_of_all_samples() -> None:
     assert found.fingerprint == 5
     assert found.values == {"exact_match": 20 / 40, "similarity": 780 / 64 / 40}  # 0 + 1 + ... + 39 = 780
     assert found.sums == totals(0).sums.sums()
-    assert found.replicates.unpack(100) == totals(100).sums.all_sums()[1:]
+    assert found.replicates.unpack(100).rows() == totals(100).sums.table().below().rows()
     interval = found.intervals["exact_match"]
     assert interval is not None
     assert 0.2 < interval[0] < 0.5 < interval[1] < 0.8
@@ -39,7 +39,7 @@ def test_tables_are_made_for_all_samples_alone() -> None:
 def test_without_replicates_there_are_no_intervals() -> None:
     found = slice_result(TOY, 0.9, SliceKey(0), totals(0), Sums())
     assert found.intervals == {}
-    assert found.replicates.unpack(0) == []
+    assert found.replicates.unpack(0).rows() == []
 
 
 def test_a_slice_without_scores_has_no_figures() -> None:
@@ -47,4 +47,4 @@ def test_a_slice_without_scores_has_no_figures() -> None:
     found = slice_result(TOY, 0.9, SliceKey(0), empty, Sums())
     assert found.values == {"exact_match": None, "similarity": None}
     assert found.intervals == {"exact_match": None, "similarity": None}
-    assert found.replicates.unpack(3) == [Sums()] * 3
+    assert found.replicates.unpack(3).rows() == [Sums()] * 3

@@ -23,6 +23,7 @@ from beamscore.metrics.statistics.bootstrap import (
     check_statistics,
     poisson_thresholds,
 )
+from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import MAX_STATISTIC, Sums
 
 BOOTSTRAP = Bootstrap(replicates=7, seed=3)
@@ -157,7 +158,7 @@ def test_weights_are_distributed_as_poisson_one() -> None:
 @example([(0, {"a": -(2.0**-53) - 2.0**-60})])  # nearer to -1 unit than to 0, though 1 + it rounds up
 @example([(5, {"a": 2.0**32, "b": -(2.0**32)}), (5, {"a": 2**32 - 2.0**-20, "b": -0.1})])
 def test_each_replicate_is_the_plain_weighted_sum(samples: list[Sample]) -> None:
-    found = added(samples).all_sums()
+    found = added(samples).table().rows()
     weights = BOOTSTRAP.weights([unit_hash for unit_hash, _ in samples]).astype(int).tolist()
     for replicate, row in enumerate(weights):
         expected = Sums.merged(Sums.of(sample).scaled(weight) for (_, sample), weight in zip(samples, row, strict=True))
@@ -173,7 +174,7 @@ def test_blocks_of_many_samples_equal_the_plain_weighted_sum() -> None:
         Sums.merged(Sums.of(sample).scaled(weight) for (_, sample), weight in zip(samples, row, strict=True))
         for row in weights
     ]
-    assert added(samples).all_sums() == expected
+    assert added(samples).table().rows() == expected
 
 
 @settings(max_examples=50)
@@ -210,7 +211,7 @@ def test_any_split_order_and_merge_tree_gives_the_same_bytes(count: int, rng: ra
         if rng.random() < 0.3:
             part = pickle.loads(pickle.dumps(part))
         if rng.random() < 0.3:
-            part.to_arrays()  # reading in between changes nothing
+            part.table()  # reading in between changes nothing
         into.merge(part)
     assert parts[0].to_bytes() == expected
 
@@ -220,10 +221,10 @@ def test_fractions_that_add_up_to_more_than_one_are_carried_at_each_merge() -> N
     fraction = 1 - 2.0**-52
     parts = [[(unit, {"a": fraction})] * ROWS_PER_BLOCK for unit in range(4)]
     total = merged(*map(added, parts))
-    _, wholes, fractions = total.to_arrays()
-    assert ((fractions >= 0) & (fractions < 2**52)).all()
+    table = total.table()
+    assert ((table.fractions >= 0) & (table.fractions < 2**52)).all()
     # 4 x 256 x (1 - 2**-52) = 1023 + (2**52 - 1024) / 2**52
-    assert (wholes[0].tolist(), fractions[0].tolist()) == ([1023], [2**52 - 1024])
+    assert (table.wholes[0].tolist(), table.fractions[0].tolist()) == ([1023], [2**52 - 1024])
     assert total == added([sample for part in parts for sample in part])
 
 
@@ -233,7 +234,7 @@ def test_merging_leaves_the_other_as_it_is() -> None:
     before = pickle.dumps(other)
     one.merge(other)
     one.merge(added(samples))
-    one.to_arrays()
+    one.table()
     assert pickle.dumps(other) == before
 
 
@@ -252,22 +253,21 @@ def test_sums_of_different_bootstraps_do_not_merge() -> None:
 
 
 @given(SAMPLES)
-def test_arrays_hold_everything(samples: list[Sample]) -> None:
+def test_the_table_holds_everything(samples: list[Sample]) -> None:
     sums = added(samples)
-    names, wholes, fractions = sums.to_arrays()
-    assert names == sorted(set(names))
-    assert ((fractions >= 0) & (fractions < 2**52)).all()
-    back = BootstrapSums.from_arrays(BOOTSTRAP, names, wholes, fractions)
+    table = sums.table()
+    assert list(table.names) == sorted(set(table.names))
+    assert ((table.fractions >= 0) & (table.fractions < 2**52)).all()
+    back = BootstrapSums.of(BOOTSTRAP, table)
     assert back.to_bytes() == sums.to_bytes()
     back.merge(sums)
     assert back == merged(sums, sums)
 
 
-def test_arrays_that_do_not_fit_are_refused() -> None:
-    names, wholes, fractions = added([(1, {"a": 1, "b": 2})]).to_arrays()
-    for bad in [(names[:1], wholes, fractions), (names, wholes[:-1], fractions), (names, wholes, fractions[:, :1])]:
-        with pytest.raises(ValueError, match="shape"):
-            BootstrapSums.from_arrays(BOOTSTRAP, *bad)
+def test_a_table_of_other_replicates_is_refused() -> None:
+    table = added([(1, {"a": 1, "b": 2})]).table()
+    with pytest.raises(ValueError, match="a table of 7 rows where 8 are due"):
+        BootstrapSums.of(BOOTSTRAP, table.below())
 
 
 @pytest.mark.parametrize("count", [0, 3, ROWS_PER_BLOCK + 3])
@@ -285,25 +285,26 @@ EDGES = [sign * (2**bits + step) for bits in (7, 8, 15, 16, 31, 32, 62) for sign
 
 @given(st.lists(st.tuples(st.just(0) | st.sampled_from(EDGES), st.integers(0, 2**52 - 1)), max_size=5))
 def test_pickling_keeps_numbers_of_every_size(cells: list[tuple[int, int]]) -> None:
-    names = [str(index) for index in range(len(cells))]
+    names = tuple(str(index) for index in range(len(cells)))
     shape = (BOOTSTRAP.replicates + 1, len(cells))
     wholes, fractions = (np.zeros(shape, dtype=np.int64) for _ in range(2))
     for column, (whole, fraction) in enumerate(cells):
         wholes[column % 3, column], fractions[column % 2, column] = whole, fraction
-    sums = BootstrapSums.from_arrays(BOOTSTRAP, names, wholes, fractions)
+    sums = BootstrapSums.of(BOOTSTRAP, SumTable(names, wholes, fractions))
     assert pickle.loads(pickle.dumps(sums)) == sums
 
 
 def test_small_counts_travel_in_few_bytes() -> None:
     sums = added([(unit, {"a": 1, "b": 0, "c": 2}) for unit in range(1000)], Bootstrap(200))
-    arrays = sum(array.nbytes for array in sums.to_arrays()[1:])
+    table = sums.table()
+    arrays = table.wholes.nbytes + table.fractions.nbytes
     assert arrays == 201 * 2 * 2 * 8  # two names with a sum, wholes and fractions, 8 bytes each
     assert len(pickle.dumps(sums)) < arrays / 4  # 2 bytes each, no fractions, and what every pickle holds
 
 
 def test_without_replicates_there_are_the_plain_sums_alone() -> None:
     samples = many_samples(300, seed=2)
-    found = added(samples, Bootstrap(replicates=0)).all_sums()
+    found = added(samples, Bootstrap(replicates=0)).table().rows()
     assert found == [Sums.merged(Sums.of(statistics) for _, statistics in samples)]
 
 

@@ -20,6 +20,7 @@ from beamscore.metrics.statistics.denominators import (
 )
 from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.paired import paired_differences
+from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
 from tests.plain_loop import make_benchmark
 
@@ -28,7 +29,9 @@ NAMES = ("all", "cell[a|a]", "cell[a|b]", "cell[b|a]", "cell[b*|a]", "cell[x + y
 
 def columns(denominator: str, name: str = "metric", metric: str = "metric") -> list[str]:
     spec = MetricSpec(name, "", denominator=denominator)
-    return [NAMES[place] for place in denominator_columns(spec, metric, NAMES)]
+    return [
+        NAMES[place] for place in denominator_columns(spec, metric, {name: place for place, name in enumerate(NAMES)})
+    ]
 
 
 @pytest.mark.parametrize(
@@ -104,14 +107,14 @@ def test_a_mean_over_classes_by_hand() -> None:
     benchmark = make_benchmark("chart")
     cells = {"pie|pie": 20, "pie|bar": 10, "bar|bar": 6, "line|line": 2, "line|pie": 1}
     sums = Sums.of({f"task1.confusion[{name}]": count for name, count in cells.items()})
-    units = measure(benchmark, sums, [sums]).units
+    units = measure(benchmark, sums, SumTable.of([sums])).units
     assert units["task1.recall[line]"] == 3
     expected = (1 / 30 + 1 / 6 + 1 / 3) ** 2 / (1 / 27000 + 1 / 216 + 1 / 27)
     for metric in ("macro_f1", "macro_precision", "macro_recall"):
         assert units[f"task1.{metric}"] == pytest.approx(expected)
 
 
-def chart_sums(right: int, lone: int) -> list[Sums]:
+def chart_sums(right: int, lone: int) -> SumTable:
     """The sums and replicates of 9 classes of 20 charts, `right` of each right, and of a class of one chart."""
     bootstrap = Bootstrap()
     sums = BootstrapSums(bootstrap)
@@ -120,7 +123,7 @@ def chart_sums(right: int, lone: int) -> list[Sums]:
         predicted = true if place < right else (true + 1) % 9
         sums.add(bootstrap.unit_hash(str(number)), {f"task1.confusion[c{true}|c{predicted}]": 1})
     sums.add(bootstrap.unit_hash("lone"), {f"task1.confusion[lone|{'lone' if lone else 'c0'}]": 1})
-    return sums.all_sums()
+    return sums.table()
 
 
 def test_one_class_of_a_single_chart_does_not_hide_a_great_loss() -> None:

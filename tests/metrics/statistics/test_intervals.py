@@ -209,6 +209,6 @@ def test_the_standard_error_of_a_share_is_that_of_a_binomial(right: int) -> None
         equal = int(number < right)
         sums.add(bootstrap.unit_hash(f"s{number}"), {"samples": 1, "equal": equal, "similarity": equal})
     benchmark = ToyBenchmark(Options())
-    found = standard_errors(benchmark, measure(benchmark, Sums(), sums.all_sums()))["exact_match"]
+    found = standard_errors(benchmark, measure(benchmark, Sums(), sums.table()))["exact_match"]
     share = right / count
     assert found == pytest.approx(math.sqrt(share * (1 - share) / count), rel=0.065)

@@ -29,7 +29,7 @@ def system(right: list[bool]) -> Measured:
     sums = BootstrapSums(bootstrap)
     for number, equal in enumerate(right):
         sums.add(bootstrap.unit_hash(str(number)), {"samples": 1, "equal": int(equal), "similarity": equal / 2})
-    return measure(TOY, sums.sums(), sums.all_sums())
+    return measure(TOY, sums.sums(), sums.table())
 
 
 def test_by_hand() -> None:

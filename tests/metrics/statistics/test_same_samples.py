@@ -25,7 +25,7 @@ def measured(benchmark: AnyBenchmark, samples: Mapping[int, Mapping[str, float]]
     sums = BootstrapSums(bootstrap)
     for number, statistics in samples.items():
         sums.add(bootstrap.unit_hash(str(number)), statistics)
-    return measure(benchmark, sums.sums(), sums.all_sums())
+    return measure(benchmark, sums.sums(), sums.table())
 
 
 def toy(samples: Sequence[int], replicates: int = 100) -> Measured:

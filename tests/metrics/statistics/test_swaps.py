@@ -48,7 +48,7 @@ def swapped(units: Units, bits: SwapBits) -> dict[str, np.ndarray]:
     for name, before, after in units:
         sums.add(bits.unit_hash(name), statistics(after))
         sums.add(bits.unit_hash(name), {key: -value for key, value in statistics(before).items()})
-    return swapped_differences(TOY, (Sums(), Sums()), totals(units, 1), totals(units, 2), sums.all_sums()[1:], METRICS)
+    return swapped_differences(TOY, (Sums(), Sums()), totals(units, 1), totals(units, 2), sums.table().below(), METRICS)
 
 
 def plain(units: Units, bits: SwapBits) -> list[dict[str, float]]:

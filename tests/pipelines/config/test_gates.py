@@ -34,6 +34,8 @@ def test_a_gate_says_what_must_hold(tmp_path: Path) -> None:
         ("{exact_match: {}}", "gates.exact_match: the gate judges nothing; give minimum, maximum or not_worse_than"),
         ("{exact_match: {minimum: null}}", "gates.exact_match: the gate judges nothing"),
         ("{exact_match: {margin: 0.1, minimum: 0}}", "gates.exact_match.margin: needs not_worse_than"),
+        ("{exact_match: {minimum: 0.1, judge: point, looks: 2}}", "gates.exact_match.looks: a value alone has no"),
+        ("{exact_match: {minimum: 0.1, looks: 0}}", "gates.exact_match.looks: found 0; allowed: a"),
         ("{exact_match: {margin: -0.1, not_worse_than: b}}", "gates.exact_match.margin: found -0.1; allowed: a number"),
         ("{exact_match: {margin: .nan, not_worse_than: b}}", "gates.exact_match.margin: found nan; allowed: a "),
         (

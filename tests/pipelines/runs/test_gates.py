@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -53,7 +54,7 @@ class Part(NamedTuple):
 
 def part(right: int, samples: int = SAMPLES, first: int = 0, left_out: int = 0, predictions: str | None = "") -> Part:
     benchmark, sums = configuration({}).benchmark, summed(right, samples, first)
-    measured = measure(benchmark, Sums(), sums.all_sums())
+    measured = measure(benchmark, Sums(), sums.table())
     truths = {"read": samples + left_out, "scored": samples, "missing_prediction": 0, "rejected": left_out}
     summary = SystemSummary(
         coverage={"ground_truth": truths},
@@ -219,6 +220,50 @@ def test_a_pass_of_a_metric_without_two_bounds_says_what_it_does_not_see(monkeyp
 )
 def test_the_reason_of_a_comparison(ours: int, gate: Gate, reason: str) -> None:
     assert verdict(gate, part(ours), baseline(320)).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("ours", "gate", "words"),
+    [
+        # -0.15 with a standard error of sqrt(0.15 * 0.85 / 400) = 0.018: at most -0.115, and -0.081 for 365 looks.
+        (260, Gate(not_worse_than="baseline", margin=0.1), ("fail", "inconclusive")),
+        # -0.2 with one of 0.02: at most -0.161 and -0.123.
+        (240, Gate(not_worse_than="baseline", margin=0.1), ("fail", "fail")),
+        (310, Gate(not_worse_than="baseline", margin=0.1), ("pass", "pass")),
+        # 0.8 with one of 0.02: at most 0.836 and 0.87.
+        (320, Gate(0.845), ("fail", "inconclusive")),
+        (320, Gate(None, 0.75), ("fail", "inconclusive")),
+        (320, Gate(0.9), ("fail", "fail")),
+        (320, Gate(0.75), ("pass", "pass")),
+    ],
+)
+def test_many_looks_ask_for_more_before_a_gate_fails(ours: int, gate: Gate, words: tuple[str, str]) -> None:
+    found = [verdict(msgspec.structs.replace(gate, looks=looks), part(ours), baseline(320)) for looks in (1, 365)]
+    assert tuple(each.verdict for each in found) == words
+    as_one = "would fail as the only look, not as one of 365" in found[1].reason
+    assert as_one == (words == ("fail", "inconclusive"))
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.sampled_from([0.0, 0.1, 0.6]), st.integers(2, 365))
+def test_looks_turn_a_failure_into_doubt_and_nothing_else(ours: int, theirs: int, margin: float, looks: int) -> None:
+    gate = Gate(0.5, not_worse_than="baseline", margin=margin)
+    once, often = (
+        verdict(msgspec.structs.replace(gate, looks=number), part(ours, 20), baseline(theirs, 20)).verdict
+        for number in (1, looks)
+    )
+    assert once == often or (once, often) == ("fail", "inconclusive")
+
+
+def test_a_narrow_margin_says_how_often_it_fails_by_chance() -> None:
+    """-0.05 with a standard error of 0.011: as far as 1 + 1.97 of them from 0 it comes in 0.6 of 365 nights."""
+    gate = Gate(not_worse_than="baseline", margin=0.011)
+    reason = verdict(gate, part(300), baseline(320)).reason
+    found = re.search(r"a margin of (.*) standard errors, .* fails about (.*) times in 365 nights", reason)
+    assert found is not None
+    assert float(found[1]) == pytest.approx(1, abs=0.15)
+    assert 0.4 < float(found[2]) < 0.8
+    for quiet in (msgspec.structs.replace(gate, looks=365), msgspec.structs.replace(gate, margin=0.03)):
+        assert "standard errors" not in verdict(quiet, part(300), baseline(320)).reason
 
 
 @given(st.integers(0, 20), st.integers(0, 20), st.sampled_from([0.0, 0.1, 0.6]), st.sampled_from(["interval", "point"]))

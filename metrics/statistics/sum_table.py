@@ -1,0 +1,154 @@
+"""The sums of many sets of samples at once, such as all replicates of a slice: a column of floats for each name.
+
+A benchmark asks each replicate for dozens of sums; over columns, `Benchmark.values` is computed for all of them in one
+call, with the bits of a call for each (`values_of_rows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .sums import FRACTION_BITS, UNITS_PER_ONE, Sums
+
+if TYPE_CHECKING:
+    from ..benchmark import Benchmark
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_FRACTION = UNITS_PER_ONE - 1
+_EXACT_BELOW = 1 << 53
+"""Integers of a smaller magnitude are floats without rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class SumTable:
+    """The sums of R sets of samples: wholes[r, n] + fractions[r, n] / 2**52 under names[n], which are in order.
+
+    wholes, fractions: [R, N] each; a fraction lies in [0, 2**52). corpus: sums that read the same in every row.
+    """
+
+    names: tuple[str, ...]
+    wholes: IntArray
+    fractions: IntArray
+    corpus: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def of(cls, rows: Sequence[Sums]) -> SumTable:
+        """Returns the table with these rows; raises ValueError where a sum is 2**63 or larger."""
+        units = [row.units() for row in rows]
+        names = tuple(sorted({name for row in units for name in row}))
+        cells = np.array([[row.get(name, 0) for name in names] for row in units], dtype=object)
+        cells = cells.reshape(len(rows), len(names))
+        try:
+            return cls(names, (cells >> FRACTION_BITS).astype(np.int64), (cells & _FRACTION).astype(np.int64))
+        except OverflowError as error:
+            raise ValueError("a sum is larger than any that samples add up to") from error
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.wholes)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names that have a sum in any row, in order."""
+        return iter(self.names)
+
+    def __getitem__(self, name: str) -> FloatArray | float:
+        """The sums under `name`, each as the nearest float [R]; 0 where nothing was added."""
+        if name in self._same:
+            return self._same[name]
+        place = self.places.get(name)
+        return np.zeros(len(self)) if place is None else self.floats[:, place]
+
+    def bracketed(self, prefix: str) -> dict[str, FloatArray]:
+        """The columns named `prefix[KEY]`, by KEY, in order."""
+        start = len(prefix) + 1
+        family = ((name[start:-1], place) for name, place in self.places.items() if name.endswith("]"))
+        return {key: self.floats[:, place] for key, place in family if self.names[place].startswith(f"{prefix}[")}
+
+    def overridden(self, names: Iterable[str], other: Sums) -> SumTable:
+        """Returns the table with the sums under `names` replaced in every row by those of `other`."""
+        return replace(self, corpus=tuple((name, other[name]) for name in names))
+
+    def row(self, number: int) -> Sums:
+        """Returns the sums of one row."""
+        cells = zip(self.names, self.wholes[number].tolist(), self.fractions[number].tolist(), strict=True)
+        return Sums({name: (whole << FRACTION_BITS) + fraction for name, whole, fraction in cells})
+
+    def rows(self) -> list[Sums]:
+        """Returns the sums of each row."""
+        return [self.row(number) for number in range(len(self))]
+
+    def under(self, first: Sums) -> SumTable:
+        """Returns the table with these rows below a first one."""
+        top = SumTable.of([first])
+        names = tuple(sorted({*self.names, *top.names}))
+        wholes, fractions = (np.vstack(both) for both in zip(top._padded(names), self._padded(names), strict=True))
+        return SumTable(names, wholes, fractions)
+
+    def below(self) -> SumTable:
+        """Returns the rows below the first: the replicates, where that has the sums of the samples themselves."""
+        return replace(self, wholes=self.wholes[1:], fractions=self.fractions[1:])
+
+    def __add__(self, other: SumTable) -> SumTable:
+        """Returns the sums of each row with those of the same row of `other`, or of its only row."""
+        names = tuple(sorted({*self.names, *other.names}))
+        arrays = zip(self._padded(names), other._padded(names), strict=True)
+        wholes, fractions = (ours + theirs for ours, theirs in arrays)
+        return SumTable(names, wholes + (fractions >> FRACTION_BITS), fractions & _FRACTION)
+
+    def __neg__(self) -> SumTable:
+        """Returns the sums of each row with the other sign."""
+        borrowed = self.fractions > 0
+        return SumTable(self.names, -self.wholes - borrowed, np.where(borrowed, UNITS_PER_ONE - self.fractions, 0))
+
+    def _padded(self, names: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """Returns both arrays with a column for each of `names`, in order, of zeros where there is none."""
+        places = {name: place for place, name in enumerate(names)}
+        columns = [places[name] for name in self.names]
+        padded = np.zeros((2, len(self), len(names)), dtype=np.int64)
+        padded[0][:, columns], padded[1][:, columns] = self.wholes, self.fractions
+        return padded[0], padded[1]
+
+    @cached_property
+    def floats(self) -> FloatArray:
+        """The sums as the nearest floats [R, N]."""
+        # Both terms are exact, so their sum is rounded once, as the quotient of the integers would be.
+        values: FloatArray = self.wholes + self.fractions / UNITS_PER_ONE
+        for row, column in np.argwhere(np.abs(self.wholes) >= _EXACT_BELOW):
+            units = (int(self.wholes[row, column]) << FRACTION_BITS) + int(self.fractions[row, column])
+            values[row, column] = units / UNITS_PER_ONE
+        return values
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The number of the column of each name."""
+        return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
+    def _same(self) -> dict[str, float]:
+        return dict(self.corpus)
+
+
+def values_of_rows(benchmark: Benchmark[Any, Any, Any], table: SumTable, corpus: Sums) -> dict[str, FloatArray]:
+    """Returns the metrics of each row [R], as `Benchmark.values_within` gives them; NaN where there is none.
+
+    A metric that no row has may be absent.
+    """
+    if benchmark.takes_columns:
+        columns: Any = table
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = benchmark.values_within(columns, corpus)
+        return {
+            name: np.broadcast_to(np.asarray(value, dtype=np.float64), len(table)).copy()
+            for name, value in found.items()
+        }
+    rows = [benchmark.values_within(row, corpus) for row in table.rows()]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: np.array([row.get(name) for row in rows], dtype=np.float64) for name in names}
