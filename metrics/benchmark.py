@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import msgspec
 
 from .converter import Converter
-from .description import Description
 from .statistics.sums import Sums
 from .table import Table
 
@@ -24,7 +23,7 @@ PredictionT = TypeVar("PredictionT", bound=msgspec.Struct)
 OptionsT = TypeVar("OptionsT", bound=msgspec.Struct)
 
 Side = Literal["ground_truth", "prediction", "sample"]
-Ability = Literal["convert", "describe", "draw"]
+Ability = Literal["convert", "draw"]
 
 
 class MissingTool(Exception):
@@ -166,9 +165,6 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     file_digest: ClassVar[str] = ""
     """Differs where the file does."""
 
-    description: ClassVar[Description[Any] | None] = None
-    """Counts what a data set of the benchmark holds; None where it does not."""
-
     def __init__(self, options: OptionsT) -> None:
         self.options = options
 
@@ -252,7 +248,6 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
         """Returns what the benchmark offers beside scoring, sorted: the commands that accept it."""
         offered: dict[Ability, bool] = {
             "convert": cls.converter is not None,
-            "describe": cls.description is not None,
             "draw": cls.draw is not Benchmark.draw,
         }
         return [ability for ability, there in offered.items() if there]

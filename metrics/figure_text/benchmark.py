@@ -17,11 +17,9 @@ import shapely
 from ..benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from ..common.budget import Budget
 from ..converter import Converter
-from ..description import Description
 from ..statistics.sums import Sums
 from ..table import Table
 from .converter import FigureTextConverter
-from .description import FigureTextDescription
 from .details import describe_matches
 from .deteval import Rules
 from .draw import draw_regions
@@ -48,7 +46,6 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     takes_columns = True
     batch_size = 64
     converter: ClassVar[Converter | None] = FigureTextConverter()
-    description: ClassVar[Description[FigureTruth] | None] = FigureTextDescription()
 
     def __init__(self, options: FigureTextOptions) -> None:
         super().__init__(options)

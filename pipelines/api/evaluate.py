@@ -100,7 +100,7 @@ def evaluate(
     elif any(files):
         raise TypeError("ground_truth and predictions must both be files, or both records in memory")
     else:
-        with Scorer._of(configuration, int(processes)) as scorer:
+        with Scorer(configuration, processes=int(processes)) as scorer:
             scorer._update(ground_truth, predictions, all_columns=True)
             result = scorer._result()
     result.warn()

@@ -136,27 +136,19 @@ class Scorer:
     options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, fields, sample_id_type ("any"):
     as the settings of those names. replicates (200), confidence (0.95), seed (0): of the intervals; no replicates, no
     intervals. processes: worker processes that score; each is started anew for every `update`, so more than one pays
-    off for large ones.
+    off for large ones. benchmark: its name; within this package also a checked configuration.
 
     Raises ValueError where an argument is wrong, in the words of the command.
     """
 
-    def __init__(self, benchmark: str, *, processes: int = 1, **arguments: Unpack[Arguments]) -> None:
-        self._prepare(check_arguments(benchmark, processes=processes, **arguments), int(processes))
-
-    def _prepare(self, configuration: Configuration, processes: int) -> None:
-        self._configuration = configuration
-        self._processes = processes
-        self._core = core_of(configuration, Totals.systems)
-        self._totals = Totals(configuration)
+    def __init__(self, benchmark: str | Configuration, *, processes: int = 1, **arguments: Unpack[Arguments]) -> None:
+        if not isinstance(benchmark, Configuration):
+            benchmark = check_arguments(benchmark, processes=processes, **arguments)
+        self._configuration = benchmark
+        self._processes = int(processes)
+        self._core = core_of(self._configuration, Totals.systems)
+        self._totals = Totals(self._configuration)
         self._open = False
-
-    @classmethod
-    def _of(cls, configuration: Configuration, processes: int) -> Scorer:
-        """Returns a scorer of a checked configuration."""
-        scorer = cls.__new__(cls)
-        scorer._prepare(configuration, processes)
-        return scorer
 
     def update(self, truths: Any, predictions: Any) -> None:
         """Scores more samples: all of them, or none where it raises or is interrupted.

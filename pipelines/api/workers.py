@@ -7,56 +7,42 @@ and its threads and devices are not copied.
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from ...metrics.benchmark import Benchmark, Pair
 from ...metrics.scoring import Missing, Outcome, score_pairs
 
-PAIRS_PER_TASK = 64
-
-Pairs = Sequence[Pair[Any, Any]]
+MIN_PAIRS = 64
+"""Fewer are not worth one more process."""
 
 
 def score_in_processes(
-    benchmark: Benchmark[Any, Any, Any], pairs: Pairs, missing: Missing, processes: int
+    benchmark: Benchmark[Any, Any, Any], pairs: Sequence[Pair[Any, Any]], missing: Missing, processes: int
 ) -> list[Outcome]:
     """Returns the outcome of each pair, in order, as `metrics.scoring.score_pairs` does, from several processes.
 
     Raises what `score_pairs` raises, and BrokenProcessPool where a process ends early.
     """
-    size = max(PAIRS_PER_TASK, benchmark.batch_size)
-    tasks = [pairs[start : start + size] for start in range(0, len(pairs), size)]
-    count = min(processes, len(tasks))
+    count = max(1, min(processes, len(pairs) // MIN_PAIRS))
     with contextlib.ExitStack() as stack:
         workers = [stack.enter_context(_started()) for _ in range(count)]
-        threads = stack.enter_context(ThreadPoolExecutor(max(1, count)))
+        threads = stack.enter_context(ThreadPoolExecutor(count))
         try:
-            messages = [
-                pickle.dumps((benchmark, missing, tasks[n::count], os.getpid()), protocol=5) for n in range(count)
-            ]
-            answers = [threads.submit(_ask, *each) for each in zip(workers, messages, strict=True)]
-            for done in wait(answers, return_when=FIRST_EXCEPTION).done:
-                done.result()
+            shares = [pickle.dumps((benchmark, missing, pairs[n::count]), protocol=5) for n in range(count)]
+            found = list(threads.map(_ask, workers, shares))
         except BaseException:
             # Nobody waits for what they are doing, least of all after Ctrl-C.
             for worker in workers:
                 worker.terminate()
-            for worker in workers:
-                try:
-                    worker.wait(timeout=10)
-                except subprocess.TimeoutExpired:
-                    worker.kill()
             raise
-        shares = [iter(each.result()) for each in answers]
-        return [outcome for number in range(len(tasks)) for outcome in next(shares[number % count])]
+    return [found[number % count][number // count] for number in range(len(pairs))]
 
 
 def _started() -> subprocess.Popen[bytes]:
@@ -67,37 +53,31 @@ def _started() -> subprocess.Popen[bytes]:
     )
 
 
-def _ask(worker: subprocess.Popen[bytes], message: bytes) -> list[list[Outcome]]:
-    content, _ = worker.communicate(message)
+def _ask(worker: subprocess.Popen[bytes], share: bytes) -> list[Outcome]:
+    content, _ = worker.communicate(share)
     if worker.returncode:
         raise BrokenProcessPool(f"a worker process ended early with exit code {worker.returncode}")
-    answer: list[list[Outcome]] | Exception = pickle.loads(content)
+    answer: list[Outcome] | Exception = pickle.loads(content)
     if isinstance(answer, Exception):
         raise answer
     return answer
 
 
 def serve() -> None:
-    """Scores the tasks on standard input, and writes the outcomes of each, or the error of one, on standard output."""
+    """Scores the pairs on standard input, and writes the outcome of each, or an error, on standard output."""
     results = sys.stdout.buffer
     # Whatever a benchmark prints must not get between the results.
     sys.stdout = sys.stderr
     # What the benchmark has made is removed then.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    benchmark, missing, tasks, parent = pickle.load(sys.stdin.buffer)
+    benchmark, missing, pairs = pickle.load(sys.stdin.buffer)
     try:
         benchmark.setup()
         try:
-            answer: list[list[Outcome]] | Exception = [_scored(benchmark, task, missing, parent) for task in tasks]
+            answer: list[Outcome] | Exception = score_pairs(benchmark, pairs, missing)
         finally:
             benchmark.teardown()
-    except Exception as error:  # noqa: BLE001 - whoever gave the tasks gets it
+    except Exception as error:  # noqa: BLE001 - whoever gave the pairs gets it
         answer = error
     pickle.dump(answer, results, protocol=5)
     results.flush()
-
-
-def _scored(benchmark: Benchmark[Any, Any, Any], task: Pairs, missing: Missing, parent: int) -> list[Outcome]:
-    if os.getppid() != parent:
-        sys.exit("whoever gave the tasks is gone")
-    return score_pairs(benchmark, task, missing)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import shtab
 
-from ...metrics.registry import is_benchmark
 from ...metrics.version import VERSION
 from ..config.errors import UsageError, not_positive
 
@@ -37,28 +36,11 @@ _PATTERN = re.compile(r"[*?[]")
 class Parser(argparse.ArgumentParser):
     """An argument parser that ends with one line."""
 
-    _starts_with_option = False
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parses arguments, of which a CONFIG may stand behind globs, which would be taken for one more."""
-        return super().parse_known_args(None if args is None else self._config_first(list(args)), namespace)
-
     def error(self, message: str) -> NoReturn:
         """Raises UsageError instead of ending the process."""
-        if "required: CONFIG" in message and self._starts_with_option:
+        if "required: CONFIG" in message:
             message += "; give it first, as --ground-truth and --predictions take all paths that follow them"
         raise UsageError(f"{message}; see {self.prog} --help")
-
-    def _config_first(self, args: list[str]) -> list[str]:
-        takes_config = any(action.dest == "config" for action in self._actions)
-        self._starts_with_option = takes_config and args[:1] != [] and args[0].startswith("-")
-        if not self._starts_with_option:
-            return args
-        for index in range(2, len(args)):
-            is_config = is_benchmark(args[index]) or args[index].endswith((".yaml", ".yml"))
-            if is_config and not args[index - 1].startswith("-"):
-                return [args[index], *args[:index], *args[index + 1 :]]
-        return args
 
 
 class NamedGlobs(argparse.Action):
@@ -166,7 +148,7 @@ COMMANDS = {
         _no_html("report.html"),
         *_VERDICTS,
         _option("--check", "look at the first records, say what the run would do, and stop"),
-        _option("--metrics-file FILE", "keep the metrics of the run in a textfile for Prometheus"),
+        _option("--metrics-file FILE", "write the metrics of the run as a textfile for Prometheus"),
         _option("--quiet", "no progress and no metrics on the console"),
     ),
     "compare": _command(
@@ -220,14 +202,6 @@ COMMANDS = {
         _option("--input [ROLE=]GLOB", "files; 'roles' in place of GLOB lists them", **_NAMED_GLOBS),
         *_RECORD_OUTPUT,
     ),
-    "describe": _command(
-        "write the tables of a data set",
-        _CONFIG,
-        _SET,
-        _GROUND_TRUTH,
-        _option("--output DIR", "the folder for description.json and description.md"),
-        _option("--slice COLUMN", "compare, such as by split", dest="slices", **_REPEATED),
-    ),
     "split": _command(
         "write the records with a column of splits by group",
         _CONFIG,
@@ -240,10 +214,6 @@ COMMANDS = {
         [
             _option("--fractions NAME=X,...", f"fractions of the groups; default: {DEFAULT_FRACTIONS}"),
             _option("--folds K", "k-fold cross validation: 0 to K - 1", type=int),
-            _option(
-                "--published T,V",
-                "the DeTEXT recipe: T samples for training, one a group, and V for validation, in whole groups",
-            ),
         ],
     ),
     "select": _command(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 from collections.abc import Callable, Collection
@@ -10,10 +11,12 @@ from typing import Any
 
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
+from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import Ability
 from ...metrics.registry import usable_benchmarks
+from ...transforms.counters import NAMESPACE
 from ...transforms.faults import faults_end_the_bundle
 from ...transforms.io.claim import DETACHED_LEASE_S, Claim, Process, heartbeat
 from ...transforms.io.publication import (
@@ -25,12 +28,13 @@ from ...transforms.io.publication import (
     own_output,
     owned_output,
 )
-from ...transforms.io.record_files import WriteRecords
-from ...transforms.io.storage import STORAGE_ERRORS, file_version
+from ...transforms.io.record_files import Columns, WriteRecords
+from ...transforms.io.storage import STORAGE_ERRORS
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_input_errors
 from ..config.settings import Configuration
 from ..runners import launch
+from ..runs.run import Run
 from .messages import CRASHED, DONE, FAILED, describe_output_on_interrupt, say
 
 
@@ -79,9 +83,7 @@ def _held(output: str, run_id: str, layout: Layout) -> str:
         return f"{output} cannot be read, to tell whether it holds the earlier result or the new one"
     if found is None:
         return f"{output} holds no result"
-    if found.run_id == run_id:
-        return f"{output} holds the new result, whole"
-    return f"{output} holds the earlier result, as it was"
+    return f"{output} holds the {'new result, whole' if found.run_id == run_id else 'earlier result, as it was'}"
 
 
 def hand_over(
@@ -106,38 +108,54 @@ def hand_over(
     return DONE
 
 
+def records_output(
+    parsed: argparse.Namespace, options: PipelineOptions, columns: Columns, only_if_any: bool = False
+) -> WriteRecords:
+    """Returns what writes the records of a command to its --output; raises UsageError where that is no file name."""
+    if not parsed.output:
+        raise UsageError("give --output FILE")
+    with as_input_errors():
+        return WriteRecords(launch.path_for_workers(options, parsed.output), columns, parsed.shards, only_if_any)
+
+
 def write_records(
     options: PipelineOptions,
-    build: Callable[[beam.Pipeline], Any],
+    build: Callable[[beam.Pipeline], tuple[beam.PCollection, beam.PCollection]],
     inputs: Collection[str],
     write: WriteRecords,
-    rejected: WriteRecords | None,
+    nothing: str = "",
 ) -> int:
-    """Runs a pipeline that writes records, and prints where they are; 1 where anything was rejected.
+    """Runs a pipeline that writes records, and says how many and where; 1 where anything was rejected.
 
-    inputs: the files that it reads, none of which it may replace. rejected: where the pipeline lists what it rejects;
-    there is no list where there is nothing to list. Where the command leaves before the job ends, the list tells by
-    itself: one of an earlier run is removed by the job.
+    build: returns the records as `write` takes them, and likewise the lines on what was rejected, for a list in
+    addition; without any there is no list. inputs: the files that it reads, none of which it may replace. nothing: why
+    it is an error where no record was written. Where the command leaves before the job ends, the list tells by itself:
+    one of an earlier run is removed by the job.
     """
-    outputs = [write] if rejected is None else [write, rejected]
-    for output in outputs:
+    rejected = WriteRecords(f"{write.path}.rejected.jsonl", {}, only_if_any=True)
+    for output in (write, rejected):
         output.prepare(inputs)
+
+    def build_all(pipeline: beam.Pipeline) -> None:
+        records, lines = build(pipeline)
+        folder = launch.block_folder(pipeline)
+        _ = records | "Count" >> beam.Map(_counted) | "Write" >> write.through(folder)
+        _ = lines | "WriteRejected" >> rejected.through(folder)
+
     if launch.is_detached(options):
-        launch.submit(options, build)
+        launch.submit(options, build_all)
         return DONE
-    before = file_version(write.path)
-    with describe_output_on_interrupt(lambda: _written(write, before)):
+    with describe_output_on_interrupt(lambda: f"{write.path} is as it was, or written as a whole"):
         try:
-            launch.run(options, build)
+            result = launch.run(options, build_all)
         except BaseException:
-            for output in outputs:
+            for output in (write, rejected):
                 output.remove_leftovers()
             raise
-        write.remove_older()
-    for path in write.paths:
-        print(path)
-    if rejected is None:
-        return DONE
+    write.remove_older()
+    if nothing and not any(map(FileSystems.exists, write.paths)):
+        raise UsageError(nothing)
+    print(printable(f"{write.path}{_amount(result, write, launch.is_local(options))}"))
     if not FileSystems.exists(rejected.path):
         return DONE
     with FileSystems.open(rejected.path) as stream:
@@ -147,19 +165,28 @@ def write_records(
     return FAILED
 
 
-def _written(write: WriteRecords, before: object) -> str:
-    """Returns what an output holds after a command that was interrupted. before: the version of it that was there."""
-    if len(write.paths) > 1:
-        return f"each file of {write.path} is as it was, or written as a whole"
-    after = file_version(write.path)
-    if after == before:
-        return f"{write.path} is as it was" if before else f"{write.path} was not written"
-    return f"{write.path} is written, whole"
+def _amount(result: Any, write: WriteRecords, is_local: bool) -> str:
+    """Returns how many records were written, in how many files; nothing where a runner elsewhere does not count."""
+    counted = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE).with_name(_COUNTER))["counters"]
+    count = sum(each.result or 0 for each in counted)
+    if not counted and not is_local:
+        return ""
+    files = f" in {len(write.paths)} files" if len(write.paths) > 1 else ""
+    return f": {count:,} record{'' if count == 1 else 's'}{files}"
 
 
-def rejected_beside(write: WriteRecords) -> WriteRecords:
-    """Returns the list of what was rejected, beside the records."""
-    return WriteRecords(f"{write.path}.rejected.jsonl", {}, only_if_any=True)
+_COUNTER = "records_written"
+
+
+def _counted(record: tuple[str, bytes]) -> tuple[str, bytes]:
+    Metrics.counter(NAMESPACE, _COUNTER).inc()
+    return record
+
+
+def require_rows(run: Run) -> None:
+    """Raises UsageError where a run has no rows: one without samples has a file of none."""
+    if not run.rows:
+        raise UsageError(f"{run.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
 
 
 def unsupported(ability: Ability, name: str) -> UsageError:

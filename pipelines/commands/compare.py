@@ -1,4 +1,7 @@
-"""`beamscore compare`: whether one system is better than another, in what, and on which samples."""
+"""`beamscore compare`: whether one system is better than another, in what, and on which samples.
+
+The rows of both runs are read, paired, added up and tested; what comes out is published.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +11,46 @@ import json
 import math
 import posixpath
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import apache_beam as beam
+import numpy as np
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from ...metrics.statistics.bootstrap import Bootstrap
+from ...metrics.statistics.comparison import ComparedSlice, FloatArray, compare_slice
+from ...metrics.statistics.paired import MIN_DIFFERING_UNITS
+from ...metrics.statistics.sums import Sums
+from ...metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
+from ...transforms.blocks import EXPANSION, buckets_for
+from ...transforms.compare import REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
+from ...transforms.io.publication import Layout
+from ...transforms.io.staging import StagedFolder
 from ...transforms.io.storage import new_run_id, prepare_output
-from ...transforms.records import printable
-from ..compare import LAYOUT, ComparisonPlan, build_comparison, plan_comparison
-from ..compare_page import plan_page
+from ...transforms.publish import Publish, encode_json
+from ...transforms.records import InputProblem, printable
+from ...transforms.rows import ReadRowBlocks, SampleTable
+from ...transforms.sample_changes import ChangePlan, WriteChanges, merged_counts, unpack_changed
+from ..compare_page import ChangedSamples, ComparisonPagePlan, in_order, plan_page
 from ..config.errors import UsageError
-from ..reports.comparison import PAGE
+from ..reports.comparison import PAGE, comparison_reports
 from ..reports.markdown import samples_line, verdicts_line
 from ..runners import launch
-from ..runs.comparison import COMPARISON, REPORT
+from ..runs.comparison import COMPARISON, REPORT, ComparisonSetting, document
 from ..runs.differences import COMPARED, differences, surroundings
 from ..runs.named import SystemRun, open_system
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.verdict import verdict_lines
 from . import console
-from .common import hand_over, run_and_publish, without_page
+from .common import hand_over, require_rows, run_and_publish, without_page
 from .messages import DONE, warn
 
 MAX_SAMPLES = 1000
+LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -42,7 +59,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError(f"--threshold {parsed.threshold}: must be a number of at least 0")
     if not 0 <= parsed.samples <= MAX_SAMPLES:
         raise UsageError(f"--samples {parsed.samples}: must be a whole number from 0 to {MAX_SAMPLES}")
-    baseline, candidate = open_system(parsed.baseline), open_system(parsed.candidate)
+    path = partial(launch.path_for_workers, options)
+    baseline, candidate = open_system(path(parsed.baseline)), open_system(path(parsed.candidate))
     before, after = baseline.run.signature, candidate.run.signature
     found = differences(before, after, COMPARED, it="the candidate")
     hint = ""
@@ -53,24 +71,21 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     warn(found)
     if before.versions and after.versions:
         warn(surroundings(before, after, it="the candidate"))
-    plan = plan_comparison(
-        baseline, candidate, found, parsed.threshold, parsed.changes, size=_size(baseline, candidate)
-    )
-    warn(plan.setting.missing)
+    plan = plan_comparison(baseline, candidate, found, parsed.threshold, parsed.changes)
     if parsed.output is None and (launch.is_detached(options) or not launch.is_local(options)):
         raise UsageError("give --output DIR: the workers of this runner share no folder with the command")
     if parsed.output is not None and not parsed.no_html:
         plan = replace(plan, page=plan_page(baseline, candidate, parsed.samples, parsed.command_line, parsed.output))
-    with _output(parsed.output) as folder:
-        return _compare(plan, folder, parsed, options)
+    with contextlib.ExitStack() as stack:
+        # Without a folder for the result, the console has all that there is to say.
+        folder = parsed.output or stack.enter_context(tempfile.TemporaryDirectory(prefix="beamscore-"))
+        prepare_output(folder)
+        return _compare(plan, path(folder), parsed, options)
 
 
 def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    prepare_output(folder)
-    folder = launch.path_for_workers(options, folder)
     run_id = new_run_id()
-    path = partial(launch.path_for_workers, options)
-    build = partial(build_comparison, plan=plan, output=folder, run_id=run_id, path=path)
+    build = partial(build_comparison, plan=plan, output=folder, run_id=run_id)
     launch.use_processes(options, None, plan.size)
     if launch.is_detached(options):
         return hand_over(options, build, folder, run_id, LAYOUT)
@@ -78,31 +93,196 @@ def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, opti
     problem = document.get(PAGE_PROBLEM)
     warn(document["differences"][len(plan.setting.differences) :])
     if not parsed.quiet:
-        _print(document, plan)
+        main = [name for name in plan.setting.benchmark.main_metrics() if name in document["metrics"]]
+        console.print_comparison(document["metrics"], main)
+        print(*map(printable, verdict_lines(document)), sep="\n")
+        print(verdicts_line(document["verdicts"], len(document["slices"])))
+        print(samples_line(document["samples"]))
         if parsed.output:
             print(f"report: {posixpath.join(folder, REPORT if parsed.no_html or problem else PAGE)}")
     return without_page(DONE, PAGE, problem, REPORT)
 
 
-def _print(document: Mapping[str, Any], plan: ComparisonPlan) -> None:
-    main = [name for name in plan.setting.benchmark.main_metrics() if name in document["metrics"]]
-    console.print_comparison(document["metrics"], main)
-    print(*map(printable, verdict_lines(document)), sep="\n")
-    print(verdicts_line(document["verdicts"], len(document["slices"])))
-    print(samples_line(document["samples"]))
+@dataclass(frozen=True)
+class ComparisonPlan:
+    """A comparison that has been checked: all that the pipeline is built from.
+
+    page: what comparison.html shows; None: there is none.
+    """
+
+    baseline: SystemRun
+    candidate: SystemRun
+    setting: ComparisonSetting
+    compare: ComparePlan
+    page: ComparisonPagePlan | None = None
+
+    def tables(self) -> tuple[SampleTable, SampleTable]:
+        """Returns the rows of both sides."""
+        metrics = tuple(spec.name for spec in self.compare.changes.specs)
+        first, second = (
+            SampleTable(tuple(side.run.rows), side.system, self.compare.columns, metrics)
+            for side in (self.baseline, self.candidate)
+        )
+        return first, second
+
+    @property
+    def size(self) -> int:
+        """The bytes of the rows of both sides, in their files."""
+        files = [path for side in (self.baseline, self.candidate) for path in side.run.rows]
+        return sum(entry.size_in_bytes for found in FileSystems.match(files) for entry in found.metadata_list)
 
 
-@contextlib.contextmanager
-def _output(given: str | None) -> Iterator[str]:
-    """Gives the folder of the result: without one, the console has all that is told."""
-    if given is not None:
-        yield given
-        return
-    with tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
-        yield folder
+def plan_comparison(
+    baseline: SystemRun, candidate: SystemRun, differences: Sequence[str], threshold: float, most: int
+) -> ComparisonPlan:
+    """Returns the plan of a comparison of two sides.
+
+    differences: what sets them apart. threshold: of a large change of a per-sample metric. most: how many samples that
+    changed are listed.
+
+    Raises UsageError or InputProblem where a side lacks what is needed.
+    """
+    settings, benchmark = baseline.run.configuration.settings, baseline.run.configuration.benchmark
+    corpora = Sums(baseline.sums.sums), Sums(candidate.sums.sums)
+    sums = Sums.merged(corpora)
+    for side in (baseline, candidate):
+        require_rows(side.run)
+    setting = ComparisonSetting(
+        benchmark,
+        (baseline.run.path, baseline.system),
+        (candidate.run.path, candidate.system),
+        tuple(benchmark.values(sums)),
+        corpora,
+        settings.bootstrap.confidence,
+        settings.bootstrap.seed,
+        settings.bootstrap.replicates,
+        SWAPS,
+        settings.cluster is not None,
+        tuple(differences),
+        (_only_in(baseline, candidate), _only_in(candidate, baseline)),
+        threshold,
+    )
+    plan = ComparisonPlan(baseline, candidate, setting, _compare_plan(baseline, candidate, setting, sums, most))
+    for table in plan.tables():
+        table.check()
+    return plan
 
 
-def _size(*sides: SystemRun) -> int:
-    """Returns the bytes of the rows of both sides."""
-    files = [path for side in sides for path in side.run.rows]
-    return sum(entry.size_in_bytes for found in FileSystems.match(files) for entry in found.metadata_list)
+def _compare_plan(
+    baseline: SystemRun, candidate: SystemRun, setting: ComparisonSetting, sums: Sums, most: int
+) -> ComparePlan:
+    benchmark = setting.benchmark
+    slices = [
+        each
+        for each in baseline.run.configuration.slice_columns()
+        if each in candidate.run.configuration.slice_columns()
+    ]
+    columns = tuple(dict.fromkeys(column for each in slices for column in each))
+    bits = {metric: 1 << number for number, metric in enumerate(setting.metrics)}
+    masks = {
+        name: sum(bits.get(metric, 0) for metric in depending)
+        for name, depending in dependencies(benchmark, sums).items()
+    }
+    main = benchmark.sample_metric_names().index(benchmark.main_sample_metric().name)
+    return ComparePlan(
+        columns,
+        tuple(tuple(columns.index(column) for column in each) for each in slices),
+        Bootstrap(setting.replicates, setting.seed),
+        SwapBits(setting.swaps, setting.seed),
+        masks,
+        (1 << len(setting.metrics)) - 1,
+        max(units_needed(setting.confidence), MIN_DIFFERING_UNITS),
+        ChangePlan(tuple(benchmark.sample_metrics), main, setting.threshold, most),
+    )
+
+
+def _only_in(side: SystemRun, other: SystemRun) -> tuple[str, ...]:
+    """Returns the labels of the slices that one side alone has."""
+    return tuple(sorted(side.sums.slices.keys() - other.sums.slices.keys()))
+
+
+def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str, run_id: str) -> None:
+    """Wires the pipeline."""
+    folder = launch.block_folder(pipeline)
+    publish = Publish(output, run_id, LAYOUT, partial(make_result, plan.setting, page=plan.page))
+    compared = (
+        pipeline
+        | "Read" >> ReadRowBlocks(dict(enumerate(plan.tables())), buckets_for(plan.size * EXPANSION), folder)
+        | "Buckets" >> beam.GroupByKey()
+        | "Pair"
+        >> beam.ParDo(CompareBuckets(plan.compare, folder)).with_outputs("slices", "counts", "metrics", "changed")
+    )
+    slices = (
+        compared.slices
+        | "Slices" >> beam.GroupByKey()
+        | "Merge" >> beam.Map(merged_sums, plan.compare)
+        | "Compare" >> beam.Map(compared_slice, plan.setting)
+    )
+    written = compared.changed | "Changes" >> WriteChanges(
+        StagedFolder(output, run_id, "changes"), plan.compare.changes.columns(), plan.compare.changes.most
+    )
+    parts = {
+        "slices": slices | "WithoutSwaps" >> beam.Map(lambda found: replace(found, largest=None)),
+        "largest": slices
+        | "Largest" >> beam.Map(lambda found: found.largest)
+        | "LargestOfAll" >> beam.CombineGlobally(largest_of_all).without_defaults(),
+        "counts": compared.counts | "Counts" >> beam.CombinePerKey(sum),
+        "metrics": compared.metrics,
+        "first": written.first,
+        "changes_files": written.files,
+    }
+    if plan.page is not None:
+        shown = ChangedSamples(plan.page, plan.setting.benchmark, plan.tables())
+        parts["changed"] = compared.changed | "Unpack" >> beam.FlatMap(unpack_changed) | "Page" >> shown
+    _ = parts | "Publish" >> publish
+
+
+def compared_slice(item: tuple[str, PairSums], setting: ComparisonSetting) -> ComparedSlice:
+    """Returns the comparison of a slice, by its label, from what its samples add up to."""
+    label, sums = item
+    differing = {name: sums.differing_in(number) for number, name in enumerate(setting.metrics)}
+    return compare_slice(
+        setting.benchmark,
+        label,
+        sums.samples,
+        setting.corpora,
+        (sums.baseline.table(), sums.candidate.table()),
+        sums.changes.table().below(),
+        differing,
+        setting.confidence,
+        setting.clustered,
+    )
+
+
+def largest_of_all(found: Iterable[FloatArray]) -> FloatArray | None:
+    """Returns the largest of some arrays, place by place; of none, None."""
+    arrays = [each for each in found if each is not None]
+    return np.maximum.reduce(arrays) if arrays else None
+
+
+def _regrouped(count: int) -> str:
+    return f"{count} samples have another cluster or other values to slice by in the candidate: the baseline's are used"
+
+
+def make_result(
+    setting: ComparisonSetting, parts: dict[str, list[Any]], page: ComparisonPagePlan | None = None
+) -> dict[str, bytes]:
+    """Returns comparison.json and comparison.md, and comparison.html where there is a plan of the page.
+
+    Raises InputProblem where there is no sample that both sides scored.
+    """
+    counts = dict(parts["counts"])
+    if not counts.get("compared"):
+        sides = " and ".join(f"{run}:{system}" for run, system in (setting.baseline, setting.candidate))
+        others = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in sorted(counts.items()))
+        raise InputProblem(f"{sides} have no sample in common that both scored ({others or 'neither has a row'})")
+    regrouped = counts.pop(REGROUPED, 0)
+    if regrouped:
+        setting = replace(setting, differences=(*setting.differences, _regrouped(regrouped)))
+    slices = {found.label: found for found in parts["slices"]}
+    largest = parts["largest"][0] if parts["largest"] else None
+    found = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
+    first = [row for rows in parts["first"] for row in rows]
+    cards = in_order(parts["changed"]) if page is not None else []
+    reports = comparison_reports(found, setting.benchmark, first, None if page is None else page.runs, cards)
+    return {**reports.files, COMPARISON: encode_json({**found, **reports.about()})}

@@ -12,14 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from apache_beam.metrics import MetricsFilter
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from ...metrics.version import VERSION
-from ...transforms.counters import NAMESPACE, PROGRESS, PROGRESS_FOLDER
+from ...transforms.counters import PROGRESS, PROGRESS_FOLDER
 from ...transforms.io.storage import STORAGE_ERRORS, write_file
 from ...transforms.process import repeated
 from ...transforms.records import printable
@@ -31,7 +30,6 @@ from .messages import CRASHED, INTERRUPTED, WRONG_USAGE, say, stop_output
 
 POLL_INTERVAL_S = 0.5
 LINE_INTERVAL_S = 30.0
-FILE_INTERVAL_S = 15.0
 
 
 class _Output(Console):
@@ -154,90 +152,61 @@ def _say_progress(systems: int, counted: bool, seconds: float) -> None:
 class MetricsFile:
     """A file of metrics in the text format of Prometheus, as the textfile collector of node_exporter reads it.
 
-    path: None for no file. It is written every FILE_INTERVAL_S while the run lasts, and at its end with what Beam has
-    counted and with the main metrics of each system; each time as a whole. The times are those of this machine.
+    path: None for no file. It is written as a whole when the run starts, and when it has ended, however it ended, then
+    with the exit code and the main metrics of each system. The times are those of this machine.
     """
 
     def __init__(self, path: str | None, benchmark: str) -> None:
         self._path = path
-        self.exit_code: int | None = None
         self._labels = {"benchmark": benchmark, "version": VERSION}
         self._started = time.time()
-        self._counts: dict[str, float] = {}
-        self._values: list[tuple[dict[str, str], float]] = []
+        self.exit_code: int | None = None
+        self.values: list[tuple[dict[str, str], float]] = []
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """Writes the file now and again for as long as this block lasts, and at its end.
-
-        Raises UsageError where it cannot be written at all; later on, a write that fails is left out.
-        """
-        if self._path is None:
-            yield
-            return
+        """Writes the file before this block and after it; raises UsageError where it cannot be written before."""
         try:
-            self._write(self._path)
+            self._write()
         except (*STORAGE_ERRORS, ValueError) as error:
             raise UsageError(f"--metrics-file {self._path}: cannot be written: {one_line(error)}") from error
         try:
-            with repeated(FILE_INTERVAL_S, lambda _: self._update()):
-                yield
+            yield
         except BaseException as error:
             interrupted = INTERRUPTED if isinstance(error, KeyboardInterrupt) else CRASHED
             self.exit_code = interrupted if as_usage_error(error) is None else WRONG_USAGE
             raise
         finally:
-            self._update()
+            with contextlib.suppress(*STORAGE_ERRORS, ValueError):
+                self._write()
 
-    def add_result(self, result: Any) -> None:
-        """Takes the counts of Beam, once a pipeline has ended."""
-        found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))
-        counts = [(each.key.metric.name, each.result or 0) for each in found["counters"]]
-        for each in found["distributions"]:
-            if each.result is not None:
-                name = each.key.metric.name
-                counts += [(f"{name}_sum", each.result.sum), (f"{name}_count", each.result.count)]
-        for name, count in counts:
-            self._counts[name] = self._counts.get(name, 0) + count
-
-    def add_values(self, document: Mapping[str, Any], metrics: list[str]) -> None:
+    def add_values(self, document: Mapping[str, Any], metrics: Sequence[str]) -> None:
         """Takes the main metrics of a summary."""
         for system, found in document["systems"].items():
             known = {name: found["values"].get(name) for name in metrics}
-            self._values += [
+            self.values += [
                 ({"system": system, "metric": name}, value) for name, value in known.items() if value is not None
             ]
 
-    def _update(self) -> None:
-        with contextlib.suppress(*STORAGE_ERRORS, ValueError):
-            if self._path is not None:
-                self._write(self._path)
-
-    def _write(self, path: str) -> None:
-        write_file(path if posixpath.dirname(path) else f"./{path}", "".join(self._lines(self.exit_code)).encode())
-
-    def _lines(self, code: int | None) -> Iterator[str]:
-        now, seen = time.time(), PROGRESS.with_others()
-        counts = self._counts or {"records_read": seen.records_read, "samples_scored": seen.samples_scored}
-        yield self._metric("run_running", "1 while the run lasts.", code is None)
-        yield self._metric("run_start_time_seconds", "When the run started.", self._started)
-        yield self._metric("run_duration_seconds", "How long it runs or ran.", now - self._started)
-        for name, count in counts.items():
-            yield self._metric(name, "A metric of the Beam pipeline.", count)
-        if code is not None:
-            yield self._metric("run_exit_code", "0 where the gates passed.", code)
-            yield self._metric("run_end_time_seconds", "When it ended.", now)
-        if self._values:
-            yield self._metric("value", "A main metric of a system.", *self._values)
-
-    def _metric(self, name: str, meaning: str, *values: float | tuple[dict[str, str], float]) -> str:
-        """Returns the lines of a metric; values: alone, or each with more labels."""
-        lines = [f"# HELP beamscore_{name} {meaning}", f"# TYPE beamscore_{name} gauge"]
-        for each in values:
-            more, value = each if isinstance(each, tuple) else ({}, each)
-            labels = ",".join(f'{label}="{_quoted(text)}"' for label, text in {**self._labels, **more}.items())
-            lines.append(f"beamscore_{name}{{{labels}}} {float(value):.17g}")
-        return "\n".join(lines) + "\n"
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        now = time.time()
+        values: dict[str, list[tuple[dict[str, str], float]]] = {
+            "run_running": [({}, self.exit_code is None)],
+            "run_start_time_seconds": [({}, self._started)],
+            "run_duration_seconds": [({}, now - self._started)],
+        }
+        if self.exit_code is not None:
+            values |= {"run_exit_code": [({}, self.exit_code)], "run_end_time_seconds": [({}, now)]}
+        lines = []
+        for name, each in {**values, "value": self.values}.items():
+            lines += [f"# TYPE beamscore_{name} gauge\n"] if each else []
+            for more, value in each:
+                labels = ",".join(f'{label}="{_quoted(text)}"' for label, text in {**self._labels, **more}.items())
+                lines.append(f"beamscore_{name}{{{labels}}} {float(value):.17g}\n")
+        path = self._path if posixpath.dirname(self._path) else f"./{self._path}"
+        write_file(path, "".join(lines).encode())
 
 
 def _quoted(value: str) -> str:

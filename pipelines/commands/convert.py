@@ -22,13 +22,13 @@ from ...transforms.blocks import Block, KeyedRecord, ToBlocks, buckets_for, unpa
 from ...transforms.faults import faults_end_the_bundle
 from ...transforms.io.external_sort import sorted_on_disk
 from ...transforms.io.files import match_glob
-from ...transforms.io.record_files import WriteRecords, columns_of, encoded
+from ...transforms.io.record_files import columns_of, encoded
 from ...transforms.io.text import open_uncompressed
 from ...transforms.records import InputProblem, writable
 from ..config.errors import UsageError
 from ..config.settings import check_benchmark
 from ..runners import launch
-from .common import rejected_beside, unsupported, write_records
+from .common import records_output, unsupported, write_records
 from .messages import DONE
 
 
@@ -45,16 +45,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not parsed.input or not parsed.output:
         raise UsageError("give --input [ROLE=]GLOB and --output FILE; `--input roles` lists the roles")
     files = launch.files_for_workers(options, find_role_files(converter, parsed.input))
-    write = WriteRecords(
-        launch.path_for_workers(options, parsed.output),
-        columns_of(kind.truth_type, kind.prediction_type),
-        parsed.shards,
-    )
-    rejected = rejected_beside(write)
+    write = records_output(parsed, options, columns_of(kind.truth_type, kind.prediction_type))
     read = [file.path for file in files]
-    return write_records(
-        options, lambda pipeline: build_conversion(pipeline, converter, files, write, rejected), read, write, rejected
-    )
+    return write_records(options, lambda pipeline: build_conversion(pipeline, converter, files), read, write)
 
 
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)\Z", re.IGNORECASE)
@@ -96,9 +89,9 @@ def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFil
 
 
 def build_conversion(
-    pipeline: beam.Pipeline, converter: Converter, files: list[RoleFile], write: WriteRecords, rejected: WriteRecords
-) -> None:
-    """Wires the pipeline: converted records go to `write`, sources that cannot be read to `rejected`."""
+    pipeline: beam.Pipeline, converter: Converter, files: list[RoleFile]
+) -> tuple[beam.PCollection, beam.PCollection]:
+    """Wires the pipeline; returns the converted records, and lines on sources that cannot be read."""
     folder, buckets = launch.block_folder(pipeline), buckets_for(sum(file.size for file in files))
     parts = (
         pipeline
@@ -115,8 +108,7 @@ def build_conversion(
         | "ByBucket" >> beam.GroupByKey()
         | "Build" >> beam.ParDo(BuildRecords(converter, needed)).with_outputs("rejected", main="records")
     )
-    _ = records.records | "Write" >> write.through(folder)
-    _ = (parts.rejected, records.rejected) | "Rejected" >> beam.Flatten() | "WriteRejected" >> rejected.through(folder)
+    return records.records, (parts.rejected, records.rejected) | "Rejected" >> beam.Flatten()
 
 
 _PARTS = msgspec.msgpack.Decoder(Part)

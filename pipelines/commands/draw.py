@@ -54,8 +54,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         rename_files([(posixpath.join(folder, staged_name(prefix, each, PICTURE)), target[each]) for each in drawn])
     finally:
         delete_files([posixpath.join(folder, name) for name in list_folder(folder) if name.startswith(prefix)])
-    for each in drawn:
-        print(printable(target[each]))
+    if drawn:
+        several = f"{len(drawn):,} pictures in {printable(folder)}"
+        print(several if parsed.output == folder else printable(target[drawn[0]]))
     missing = [each for each in wanted if each not in problems and each not in drawn]
     doubts = doubtful_sides(inputs)
     if doubts and not drawn:

@@ -42,7 +42,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     configuration = configuration_of(parsed)
     require_baseline(parsed, configuration)
     if parsed.check:
-        return _check(configuration, options, parsed.processes)
+        return _check(configuration, options)
     _check_verdicts(parsed, configuration, options)
     if parsed.resume and launch.is_detached(options):
         raise UsageError(
@@ -89,8 +89,7 @@ def _evaluate(
 ) -> int:
     """Evaluates, and returns the exit code."""
 
-    def on_result(result: Any) -> None:
-        watched.add_result(result)
+    def on_result(_: Any) -> None:
         if plan.resume:
             remove_kept(plan.output)
 
@@ -168,7 +167,7 @@ def _check_verdicts(parsed: argparse.Namespace, configuration: Configuration, op
             raise UsageError(f"--{name} {path}: the job goes on without this command; use `beamscore gate` after it")
 
 
-def _check(configuration: Configuration, options: PipelineOptions, processes: int | None) -> int:
+def _check(configuration: Configuration, options: PipelineOptions) -> int:
     """Says what the run would do; 2 where it could score nothing."""
     inputs = find_inputs(configuration, configuration.truth_columns())
     warn(inputs.warnings)
@@ -179,8 +178,7 @@ def _check(configuration: Configuration, options: PipelineOptions, processes: in
             f"{file}: the workers of a cluster do not have this file; install the benchmark there as a package (see "
             "docs/new_benchmark.md), or leave --runner out"
         )
-    launch.use_processes(options, processes, sum(file.size for file in inputs.files))
-    found = check_inputs(inputs, LAYOUT, launch.process_count(options))
+    found = check_inputs(inputs, LAYOUT)
     for line in found.lines:
         print(printable(line))
     for problem in found.problems:

@@ -78,8 +78,8 @@ def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Seque
 
     from ...transforms.io.storage import new_run_id
     from ..runners import launch
+    from ..runners.lifetime import own_temporary_folder
     from ..runners.reachable import check_reachable
-    from ..runners.temporary_space import own_temporary_folder
 
     command = import_module(f".{parsed.command}", __package__)
     use_format(parsed.log_format, parsed.verbose)

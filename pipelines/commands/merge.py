@@ -1,26 +1,52 @@
-"""`beamscore merge`: one run of runs over disjoint samples, without scoring again."""
+"""`beamscore merge`: one run of runs over disjoint samples, without scoring again.
+
+Their sums are added, their rows and quarantine are copied.
+"""
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
+import operator
 import os
-from dataclasses import replace
-from functools import partial
+import posixpath
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
 
+import apache_beam as beam
+import msgspec
+import pyarrow.dataset as ds
+from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...transforms.io.publication import check_not_replaced
-from ...transforms.io.storage import new_run_id, prepare_output
-from ..config.errors import UsageError
-from ..merge import MergePlan, build_merge, merged_configuration
+from ...transforms.io.staging import StageBundles, StagedFolder
+from ...transforms.io.storage import STORAGE_ERRORS, new_run_id, prepare_output
+from ...transforms.publish import Publish
+from ...transforms.quarantine import CauseCount, CountCauses
+from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, printable
+from ...transforms.rows import read_rows
+from ...transforms.totals import SliceKey, SliceResult, SliceTotals, slice_result
+from ..config import settings
+from ..config.errors import UsageError, one_line
+from ..config.settings import Configuration
+from ..evaluate import result_files
 from ..runners import launch
 from ..runs.causes import stored_causes
+from ..runs.differences import SCORED_ALIKE, differences
+from ..runs.documents import STATUSES, SliceSums
 from ..runs.gates import decide, record_failures
 from ..runs.provenance import Invocation
-from ..runs.run import LAYOUT, RUN, SUMMARY, Run
-from .common import hand_over, run_and_publish
+from ..runs.run import LAYOUT, RUN, SUMMARY, Run, Worst, worst_first
+from .common import hand_over, require_rows, run_and_publish
 from .gate import read_baseline, remove_verdicts, report_run
+
+COPY_BYTES = 1 << 20
+OVERLAPS_SHOWN = 5
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -39,9 +65,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if len({os.path.abspath(path) for path in parsed.runs}) < len(parsed.runs):
         raise UsageError("a run is given twice; merge each run once")
     for found in runs:
-        counted = sum(system.samples for system in found.summary.systems.values())
-        if counted and not found.rows:
-            raise UsageError(f"{found.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
+        require_rows(found)
     configuration = merged_configuration(runs, parsed.output)
     baseline = read_baseline(parsed, configuration)
     check_not_replaced(
@@ -61,7 +85,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         baseline,
         page=not parsed.no_html,
     )
-    build = partial(build_merge, plan=plan, runs=runs)
+    build = functools.partial(build_merge, plan=plan, runs=runs)
     if launch.is_detached(options):
         return hand_over(options, build, plan.output, plan.run_id, LAYOUT)
     published = run_and_publish(options, build, plan.output, plan.run_id, LAYOUT)
@@ -69,3 +93,247 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     failures = record_failures(document["systems"], configuration.settings, stored_causes(made))
     decision = decide(document.get("gates", []))
     return report_run(parsed, plan.output, configuration, baseline, document, made, failures, decision)
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """The runs that are merged, by folder with the id that each must still have, and where the result goes.
+
+    page: whether there is a report.html, which has the rows of all samples and none of their records.
+    """
+
+    runs: tuple[tuple[str, str], ...]
+    configuration: Configuration
+    output: str
+    run_id: str
+    invocation: Invocation
+    baseline: Run | None = None
+    page: bool = False
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of one of the runs, by the place of the run."""
+
+    run: int
+    path: str
+
+
+def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -> None:
+    """Wires the pipeline; `runs` are those of the plan, for their files."""
+    benchmark = plan.configuration.benchmark
+    samples = [_File(number, path) for number, run in enumerate(runs) for path in run.rows]
+    entries = [_File(number, path) for number, run in enumerate(runs) for path in run.quarantine]
+    rows = pipeline | "Samples" >> beam.Create(samples) | "SpreadSamples" >> beam.Reshuffle()
+    lines = pipeline | "Quarantine" >> beam.Create(entries) | "SpreadQuarantine" >> beam.Reshuffle()
+    ids = (
+        rows | "SampleIds" >> beam.FlatMap(_sample_ids, next(iter(runs[0].systems))).with_output_types(tuple[str, int]),
+        lines | "QuarantinedIds" >> beam.FlatMap(_quarantined_ids).with_output_types(tuple[str, int]),
+    )
+    shared = (
+        ids
+        | "AllIds" >> beam.Flatten()
+        | "RunsOfId" >> beam.CombinePerKey(_union)
+        | "Overlaps" >> beam.Filter(lambda found: found[1].bit_count() > 1)
+    )
+    most, metric = max(1, plan.configuration.settings.worst_samples), benchmark.main_sample_metric().name
+    parts = {
+        "overlaps": shared | "CountOverlaps" >> beam.combiners.Count.Globally(),
+        "first_overlaps": shared | "FirstOverlaps" >> beam.combiners.Top.Smallest(OVERLAPS_SHOWN),
+        "worst": rows
+        | "WorstOfFile" >> beam.FlatMap(_worst_of_file, metric).with_output_types(tuple[str, Worst])
+        | "Worst" >> beam.combiners.Top.PerKey(most, key=worst_first(benchmark), reverse=True),
+        "causes": lines | "Entries" >> beam.FlatMap(_entries) | "Causes" >> CountCauses(),
+        "samples_files": rows | "CopySamples" >> _copy(plan, "samples", ".parquet"),
+        "quarantine_files": lines | "CopyQuarantine" >> _copy(plan, "quarantine", ".jsonl"),
+    }
+    _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, functools.partial(_make, plan))
+
+
+def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
+    """Returns the files of the merged result; raises InputProblem where runs have samples in common."""
+    (count,), (shown,) = parts["overlaps"], parts["first_overlaps"]
+    if count:
+        named = ", ".join(f"{printable(sample)} ({_named(plan, runs)})" for sample, runs in shown)
+        raise InputProblem(
+            f"{count} sample_ids are in more than one of the runs, such as {named}; merge runs over disjoint samples"
+        )
+    try:
+        return _documents(plan, parts)
+    except UsageError as error:
+        raise InputProblem(str(error)) from error
+
+
+def _documents(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
+    runs = [Run.read(path) for path, _ in plan.runs]
+    for run, (path, run_id) in zip(runs, plan.runs, strict=True):
+        if run.run_id != run_id:
+            raise InputProblem(f"{path}: another run has replaced the result meanwhile; merge again")
+    merged = merged_run(plan.configuration, runs, dict(parts["worst"]), parts["causes"])
+    records = {number: each.counts("predictions")["read"] for number, each in enumerate(merged.systems.values())}
+    records[GROUND_TRUTH] = next(iter(merged.systems.values())).counts("ground_truth")["read"]
+    samples = None
+    if plan.page:
+        folder = StagedFolder(plan.output, plan.run_id, "samples").path
+        samples = [posixpath.join(folder, name) for name in sorted(parts["samples_files"])]
+    return result_files(merged, plan.run_id, plan.invocation, records, plan.baseline, samples)
+
+
+def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
+    """Returns the configuration of one evaluation of all inputs of the runs: that of the first, with those of all.
+
+    Raises UsageError where the runs do not fit together: benchmark, version, options, systems, slices, or one lacks a
+    fingerprint, so that all of them together would have a wrong one.
+    """
+    first = runs[0]
+    for run in runs:
+        slices = [each for system in run.systems.values() for each in (system, *system.slices.values())]
+        if run.summary.fingerprint is None or any(each.predictions_fingerprint is None for each in slices):
+            side = "ground truth has" if run.summary.fingerprint is None else "predictions have"
+            raise UsageError(f"{run.path}: cannot be merged: its {side} no fingerprint; evaluate it again")
+    for run in runs[1:]:
+        reasons = [f"{each}; evaluate it again" for each in differences(first.signature, run.signature, SCORED_ALIKE)]
+        if run.systems.keys() != first.systems.keys():
+            reasons.append(f"it has the systems {', '.join(run.systems)}, not {', '.join(first.systems)}")
+        if run.summary.config.get("slices") != first.summary.config.get("slices"):
+            reasons.append("it was sliced by other columns")
+        if reasons:
+            raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}")
+    given = [run.configuration.settings for run in runs]
+    inputs = {
+        "ground_truth": _all(each.ground_truth for each in given),
+        "predictions": {name: _all(each.predictions.get(name, []) for each in given) for name in first.systems},
+    }
+    return settings.check({**first.summary.config, **inputs, "output": output}, first.path)
+
+
+def _all(globs: Iterable[Sequence[str]]) -> list[str]:
+    return list(dict.fromkeys(glob for each in globs for glob in each))
+
+
+def merged_run(
+    configuration: Configuration,
+    runs: Sequence[Run],
+    worst: Mapping[str, Sequence[Worst]],
+    causes: Sequence[CauseCount],
+) -> Run:
+    """Returns the run of one evaluation of all samples of the runs; worst, causes: of all their rows and entries.
+
+    Raises UsageError where stored sums are damaged, or there are more slices than the configuration allows.
+    """
+    first, *others = runs
+    shared, benchmark = configuration.settings, configuration.benchmark
+    confidence, clustered = shared.bootstrap.confidence, shared.cluster is not None
+    slices: dict[str, dict[str, SliceResult]] = {}
+    for number, name in enumerate(first.systems):
+        totals = _totals(runs, name)
+        if len(totals) - 1 > shared.limits.slices:
+            raise UsageError(
+                f"{name}: together the runs have {len(totals) - 1} slices, more than the {shared.limits.slices} of "
+                "limits.slices"
+            )
+        corpus, key = totals[""].sums.sums(), SliceKey(number)
+        slices[name] = {
+            label: slice_result(benchmark, confidence, key, found, corpus, clustered) for label, found in totals.items()
+        }
+    coverages = {name: _coverage([run.systems[name].coverage for run in runs]) for name in first.systems}
+    # A column that one of them has is not missing from all.
+    warnings = [each for each in first.summary.warnings if all(each in run.summary.warnings for run in others)]
+    return Run.finalised(configuration, slices, coverages, worst, causes, warnings)
+
+
+def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
+    """Returns the sums of each slice of a system over all runs, by label."""
+    totals: dict[str, SliceTotals] = {}
+    for run in runs:
+        bootstrap = Bootstrap(run.sums.bootstrap.replicates, run.sums.bootstrap.seed)
+        sums = run.sums.systems[system]
+        for label, stored in {"": sums, **sums.slices}.items():
+            try:
+                more = SliceTotals(_bootstrap_sums(bootstrap, stored), dict(stored.counts))
+                if not label and run.summary.fingerprint is not None:
+                    more.fingerprint = int(run.summary.fingerprint.hash, 16)
+                found = run.slice(system, label)
+                if found is not None and found.predictions_fingerprint is not None:
+                    more.predictions = int(found.predictions_fingerprint, 16)
+                totals.setdefault(label, SliceTotals(BootstrapSums(bootstrap))).merge(more)
+            except (ValueError, OverflowError) as error:
+                raise UsageError(
+                    f"{run.path}/sums.json: the sums of {system} are damaged: {one_line(error)}"
+                ) from error
+    return totals
+
+
+def _bootstrap_sums(bootstrap: Bootstrap, stored: SliceSums) -> BootstrapSums:
+    """Returns the sums of a slice as they were before they were written."""
+    return BootstrapSums.of(bootstrap, stored.table(bootstrap.replicates))
+
+
+def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the coverage of all records of the runs: each count is a sum."""
+    merged: dict[str, Any] = {}
+    for side, statuses in STATUSES.items():
+        merged[side] = {name: sum(part[side][name] for part in parts) for name in ("read", *statuses)}
+    extra = sorted({name for part in parts for name in part} - {*STATUSES, "balanced"})
+    merged |= {name: sum(part.get(name, 0) for part in parts) for name in extra}
+    return {**merged, "balanced": all(part["balanced"] for part in parts)}
+
+
+def _named(plan: MergePlan, runs: int) -> str:
+    return " and ".join(path for number, (path, _) in enumerate(plan.runs) if runs >> number & 1)
+
+
+def _sample_ids(file: _File, system: str) -> Iterator[tuple[str, int]]:
+    """Yields each sample of a run with the bit of the run; all systems have the same."""
+    for batch in read_rows(file.path, ["sample_id"], ds.field("system") == system):
+        for sample_id in batch.column(0).to_pylist():
+            yield sample_id, 1 << file.run
+
+
+def _quarantined_ids(file: _File) -> Iterator[tuple[str, int]]:
+    """Yields what was quarantined too: a prediction that one run could not pair may belong to a sample of another."""
+    for entry in _entries(file):
+        if entry.sample_id is not None:
+            yield entry.sample_id, 1 << file.run
+
+
+def _union(bits: Iterable[int]) -> int:
+    return functools.reduce(operator.or_, bits, 0)
+
+
+def _worst_of_file(file: _File, metric: str) -> Iterator[tuple[str, Worst]]:
+    """Yields the rows in a file that have a value, by system."""
+    for batch in read_rows(file.path, [metric, "sample_id", "status", "system"], ds.field(metric).is_valid()):
+        for *sample, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield name, tuple(sample)
+
+
+def _entries(file: _File) -> Iterator[Quarantined]:
+    try:
+        with FileSystems.open(file.path, compression_type="uncompressed") as stream:
+            for line in stream:
+                yield msgspec.json.decode(line, type=Quarantined)
+    except (*STORAGE_ERRORS, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputProblem(f"{file.path}: cannot be read as a file of a finished run: {one_line(error)}") from error
+
+
+def _copy(plan: MergePlan, folder: str, suffix: str) -> beam.ParDo:
+    """Returns what copies each file to one of its own in a staged folder, and yields its name there."""
+    staged = StagedFolder(plan.output, plan.run_id, folder)
+    # A file ends at once, as Parquet files are not joined by writing one behind the other.
+    return beam.ParDo(StageBundles(staged, suffix, _Copier, file_s=0.0)).with_output_types(str)
+
+
+class _Copier:
+    """Writes the content of files to a stream."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, file: _File) -> None:
+        """Writes the content of a file."""
+        with FileSystems.open(file.path, compression_type="uncompressed") as source:
+            shutil.copyfileobj(source, self._stream, COPY_BYTES)
+
+    def close(self) -> None:
+        """Has nothing left to write."""

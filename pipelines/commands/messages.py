@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NoReturn
 
 from ...transforms.records import printable
-from ..runners import worker_processes
+from ..runners.lifetime import terminate_workers
 
 DONE, FAILED, WRONG_USAGE, CRASHED, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -96,7 +96,7 @@ def signals() -> Iterator[None]:
 
     def interrupt(number: int, frame: object) -> NoReturn:
         _came.set()
-        worker_processes.terminate_workers()
+        terminate_workers()
         # The threads that talk to the workers are about to fail.
         threading.excepthook = lambda _: None
         raise KeyboardInterrupt

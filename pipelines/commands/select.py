@@ -1,32 +1,41 @@
-"""`beamscore select`: the hard cases of a finished run."""
+"""`beamscore select`: the hard cases of a finished run, below a threshold or in a list, with both records."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
+import apache_beam as beam
+import msgspec
+import pyarrow.dataset as ds
+from apache_beam import typehints
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import Benchmark
-from ...transforms.io.record_files import Columns, Kind, WriteRecords
+from ...transforms.blocks import ToBlocks, bucket_count
+from ...transforms.io.record_files import Columns, Kind, encoded
 from ...transforms.io.sample_list import sample_ids
+from ...transforms.pair import PairBySample
+from ...transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Quarantined
+from ...transforms.rows import ReadRows, RowSource, is_one_of
+from ...transforms.sample_filter import IdBitmap, KeepWanted
+from ...transforms.scored_batch import PairedSample
 from ..config import settings
 from ..config.errors import UsageError, as_input_errors
 from ..inputs.inputs import Inputs, find_inputs
 from ..runners import launch
 from ..runs.run import Run
-from ..select import Selection, build_selection
-from .common import write_records
+from .common import records_output, require_rows, write_records
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Selects; the inputs are those that the run's summary names, unless they have moved."""
     found = Run.read(parsed.run)
     summary = found.summary
-    if not parsed.output:
-        raise UsageError("give --output FILE")
     if parsed.below is not None and math.isnan(parsed.below):
         raise UsageError("--below nan: must be a number")
     kind = type(found.configuration.benchmark)
@@ -36,8 +45,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if system not in summary.systems:
         raise UsageError(f"--system {system}: not in this run; there are {', '.join(summary.systems)}")
     inputs = _inputs(parsed, summary.config, system)
-    write = WriteRecords(launch.path_for_workers(options, parsed.output), _columns(kind), parsed.shards)
-    _check_rows(found, system)
+    write = records_output(parsed, options, _columns(kind), only_if_any=True)
+    require_rows(found)
     files = tuple(launch.path_for_workers(options, path) for path in found.rows)
     below, listed = parsed.below, None
     if parsed.samples is None:
@@ -49,22 +58,16 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             next(sample_ids(listed), None)
     selection = Selection(files, system, kind.sample_metric_names(), value, below, listed)
     read = [*(file.path for file in inputs.files), *files, *([listed] if listed else [])]
-    return write_records(
-        options, lambda pipeline: build_selection(pipeline, inputs, selection, write), read, write, None
-    )
+    conditions = [f"has {value} below {below:g}"] if below is not None else []
+    conditions += [f"is in {parsed.samples}"] if listed else []
+    nothing = f"{parsed.run}: no sample of {system} {' and '.join(conditions)}; nothing is written"
+    return write_records(options, lambda pipeline: build_selection(pipeline, inputs, selection), read, write, nothing)
 
 
 def _columns(kind: type[Benchmark[Any, Any, Any]]) -> Columns:
     columns = dict.fromkeys(["sample_id", "system", "status"], Kind.TEXT)
     columns |= dict.fromkeys(kind.sample_metric_names(), Kind.NUMBER)
     return columns | dict.fromkeys(["details", "ground_truth", "prediction"], Kind.JSON)
-
-
-def _check_rows(run: Run, system: str) -> None:
-    """Raises UsageError where the run should have rows, but they are not there."""
-    counts = run.summary.systems[system].counts("ground_truth")
-    if not run.rows and (counts.get("scored") or counts.get("missing_prediction")):
-        raise UsageError(f"{run.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
 
 
 def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) -> Inputs:
@@ -77,3 +80,88 @@ def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) 
     except UsageError as error:
         hint = "where the inputs of the run have moved, give --ground-truth and --predictions"
         raise UsageError(f"{error}; {hint}") from error
+
+
+@dataclass(frozen=True)
+class Selection(RowSource):
+    """Which samples to take: those of `system` whose metric `column` is below `threshold`.
+
+    files: the rows of the run. metrics: all per-sample metrics. threshold: None: whatever they score. listed: a file
+    whose samples alone are taken.
+    """
+
+    system: str = ""
+    metrics: tuple[str, ...] = ()
+    column: str = ""
+    threshold: float | None = None
+    listed: str | None = None
+    encoding: ClassVar[Encoding] = JSON
+
+    @property
+    def columns(self) -> list[str]:
+        """What the records do not say."""
+        return ["sample_id", "system", "status", *self.metrics, "details"]
+
+    def where(self) -> Any:
+        """Reads the list of samples, too."""
+        where = ds.field("system") == self.system
+        if self.threshold is not None:
+            where &= ds.field(self.column) < self.threshold
+        return where if self.listed is None else where & is_one_of("sample_id", sample_ids(self.listed))
+
+    def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
+        """Yields the rows, each as JSON."""
+        for row in batch.to_pylist():
+            yield row["sample_id"], msgspec.json.encode({**row, "details": json.loads(row["details"])})
+
+
+def build_selection(
+    pipeline: beam.Pipeline, inputs: Inputs, selection: Selection
+) -> tuple[beam.PCollection, beam.PCollection]:
+    """Wires the pipeline: the rows of the run are filtered, then paired with the records that they came from.
+
+    The rows are one more side of their samples. Only records of samples that have such a row are shuffled.
+    """
+    folder, buckets = launch.block_folder(pipeline), bucket_count(inputs.files)
+    keyed_block = typehints.Tuple[int, folder.block_type]
+    rows = pipeline | "Below" >> ReadRows({len(inputs.systems): selection})
+    wanted = beam.pvalue.AsSingleton(rows | "Ids" >> beam.Keys() | "Bitmap" >> beam.CombineGlobally(IdBitmap()))
+    sides = (
+        rows | "Rows" >> beam.ParDo(ToBlocks(buckets, folder)).with_output_types(keyed_block),
+        inputs.read(pipeline).records
+        | "Wanted" >> beam.ParDo(KeepWanted(buckets, folder), wanted).with_output_types(keyed_block),
+    )
+    paired = sides | "Sides" >> beam.Flatten() | "Pair" >> PairBySample((*inputs.systems, ROWS))
+    _ = paired.quarantine | "Gone" >> beam.Map(_check_not_gone)
+    selected = paired.batches | "Selected" >> beam.FlatMap(_joined) | "Encode" >> beam.Map(encoded)
+    return selected, pipeline | "NoneRejected" >> beam.Create([])
+
+
+ROWS = "rows of the run"
+"""The name of the side of the rows; no system can be called so."""
+
+
+def _check_not_gone(entry: Quarantined) -> None:
+    if entry.side == ROWS and entry.cause == "unmatched":
+        raise InputProblem(f"sample {entry.sample_id} of the run is no longer in its ground truth; evaluate again")
+
+
+def _joined(samples: Sequence[PairedSample]) -> Iterator[dict[str, Any]]:
+    for sample in samples:
+        *predictions, row = sample.predictions
+        if row is not None:
+            yield {
+                # sample_id is text, the other cells stay the JSON that they are.
+                **row.decode(dict[str, msgspec.Raw]),
+                "sample_id": sample.sample_id,
+                "ground_truth": _record(sample.truth),
+                "prediction": None if predictions[0] is None else _record(predictions[0]),
+            }
+
+
+def _record(encoded: EncodedRecord) -> Any:
+    """Returns a record as JSON, or the beginning of its text where it is none: a rejected prediction may be that."""
+    try:
+        return encoded.decode(dict)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return encoded.text()

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import apache_beam as beam
 import msgspec
-from apache_beam import typehints
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.pvalue import TaggedOutput
 
 from ...metrics.common import split as splits
 from ...metrics.common.errors import explain
-from ...transforms.blocks import Block, ToBlocks, unpack
-from ...transforms.io.record_files import WriteRecords, columns_of, encoded
+from ...transforms.io.record_files import columns_of, encoded
 from ...transforms.pair import PairBySample
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, quarantined
 from ...transforms.scored_batch import PairedSample
@@ -27,41 +24,29 @@ from ...transforms.slice_labels import value_text
 from ..config.errors import UsageError, nearest
 from ..inputs.inputs import Inputs, find_inputs
 from ..inputs.mismatch import doubtful_sides
-from ..runners import launch
 from .arguments import DEFAULT_FRACTIONS, configuration_of
-from .common import rejected_beside, write_records
+from .common import records_output, write_records
 from .messages import warn
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Splits; 1 where a record could not be read or stands twice, with the list of those in OUTPUT.rejected.jsonl."""
     configuration = configuration_of(parsed)
-    if not parsed.output:
-        raise UsageError("give --output FILE")
     if parsed.column in ("sample_id", parsed.group):
         raise UsageError(f"--column {parsed.column}: the split needs a column of its own")
     plan = SplitPlan(parsed.group, parsed.column, _rule(parsed))
-    write = WriteRecords(
-        launch.path_for_workers(options, parsed.output), columns_of(configuration.benchmark.truth_type), parsed.shards
-    )
-    rejected = rejected_beside(write)
+    write = records_output(parsed, options, columns_of(configuration.benchmark.truth_type))
     inputs = find_inputs(configuration, (parsed.group,) if parsed.group else (), predictions=False, whole=True)
     warn(doubtful_sides(inputs))
-    if parsed.group:
-        columns = list(inputs.first_records(GROUND_TRUTH).fields)
-        plan = replace(plan, hint="" if parsed.group in columns else nearest(parsed.group, columns))
+    first = inputs.first_records(GROUND_TRUTH)
+    if parsed.group and first.records and parsed.group not in first.fields:
+        none = "no record has" if first.whole else f"none of the first {first.records:,} records has"
+        raise UsageError(f"--group {parsed.group}: {none} such a column{nearest(parsed.group, list(first.fields))}")
     read = [file.path for file in inputs.files]
-    return write_records(
-        options, lambda pipeline: build_split(pipeline, inputs, plan, write, rejected), read, write, rejected
-    )
+    return write_records(options, lambda pipeline: build_split(pipeline, inputs, plan), read, write)
 
 
-def _rule(parsed: argparse.Namespace) -> Callable[[str], str | int] | PublishedSplit:
-    if parsed.published is not None:
-        sizes = re.fullmatch(r"\s*(\d{1,18})\s*,\s*(\d{1,18})\s*", parsed.published)
-        if not sizes:
-            raise UsageError(f"--published {parsed.published}: must be T,V, such as 100,100")
-        return PublishedSplit(int(sizes[1]), int(sizes[2]), parsed.seed)
+def _rule(parsed: argparse.Namespace) -> Callable[[str], str | int]:
     if parsed.folds is not None:
         if parsed.folds < 2:
             raise UsageError(f"--folds {parsed.folds}: cross validation needs at least 2")
@@ -87,58 +72,40 @@ def _fractions(given: str) -> dict[str, Fraction]:
 
 
 @dataclass(frozen=True)
-class PublishedSplit:
-    """The sizes and the seed of the published recipe, which must see the whole set."""
-
-    training: int
-    validation: int
-    seed: int
-
-
-@dataclass(frozen=True)
 class SplitPlan:
     """How to split. group: the column of what must stay together, or None. column: the one that is written.
 
-    rule: from a group to its split; a sample without a group is its own. hint: at the column that may have been meant
-    where no record has the group.
+    rule: from a group to its split; a sample without a group is its own.
     """
 
     group: str | None
     column: str
-    rule: Callable[[str], str | int] | PublishedSplit
-    hint: str = ""
+    rule: Callable[[str], str | int]
+
+    def split_of(self, record: Mapping[str, Any]) -> str:
+        """Returns the split of a record."""
+        value = record.get(self.group) if self.group else None
+        return str(self.rule(f"sample:{record['sample_id']}" if value is None else f"group:{value_text(value)}"))
 
 
-def build_split(
-    pipeline: beam.Pipeline, inputs: Inputs, plan: SplitPlan, write: WriteRecords, rejected: WriteRecords
-) -> None:
-    """Wires the pipeline: read, take each sample once, draw, write; what cannot be split goes to `rejected`.
-
-    The split of a record may wait for what is known of all, in a block.
-    """
+def build_split(pipeline: beam.Pipeline, inputs: Inputs, plan: SplitPlan) -> tuple[beam.PCollection, beam.PCollection]:
+    """Wires the pipeline: read, take each sample once, draw; returns the records, and lines on what cannot be split."""
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
-    folder = launch.block_folder(pipeline)
-    decoded = paired.batches | "Decode" >> beam.ParDo(DecodeRecords(plan)).with_outputs("quarantine", main="records")
-    split = (
-        decoded.records
-        | "Keep" >> beam.Map(lambda record: (record["sample_id"].encode(), msgspec.json.encode(record)))
-        | "Blocks" >> beam.ParDo(ToBlocks(1, folder)).with_output_types(typehints.Tuple[int, folder.block_type])
-        | "Draw" >> beam.FlatMap(_drawn, plan, **_known_of_all(decoded.records, plan))
-    )
-    _ = split | "Encode" >> beam.Map(encoded) | "Write" >> write.through(folder)
-    entries = (read.quarantine, paired.quarantine, decoded.quarantine) | "AllQuarantined" >> beam.Flatten()
-    _ = entries | "Lines" >> beam.Map(_rejected_line) | "WriteRejected" >> rejected.through(folder)
+    split = paired.batches | "Draw" >> beam.ParDo(DrawSplits(plan)).with_outputs("quarantine", main="records")
+    entries = (read.quarantine, paired.quarantine, split.quarantine) | "AllQuarantined" >> beam.Flatten()
+    return split.records, entries | "Lines" >> beam.Map(_rejected_line)
 
 
-class DecodeRecords(beam.DoFn):
-    """Decodes whole records, and quarantines those that cannot be."""
+class DrawSplits(beam.DoFn):
+    """Writes the column of the split into whole records, and quarantines those that cannot be decoded."""
 
     def __init__(self, plan: SplitPlan) -> None:
-        self._column = plan.column
+        self._plan = plan
 
-    def process(self, samples: list[PairedSample]) -> Iterator[dict[str, Any] | TaggedOutput]:
+    def process(self, samples: list[PairedSample]) -> Iterator[tuple[str, bytes] | TaggedOutput]:
         """Yields the records; raises InputProblem where one has the column that is to be written."""
+        column = self._plan.column
         for sample in samples:
             truth = sample.truth
             try:
@@ -147,56 +114,12 @@ class DecodeRecords(beam.DoFn):
                 entry = quarantined(truth, "ground_truth", sample.sample_id, "read", "unreadable", explain(error))
                 yield TaggedOutput("quarantine", entry)
                 continue
-            if record.get(self._column) is not None:
+            if record.get(column) is not None:
                 raise InputProblem(
-                    f"{truth.origin.place}: there is a column {self._column} already; give another name with --column"
+                    f"{truth.origin.place}: there is a column {column} already; give another name with --column"
                 )
-            yield record
+            yield encoded({**record, column: self._plan.split_of(record)})
 
 
 def _rejected_line(entry: Quarantined) -> tuple[str, bytes]:
     return f"{entry.source}:{entry.position:020}", entry.to_bytes()
-
-
-def _known_of_all(records: beam.PCollection, plan: SplitPlan) -> dict[str, Any]:
-    """Returns the side inputs of _drawn."""
-    groups = records | "Groups" >> beam.Map(lambda record: (record["sample_id"], _group(record, plan.group)))
-    known: dict[str, Any] = {}
-    if plan.group is not None:
-        has_group = groups | "HasGroup" >> beam.Map(lambda sample: sample[1] is not None) | beam.CombineGlobally(any)
-        known["has_group"] = beam.pvalue.AsSingleton(has_group)
-    if isinstance(plan.rule, PublishedSplit):
-        chosen = (
-            groups
-            | "Key" >> beam.Map(lambda sample: (0, sample))
-            | "Together" >> beam.GroupByKey()
-            | "Recipe" >> beam.FlatMap(_recipe, plan.rule)
-        )
-        known["chosen"] = beam.pvalue.AsDict(chosen)
-    return known
-
-
-def _group(record: dict[str, Any], group: str | None) -> str | None:
-    value = record.get(group) if group else None
-    return None if value is None else value_text(value)
-
-
-def _recipe(gathered: tuple[int, Any], rule: PublishedSplit) -> Iterator[tuple[str, str]]:
-    yield from splits.published_split(gathered[1], rule.training, rule.validation, rule.seed).items()
-
-
-def _drawn(
-    keyed: tuple[int, Block], plan: SplitPlan, has_group: bool = True, chosen: Mapping[str, str] | None = None
-) -> Iterator[dict[str, Any]]:
-    """Yields the records of a block with their splits; chosen: by sample_id, under the published recipe."""
-    if not has_group:
-        raise InputProblem(f"--group {plan.group}: no record has such a column{plan.hint}")
-    for _, encoded_record in unpack(keyed[1]):
-        record = msgspec.json.decode(encoded_record)
-        sample_id, group = record["sample_id"], _group(record, plan.group)
-        if isinstance(plan.rule, PublishedSplit):
-            assert chosen is not None
-            split = chosen[sample_id]
-        else:
-            split = str(plan.rule(f"sample:{sample_id}" if group is None else f"group:{group}"))
-        yield {**record, plan.column: split}

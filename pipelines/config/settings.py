@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, BinaryIO, Literal, TypeVar, get_args, get_origin
@@ -18,7 +19,6 @@ from ...transforms.io.field_map import FieldMap
 from ...transforms.slice_labels import MAX_SLICES, MAX_SLICES_PER_SAMPLE
 from .errors import UsageError, nearest, one_line, shown
 from .gates import Gate, Inconclusive, SystemName, check_gates, split_override
-from .strict_yaml import MAX_BYTES, MAX_DEPTH, load_yaml, yaml_problem
 
 GROUND_TRUTH_FIELDS, PREDICTION_FIELDS = "ground_truth", "predictions"
 
@@ -249,7 +249,7 @@ def check_field_sides(settings: Settings) -> None:
 def _read_yaml(path: str) -> dict[str, Any]:
     try:
         with _opened(path) as stream:
-            raw = load_yaml(stream.read(MAX_BYTES + 1))
+            raw = load_yaml(stream.read())
     except (OSError, ValueError) as error:
         known = ", ".join(benchmark_names())
         raise UsageError(
@@ -257,10 +257,47 @@ def _read_yaml(path: str) -> dict[str, Any]:
             f"give a YAML file, FILE.py:CLASS, or one of {known}{nearest(path, benchmark_names())}"
         ) from error
     except yaml.YAMLError as error:
-        raise UsageError(f"{path}: this is not YAML: {yaml_problem(error, True)}") from error
+        raise UsageError(f"{path}: this is not YAML: {_yaml_problem(error)}") from error
     if not isinstance(raw, dict):
         raise UsageError(f"{path}: the configuration must be a mapping of keys to values, such as `benchmark: chart`")
     return raw
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML as SafeLoader reads it, but a key that is given twice is an error, and 1e-9 is a number."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Returns a mapping whose keys are plain text and different."""
+        seen = set()
+        for key, _ in node.value:
+            problem = None if isinstance(key, yaml.ScalarNode) else "a key must be plain text"
+            if problem is None and key.value in seen:
+                problem = f"the key {key.value} is given twice"
+            if problem is not None:
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            seen.add(key.value)
+        return dict(super().construct_mapping(node, deep))
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
+
+
+def load_yaml(text: bytes | str) -> Any:
+    """Returns the value of one YAML document; raises yaml.YAMLError where it is no YAML, or has a key twice."""
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        # The parser's own constructors raise these, such as for !!bool x.
+        raise yaml.YAMLError(f"a value is not what its tag says, or nested too deeply: {error!r}") from error
+
+
+def _yaml_problem(error: yaml.YAMLError) -> str:
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return one_line(error)
+    mark, reason = error.problem_mark, ", ".join(filter(None, (error.context, error.problem)))
+    return f"line {mark.line + 1}, column {mark.column + 1}: {' '.join(reason.split())[:200]}"
 
 
 def _opened(path: str) -> BinaryIO:
@@ -287,15 +324,13 @@ def _override(raw: dict[str, Any], override: str) -> None:
     try:
         value = load_yaml(text)
     except yaml.YAMLError as error:
-        raise UsageError(f"--set {override}: the value is not YAML: {yaml_problem(error, False)}") from error
+        raise UsageError(f"--set {override}: the value is not YAML: {_yaml_problem(error)}") from error
     if gate is not None:
         parts = gate[0]
     elif key.startswith("gates."):
         parts = ["gates", *key[len("gates.") :].rsplit(".", 1)]
     else:
         parts = key.strip().split(".")
-    if len(parts) > MAX_DEPTH:
-        raise UsageError(f"--set {override}: the key is nested deeper than {MAX_DEPTH} levels")
     place = raw
     for part in parts[:-1]:
         inner = place.setdefault(part, {})
@@ -314,25 +349,20 @@ def _convert(raw: dict[str, Any], kind: type[_Struct], source: str) -> _Struct:
 
 def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
     """Says what is wrong with `value`, which is no `kind`, in one line: the key, what was found and what is allowed."""
-    key = ".".join(map(str, path))
     struct = next((each for each in (kind, *get_args(kind)) if _is_struct(each)), None)
     inner: dict[Any, Any] = {}
     if get_origin(kind) is dict and isinstance(value, dict):
-        key_kind, value_kind = get_args(kind)
-        for name in value:
-            if not _fits(name, key_kind):
-                return f"{key}: found the key {shown(name)}; allowed: {_allowed(msgspec.inspect.type_info(key_kind))}"
-        inner = dict.fromkeys(value, value_kind)
+        inner = dict.fromkeys(value, get_args(kind)[1])
     elif struct is not None and isinstance(value, dict):
         inner = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
-        for name in value:
-            if name not in inner:
-                near = nearest(name, list(inner))
-                return f"{'.'.join(map(str, [*path, name]))}: unknown key{near}; allowed: {', '.join(inner)}"
+        for name in (each for each in value if each not in inner):
+            near = nearest(name, list(inner))
+            return f"{'.'.join(map(str, [*path, name]))}: unknown key{near}; allowed: {', '.join(inner)}"
     for name in inner:
         if name in value and not _fits(value[name], inner[name]):
             return _explain(value[name], inner[name], [*path, name])
-    return f"{key or 'it'}: found {shown(value)}; allowed: {_allowed(msgspec.inspect.type_info(kind))}"
+    key = ".".join(map(str, path))
+    return f"{key}: found {shown(value)}; allowed: {_allowed(msgspec.inspect.type_info(kind))}"
 
 
 def _is_struct(kind: Any) -> bool:

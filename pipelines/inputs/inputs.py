@@ -155,7 +155,7 @@ def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLim
     """Returns what the first records of some files hold; a file that cannot be read has none."""
     found = FirstRecords()
     for number, file in enumerate(files):
-        if number >= FILES_LOOKED_AT or found.records >= RECORDS_LOOKED_AT or found.stored_bytes >= BYTES_LOOKED_AT:
+        if number >= FILES_LOOKED_AT or found.records >= RECORDS_LOOKED_AT or found.payload_bytes >= BYTES_LOOKED_AT:
             found.whole = False
             break
         try:
@@ -171,24 +171,17 @@ def preview_file(file: SourceFile, columns: SideColumns, limits: RecordLimits, f
     for name in known_fields(file, columns.fields) or ():
         found.fields.setdefault(name, 0)
     reader = reader_of(_beginning(file), columns, limits)
-    read = 0
     for item in reader:
-        if item is None:
-            read = reader.place.read
-        elif isinstance(item, Line):
+        if isinstance(item, Line):
             too_large = "it is larger than limits.record_bytes" if item.length > limits.record_bytes else None
             _add(found, file, JSON, _mapped(columns, item.text), too_large)
-        else:
+        elif item is not None:
             _add(found, file, MSGPACK, item.payload, item.error)
-        if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or found.stored_bytes + read >= BYTES_LOOKED_AT:
-            read = reader.place.read
+        if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or found.payload_bytes >= BYTES_LOOKED_AT:
             found.whole = False
             break
-    else:
-        is_cut = file.format == "jsonl" and reader.place.position >= BYTES_LOOKED_AT
-        found.whole &= not is_cut
-        read = reader.place.read if is_cut else file.size
-    found.stored_bytes += read
+    if file.format == "jsonl" and reader.place.position >= BYTES_LOOKED_AT:
+        found.whole = False
 
 
 def _beginning(file: SourceFile) -> Part:
@@ -207,6 +200,7 @@ def _mapped(columns: SideColumns, text: bytes) -> bytes:
 
 
 def _add(found: FirstRecords, file: SourceFile, encoding: Any, payload: bytes, error: str | None) -> None:
+    found.payload_bytes += len(payload)
     encoded = EncodedRecord.of(Origin(file.side, file.number, found.records, 0, file.path), encoding, payload)
     try:
         if error is not None:

@@ -26,8 +26,8 @@ class FirstRecords:
 
     fields: how many of the records have a value in each field, in order of appearance. Of a file that says itself what
     fields it has, those without a value are there too. records: how many of them are objects. rejected: how many the
-    reader would reject; problem: why the first of these. by_id: the records with a sample_id. stored_bytes: what the
-    records take in their files. whole: whether no record of the side was left out.
+    reader would reject; problem: why the first of these. by_id: the records with a sample_id. payload_bytes: what
+    all of them take. whole: whether no record of the side was left out.
     """
 
     fields: dict[str, int] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class FirstRecords:
     rejected: int = 0
     problem: str = ""
     by_id: dict[str, EncodedRecord] = field(default_factory=dict)
-    stored_bytes: int = 0
+    payload_bytes: int = 0
     whole: bool = True
 
     def add(self, record: EncodedRecord) -> None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
 from ..commands import main as command
-from ..commands.arguments import Parser
-from ..commands.messages import WRONG_USAGE
+from ..commands.messages import WRONG_USAGE, say
 from ..config.errors import UsageError
 
 SEPARATOR = ";"
 """Stands between the values of a parameter that takes several: each parameter of a template is given once."""
 
-_REPEATED = {
+_FLAGS = {
     "ground_truth": "--ground-truth",
     "predictions": "--predictions",
+    "output": "--output",
     "slices": "--slice",
     "set": "--set",
 }
@@ -31,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return command.main(command_line(sys.argv[1:] if arguments is None else arguments))
     except UsageError as error:
-        print(f"beamscore: {error}", file=sys.stderr)
+        say("ERROR", str(error))
         return WRONG_USAGE
 
 
@@ -40,28 +39,16 @@ def command_line(arguments: Sequence[str]) -> list[str]:
 
     Raises UsageError where `config` is missing.
     """
-    parser = _parser()
-    parsed, options = parser.parse_known_args(list(arguments))
-    line = ["evaluate", parsed.config, "--quiet"]
-    for name, flag in _REPEATED.items():
-        values = [value.strip() for value in getattr(parsed, name).split(SEPARATOR)]
-        line += [f"{flag}={value}" for value in values if value]
-    if parsed.output:
-        line.append(f"--output={parsed.output}")
-    return line + options
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(prog="template", description=__doc__, allow_abbrev=False)
-    several = f"several are separated by {SEPARATOR!r}"
-    parser.add_argument("--config", required=True, help="a YAML file, or the name of a benchmark")
-    parser.add_argument("--ground_truth", default="", help=f"globs; {several}")
-    parser.add_argument("--predictions", default="", help=f"[NAME=]GLOB; {several}")
-    parser.add_argument("--output", help="the folder for the result")
-    parser.add_argument("--slices", default="", help=f"COLUMN[,COLUMN]; {several}")
-    parser.add_argument("--set", default="", help=f"KEY=VALUE; {several}")
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    config, line = "", []
+    for each in arguments:
+        name, _, text = each.removeprefix("--").partition("=")
+        if name == "config":
+            config = text
+        elif name in _FLAGS:
+            values = [text] if name == "output" else text.split(SEPARATOR)
+            line += [f"{_FLAGS[name]}={value.strip()}" for value in values if value.strip()]
+        else:
+            line.append(each)
+    if not config:
+        raise UsageError("--config is missing; give a YAML file, or the name of a benchmark")
+    return ["evaluate", config, "--quiet", *line]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,8 +32,8 @@ from ...transforms.io.temporary import temporary_folder
 from ...transforms.process import one_blas_thread, quiet_root_logger
 from ..config.errors import UsageError, as_input_errors, nearest, one_line
 from . import flink
+from .lifetime import remove_folder, worker_command
 from .reachable import check_reachable
-from .worker_processes import REMOVALS, lifeline
 
 MANY_CORES = 4
 MUCH_INPUT = 64 << 20
@@ -60,11 +58,6 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
         _, unknown = parser.parse_known_args(list(flags))
     except (argparse.ArgumentError, SystemExit) as error:
         raise UsageError(f"{' '.join(flags)}: {error}") from error
-    if unknown and not unknown[0].startswith("-"):
-        raise UsageError(
-            f"{unknown[0]}: belongs to no option, as each but --ground-truth and --predictions takes one value; "
-            "quote a pattern, or the shell expands it"
-        )
     if unknown:
         hint = nearest(unknown[0].partition("=")[0], [*option_names(parser), *OWN_FLAGS])
         raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")
@@ -202,18 +195,7 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
             return _started(options, pipeline)
         finally:
             # Beam removes this folder of a pipeline only where it is run.
-            _remove(pipeline.local_tempdir)
-
-
-def _remove(folder: str) -> None:
-    """Removes a folder in which workers that are about to end may still make files."""
-    renamed = f"{folder}-removed"
-    with contextlib.suppress(OSError):
-        # Nothing more can be made in it by its name, but for what has just been begun.
-        os.rename(folder, renamed)
-    for _ in range(REMOVALS):
-        if os.path.exists(renamed):
-            shutil.rmtree(renamed, ignore_errors=True)
+            remove_folder(pipeline.local_tempdir)
 
 
 def _started(options: PipelineOptions, pipeline: beam.Pipeline) -> beam.runners.runner.PipelineResult:
@@ -235,30 +217,15 @@ _FIXES = {
     "PrismRunner": "give its program by --prism_location FILE",
     "PortableRunner": "give --job_endpoint HOST:PORT, where a job server listens",
 }
-_WORDS = (
-    (r"Unable to fetch remote .*? at (\S+): ", "{} cannot be downloaded"),
-    (r'Unable to parse \w+ URL "(.*?)"', "there is no file {}"),
-    (
-        r"Service failed to start up with error (-?\d+)",
-        "its job server ended with exit code {}",
-    ),
-)
-_KINDS = (RuntimeError, ValueError, NotImplementedError, OSError)
 
 
 def start_problem(runner: str, error: BaseException) -> UsageError | None:
     """Returns the problem of a runner that could not be started; None where it is one that the options cannot mend."""
-    if not isinstance(error, _KINDS) or runner not in _FIXES:
+    if not isinstance(error, (RuntimeError, ValueError, NotImplementedError, OSError)) or runner not in _FIXES:
         return None
     text, fix = one_line(error), _FIXES[runner]
-    if "java" in text.split(".")[0].lower().split("'") or text.startswith("Java "):
+    if "'java'" in text or text.startswith("Java "):
         return UsageError(f"--runner {runner}: it needs Java; install a Java runtime, or set JAVA_HOME")
-    if isinstance(error, NotImplementedError):
-        text = "it needs a job server"
-    for pattern, words in _WORDS:
-        found = re.match(pattern, text)
-        if found:
-            text = words.format(found[1])
     return UsageError(f"--runner {runner}: {text.split('. ')[0]}; {fix}")
 
 
@@ -296,11 +263,6 @@ def use_processes(options: PipelineOptions, processes: int | None, input_bytes: 
         direct.direct_num_workers = processes
 
 
-def process_count(options: PipelineOptions) -> int:
-    """Returns how many worker processes a local run uses."""
-    return max(1, int(options.view_as(DirectOptions).direct_num_workers))
-
-
 @contextlib.contextmanager
 def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
     """Yields what starts a worker process of ours where the options ask for processes, else None.
@@ -313,7 +275,7 @@ def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
         return
     direct.direct_running_mode = None
     try:
-        with lifeline() as command_line:
+        with worker_command() as command_line:
             yield worker_environment(command_line)
     finally:
         direct.direct_running_mode = "multi_processing"

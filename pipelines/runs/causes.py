@@ -142,16 +142,6 @@ def why_unscored(
     return reasons
 
 
-def why_undescribed(document: Mapping[str, Any], inputs: Inputs) -> str | None:
-    """Returns why a description is empty, in a line; None where a record has something to describe."""
-    read = document["samples"] + document["rejected"] + document["duplicates"]
-    if not read:
-        return f"the {no_record(inputs, GROUND_TRUTH)}; nothing was described"
-    if document["samples"] > document.get(WITHOUT_FIELDS["ground_truth"], 0):
-        return None
-    return _other_records(inputs, GROUND_TRUTH)
-
-
 def _wrong_side(coverages: Sequence[Mapping[str, Any]], side: str, number: int, inputs: Inputs) -> str | None:
     """Returns what is wrong with a side of which no record was scored that has any field of the benchmark."""
     if not coverages[0][side]["read"]:

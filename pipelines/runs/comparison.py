@@ -25,7 +25,7 @@ class ComparisonSetting:
 
     benchmark: under the options of the baseline. baseline, candidate: (run, system). metrics: the names of the metrics
     of all samples. corpora: the sums of all samples of each run. seed, replicates: of the bootstrap. differences: what
-    sets the runs apart, which the user has allowed. missing: what keeps the comparison from being whole. one_sided: the
+    sets the runs apart, which the user has allowed. one_sided: the
     labels of the slices that the baseline alone has, and the candidate alone. threshold: of a large change of a
     per-sample metric.
     """
@@ -41,7 +41,6 @@ class ComparisonSetting:
     swaps: int
     clustered: bool
     differences: tuple[str, ...]
-    missing: tuple[str, ...]
     one_sided: tuple[tuple[str, ...], tuple[str, ...]]
     threshold: float
 
@@ -68,9 +67,9 @@ def document(
         "candidate": dict(zip(("run", "system"), setting.candidate, strict=True)),
         "confidence": setting.confidence,
         "bootstrap": {"replicates": setting.replicates, "seed": setting.seed, "clusters": setting.clustered},
-        "swaps": 0 if setting.missing else setting.swaps,
+        "swaps": setting.swaps,
         "differences": list(setting.differences),
-        "missing": list(setting.missing),
+        "missing": [],
         "samples": {name: counts[name] for name in sorted(counts)},
         "verdicts": {name: verdicts[name] for name in VERDICTS if verdicts[name]},
         "metrics": overall["metrics"],

@@ -13,7 +13,6 @@ from tests.runs import command, evaluate, without_progress
 CORPUS = PROJECT / "tests" / "corpora" / "figure_text"
 TRUTH = f"--ground-truth={CORPUS / 'ground_truth.jsonl'}"
 COMMANDS = {
-    "describe": ["describe", "figure_text", TRUTH, "--slice=source", "--output=description"],
     "split": ["split", "figure_text", TRUTH, "--shards=3", "--output=split.jsonl"],
     "select": ["select", "../run", "--below=0.5", "--output=hard.parquet"],
 }

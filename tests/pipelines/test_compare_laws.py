@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.metrics.statistics.swaps import SwapBits, dependencies
-from beamscore.pipelines.compare import compared_slice, largest_of_all, make_result
+from beamscore.pipelines.commands.compare import compared_slice, largest_of_all, make_result
 from beamscore.pipelines.runs.comparison import COMPARISON, ComparisonSetting
 from beamscore.transforms.blocks import Block, BlockFolder, BlockWriter, pack
 from beamscore.transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, merged_sums
@@ -107,7 +107,6 @@ def setting() -> ComparisonSetting:
         REPLICATES,
         SWAPS,
         True,
-        (),
         (),
         ((), ()),
         0.2,

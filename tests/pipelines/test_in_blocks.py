@@ -30,7 +30,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return elements
 
 
-SPLITS = [(), ("--group", "page"), ("--published", "3,6"), ("--published", "3,6", "--group", "page"), ("--shards", "3")]
+SPLITS = [(), ("--group", "page"), ("--shards", "3")]
 
 
 @pytest.mark.parametrize("flags", SPLITS, ids=" ".join)
@@ -44,7 +44,7 @@ def test_split_holds_no_record(tmp_path: Path, held: list[bytes], flags: tuple[s
     assert not [element for element in held if MARK.encode() in element]
 
 
-@pytest.mark.parametrize(("below", "count"), [("-1", 0), ("0.5", 20), ("2", 30)])
+@pytest.mark.parametrize(("below", "count"), [("0.5", 20), ("2", 30)])
 def test_select_holds_no_record(tmp_path: Path, held: list[bytes], below: str, count: int) -> None:
     truths, predictions = write_lines(tmp_path / "t.jsonl", TRUTHS), write_lines(tmp_path / "p.jsonl", PREDICTIONS)
     assert evaluate(tmp_path / "run", truths, predictions, "--quiet").code == 0

@@ -33,8 +33,19 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def select(run: Run, output: Path, *flags: str) -> list[Any]:
-    assert command("select", run.output, "--output", output, *flags) == (0, f"{output}\n", "")
-    return [json.loads(line) for line in output.read_bytes().splitlines()]
+    code, stdout, stderr = command("select", run.output, "--output", output, *flags)
+    found = [json.loads(line) for line in output.read_bytes().splitlines()]
+    these = "1 record" if len(found) == 1 else f"{len(found)} records"
+    assert (code, stdout, stderr) == (0, f"{output}: {these}\n", "")
+    return found
+
+
+def selects_nothing(run: Run, output: Path, reason: str, *flags: str) -> None:
+    """Also where an earlier selection is there, which goes."""
+    output.write_text("{}\n")
+    code, stdout, stderr = command("select", run.output, "--output", output, *flags)
+    assert (code, stdout, stderr) == (2, "", f"beamscore: {run.output}: no sample of {reason}; nothing is written\n")
+    assert not output.exists()
 
 
 def test_samples_below_the_threshold_with_their_records(run: Run, tmp_path: Path) -> None:
@@ -64,7 +75,7 @@ def test_by_default_all_but_the_perfect_ones_of_the_best_system(run: Run, tmp_pa
     found = select(run, tmp_path / "o.jsonl", "--system", "poor", "--value", "exact_match")
     assert [each["sample_id"] for each in found] == ["b", "c", "d", "e"]
     assert found[0]["prediction"] == POOR[1]
-    assert select(run, tmp_path / "o.jsonl", "--below", "0") == []
+    selects_nothing(run, tmp_path / "o.jsonl", "good has similarity below 0", "--below", "0")
 
 
 def test_parquet(run: Run, tmp_path: Path) -> None:
@@ -116,7 +127,7 @@ def test_a_run_of_no_samples_has_no_hard_cases(tmp_path: Path) -> None:
     write_lines(tmp_path / "t.jsonl", [])
     empty = evaluate(tmp_path / "run", tmp_path / "t.jsonl", tmp_path / "t.jsonl", "--quiet")
     assert empty.code == 1
-    assert select(empty, tmp_path / "o.jsonl") == []
+    selects_nothing(empty, tmp_path / "o.jsonl", "predictions has similarity below 1")
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet", "jsonl.gz"])

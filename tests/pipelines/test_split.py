@@ -33,7 +33,7 @@ def split(folder: Path, records: list[Any], *flags: str, output: str = "o.jsonl"
     code, stdout, stderr = command(
         "split", "toy", "--ground-truth", folder / "t.jsonl", "--output", folder / output, *flags
     )
-    assert (code, stdout, stderr) == (0, f"{folder}/{output}\n", "")
+    assert (code, stdout, stderr) == (0, f"{folder}/{output}: {len(records)} records\n", "")
     return {record["sample_id"]: record for record in map(json.loads, (folder / output).read_bytes().splitlines())}
 
 
@@ -59,18 +59,6 @@ def test_folds(tmp_path: Path) -> None:
     folds = split(tmp_path, RECORDS, "--folds", "4", "--column", "fold")
     assert {record["fold"] for record in folds.values()} == {"0", "1", "2", "3"}
     assert all(record["fold"] == str(splits.fold(f"sample:{name}", 4)) for name, record in folds.items())
-
-
-def test_the_published_recipe(tmp_path: Path) -> None:
-    found = split(tmp_path, RECORDS, "--published", "2,8", "--group", "page")
-    groups = [
-        (each["sample_id"], None if each["page"] is None else f'{{"number": {each["page"]["number"]}}}')
-        for each in RECORDS
-    ]
-    assert {name: record["split"] for name, record in found.items()} == splits.published_split(groups, 2, 8)
-    counts = Counter(record["split"] for record in found.values())
-    # Eleven samples are groups of one; so no sample of a training group is left out.
-    assert (counts["training"], counts["validation"]) == (2, 8)
 
 
 def test_parquet_keeps_every_column_and_its_type(tmp_path: Path) -> None:
@@ -155,9 +143,7 @@ def test_what_is_rejected_or_stands_twice_is_listed(tmp_path: Path) -> None:
         (["--fractions", "a=2,b=-1"], "--fractions a=2,b=-1: fractions must be between 0 and 1"),
         (["--fractions", "a=1/0"], "--fractions a=1/0: "),
         (["--folds", "1"], "--folds 1: cross validation needs at least 2"),
-        (["--published", "100"], "--published 100: must be T,V, such as 100,100"),
-        (["--published", "-1,5"], "argument --published: expected one argument"),
-        (["--folds", "3", "--published", "1,1"], "argument --published: not allowed with argument --folds"),
+        (["--folds", "3", "--fractions", "a=1"], "argument --fractions: not allowed with argument --folds"),
         (["--column", "sample_id"], "--column sample_id: the split needs a column of its own"),
         (["--column", "page", "--group", "page"], "--column page: the split needs a column of its own"),
         (["--column", "text"], "t.jsonl:1: there is a column text already; give another name with --column"),
@@ -180,4 +166,4 @@ def test_an_empty_data_set_is_split_into_an_empty_file_and_told(tmp_path: Path) 
     truths, output = write_lines(tmp_path / "t.jsonl", []), tmp_path / "o.jsonl"
     code, stdout, stderr = command("split", "toy", "--ground-truth", truths, "--output", output, "--group", "page")
     told = f"beamscore: warning: ground truth: there is no record in {truths}\n"
-    assert (code, stdout, stderr, output.read_bytes()) == (0, f"{output}\n", told, b"")
+    assert (code, stdout, stderr, output.read_bytes()) == (0, f"{output}: 0 records\n", told, b"")

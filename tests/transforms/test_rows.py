@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.pipelines.select import Selection
+from beamscore.pipelines.commands.select import Selection
 from beamscore.transforms.earlier_rows import EarlierRows
 from beamscore.transforms.records import EARLIER_ROWS, EncodedRecord, InputProblem
 from beamscore.transforms.rows import RowSource, SampleRow, SampleTable, _ReadRowGroup, _row_groups, read_rows

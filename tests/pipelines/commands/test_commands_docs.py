@@ -25,7 +25,7 @@ def test_the_examples_work_in_their_order(tmp_path: Path, monkeypatch: pytest.Mo
     lines = command_lines()
     lines = [line for line in lines if "--print-completion" not in line]
     assert {line.split()[1] for line in lines if line.startswith("beamscore ")} == {
-        *("convert", "describe", "split", "evaluate", "select", "draw"),
+        *("convert", "split", "evaluate", "select", "draw"),
     }
     for line in lines:
         program, *arguments = shlex.split(line, comments=True)

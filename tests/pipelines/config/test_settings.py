@@ -12,7 +12,7 @@ import yaml
 from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.gates import Gate
-from beamscore.pipelines.config.settings import BootstrapSettings, Configuration, Settings, load
+from beamscore.pipelines.config.settings import BootstrapSettings, Configuration, Settings, load, load_yaml
 
 ROOT = Path(__file__).parents[3]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
@@ -56,6 +56,12 @@ predictions: {ours: [a.jsonl, b.jsonl]}
     assert found.settings.gates == {"exact_match": Gate(0.001)}
     assert found.settings.predictions == {"ours": ["a.jsonl", "b.jsonl"]}
     assert found.slice_columns() == [("kind",), ("kind", "words")]
+
+
+def test_aliases_and_merges_are_read_and_1e_9_is_a_number() -> None:
+    one = {"x": 1, "y": 1e-9}
+    text = "a: &a {x: 1, y: 1e-9}\nb: {<<: *a, x: 2}\nc: [*a, *a]\n"
+    assert load_yaml(text) == {"a": one, "b": {"x": 2, "y": 1e-9}, "c": [one, one]}
 
 
 def test_the_name_of_a_benchmark_stands_for_its_defaults() -> None:
@@ -129,15 +135,14 @@ def test_an_option_that_is_no_finite_number_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("slices=" + "[" * 3000, "the value is not YAML: nested deeper than 50 levels"),
-        ("slices=[&a [x, x], &b [*a, *a], *b" + ", *b" * 5000 + "]", "the value is not YAML: more than 20000 values"),
-        ("slices=2001-99-99", "the value is not YAML: a value is not what its tag says: "),
-        ("batch=" + "9" * 5000, "the value is not YAML: a number of more than 100 characters"),
-        (".".join("a" * 51) + "=1", "the key is nested deeper than 50 levels"),
+        ("slices=" + "[" * 3000, "the value is not YAML: a value is not what its tag says, or nested too deeply: "),
+        ("slices=2001-99-99", "the value is not YAML: a value is not what its tag says, or nested too deeply: "),
+        ("batch=" + "9" * 5000, "the value is not YAML: a value is not what its tag says, or nested too deeply: "),
+        ("batch=!!bool x", "the value is not YAML: a value is not what its tag says, or nested too deeply: "),
         ("a\nb", "must be KEY=VALUE"),
     ],
 )
-def test_set_is_bounded_as_the_file_is(tmp_path: Path, override: str, message: str) -> None:
+def test_a_value_that_cannot_be_read_is_told_in_one_line(tmp_path: Path, override: str, message: str) -> None:
     found = refusal(tmp_path, "benchmark: toy", override)
     assert message in found
     assert len(found) < 400
@@ -217,14 +222,17 @@ def test_set_is_checked_as_the_file_is(tmp_path: Path, override: str, message: s
             "gates: {ok: {minimum: 1}, f1: {minimum: x}}",
             "c.yaml: gates.f1.minimum: found 'x'; allowed: a number or null",
         ),
-        ("gates: {1: {minimum: 1}}", "c.yaml: gates: found the key 1; allowed: text"),
+        ("gates: {1: {minimum: 1}}", "c.yaml: gates: found {1: {'minimum': 1}}; allowed: a mapping from text to "),
         (
             "gates: {f1: {minimun: 1}}",
             "c.yaml: gates.f1.minimun: unknown key (did you mean minimum?); allowed: minimum, maximum",
         ),
         ("predictions: {ours: a.jsonl}", "c.yaml: predictions.ours: found 'a.jsonl'; allowed: a list of text"),
         ("predictions: a.jsonl", "c.yaml: predictions: found 'a.jsonl'; allowed: a mapping from "),
-        ("predictions: {'a b': [x]}", "c.yaml: predictions: found the key 'a b'; allowed: text that matches "),
+        (
+            "predictions: {'a b': [x]}",
+            "c.yaml: predictions: found {'a b': ['x']}; allowed: a mapping from text that matches ",
+        ),
         ("output: 3", "c.yaml: output: found 3; allowed: text or null"),
         ("slice: [kind]", "c.yaml: slice: unknown key (did you mean slices?); allowed for toy: "),
         ("3: x", "c.yaml: 3: unknown key; allowed for toy: "),

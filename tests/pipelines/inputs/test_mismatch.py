@@ -111,7 +111,8 @@ def test_draw_draws_a_prediction_beside_nothing_and_names_the_sample_with_neithe
         2,
         "beamscore: --sample b: cannot be drawn: its records have no field that figure_text reads, such as regions\n",
     )
-    assert [Path(line).name for line in stdout.splitlines()] == ["a.svg", "c.svg"]
+    assert stdout == f"2 pictures in {tmp_path}/out\n"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.svg", "c.svg"]
 
 
 def test_split_warns_and_keeps_the_records(tmp_path: Path) -> None:
@@ -119,7 +120,7 @@ def test_split_warns_and_keeps_the_records(tmp_path: Path) -> None:
     truths, _ = corpus("formula")
     output = tmp_path / "split.jsonl"
     code, stdout, stderr = command("split", "traffic_rules", "--ground-truth", truths, "--output", output)
-    assert (code, stdout, stderr.count("\n")) == (0, f"{output}\n", 1)
+    assert (code, stdout.partition(":")[0], stderr.count("\n")) == (0, str(output), 1)
     assert stderr.startswith(
         "beamscore: warning: ground truth: no record has a field that traffic_rules reads, rules; "
     )

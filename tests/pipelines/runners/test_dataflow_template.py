@@ -214,7 +214,7 @@ def test_what_is_left_out_is_left_to_the_configuration(
     (tmp_path / "c.yaml").write_text(
         "benchmark: toy\nground_truth: [a]\npredictions: {x: [b]}\noutput: c\nslices: [d]\n"
     )
-    assert dataflow_template.main([*JOB, f"--config={tmp_path / 'c.yaml'}", "--slices=", "--set", ""]) == 130
+    assert dataflow_template.main([*JOB, f"--config={tmp_path / 'c.yaml'}", "--slices=", "--set="]) == 130
     settings = launched[0][0].settings
     assert (settings.ground_truth, settings.predictions) == (["a"], {"x": ["b"]})
     assert (settings.output, settings.slices) == ("c", ["d"])
@@ -223,7 +223,7 @@ def test_what_is_left_out_is_left_to_the_configuration(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "the following arguments are required: --config"),
+        ([], "--config is missing"),
         (["--config=toy", "--slice=kind"], "ground_truth: nothing is given"),
         (
             ["--config=toy", "--outputs=gs://b/out"],
@@ -272,7 +272,7 @@ def test_without_a_runner_it_runs_here(tmp_path: Path) -> None:
 
 
 def test_the_file_that_the_launcher_runs_calls_the_template(tmp_path: Path) -> None:
-    """It is run as a script from a folder of its own: beside pipelines/select.py, Python would not find its own."""
+    """It is run as a script from a folder of its own: beside commands/select.py, Python would not find its own."""
     run = [sys.executable, str(FOLDER / "launch.py"), "--config=chart", "--ground_truth=/nowhere/*.jsonl"]
     environment = {"PYTHONPATH": str(FOLDER.parents[1])}
     done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

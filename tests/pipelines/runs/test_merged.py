@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from beamscore.pipelines.commands.merge import merged_configuration
 from beamscore.pipelines.config.errors import UsageError
-from beamscore.pipelines.merge import merged_configuration
 from beamscore.pipelines.runs.differences import SCORED_ALIKE, differences
 from beamscore.pipelines.runs.run import Run
 from tests import toy

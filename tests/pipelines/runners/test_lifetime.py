@@ -1,13 +1,28 @@
-"""The folder for the temporary files of a command: gone with it, or removed by the next one if it was killed."""
+"""Neither files nor processes outlive a command; what a killed one has left is removed by the next one."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from beamscore.pipelines.runners.temporary_space import own_temporary_folder
+from beamscore.pipelines.runners.lifetime import own_temporary_folder
+
+ROOT = Path(__file__).parents[3]
+
+WORKER = """
+import pathlib, sys, tempfile, time
+from beamscore.pipelines.runners.lifetime import live_by
+
+live_by(sys.argv[1], int(sys.argv[2]))
+pathlib.Path(tempfile.mkdtemp(), "scratch").write_text("")
+print("ready", flush=True)
+time.sleep(60)
+"""
 
 
 @pytest.fixture
@@ -51,3 +66,25 @@ def test_without_a_folder_nothing_changes(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     with own_temporary_folder():
         assert tempfile.gettempdir() == str(tmp_path / "gone")
+
+
+@pytest.mark.parametrize("ended_by_name", [True, False])
+def test_a_worker_that_is_ended_leaves_no_temporary_files(tmp_path: Path, ended_by_name: bool) -> None:
+    folder = tmp_path / "workers"
+    folder.mkdir()
+    # Its parent is another process than the one that it is told of: as if the command had been killed.
+    parent = os.getpid() if ended_by_name else 1
+    worker = subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(folder), str(parent)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert worker.stdout is not None
+        if ended_by_name:
+            assert worker.stdout.readline() == "ready\n"
+            assert len(list(folder.rglob("scratch"))) == 1
+            folder.rename(f"{folder}-removed")
+        assert worker.wait(timeout=30) == 0
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        worker.kill()
+        worker.communicate()

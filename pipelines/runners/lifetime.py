@@ -1,0 +1,153 @@
+"""The folders that a command and its worker processes live by, so that neither files nor processes outlive it.
+
+All temporary files of a command are in one folder beside a lock that the system takes back when the process ends,
+however it ends. So the next command can tell what a killed one has left, and removes it.
+
+Beam's runner waits for its workers to end of themselves, which one that waits for data never does. So a worker ends as
+soon as its folder is gone, or the command.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fcntl
+import gc
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...transforms.process import one_blas_thread, quiet_root_logger
+
+POLL_INTERVAL_S = 0.2
+REMOVALS = 10
+
+_OF_JOB_SERVER = "beam-temp*"
+_PREFIX, _LOCK, _NEW_LOCK = "beamscore-run-", ".lock", "lock"
+
+# A worker imports from where its command does. `python -m` would look into the current folder first, where somebody
+# else's package may have the name of one of ours.
+_WORKER = "import sys; sys.path[:] = {path}; from beamscore.pipelines.runners.lifetime import work; work({parent})"
+
+_folders: set[str] = set()
+
+
+def remove_folder(folder: str) -> None:
+    """Removes a folder in which processes that are about to end, or programs of theirs, may still make files."""
+    removed = _take_name(folder)
+    for _ in range(REMOVALS):
+        shutil.rmtree(removed, ignore_errors=True)
+        if not os.path.exists(removed):
+            break
+        time.sleep(POLL_INTERVAL_S)
+
+
+def _take_name(folder: str) -> str:
+    """Renames a folder, so that nothing more can be made in it by its name; returns the new one."""
+    removed = f"{folder}-removed"
+    with contextlib.suppress(OSError):
+        os.rename(folder, removed)
+    return removed
+
+
+@contextlib.contextmanager
+def own_temporary_folder() -> Iterator[None]:
+    """Makes a folder for all temporary files of this process until the block ends; removes those of killed ones.
+
+    Where no folder can be made, nothing changes: whoever needs it says so.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            shared = tempfile.gettempdir()
+            _remove_abandoned(shared)
+            folder = tempfile.mkdtemp(prefix=_PREFIX, dir=shared)
+            atexit.register(_remove_with_lock, folder)
+            stack.callback(_leave, folder)
+            lock = stack.enter_context(open(os.path.join(folder, _NEW_LOCK), "wb"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # Only now do others see it.
+            os.rename(lock.name, folder + _LOCK)
+            stack.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
+            tempfile.tempdir = folder
+        yield
+
+
+def _leave(folder: str) -> None:
+    """Removes a folder, but for one with files of a job server, which Beam stops and removes when Python ends."""
+    if not any(Path(folder).glob(_OF_JOB_SERVER)):
+        _remove_with_lock(folder)
+
+
+def _remove_with_lock(folder: str) -> None:
+    remove_folder(folder)
+    with contextlib.suppress(OSError):
+        os.remove(folder + _LOCK)
+
+
+def _remove_abandoned(shared: str) -> None:
+    """Removes the folders of processes that have ended: their locks can be taken."""
+    for path in Path(shared).glob(f"{_PREFIX}*{_LOCK}"):
+        # Those of other people cannot be opened, those of living processes not be locked.
+        with contextlib.suppress(OSError), open(path, "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove_with_lock(str(path).removesuffix(_LOCK))
+
+
+@contextlib.contextmanager
+def worker_command() -> Iterator[str]:
+    """Yields the command line of a worker process that ends with this block, or before it with `terminate_workers`."""
+    folder = tempfile.mkdtemp(prefix="beamscore-workers-")
+    _folders.add(folder)
+    try:
+        # Ctrl-C reaches every process of a terminal; the command alone answers it, and ends its workers.
+        # exec: the worker takes the place of the shell that starts it, and is a child of this process.
+        worker = [sys.executable, "-c", _WORKER.format(path=ascii(sys.path), parent=os.getpid()), folder]
+        yield f"trap '' INT; exec {shlex.join(worker)}"
+    finally:
+        _folders.discard(folder)
+        remove_folder(folder)
+
+
+def terminate_workers() -> None:
+    """Ends all worker processes of this process within a moment."""
+    for folder in list(_folders):
+        _take_name(folder)
+
+
+def live_by(folder: str, parent: int) -> None:
+    """Ends this process, and removes the folder, as soon as that has another name or the process `parent` is gone.
+
+    All temporary files of this process are in the folder. The parent may have been killed already, while this process
+    imported what it needs.
+    """
+    tempfile.tempdir = folder
+    threading.Thread(target=_watch, args=(folder, parent), daemon=True).start()
+
+
+def _watch(folder: str, parent: int) -> None:
+    while os.path.isdir(folder) and os.getppid() == parent:
+        time.sleep(POLL_INTERVAL_S)
+    remove_folder(folder)
+    os._exit(0)
+
+
+def work(parent: int) -> None:
+    """Works until the command, the process `parent`, has no more to do; the argument is the folder that it lives by.
+
+    It is Beam's own worker, but quiet: what it logs goes to the command, which shows it or not.
+    """
+    # It ends at once: Python would look for garbage among all objects of the libraries once more.
+    atexit.register(gc.freeze)
+    live_by(sys.argv[1], parent)
+    with quiet_root_logger:
+        from ...transforms.beam_internals import run_worker
+        from ...transforms.io.s3 import shared_clients
+
+        with one_blas_thread, shared_clients:
+            run_worker(sys.argv)
