@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -27,7 +28,7 @@ from .io.field_map import (
 )
 from .io.files import Part, SourceFile, part_size, split_file
 from .io.jsonl import Line
-from .io.readers import reader_of
+from .io.readers import read_part
 from .io.rows import RecordLimits, Row, deeper_than, too_large
 from .records import (
     JSON,
@@ -234,20 +235,19 @@ class ReadPart(beam.DoFn):
         if self._is_full():
             tracker.defer_remainder()
             return
-        unread = tracker.current_restriction()
+        start, stop = tracker.current_restriction()
         # Another pipeline of this process may read the same file by other rules, or under other names of the systems.
         rules = self._names, self._columns[part.file.side], self._limits
-        blocks = restriction.KEPT_READERS.take(rules, part, unread.start) or self._blocks(part, unread)
+        blocks = restriction.KEPT_READERS.take((rules, part, start, stop)) or self._blocks(part, start, stop)
         for block in blocks:
-            if not tracker.try_claim(block.place):
+            start += len(block)
+            if not tracker.try_claim(start):
                 break
-            yield from self._intake.add(part.file.side, block.records)
+            yield from self._intake.add(part.file.side, block)
             if self._is_full():
                 tracker.defer_remainder()
-                if part.is_read_in_order:
-                    restriction.KEPT_READERS.keep(rules, part, block.place, blocks)
-                    return
-                break
+                restriction.KEPT_READERS.keep((rules, part, start, stop), blocks)
+                return
         else:
             tracker.try_claim(None)
         blocks.close()
@@ -259,25 +259,24 @@ class ReadPart(beam.DoFn):
     def _is_full(self) -> bool:
         return self._bundle_bytes is not None and self._intake.bytes >= self._bundle_bytes
 
-    def _blocks(self, part: Part, unread: restriction.ReadRange) -> restriction.BlockReader:
-        """Yields what becomes of the records of a part, block by block; a block without records tells of progress."""
-        columns = self._columns[part.file.side]
-        reader, intake = reader_of(part, columns, self._limits, unread), self._intake
+    def _blocks(self, part: Part, start: int, stop: int | None) -> restriction.BlockReader:
+        """Yields what becomes of the records of a part, block by block."""
+        reader, intake = read_part(part, self._columns[part.file.side], self._limits), self._intake
         encoder = RecordEncoder(part.file.side, part.file.number, part.file.path)
         records: list[KeyedRecord | Quarantined] = []
         size = 0
-        for found in reader:
+        for found in itertools.islice(reader, start, stop):
             if isinstance(found, Line):
                 records.append(intake.line(part.file, encoder, found))
                 size += len(found.text)
-            elif found is not None:
+            else:
                 records.append(intake.row(part.file, encoder, found))
                 size += len(found.payload)
-            if found is None or len(records) >= restriction.RECORDS_PER_BLOCK or size >= restriction.BYTES_PER_BLOCK:
-                yield restriction.Block(records, reader.place)
+            if len(records) >= restriction.RECORDS_PER_BLOCK or size >= restriction.BYTES_PER_BLOCK:
+                yield records
                 records, size = [], 0
         if records:
-            yield restriction.Block(records, reader.place)
+            yield records
 
 
 def _about_json(text: bytes, error: BaseException) -> str:

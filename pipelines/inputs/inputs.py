@@ -12,11 +12,12 @@ import apache_beam as beam
 import msgspec
 
 from ...metrics.record_fields import record_fields, text_fields
+from ...transforms.blocks import EXPANSION
 from ...transforms.io.columnar import listed
 from ...transforms.io.field_map import SideColumns
 from ...transforms.io.files import Part, SourceFile, match_files, open_parquet
 from ...transforms.io.jsonl import Line
-from ...transforms.io.readers import known_fields, reader_of
+from ...transforms.io.readers import known_fields, read_part
 from ...transforms.io.restriction import BYTES_PER_BUNDLE
 from ...transforms.io.rows import RecordLimits
 from ...transforms.read import ReadRecords
@@ -170,30 +171,24 @@ def preview_file(file: SourceFile, columns: SideColumns, limits: RecordLimits, f
     """Adds the first records of a file; raises InputProblem where it cannot be read."""
     for name in known_fields(file, columns.fields) or ():
         found.fields.setdefault(name, 0)
-    reader = reader_of(_beginning(file), columns, limits)
     read = 0
-    for item in reader:
-        if item is None:
-            read = reader.place.read
-        elif isinstance(item, Line):
+    for item in read_part(_beginning(file), columns, limits):
+        if isinstance(item, Line):
+            read += item.length + 1
             too_large = "it is larger than limits.record_bytes" if item.length > limits.record_bytes else None
             _add(found, file, JSON, _mapped(columns, item.text), too_large)
         else:
+            read += len(item.payload)
             _add(found, file, MSGPACK, item.payload, item.error)
-        if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or found.stored_bytes + read >= BYTES_LOOKED_AT:
-            read = reader.place.read
+        if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or read >= BYTES_LOOKED_AT:
             found.whole = False
-            break
-    else:
-        is_cut = file.format == "jsonl" and reader.place.position >= BYTES_LOOKED_AT
-        found.whole &= not is_cut
-        read = reader.place.read if is_cut else file.size
-    found.stored_bytes += read
+            # How much of the file that is can only be guessed where it is compressed.
+            found.stored_bytes += min(file.size, read // (1 if file.is_plain else EXPANSION))
+            return
+    found.stored_bytes += file.size
 
 
 def _beginning(file: SourceFile) -> Part:
-    if file.format == "jsonl":
-        return Part(file, 0, BYTES_LOOKED_AT)
     if file.format != "parquet":
         return Part(file, 0, None)
     with open_parquet(file) as parquet:

@@ -31,7 +31,7 @@ from beamscore.pipelines.runners import launch
 from beamscore.transforms.blocks import Block, BlockFolder, bucket_count
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import SourceFile, match_files, part_size, split_file
-from beamscore.transforms.io.restriction import PartRestrictionProvider, ReadRangeTracker
+from beamscore.transforms.io.restriction import RecordRange, RecordRangeTracker
 from beamscore.transforms.io.rows import RecordLimits
 from beamscore.transforms.pair import DeduplicateAndPair, samples_per_batch
 from beamscore.transforms.process import gc_paused, one_blas_thread
@@ -218,9 +218,7 @@ def paired(clock: Steps, benchmark: Benchmark[Any, Any, Any], inputs: Sequence[S
         with clock.of("read: lines, sample_ids, blocks"):
             reader.start_bundle()
             for part in (part for file in inputs for part in split_file(file, part_size(inputs))):
-                tracker = ThreadsafeRestrictionTracker(
-                    ReadRangeTracker(PartRestrictionProvider().initial_restriction(part))
-                )
+                tracker = ThreadsafeRestrictionTracker(RecordRangeTracker(RecordRange()))
                 for output in reader.process(part, RestrictionTrackerView(tracker)):
                     if not isinstance(output, TaggedOutput):
                         groups.setdefault(output[0], []).append(output[1])
