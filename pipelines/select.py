@@ -10,15 +10,13 @@ from typing import Any, ClassVar
 import apache_beam as beam
 import msgspec
 import pyarrow.dataset as ds
-from apache_beam import typehints
 
-from ..transforms.blocks import ToBlocks, bucket_count
+from ..transforms.blocks import bucket_count
 from ..transforms.io.record_files import WriteRecords, encoded
 from ..transforms.io.sample_list import sample_ids
 from ..transforms.pair import PairBySample
 from ..transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Quarantined
-from ..transforms.rows import ReadRows, RowSource, is_one_of
-from ..transforms.sample_filter import IdBitmap, KeepWanted
+from ..transforms.rows import ReadRowBlocks, RowSource, is_one_of
 from ..transforms.scored_batch import PairedSample
 from .inputs.inputs import Inputs
 from .runners import launch
@@ -60,17 +58,11 @@ class Selection(RowSource):
 def build_selection(pipeline: beam.Pipeline, inputs: Inputs, selection: Selection, write: WriteRecords) -> None:
     """Wires the pipeline: the rows of the run are filtered, then paired with the records that they came from.
 
-    The rows are one more side of their samples. Only records of samples that have such a row are shuffled.
+    The rows are one more side of their samples.
     """
     folder, buckets = launch.block_folder(pipeline), bucket_count(inputs.files)
-    keyed_block = typehints.Tuple[int, folder.block_type]
-    rows = pipeline | "Below" >> ReadRows({len(inputs.systems): selection})
-    wanted = beam.pvalue.AsSingleton(rows | "Ids" >> beam.Keys() | "Bitmap" >> beam.CombineGlobally(IdBitmap()))
-    sides = (
-        rows | "Rows" >> beam.ParDo(ToBlocks(buckets, folder)).with_output_types(keyed_block),
-        inputs.read(pipeline).records
-        | "Wanted" >> beam.ParDo(KeepWanted(buckets, folder), wanted).with_output_types(keyed_block),
-    )
+    rows = pipeline | "Below" >> ReadRowBlocks({len(inputs.systems): selection}, buckets, folder)
+    sides = rows, inputs.read(pipeline).records
     paired = sides | "Sides" >> beam.Flatten() | "Pair" >> PairBySample((*inputs.systems, ROWS))
     _ = paired.quarantine | "Gone" >> beam.Map(_check_not_gone)
     _ = (

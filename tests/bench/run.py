@@ -35,7 +35,7 @@ from beamscore.transforms.io.restriction import RecordRange, RecordRangeTracker
 from beamscore.transforms.io.rows import RecordLimits
 from beamscore.transforms.pair import DeduplicateAndPair, samples_per_batch
 from beamscore.transforms.process import gc_paused, one_blas_thread
-from beamscore.transforms.publish import RowsToTables, SampleTables
+from beamscore.transforms.publish import SampleWriter
 from beamscore.transforms.read import ReadPart
 from beamscore.transforms.records import GROUND_TRUTH
 from beamscore.transforms.scored_batch import BatchDecoder, ScoredBatch, ScoringPlan, settle
@@ -138,12 +138,10 @@ def steps(benchmark: str, truth: str, predictions: str) -> Cost:
     batches = clock.timed("pair: sort, pair, make batches", paired(clock, made, inputs))
     plan = ScoringPlan(made, "wrong", ("ours",))
     decoder, sums = BatchDecoder(plan), SumSlices((), Bootstrap(), 1)
-    tables = RowsToTables(SampleTables(("ours",), made.sample_metric_names(), (), b"rules"))
     sums.setup()
     sums.start_bundle()
-    tables.start_bundle()
     with tempfile.TemporaryFile() as stream:
-        writer = tables.tables.writer(stream)
+        writer = SampleWriter(("ours",), made.sample_metric_names(), (), b"rules", stream)
         for batch in batches:
             scored = ScoredBatch()
             with clock.of("score: decode records"), gc_paused():
@@ -160,11 +158,8 @@ def steps(benchmark: str, truth: str, predictions: str) -> Cost:
             with clock.of("slice: add up with 200 replicates"):
                 exhaust(sums.process(scored.samples))
             with clock.of("write: tables, Parquet"):
-                for table in tables.process(scored.samples):
-                    writer.write_table(table)
+                writer.write(scored.samples)
         with clock.of("write: tables, Parquet"):
-            for last in tables.finish_bundle():
-                writer.write_table(last.value)
             writer.close()
     made.teardown()
     return Cost(sum(clock.seconds.values()), 0, steps=clock.seconds)
