@@ -13,8 +13,8 @@ import pyarrow.dataset as ds
 
 from ..transforms.blocks import bucket_count
 from ..transforms.io.record_files import WriteRecords, encoded
-from ..transforms.io.sample_list import sample_ids
 from ..transforms.pair import PairBySample
+from ..transforms.read import sample_ids
 from ..transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Quarantined
 from ..transforms.rows import ReadRowBlocks, RowSource, is_one_of
 from ..transforms.scored_batch import PairedSample

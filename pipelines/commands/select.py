@@ -11,7 +11,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import Benchmark
 from ...transforms.io.record_files import Columns, Kind, WriteRecords
-from ...transforms.io.sample_list import sample_ids
+from ...transforms.read import sample_ids
 from ..config import settings
 from ..config.errors import UsageError, as_input_errors
 from ..inputs.inputs import Inputs, find_inputs

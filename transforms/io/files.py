@@ -20,6 +20,7 @@ from apache_beam.io.filesystems import FileSystems
 from ..records import InputProblem
 from . import zstd
 from .dataset_folder import check_no_metadata, files_of_folder
+from .storage import reason_of
 
 Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]
 
@@ -141,7 +142,7 @@ def _matched(glob: str, what: str) -> list[tuple[str, int, float]]:
     try:
         metadata = FileSystems.match([here + glob])[0].metadata_list
     except (BeamIOError, ValueError, OSError) as error:
-        raise InputProblem(f"{what}{glob}: cannot be listed: {_innermost(error)}") from error
+        raise InputProblem(f"{what}{glob}: cannot be listed: {reason_of(error)}") from error
     files = [
         (entry.path.removeprefix(here), entry.size_in_bytes, float(entry.last_updated_in_seconds or 0.0))
         for entry in metadata
@@ -259,11 +260,4 @@ def open_parquet(file: SourceFile) -> Iterator[Any]:
 
 def unreadable(file: SourceFile, error: BaseException) -> InputProblem:
     """Returns the problem of a file that could not be opened or read to its end."""
-    return InputProblem(f"{file.path}: cannot be read as {file.format}: {_innermost(error)}")
-
-
-def _innermost(error: BaseException) -> str:
-    details = getattr(error, "exception_details", None)
-    if isinstance(details, dict) and details:
-        error = next(iter(details.values()))
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    return InputProblem(f"{file.path}: cannot be read as {file.format}: {reason_of(error)}")

@@ -76,37 +76,23 @@ def kind_of(value: Any) -> Kind:
     return Kind.NUMBER if isinstance(value, float) else Kind.JSON
 
 
-class FindColumns(beam.CombineFn):
-    """JSON objects as bytes to their columns. `known` are there in any case, with what is known of them."""
-
-    def __init__(self, known: Columns) -> None:
-        self._known = known
-
-    def create_accumulator(self) -> Columns:
-        """Returns the columns that are known."""
-        return dict(self._known)
-
-    def add_input(self, columns: Columns, line: bytes) -> Columns:
-        """Adds the columns of one object."""
-        return _merge(columns, {name: kind_of(value) for name, value in msgspec.json.decode(line).items()})
-
-    def merge_accumulators(self, accumulators: Iterable[Columns]) -> Columns:
-        """Adds up the columns of several sets of objects."""
-        merged = self.create_accumulator()
-        for columns in accumulators:
-            _merge(merged, columns)
-        return merged
-
-    def extract_output(self, columns: Columns) -> Columns:
-        """Returns the columns in an order that depends on nothing else: those that are known, then the others."""
-        others = sorted(columns.keys() - self._known.keys())
-        return {name: columns[name] for name in [*self._known, *others]}
+def kinds_of(line: bytes) -> Columns:
+    """Returns the columns of one JSON object."""
+    return {name: kind_of(value) for name, value in msgspec.json.decode(line).items()}
 
 
-def _merge(columns: Columns, more: Mapping[str, Kind]) -> Columns:
-    for name, kind in more.items():
-        columns[name] = columns.get(name, Kind.NOTHING) | kind
-    return columns
+def merged_columns(parts: Iterable[Columns]) -> Columns:
+    """Returns the columns of several sets of objects."""
+    merged: Columns = {}
+    for columns in parts:
+        for name, kind in columns.items():
+            merged[name] = merged.get(name, Kind.NOTHING) | kind
+    return merged
+
+
+def ordered_columns(found: Columns, known: Columns) -> Columns:
+    """Returns columns in an order that depends on nothing else: those that are known, then the others by name."""
+    return {name: known.get(name, Kind.NOTHING) | found.get(name, Kind.NOTHING) for name in [*known, *sorted(found)]}
 
 
 def schema_of(columns: Columns) -> Any:
@@ -179,7 +165,11 @@ class WriteRecords(beam.PTransform):
         files = (empty, sharded) | "Together" >> beam.Flatten() | "ByShard" >> beam.GroupByKey()
         if not self.path.endswith(".parquet"):
             return files | "Write" >> beam.Map(self._write, None)
-        columns = records | "Lines" >> beam.Values() | "Columns" >> beam.CombineGlobally(FindColumns(self._columns))
+        columns = (
+            records
+            | "Kinds" >> beam.MapTuple(lambda _, line: kinds_of(line))
+            | "Columns" >> beam.CombineGlobally(merged_columns)
+        )
         return files | "Write" >> beam.Map(self._write, beam.pvalue.AsSingleton(columns))
 
     def _write(self, shard: tuple[int, Iterable[Block | None]], columns: Columns | None) -> str:
@@ -206,7 +196,7 @@ class WriteRecords(beam.PTransform):
             if columns is None:
                 _write_lines(lines, path, stream)
             else:
-                _write_parquet(lines, columns, stream)
+                _write_parquet(lines, ordered_columns(columns, self._columns), stream)
         return path
 
     def prepare(self, inputs: Iterable[str] = ()) -> None:
