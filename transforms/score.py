@@ -11,7 +11,7 @@ from apache_beam.pvalue import TaggedOutput
 
 from ..metrics.benchmark import Pair
 from ..metrics.scoring import Result, score_pairs
-from .counters import Observed, count_samples, timing
+from .counters import METRICS, count_samples, timing
 from .earlier_rows import split_known
 from .faults import faults_end_the_bundle
 from .process import gc_paused, one_blas_thread
@@ -73,8 +73,8 @@ class ScoreBatch(beam.DoFn):
     def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[Result]:
         started = time.perf_counter_ns()
         results = self._plan.benchmark.score(pairs)
-        Observed.batch_size.update(len(pairs))
-        Observed.sample_microseconds.update((time.perf_counter_ns() - started) // 1000 // len(pairs))
+        METRICS["batch_size"].update(len(pairs))
+        METRICS["sample_microseconds"].update((time.perf_counter_ns() - started) // 1000 // len(pairs))
         for name, microseconds in self._plan.benchmark.take_timings().items():
             self._timings[name].update(microseconds)
         return results

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ..metrics.benchmark import Pair
 from ..metrics.scoring import Outcome, Status
-from .hashes import RowHasher, record_hash
+from .hashes import record_hash, row_hash
 from .sample_schema import sample_schema
 from .slice_labels import Slice
 
@@ -144,7 +144,6 @@ def sample_table(
     """
     statistics = [None if row.statistics is None else exact_statistics(row.statistics) for row in rows]
     coverage = [_SORTED.encode(row.coverage) for row in rows]
-    hasher = RowHasher(signature)
     columns: list[list[Any]] = [
         [row.sample_id for row in rows],
         [systems[row.system] for row in rows],
@@ -158,7 +157,7 @@ def sample_table(
         [row.truth_hash for row in rows],
         [row.prediction_hash for row in rows],
         [row.details for row in rows],
-        [_row_hash(hasher, *cells, metrics) for cells in zip(rows, statistics, coverage, strict=True)],
+        [_row_hash(signature, *cells, metrics) for cells in zip(rows, statistics, coverage, strict=True)],
     ]
     schema = sample_schema(metrics, slice_columns)
     # Arrow takes UTF-8 as it is for a string.
@@ -167,16 +166,17 @@ def sample_table(
 
 
 def _row_hash(
-    hasher: RowHasher, row: ScoredSample, statistics: bytes | None, coverage: bytes, metrics: Sequence[str]
+    signature: bytes, row: ScoredSample, statistics: bytes | None, coverage: bytes, metrics: Sequence[str]
 ) -> str:
     names = (row.sample_id, row.status, row.prediction_status, row.truth_hash, row.prediction_hash)
     texts = [None if name is None else name.encode() for name in names]
     values = [row.metrics.get(name) for name in metrics]
-    return hasher.hash([*texts, statistics, coverage, row.details], [v if v is None else float(v) for v in values])
+    values = [None if value is None else float(value) for value in values]
+    return row_hash(signature, [*texts, statistics, coverage, row.details], values)
 
 
 _SORTED = msgspec.json.Encoder(order="sorted")
-_STATISTICS = msgspec.json.Encoder()
+_STATISTICS = msgspec.json.Encoder(enc_hook=lambda value: int(value) if isinstance(value, Integral) else float(value))
 
 
 def _slice_value(row: ScoredSample, number: int) -> str | None:
@@ -186,11 +186,4 @@ def _slice_value(row: ScoredSample, number: int) -> str | None:
 
 def exact_statistics(statistics: Mapping[str, float]) -> bytes:
     """Returns statistics as JSON, in which every number is exact; those of NumPy are written as Python's."""
-    try:
-        return _STATISTICS.encode(statistics)
-    except TypeError:
-        return _STATISTICS.encode({name: _plain(value) for name, value in statistics.items()})
-
-
-def _plain(value: Any) -> float:
-    return int(value) if isinstance(value, Integral) else float(value)
+    return _STATISTICS.encode(statistics)
