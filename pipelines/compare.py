@@ -16,14 +16,14 @@ from ..metrics.statistics.paired import MIN_DIFFERING_UNITS, paired_differences
 from ..metrics.statistics.same_samples import same_samples
 from ..metrics.statistics.sums import Sums
 from ..metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
-from ..transforms.blocks import EXPANSION, buckets_for
+from ..transforms.blocks import EXPANSION, buckets_for, unpack
 from ..transforms.compare import REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
 from ..transforms.io.publication import Layout
 from ..transforms.io.staging import StagedFolder
 from ..transforms.publish import Publish, encode_json
 from ..transforms.records import InputProblem
 from ..transforms.rows import ReadRowBlocks, SampleTable
-from ..transforms.sample_changes import ChangePlan, WriteChanges, merged_counts, unpack_changed
+from ..transforms.sample_changes import ChangePlan, WriteChanges, merged_counts
 from .compare_page import ChangedSamples, ComparisonPagePlan, in_order
 from .config.errors import UsageError
 from .reports.comparison import PAGE, comparison_reports
@@ -197,7 +197,7 @@ def build_comparison(
     }
     if plan.page is not None:
         shown = ChangedSamples(plan.page, plan.setting.benchmark, plan.tables(path))
-        parts["changed"] = compared.changed | "Unpack" >> beam.FlatMap(unpack_changed) | "Page" >> shown
+        parts["changed"] = compared.changed | "Unpack" >> beam.FlatMap(unpack) | "Page" >> shown
     _ = parts | "Publish" >> publish
 
 
