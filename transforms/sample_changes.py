@@ -23,7 +23,7 @@ from .blocks import Block, KeyedRecord, unpack
 from .io.claim import beat_from_worker
 from .io.external_sort import sorted_on_disk
 from .io.staging import StagedFolder
-from .io.storage import STORAGE_ERRORS, make_folder, new_run_id, output_problem
+from .io.storage import make_folder, new_run_id, output_problems
 from .rows import SampleRow
 
 KINDS = ("better", "worse", "wrong_to_right", "right_to_wrong", "better_beyond", "worse_beyond", "appeared", "vanished")
@@ -189,7 +189,7 @@ class WriteChanges(beam.PTransform):
         names = [f"{self._folder.name}-{new_run_id()}{suffix}" for suffix in (".parquet", ".jsonl")]
         paths = [posixpath.join(self._folder.path, name) for name in names]
         schema = _schema(self._columns)
-        try:
+        with output_problems(self._folder.output):
             make_folder(self._folder.path)
             with (
                 sorted_on_disk(items, BYTES_IN_MEMORY) as ordered,
@@ -203,8 +203,6 @@ class WriteChanges(beam.PTransform):
                     decoded = [msgspec.json.decode(row) for row in group_of]
                     writer.write_table(pa.Table.from_pylist(decoded, schema=schema))
                     first += decoded[: ROWS_SHOWN - len(first)]
-        except STORAGE_ERRORS as error:
-            raise output_problem(self._folder.output, error) from error
         beat_from_worker(self._folder.output, self._folder.run_id)
         for name in names:
             yield TaggedOutput("files", name)

@@ -56,14 +56,14 @@ class ScoreBatch(beam.DoFn):
 
     def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:
         """Yields what became of the samples of a batch."""
-        batch = ScoredBatch()
+        batch = ScoredBatch(self._plan.names)
         with gc_paused(), one_blas_thread:
             jobs = self._decoder.jobs(samples, self._decoder.decode(samples), batch)
             known, due = split_known(self._plan.reuse, samples, [job.sample for job in jobs])
             with faults_end_the_bundle("scoring"):
                 scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
             for job, outcome in zip(jobs, known, strict=True):
-                settle(job, next(scored) if outcome is None else outcome, self._plan.names, batch)
+                settle(job, next(scored) if outcome is None else outcome, batch)
         count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))
         yield batch.samples
         for entry in batch.quarantine:

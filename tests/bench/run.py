@@ -143,7 +143,7 @@ def steps(benchmark: str, truth: str, predictions: str) -> Cost:
     with tempfile.TemporaryFile() as stream:
         writer = SampleWriter(("ours",), made.sample_metric_names(), (), b"rules", stream)
         for batch in batches:
-            scored = ScoredBatch()
+            scored = ScoredBatch(("ours",))
             with clock.of("score: decode records"), gc_paused():
                 decoded = decoder.decode(batch)
             with clock.of("score: hash records"), gc_paused():
@@ -152,7 +152,7 @@ def steps(benchmark: str, truth: str, predictions: str) -> Cost:
                 outcomes = score_pairs(made, [job.sample.pair for job in jobs])
             with clock.of("score: settle"):
                 for job, outcome in zip(jobs, outcomes, strict=True):
-                    settle(job, outcome, ("ours",), scored)
+                    settle(job, outcome, scored)
             with clock.of("score: free what was decoded"):
                 del decoded, jobs, job
             with clock.of("slice: add up with 200 replicates"):

@@ -26,11 +26,10 @@ from ..records import InputProblem
 from . import zstd
 from .external_sort import sorted_on_disk
 from .storage import (
-    STORAGE_ERRORS,
     atomic_write,
     delete_files,
     new_run_id,
-    output_problem,
+    output_problems,
     place_of,
     prepare_output,
 )
@@ -173,22 +172,18 @@ class WriteRecords(beam.PTransform):
         return files | "Write" >> beam.Map(self._write, beam.pvalue.AsSingleton(columns))
 
     def _write(self, shard: tuple[int, Iterable[Block | None]], columns: Columns | None) -> str:
-        try:
-            return self._write_shard(shard, columns)
-        except STORAGE_ERRORS as error:
-            raise output_problem(self.paths[shard[0]], error) from error
-
-    def _write_shard(self, shard: tuple[int, Iterable[Block | None]], columns: Columns | None) -> str:
         number, blocks = shard
         path = self.paths[number]
         found: Iterator[KeyedRecord] = (record for block in blocks if block is not None for record in unpack(block))
         if self._only_if_any:
             first = next(found, None)
             if first is None:
-                delete_files([path])
+                with output_problems(path):
+                    delete_files([path])
                 return path
             found = itertools.chain([first], found)
         with (
+            output_problems(path),
             sorted_on_disk(found) as records,
             atomic_write(path, self._run_id) as stream,
         ):

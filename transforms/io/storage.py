@@ -42,6 +42,15 @@ def output_problem(output: str, error: BaseException) -> InputProblem:
     return InputProblem(f"--output {output}: cannot be written: {reason_of(cause)}; {fix}")
 
 
+@contextlib.contextmanager
+def output_problems(output: str) -> Iterator[None]:
+    """Raises InputProblem for what a filesystem reports within."""
+    try:
+        yield
+    except STORAGE_ERRORS as error:
+        raise output_problem(output, error) from error
+
+
 def reason_of(error: BaseException) -> str:
     """Returns in one line what went wrong first."""
     cause = _innermost(error)
