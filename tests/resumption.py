@@ -23,7 +23,7 @@ quiet_root_logger.__enter__()
 from beamscore.pipelines import evaluate
 from beamscore.pipelines.commands import main
 from tests import toy
-from beamscore.transforms import pair, publish
+from beamscore.transforms import pair
 
 count = 0
 score = toy.ToyBenchmark.score_sample
@@ -38,7 +38,6 @@ def counted(self, truth, prediction):
 toy.register()
 toy.ToyBenchmark.score_sample = counted
 pair.SAMPLES_PER_BATCH = {BATCH}
-publish.ROWS_PER_TABLE = 1
 evaluate.ROWS_FILE_S = 0.0
 sys.exit(main.main(sys.argv[2:]))
 """

@@ -24,9 +24,9 @@ import pyarrow as pa
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
+from .faults import temporary_problem
 from .io import zstd
 from .io.files import SourceFile
-from .io.temporary import temporary_problem
 
 BYTES_PER_BUCKET = 16 << 20
 BYTES_PER_SMALL_BUCKET = 64 << 10

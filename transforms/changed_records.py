@@ -49,7 +49,7 @@ class PickChanged(beam.PTransform):
         return (
             changed
             | "Direction" >> beam.Map(_by_direction)
-            | "Most" >> beam.combiners.Top.PerKey(self._count, key=_order, reverse=True)
+            | "Most" >> beam.combiners.Top.PerKey(self._count, reverse=True)
             | "Each" >> beam.FlatMap(lambda kept: kept[1])
         )
 
@@ -62,12 +62,8 @@ _CHANGE = msgspec.json.Decoder(_Change)
 
 
 def _by_direction(sample: ChangedSample) -> tuple[int, ChangedSample]:
-    change = _CHANGE.decode(sample.row).change or 0.0
+    change = _CHANGE.decode(sample[1]).change or 0.0
     return (change > 0) - (change < 0), sample
-
-
-def _order(sample: ChangedSample) -> bytes:
-    return sample.key
 
 
 class GatherChanged(beam.PTransform):
@@ -105,7 +101,7 @@ class GatherChanged(beam.PTransform):
 
 
 def _row(sample: ChangedSample) -> tuple[str, dict[str, Any]]:
-    row = msgspec.json.decode(sample.row)
+    row = msgspec.json.decode(sample[1])
     return row["sample_id"], row
 
 

@@ -21,7 +21,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.swaps import SwapBits
-from .blocks import Block, BlockFolder, KeyedRecord, unpack
+from .blocks import Block, BlockFolder, KeyedRecord, pack, unpack
 from .io.external_sort import sorted_on_disk
 from .process import one_blas_thread
 from .records import EncodedRecord, InputProblem
@@ -165,7 +165,7 @@ class CompareBuckets(beam.DoFn):
         outputs = [*self._flush_sums()]
         outputs += [TaggedOutput("counts", each) for each in self._counts.items()]
         outputs += [TaggedOutput("metrics", each) for each in self._changes.counts()]
-        outputs += [TaggedOutput("changed", self._writer.write(block)) for block in self._changes.blocks()]
+        outputs += [TaggedOutput("changed", pack(samples, self._writer)) for samples in self._changes.blocks()]
         for output in outputs:
             yield TaggedOutput(output.tag, GlobalWindows.windowed_value(output.value))
 

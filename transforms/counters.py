@@ -20,18 +20,17 @@ from .records import GROUND_TRUTH, Cause
 NAMESPACE = "beamscore"
 
 
-class Observed:
-    """Counters by what became of a record, and distributions of what scoring costs."""
-
-    read = Metrics.counter(NAMESPACE, "records_read")
-    rejected = Metrics.counter(NAMESPACE, "records_rejected")
-    duplicate = Metrics.counter(NAMESPACE, "records_duplicate")
-    unmatched = Metrics.counter(NAMESPACE, "records_unmatched")
-    scored = Metrics.counter(NAMESPACE, "samples_scored")
-    missing = Metrics.counter(NAMESPACE, "samples_missing_prediction")
-    samples_rejected = Metrics.counter(NAMESPACE, "samples_rejected")
-    batch_size = Metrics.distribution(NAMESPACE, "batch_size")
-    sample_microseconds = Metrics.distribution(NAMESPACE, "sample_microseconds")
+METRICS: dict[str, Any] = {
+    **{
+        name: Metrics.counter(NAMESPACE, name)
+        for name in (
+            *("records_read", "records_rejected", "records_duplicate", "records_unmatched"),
+            *("samples_scored", "samples_missing_prediction", "samples_rejected"),
+        )
+    },
+    **{name: Metrics.distribution(NAMESPACE, name) for name in ("batch_size", "sample_microseconds")},
+}
+"""Counters by what became of a record or a sample, and distributions of what scoring costs."""
 
 
 def timing(timed: str) -> Any:
@@ -99,8 +98,8 @@ class RecordCounts:
         if not count:
             return
         self._counts.setdefault(side, Counter())[outcome] += count
-        if outcome in _RECORD_COUNTERS:
-            _RECORD_COUNTERS[outcome].inc(count)
+        if (name := f"records_{outcome}") in METRICS:
+            METRICS[name].inc(count)
         if outcome == "read":
             PROGRESS.records_read += count
             PROGRESS.truths_read += count if side == GROUND_TRUTH else 0
@@ -114,25 +113,12 @@ class RecordCounts:
             yield side, Sums.of(outcomes)
 
 
-_RECORD_COUNTERS = {
-    "read": Observed.read,
-    "rejected": Observed.rejected,
-    "duplicate": Observed.duplicate,
-    "unmatched": Observed.unmatched,
-}
-_SAMPLE_COUNTERS: dict[Status, Any] = {
-    "scored": Observed.scored,
-    "missing_prediction": Observed.missing,
-    "rejected": Observed.samples_rejected,
-}
-
-
 def count_samples(statuses: Iterable[Status], quarantined: Iterable[Cause]) -> None:
     """Counts what became of the samples of a batch, and of the records that scoring quarantined."""
     counts = Counter(statuses)
     for status, count in counts.items():
-        _SAMPLE_COUNTERS[status].inc(count)
+        METRICS[f"samples_{status}"].inc(count)
     for cause, count in Counter(quarantined).items():
-        (Observed.unmatched if cause == "unmatched" else Observed.rejected).inc(count)
+        METRICS["records_unmatched" if cause == "unmatched" else "records_rejected"].inc(count)
     PROGRESS.samples_scored += counts.total() - counts["rejected"]
     PROGRESS.note()

@@ -21,7 +21,7 @@ import pyarrow.dataset as ds
 from ..metrics.benchmark import Pair, SampleScore
 from ..metrics.scoring import Outcome, Status
 from ..metrics.statistics.bootstrap import check_statistics
-from .hashes import RowHasher
+from .hashes import row_hash
 from .records import EARLIER_ROWS, REUSED_ROWS, InputProblem
 from .rows import RowSource, is_one_of
 from .scored_batch import PairedSample
@@ -61,13 +61,12 @@ class ReusedRows(RowSource):
 
     def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
         """Yields the rows that are as they were written, of samples that were not rejected."""
-        hasher = RowHasher(self.signature)
-        for row_hash, *row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        for hashed, *row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             sample_id, status, became, truth, prediction, statistics, coverage, details, *metrics = row
             whole = truth is not None and statistics is not None and (became is None or prediction is not None)
             whole = whole and None not in (coverage, details) and (status, became) in _TAKEN
             texts = [None if text is None else text.encode() for text in row[:_TEXTS]]
-            if whole and hasher.hash(texts, metrics) == row_hash:
+            if whole and row_hash(self.signature, texts, metrics) == hashed:
                 content = _ReusedRow(status, truth, prediction, statistics, coverage, details, metrics)
                 yield sample_id, msgspec.msgpack.encode(content)
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import reprlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import apache_beam as beam
 from apache_beam import typehints
 from apache_beam.pvalue import TaggedOutput
-from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.common.errors import explain
 from .blocks import Block, KeyedRecord
@@ -52,7 +50,7 @@ def encode_records(
     return encode.with_output_types(typehints.Tuple[int, bytes]).with_outputs("quarantine", "outcomes", main="records")
 
 
-class EncodeBundle(beam.DoFn):
+class EncodeBundle(RecordIntake):
     """Encodes records; what is checked, held and counted is as in reading, see encode_records."""
 
     def __init__(
@@ -64,25 +62,16 @@ class EncodeBundle(beam.DoFn):
         buckets: int,
         unpack: Unpack | None,
     ) -> None:
+        super().__init__(names, {side: columns}, limits, buckets)
         self._source = SourceFile(side, 0, NOWHERE, 0, "jsonl")
         self._encoder = RecordEncoder(side, 0, NOWHERE)
-        self._limit = limits.record_bytes
         self._unpack = unpack
         paths = [columns.fields.path_of(name) for name in columns.structured]
         self._structured = frozenset(path[0] for path in paths if len(path) == 1)
-        self._new_intake = partial(RecordIntake, list(names), {side: columns}, limits, buckets)
-
-    def start_bundle(self) -> None:
-        """Starts with nothing read."""
-        self._intake = self._new_intake()
 
     def process(self, element: Any) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks that became large enough, and the record where it is rejected."""
-        yield from self._intake.add(self._source.side, [self._encoded(element)])
-
-    def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
-        """Yields the blocks that are left, and what was counted."""
-        yield from self._intake.flush()
+        yield from self.add(self._source.side, [self._encoded(element)])
 
     def _encoded(self, element: Any) -> KeyedRecord | Quarantined:
         is_unpacked = self._unpack is None
@@ -97,12 +86,13 @@ class EncodeBundle(beam.DoFn):
         except Exception as error:  # noqa: BLE001 - whatever it is, it is of this element
             what = "" if is_unpacked else f"unpack: {type(error).__name__}: "
             return self._unreadable(element, what + explain(error))
-        return self._intake.line(self._source, self._encoder, Line(position, 0, text[: self._limit], len(text)))
+        line = Line(position, 0, text[: self._limits.record_bytes], len(text))
+        return self.record(self._source, self._encoder, line)
 
     def _unreadable(self, element: Any, error: str) -> Quarantined:
         shown = _SHOWN.repr(element).encode("utf-8", "backslashreplace")
         encoded = EncodedRecord(self._encoder.encode(_position(shown), 0, JSON, shown))
-        return self._intake.rejected(encoded, "unreadable", error)
+        return self.rejected(encoded, "unreadable", error)
 
 
 def _position(content: bytes) -> int:

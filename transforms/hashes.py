@@ -41,24 +41,15 @@ def scoring_signature(benchmark: Benchmark[Any, Any, Any], missing: str) -> byte
     return hashlib.blake2b(text, digest_size=HASH_BYTES).digest()
 
 
-class RowHasher:
-    """Hashes the rows of samples, by which a row that was changed, or scored by other rules, is told from its own.
+def row_hash(signature: bytes, texts: Sequence[bytes | None], metrics: Sequence[float | None]) -> str:
+    """Returns the 128-bit BLAKE2b, in hex, of the cells of a row that tell what the sample scored.
 
-    signature: see scoring_signature.
+    By it a row that was changed, or scored by other rules, is told from one that was not. signature: see
+    scoring_signature. texts: sample_id, status, prediction_status, truth_hash, prediction_hash, statistics, coverage
+    and details, in UTF-8. metrics: the per-sample metrics.
     """
-
-    def __init__(self, signature: bytes) -> None:
-        self._start = hashlib.blake2b(key=signature, digest_size=HASH_BYTES)
-
-    def hash(self, texts: Sequence[bytes | None], metrics: Sequence[float | None]) -> str:
-        """Returns the 128-bit BLAKE2b, in hex, of the cells of a row that tell what the sample scored.
-
-        texts: sample_id, status, prediction_status, truth_hash, prediction_hash, statistics, coverage and details, in
-        UTF-8. metrics: the per-sample metrics.
-        """
-        row = self._start.copy()
-        row.update(msgspec.msgpack.encode((texts, metrics)))
-        return row.hexdigest()
+    content = msgspec.msgpack.encode((texts, metrics))
+    return hashlib.blake2b(content, key=signature, digest_size=HASH_BYTES).hexdigest()
 
 
 def sample_fingerprint(sample_id: str, truth_hash: str | None) -> int:

@@ -22,7 +22,6 @@ import msgspec
 from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
 from .earlier_rows import EarlierRows
-from .process import gc_paused
 from .records import MSGPACK, EncodedRecord
 from .sample_changes import FLIPS, kind_of_change
 from .scored_batch import PairedSample
@@ -181,8 +180,7 @@ def beginning_of(record: EncodedRecord) -> bytes:
         return record.payload[:MAX_RECORD_BYTES]
     if record.size > MAX_RECORD_BYTES:
         return b""
-    with gc_paused():
-        return msgspec.json.encode(msgspec.msgpack.decode(record.payload))
+    return msgspec.json.encode(msgspec.msgpack.decode(record.payload))
 
 
 Worst = tuple[float, str, str]

@@ -79,8 +79,8 @@ which was measured to double the processor time of an evaluation.
 def gc_paused() -> Iterator[None]:
     """Turns the cyclic garbage collector off within.
 
-    While the many objects of one batch or one large record come into being, it would look at all of them again and
-    again, which took a sixth of the time of a run. None of them is garbage before the batch is done.
+    While the many objects of one batch come into being, it would look at all of them again and
+    again, which was measured to take a sixth of the time of a run. None of them is garbage before the batch is done.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, BinaryIO
 
 import apache_beam as beam
 import pyarrow as pa
 import pyarrow.parquet as pq
-from apache_beam.transforms.window import GlobalWindows
-from apache_beam.utils.windowed_value import WindowedValue
 
 from .io.publication import Layout, TakenOver, publish
 from .io.staging import StageBundles, StagedFolder
@@ -19,8 +17,8 @@ from .records import Quarantined
 from .sample_schema import SLICE_PREFIX, sample_schema
 from .scored_sample import ScoredSample, sample_table
 
-ROWS_PER_TABLE = 4096
-BYTES_PER_TABLE = 16 << 20
+ROWS_PER_GROUP = 4096
+BYTES_PER_GROUP = 16 << 20
 
 
 def no_samples(metrics: Sequence[str], slice_columns: Sequence[str]) -> bytes:
@@ -48,69 +46,52 @@ class WriteSamples(beam.PTransform):
         file_s: float | None = None,
     ) -> None:
         super().__init__()
-        self._folder = folder
-        self._file_s = file_s
-        self._tables = SampleTables(tuple(names), tuple(metrics), tuple(slice_columns), signature)
+        open_writer = partial(SampleWriter, tuple(names), tuple(metrics), tuple(slice_columns), signature)
+        self._stage = StageBundles(folder, ".parquet", open_writer, file_s)
 
     def expand(self, samples: beam.PCollection) -> beam.PCollection:
-        """Gathers rows into tables, and tables into files."""
-        return (
-            samples
-            | "Tables" >> beam.ParDo(RowsToTables(self._tables)).with_output_types(pa.Table)
-            | "WriteParquet"
-            >> beam.ParDo(StageBundles(self._folder, ".parquet", self._tables.writer, self._file_s)).with_output_types(
-                str
-            )
-        )
+        """Writes one file for each bundle."""
+        return samples | "WriteParquet" >> beam.ParDo(self._stage).with_output_types(str)
 
 
-@dataclass(frozen=True)
-class SampleTables:
-    """Makes Arrow tables of scored samples; see WriteSamples and sample_schema."""
+class SampleWriter:
+    """Writes lists of ScoredSample to a stream as Parquet, in row groups of about ROWS_PER_GROUP or BYTES_PER_GROUP.
 
-    names: tuple[str, ...]
-    metrics: tuple[str, ...]
-    slice_columns: tuple[str, ...]
-    signature: bytes
+    Other arguments: see WriteSamples.
+    """
 
-    def writer(self, stream: BinaryIO) -> Any:
-        """Returns what writes tables to a Parquet file."""
-        repeated = ["system", "status", "prediction_status", "coverage"]
-        repeated += [f"{SLICE_PREFIX}{name}" for name in self.slice_columns]
-        schema = sample_schema(self.metrics, self.slice_columns)
-        return pq.ParquetWriter(stream, schema, compression="zstd", use_dictionary=repeated)
-
-    def table(self, rows: Sequence[ScoredSample]) -> Any:
-        """Returns the table of some samples."""
-        return sample_table(rows, self.names, self.metrics, self.slice_columns, self.signature)
-
-
-class RowsToTables(beam.DoFn):
-    """Turns the rows of a bundle into Arrow tables of at most ROWS_PER_TABLE and a batch, or BYTES_PER_TABLE."""
-
-    def __init__(self, tables: SampleTables) -> None:
-        self.tables = tables
-
-    def start_bundle(self) -> None:
-        """Starts with no rows."""
+    def __init__(
+        self,
+        names: Sequence[str],
+        metrics: Sequence[str],
+        slice_columns: Sequence[str],
+        signature: bytes,
+        stream: BinaryIO,
+    ) -> None:
+        self._columns = names, metrics, slice_columns, signature
         self._rows: list[ScoredSample] = []
         self._bytes = 0
+        repeated = ["system", "status", "prediction_status", "coverage"]
+        repeated += [f"{SLICE_PREFIX}{name}" for name in slice_columns]
+        schema = sample_schema(metrics, slice_columns)
+        self._writer = pq.ParquetWriter(stream, schema, compression="zstd", use_dictionary=repeated)
 
-    def process(self, samples: list[ScoredSample]) -> Iterator[Any]:
-        """Keeps rows, and yields a table when enough have come together."""
+    def write(self, samples: Sequence[ScoredSample]) -> None:
+        """Keeps rows, and writes a row group when enough have come together."""
         self._rows += samples
         self._bytes += sum(len(sample.details) for sample in samples)
-        if len(self._rows) >= ROWS_PER_TABLE or self._bytes >= BYTES_PER_TABLE:
-            yield self._table()
+        if len(self._rows) >= ROWS_PER_GROUP or self._bytes >= BYTES_PER_GROUP:
+            self._flush()
 
-    def finish_bundle(self) -> Iterator[WindowedValue]:
-        """Yields what is left."""
+    def close(self) -> None:
+        """Writes what is left, and the end of the file."""
         if self._rows:
-            yield GlobalWindows.windowed_value(self._table())
+            self._flush()
+        self._writer.close()
 
-    def _table(self) -> Any:
+    def _flush(self) -> None:
         rows, self._rows, self._bytes = self._rows, [], 0
-        return self.tables.table(rows)
+        self._writer.write_table(sample_table(rows, *self._columns))
 
 
 class WriteQuarantine(beam.PTransform):

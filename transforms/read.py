@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -25,9 +25,9 @@ from .io.field_map import (
     not_a_sample_id,
     wrong_length,
 )
-from .io.files import Part, SourceFile, part_size, split_file
+from .io.files import Part, SourceFile, match_files, part_size, split_file
 from .io.jsonl import Line
-from .io.readers import reader_of
+from .io.readers import read_part
 from .io.rows import RecordLimits, Row, deeper_than, too_large
 from .records import (
     JSON,
@@ -35,6 +35,7 @@ from .records import (
     Cause,
     ColumnsReader,
     EncodedRecord,
+    InputProblem,
     Quarantined,
     RecordEncoder,
     quarantined,
@@ -97,10 +98,10 @@ def _split(numbered: tuple[int, Iterable[SourceFile]], size: int) -> Iterator[Pa
         yield from split_file(file, size)
 
 
-class RecordIntake:
+class RecordIntake(beam.DoFn):
     """What becomes of the records of a bundle: checked, counted, and held until their blocks are large enough.
 
-    names: of the systems. columns: by side. buckets, folder: see BlockBuffer. bytes: of the records so far.
+    names: of the systems. columns: by side. buckets, folder: see BlockBuffer. bytes: of the records of a bundle so far.
     """
 
     def __init__(
@@ -111,14 +112,26 @@ class RecordIntake:
         buckets: int = 1,
         folder: BlockFolder = IN_PIPELINE,
     ) -> None:
-        self._names = names
+        self._names = tuple(names)
         self._columns = columns
         self._limits = limits
-        self._buffer = BlockBuffer(buckets, folder.writer())
+        self._buckets = buckets
+        self._folder = folder
+
+    def start_bundle(self) -> None:
+        """Starts with nothing read."""
+        self._buffer = BlockBuffer(self._buckets, self._folder.writer())
         self._counts = RecordCounts()
-        self._absent = {side: set(each.counted) for side, each in columns.items()}
+        self._absent = {side: set(each.counted) for side, each in self._columns.items()}
         self._column_readers: dict[tuple[str, ...], ColumnsReader] = {}
         self.bytes = 0
+
+    def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
+        """Yields the blocks that are left, and what was counted."""
+        for block in self._buffer.flush():
+            yield GlobalWindows.windowed_value(block)
+        for counts in self._counts.flush():
+            yield TaggedOutput("outcomes", GlobalWindows.windowed_value(counts))
 
     def add(
         self, side: int, records: Sequence[KeyedRecord | Quarantined]
@@ -150,15 +163,11 @@ class RecordIntake:
                     absent.remove(name)
                     self._counts.add(side, presence(name))
 
-    def flush(self) -> Iterator[WindowedValue | TaggedOutput]:
-        """Yields the blocks that are left, and what was counted, at the end of the bundle."""
-        for block in self._buffer.flush():
-            yield GlobalWindows.windowed_value(block)
-        for counts in self._counts.flush():
-            yield TaggedOutput("outcomes", GlobalWindows.windowed_value(counts))
+    def record(self, file: SourceFile, encoder: RecordEncoder, found: Line | Row) -> KeyedRecord | Quarantined:
+        """Returns the record of a line or a row."""
+        return self._line(file, encoder, found) if isinstance(found, Line) else self._row(file, encoder, found)
 
-    def line(self, file: SourceFile, encoder: RecordEncoder, line: Line) -> KeyedRecord | Quarantined:
-        """Returns the record of a line."""
+    def _line(self, file: SourceFile, encoder: RecordEncoder, line: Line) -> KeyedRecord | Quarantined:
         text, fields = line.text, self._columns[file.side].fields
 
         def encoded() -> EncodedRecord:
@@ -179,8 +188,7 @@ class RecordIntake:
             return self.rejected(encoded(), "unreadable", _about_json(line.text, error))
         return self._keyed(encoded(), sample_id)
 
-    def row(self, file: SourceFile, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
-        """Returns the record of a row."""
+    def _row(self, file: SourceFile, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
         encoded = EncodedRecord(encoder.encode(row.number, row.line or row.number + 1, MSGPACK, row.payload))
         if row.error is not None:
             sample_id = row.sample_id if isinstance(row.sample_id, str) else None
@@ -204,7 +212,7 @@ class RecordIntake:
         return quarantined(encoded, side, sample_id, "read", cause, error)
 
 
-class ReadPart(beam.DoFn):
+class ReadPart(RecordIntake):
     """Reads one part of a file; see ReadRecords for what it yields.
 
     Records are held until their blocks are large enough, across the parts of a bundle, which may be small files.
@@ -213,73 +221,73 @@ class ReadPart(beam.DoFn):
     def __init__(
         self,
         names: Sequence[str],
-        columns: dict[int, SideColumns],
+        columns: Mapping[int, SideColumns],
         limits: RecordLimits,
         bundle_bytes: int | None = None,
         buckets: int = 1,
         folder: BlockFolder = IN_PIPELINE,
     ) -> None:
-        self._names = tuple(names)
-        self._columns = columns
-        self._limits = limits
+        super().__init__(names, columns, limits, buckets, folder)
         self._bundle_bytes = bundle_bytes
-        self._new_intake = partial(RecordIntake, self._names, columns, limits, buckets, folder)
-
-    def start_bundle(self) -> None:
-        """Starts with nothing read."""
-        self._intake = self._new_intake()
 
     def process(self, part: Part, tracker: Any = UNREAD) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks of `part` that are large enough, and what was rejected, until the bundle has enough."""
         if self._is_full():
             tracker.defer_remainder()
             return
-        unread = tracker.current_restriction()
+        start, stop = tracker.current_restriction()
         # Another pipeline of this process may read the same file by other rules, or under other names of the systems.
         rules = self._names, self._columns[part.file.side], self._limits
-        blocks = restriction.KEPT_READERS.take(rules, part, unread.start) or self._blocks(part, unread)
+        blocks = restriction.KEPT_READERS.take((rules, part, start, stop)) or self._blocks(part, start, stop)
         for block in blocks:
-            if not tracker.try_claim(block.place):
+            start += len(block)
+            if not tracker.try_claim(start):
                 break
-            yield from self._intake.add(part.file.side, block.records)
+            yield from self.add(part.file.side, block)
             if self._is_full():
                 tracker.defer_remainder()
-                if part.is_read_in_order:
-                    restriction.KEPT_READERS.keep(rules, part, block.place, blocks)
-                    return
-                break
+                restriction.KEPT_READERS.keep((rules, part, start, stop), blocks)
+                return
         else:
             tracker.try_claim(None)
         blocks.close()
 
-    def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
-        """Yields the blocks that are left, and what was counted."""
-        yield from self._intake.flush()
-
     def _is_full(self) -> bool:
-        return self._bundle_bytes is not None and self._intake.bytes >= self._bundle_bytes
+        return self._bundle_bytes is not None and self.bytes >= self._bundle_bytes
 
-    def _blocks(self, part: Part, unread: restriction.ReadRange) -> restriction.BlockReader:
-        """Yields what becomes of the records of a part, block by block; a block without records tells of progress."""
-        columns = self._columns[part.file.side]
-        reader, intake = reader_of(part, columns, self._limits, unread), self._intake
+    def _blocks(self, part: Part, start: int, stop: int | None) -> restriction.BlockReader:
+        """Yields what becomes of the records of a part, block by block."""
+        reader = read_part(part, self._columns[part.file.side], self._limits)
         encoder = RecordEncoder(part.file.side, part.file.number, part.file.path)
         records: list[KeyedRecord | Quarantined] = []
         size = 0
-        for found in reader:
-            if isinstance(found, Line):
-                records.append(intake.line(part.file, encoder, found))
-                size += len(found.text)
-            elif found is not None:
-                records.append(intake.row(part.file, encoder, found))
-                size += len(found.payload)
-            if found is None or len(records) >= restriction.RECORDS_PER_BLOCK or size >= restriction.BYTES_PER_BLOCK:
-                yield restriction.Block(records, reader.place)
+        for found in itertools.islice(reader, start, stop):
+            records.append(self.record(part.file, encoder, found))
+            size += len(found.text if isinstance(found, Line) else found.payload)
+            if len(records) >= restriction.RECORDS_PER_BLOCK or size >= restriction.BYTES_PER_BLOCK:
+                yield records
                 records, size = [], 0
         if records:
-            yield restriction.Block(records, reader.place)
+            yield records
 
 
 def _about_json(text: bytes, error: BaseException) -> str:
     hint = "; NaN and Infinity are not JSON" if b"NaN" in text or b"Infinity" in text else ""
     return f"this is not JSON: {explain(error)}{hint}"
+
+
+def sample_ids(path: str) -> Iterator[str]:
+    """Yields the sample_id of each record of a list of samples, such as the changes of a comparison, in order.
+
+    Raises InputProblem where the file cannot be read, or a record has no sample_id, with its line.
+    """
+    columns, limits = SideColumns(frozenset()), RecordLimits()
+    intake = RecordIntake([path], {0: columns}, limits)
+    for file in match_files(0, [path], ""):
+        encoder = RecordEncoder(0, 0, path)
+        for part in split_file(file, part_size([file])):
+            for found in read_part(part, columns, limits):
+                record = intake.record(file, encoder, found)
+                if isinstance(record, Quarantined):
+                    raise InputProblem(f"{path}: this is no list of samples: line {record.line}: {record.error}")
+                yield record[0].decode()

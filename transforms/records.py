@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from .io import zstd
-from .process import gc_paused
 
 GROUND_TRUTH = -1
 """The number of the ground-truth side; systems are numbered from 0."""
@@ -151,18 +150,13 @@ class EncodedRecord(msgspec.Struct, frozen=True):
         Raises msgspec.ValidationError or msgspec.DecodeError where it is none, RecursionError where it is too deep.
         """
         decode = msgspec.msgpack.decode if self.encoding == MSGPACK else msgspec.json.decode
-        payload = self.payload
-        if len(payload) < COMPRESSED_FROM:
-            return decode(payload, type=kind)
-        with gc_paused():
-            return decode(payload, type=kind)
+        return decode(self.payload, type=kind)
 
     def text(self) -> str:
         """Returns the beginning of the record as JSON text, for a person."""
         payload = self.payload
         if self.encoding == MSGPACK:
-            with gc_paused():
-                payload = msgspec.json.encode(msgspec.msgpack.decode(payload))
+            payload = msgspec.json.encode(msgspec.msgpack.decode(payload))
         return shortened(payload)
 
 

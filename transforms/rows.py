@@ -99,15 +99,18 @@ class RowSource:
                 _check_columns(path, self.columns, fragment.physical_schema)
 
 
-class ReadRows(beam.PTransform):
-    """Reads the rows of finished runs as KeyedRecord; each row group on its own, however large a file is.
+class ReadRowBlocks(beam.PTransform):
+    """Reads the rows of finished runs as pairs (bucket, block), as ReadRecords reads inputs.
 
-    sources: by the side of the records that become of their rows.
+    Each row group is read on its own, however large a file is. sources: by the side of the records that become of their
+    rows.
     """
 
-    def __init__(self, sources: Mapping[int, RowSource]) -> None:
+    def __init__(self, sources: Mapping[int, RowSource], buckets: int, folder: BlockFolder) -> None:
         super().__init__()
         self._sources = dict(sources)
+        self._to_blocks = ToBlocks(buckets, folder)
+        self._type = typehints.Tuple[int, folder.block_type]
 
     def expand(self, pipeline: beam.Pipeline) -> beam.PCollection:
         """Spreads the files by a grouping and the row groups by a reshuffle; see transforms.read.ReadRecords."""
@@ -119,20 +122,8 @@ class ReadRows(beam.PTransform):
             | "RowGroups" >> beam.FlatMap(_row_groups, self._sources)
             | "Spread" >> beam.Reshuffle()
             | "Read" >> beam.ParDo(_ReadRowGroup(self._sources)).with_output_types(tuple[bytes, bytes])
+            | "Blocks" >> beam.ParDo(self._to_blocks).with_output_types(self._type)
         )
-
-
-class ReadRowBlocks(beam.PTransform):
-    """Reads the rows of finished runs as pairs (bucket, block), as ReadRecords reads inputs. sources: see ReadRows."""
-
-    def __init__(self, sources: Mapping[int, RowSource], buckets: int, folder: BlockFolder) -> None:
-        super().__init__()
-        self._rows, self._to_blocks = ReadRows(sources), ToBlocks(buckets, folder)
-        self._type = typehints.Tuple[int, folder.block_type]
-
-    def expand(self, pipeline: beam.Pipeline) -> beam.PCollection:
-        """Gathers the rows of a bundle."""
-        return pipeline | "Rows" >> self._rows | "Blocks" >> beam.ParDo(self._to_blocks).with_output_types(self._type)
 
 
 def _row_groups(

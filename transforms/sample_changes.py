@@ -8,7 +8,6 @@ import posixpath
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 import apache_beam as beam
@@ -20,11 +19,11 @@ from apache_beam.pvalue import TaggedOutput
 
 from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
-from .blocks import Block, read_block
+from .blocks import Block, KeyedRecord, unpack
 from .io.claim import beat_from_worker
 from .io.external_sort import sorted_on_disk
 from .io.staging import StagedFolder
-from .io.storage import STORAGE_ERRORS, make_folder, new_run_id, output_problem
+from .io.storage import make_folder, new_run_id, output_problems
 from .rows import SampleRow
 
 KINDS = ("better", "worse", "wrong_to_right", "right_to_wrong", "better_beyond", "worse_beyond", "appeared", "vanished")
@@ -58,26 +57,13 @@ def _names(specs: Sequence[MetricSpec]) -> list[str]:
     return [spec.name for spec in specs]
 
 
-class ChangedSample(msgspec.Struct, frozen=True):
-    """A sample that changed.
+ChangedSample = KeyedRecord
+"""A sample that changed: a key that orders samples, those that changed most first, and its columns as a JSON object.
 
-    key: orders samples, those that changed most first. row: its columns as a JSON object; see ChangePlan.columns.
-    """
-
-    key: bytes
-    row: bytes
-
+See ChangePlan.columns."""
 
 SAMPLES_PER_BLOCK = 1024
 SAMPLES_BETWEEN_CUTS = 16 << 10
-
-
-def unpack_changed(block: Block) -> list[ChangedSample]:
-    """Returns the samples of a block."""
-    return _CHANGED.decode(read_block(block))
-
-
-_CHANGED = msgspec.msgpack.Decoder(list[ChangedSample])
 
 
 class ChangeCounter:
@@ -105,14 +91,14 @@ class ChangeCounter:
         """Yields the counts of each metric."""
         yield from self._counts.items()
 
-    def blocks(self) -> Iterator[bytes]:
-        """Yields the samples that are kept, packed."""
+    def blocks(self) -> Iterator[list[ChangedSample]]:
+        """Yields the samples that are kept, some at a time."""
         self._cut()
         for start in range(0, len(self._changed), SAMPLES_PER_BLOCK):
-            yield msgspec.msgpack.encode(self._changed[start : start + SAMPLES_PER_BLOCK])
+            yield self._changed[start : start + SAMPLES_PER_BLOCK]
 
     def _cut(self) -> None:
-        self._changed.sort(key=attrgetter("key"))
+        self._changed.sort()
         del self._changed[self._plan.most :]
 
 
@@ -145,7 +131,7 @@ def changed_sample(plan: ChangePlan, before: SampleRow, after: SampleRow) -> Cha
         cells += [row.status, *row.metrics]
     row_of = dict(zip(plan.columns(), cells, strict=True))
     key = _descending(abs(change or 0.0)) + _descending(others) + before.sample_id.encode()
-    return ChangedSample(key, msgspec.json.encode(row_of))
+    return key, msgspec.json.encode(row_of)
 
 
 def kind_of_change(spec: MetricSpec, old: float | None, new: float | None) -> str:
@@ -198,12 +184,12 @@ class WriteChanges(beam.PTransform):
         )
 
     def _write(self, group: tuple[None, Iterable[Block | None]]) -> Iterator[TaggedOutput]:
-        items = ((each.key, each.row) for block in group[1] if block is not None for each in unpack_changed(block))
+        items = (sample for block in group[1] if block is not None for sample in unpack(block))
         first: list[dict[str, Any]] = []
         names = [f"{self._folder.name}-{new_run_id()}{suffix}" for suffix in (".parquet", ".jsonl")]
         paths = [posixpath.join(self._folder.path, name) for name in names]
         schema = _schema(self._columns)
-        try:
+        with output_problems(self._folder.output):
             make_folder(self._folder.path)
             with (
                 sorted_on_disk(items, BYTES_IN_MEMORY) as ordered,
@@ -217,8 +203,6 @@ class WriteChanges(beam.PTransform):
                     decoded = [msgspec.json.decode(row) for row in group_of]
                     writer.write_table(pa.Table.from_pylist(decoded, schema=schema))
                     first += decoded[: ROWS_SHOWN - len(first)]
-        except STORAGE_ERRORS as error:
-            raise output_problem(self._folder.output, error) from error
         beat_from_worker(self._folder.output, self._folder.run_id)
         for name in names:
             yield TaggedOutput("files", name)

@@ -25,7 +25,7 @@ def sample_schema(metrics: Sequence[str], slice_columns: Sequence[str] = ()) -> 
     the run slices by: its value as JSON, null where it is absent. Then a column for each per-sample metric. statistics:
     a JSON object, null where the sample was not scored. coverage: a JSON object of what the sample adds to the coverage
     of the summary. truth_hash, prediction_hash: see transforms.hashes; null where there is none. details: JSON.
-    row_hash: see transforms.hashes.RowHasher.
+    row_hash: see transforms.hashes.row_hash.
     """
     names = [*_TEXTS, *(f"{SLICE_PREFIX}{name}" for name in slice_columns), *metrics, *_CONTENTS]
     return pa.schema([(name, column_type(name)) for name in names])

@@ -11,7 +11,7 @@ from apache_beam.pvalue import TaggedOutput
 
 from ..metrics.benchmark import Pair
 from ..metrics.scoring import Result, score_pairs
-from .counters import Observed, count_samples, timing
+from .counters import METRICS, count_samples, timing
 from .earlier_rows import split_known
 from .faults import faults_end_the_bundle
 from .process import gc_paused, one_blas_thread
@@ -56,14 +56,14 @@ class ScoreBatch(beam.DoFn):
 
     def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:
         """Yields what became of the samples of a batch."""
-        batch = ScoredBatch()
+        batch = ScoredBatch(self._plan.names)
         with gc_paused(), one_blas_thread:
             jobs = self._decoder.jobs(samples, self._decoder.decode(samples), batch)
             known, due = split_known(self._plan.reuse, samples, [job.sample for job in jobs])
             with faults_end_the_bundle("scoring"):
                 scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
             for job, outcome in zip(jobs, known, strict=True):
-                settle(job, next(scored) if outcome is None else outcome, self._plan.names, batch)
+                settle(job, next(scored) if outcome is None else outcome, batch)
         count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))
         yield batch.samples
         for entry in batch.quarantine:
@@ -73,8 +73,8 @@ class ScoreBatch(beam.DoFn):
     def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[Result]:
         started = time.perf_counter_ns()
         results = self._plan.benchmark.score(pairs)
-        Observed.batch_size.update(len(pairs))
-        Observed.sample_microseconds.update((time.perf_counter_ns() - started) // 1000 // len(pairs))
+        METRICS["batch_size"].update(len(pairs))
+        METRICS["sample_microseconds"].update((time.perf_counter_ns() - started) // 1000 // len(pairs))
         for name, microseconds in self._plan.benchmark.take_timings().items():
             self._timings[name].update(microseconds)
         return results

@@ -65,10 +65,27 @@ class _Job(NamedTuple):
 
 @dataclass(slots=True)
 class ScoredBatch:
-    """What became of a batch: a row for each sample and system, and what of it is quarantined."""
+    """What became of a batch: a row for each sample and system, and what of it is quarantined.
 
+    names: of the systems.
+    """
+
+    names: Sequence[str]
     samples: list[ScoredSample] = field(default_factory=list)
     quarantine: list[Quarantined] = field(default_factory=list)
+
+    def reject(self, record: EncodedRecord, sample_id: str, cause: Cause, message: str) -> None:
+        """Adds the quarantine entry of a record."""
+        side = side_name(record.side, self.names)
+        self.quarantine.append(quarantined(record, side, sample_id, "score", cause, message))
+
+    def reject_truth(self, sample: PairedSample, message: str) -> None:
+        """Adds a sample whose ground truth cannot be decoded: it is rejected once, its predictions are unmatched."""
+        self.reject(sample.truth, sample.sample_id, "invalid", message)
+        for system, record in enumerate(sample.predictions):
+            if record is not None:
+                self.reject(record, sample.sample_id, "unmatched", _TRUTH_REJECTED)
+            self.samples.append(unreadable_truth(sample.sample_id, system, record is not None))
 
 
 class Undecodable(NamedTuple):
@@ -116,14 +133,14 @@ class BatchDecoder:
             slice_values = cells[: len(plan.slicing.columns)]
             slices = plan.slicing.of(slice_values)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            _reject_truth(sample, explain(error), plan.names, batch)
+            batch.reject_truth(sample, explain(error))
             return
         truth_hash, unit = hash_of(truth), sample.sample_id
         if plan.cluster is not None:
             unit = cluster_unit(cells[self._wanted.index(plan.cluster)], sample.sample_id)
         for system, (record, prediction) in enumerate(zip(sample.predictions, predictions, strict=True)):
             if type(prediction) is Undecodable and record is not None:
-                _quarantine(record, sample.sample_id, "invalid", prediction.reason, plan.names, batch)
+                batch.reject(record, sample.sample_id, "invalid", prediction.reason)
                 prediction = None
             pair = Pair(sample.sample_id, truth, prediction)
             scored = DecodedSample(
@@ -141,36 +158,20 @@ def _decoded(record: EncodedRecord | None, kind: type[msgspec.Struct]) -> Any:
         return Undecodable(explain(error))
 
 
-def settle(job: _Job, outcome: Outcome, names: Sequence[str], batch: ScoredBatch) -> None:
+def settle(job: _Job, outcome: Outcome, batch: ScoredBatch) -> None:
     """Adds the sample of a job to `batch`, and the quarantine entries of what was rejected."""
     sample, truth, prediction = job
     sample_id, was_decoded = sample.pair.sample_id, sample.has_decoded_prediction
     became = prediction_status(outcome, sample.has_prediction, was_decoded)
     if prediction is not None and outcome.prediction_rejected is not None:
-        _quarantine(prediction, sample_id, "invalid", outcome.prediction_rejected.message, names, batch)
+        batch.reject(prediction, sample_id, "invalid", outcome.prediction_rejected.message)
     if outcome.rejected is not None:
         cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
         message = outcome.rejected.message
-        whose = f" (with the prediction of {names[sample.system]})" if len(names) > 1 else ""
-        _quarantine(truth, sample_id, cause, message + whose, names, batch)
+        whose = f" (with the prediction of {batch.names[sample.system]})" if len(batch.names) > 1 else ""
+        batch.reject(truth, sample_id, cause, message + whose)
         if prediction is not None and became == "unmatched":
-            _quarantine(prediction, sample_id, "unmatched", _TRUTH_REJECTED, names, batch)
+            batch.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
         elif prediction is not None and was_decoded and outcome.prediction_rejected is None:
-            _quarantine(prediction, sample_id, cause, message, names, batch)
+            batch.reject(prediction, sample_id, cause, message)
     batch.samples.append(sample.scored(outcome, became))
-
-
-def _reject_truth(sample: PairedSample, message: str, names: Sequence[str], batch: ScoredBatch) -> None:
-    """Adds what a ground truth that cannot be decoded leaves: it is rejected once, its predictions are unmatched."""
-    _quarantine(sample.truth, sample.sample_id, "invalid", message, names, batch)
-    for system, record in enumerate(sample.predictions):
-        if record is not None:
-            _quarantine(record, sample.sample_id, "unmatched", _TRUTH_REJECTED, names, batch)
-        batch.samples.append(unreadable_truth(sample.sample_id, system, record is not None))
-
-
-def _quarantine(
-    record: EncodedRecord, sample_id: str, cause: Cause, message: str, names: Sequence[str], batch: ScoredBatch
-) -> None:
-    side = side_name(record.side, names)
-    batch.quarantine.append(quarantined(record, side, sample_id, "score", cause, message))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
@@ -12,7 +11,7 @@ import pyarrow as pa
 
 from ..metrics.benchmark import Pair
 from ..metrics.scoring import Outcome, Status
-from .hashes import RowHasher, record_hash
+from .hashes import record_hash, row_hash
 from .sample_schema import sample_schema
 from .slice_labels import Slice
 
@@ -86,15 +85,16 @@ class DecodedSample(msgspec.Struct, frozen=True):
         )
 
     def _coverage(self, outcome: Outcome, became: str | None) -> Mapping[str, int]:
-        truth = prediction = False
+        counts = status_counts(outcome.status, became)
         if outcome.status != "rejected":
             given = None if outcome.prediction_rejected is not None else self.pair.prediction
-            truth, prediction = has_no_field(self.pair.truth), given is not None and has_no_field(given)
-        counts = _usual_counts(outcome.status, became, truth, prediction)
-        if outcome.score is None or not outcome.score.coverage:
-            return counts
-        extra = outcome.score.coverage
-        return {**counts, **{name: counts.get(name, 0) + count for name, count in extra.items()}}
+            if has_no_field(self.pair.truth):
+                counts[WITHOUT_FIELDS["ground_truth"]] = 1
+            if given is not None and has_no_field(given):
+                counts[WITHOUT_FIELDS["predictions"]] = 1
+        for name, count in () if outcome.score is None else outcome.score.coverage.items():
+            counts[name] = counts.get(name, 0) + count
+        return counts
 
 
 def unreadable_truth(sample_id: str, system: int, has_prediction: bool) -> ScoredSample:
@@ -108,22 +108,6 @@ def status_counts(status: Status, became: str | None) -> dict[str, int]:
     counts = {f"ground_truth.{status}": 1}
     if became is not None:
         counts[f"predictions.{became}"] = 1
-    return counts
-
-
-@lru_cache(maxsize=256)
-def _usual_counts(
-    status: Status, became: str | None, truth_without_fields: bool, prediction_without_fields: bool
-) -> Mapping[str, int]:
-    """Returns the counts of a sample without counts of its benchmark: one object for all of a kind, not to be changed.
-
-    What is done with them can be done once for all samples that share them.
-    """
-    counts = status_counts(status, became)
-    if truth_without_fields:
-        counts[WITHOUT_FIELDS["ground_truth"]] = 1
-    if prediction_without_fields:
-        counts[WITHOUT_FIELDS["predictions"]] = 1
     return counts
 
 
@@ -158,10 +142,8 @@ def sample_table(
     systems: the names of the systems. metrics: the per-sample metrics. slice_columns: the columns of slice_values.
     signature: see transforms.hashes.scoring_signature.
     """
-    texts = _Texts(_SORTED)
     statistics = [None if row.statistics is None else exact_statistics(row.statistics) for row in rows]
-    coverage = [texts.of(row.coverage) for row in rows]
-    hasher = RowHasher(signature)
+    coverage = [_SORTED.encode(row.coverage) for row in rows]
     columns: list[list[Any]] = [
         [row.sample_id for row in rows],
         [systems[row.system] for row in rows],
@@ -175,7 +157,7 @@ def sample_table(
         [row.truth_hash for row in rows],
         [row.prediction_hash for row in rows],
         [row.details for row in rows],
-        [_row_hash(hasher, *cells, metrics) for cells in zip(rows, statistics, coverage, strict=True)],
+        [_row_hash(signature, *cells, metrics) for cells in zip(rows, statistics, coverage, strict=True)],
     ]
     schema = sample_schema(metrics, slice_columns)
     # Arrow takes UTF-8 as it is for a string.
@@ -184,31 +166,17 @@ def sample_table(
 
 
 def _row_hash(
-    hasher: RowHasher, row: ScoredSample, statistics: bytes | None, coverage: bytes, metrics: Sequence[str]
+    signature: bytes, row: ScoredSample, statistics: bytes | None, coverage: bytes, metrics: Sequence[str]
 ) -> str:
     names = (row.sample_id, row.status, row.prediction_status, row.truth_hash, row.prediction_hash)
     texts = [None if name is None else name.encode() for name in names]
     values = [row.metrics.get(name) for name in metrics]
-    return hasher.hash([*texts, statistics, coverage, row.details], [v if v is None else float(v) for v in values])
+    values = [None if value is None else float(value) for value in values]
+    return row_hash(signature, [*texts, statistics, coverage, row.details], values)
 
 
 _SORTED = msgspec.json.Encoder(order="sorted")
-_STATISTICS = msgspec.json.Encoder()
-
-
-class _Texts:
-    """Objects as JSON in UTF-8, each written once, however many rows share it."""
-
-    def __init__(self, encoder: msgspec.json.Encoder) -> None:
-        self._encoder = encoder
-        self._texts: dict[int, bytes] = {}
-
-    def of(self, value: Any) -> bytes:
-        """Returns the text of a value that outlives this object."""
-        text = self._texts.get(id(value))
-        if text is None:
-            text = self._texts[id(value)] = self._encoder.encode(value)
-        return text
+_STATISTICS = msgspec.json.Encoder(enc_hook=lambda value: int(value) if isinstance(value, Integral) else float(value))
 
 
 def _slice_value(row: ScoredSample, number: int) -> str | None:
@@ -218,11 +186,4 @@ def _slice_value(row: ScoredSample, number: int) -> str | None:
 
 def exact_statistics(statistics: Mapping[str, float]) -> bytes:
     """Returns statistics as JSON, in which every number is exact; those of NumPy are written as Python's."""
-    try:
-        return _STATISTICS.encode(statistics)
-    except TypeError:
-        return _STATISTICS.encode({name: _plain(value) for name, value in statistics.items()})
-
-
-def _plain(value: Any) -> float:
-    return int(value) if isinstance(value, Integral) else float(value)
+    return _STATISTICS.encode(statistics)

@@ -143,7 +143,7 @@ def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> S
         totals["document_redundant"] = sum(pair.truth is None for pair, _ in scored)
         if (cdm := means.get("cdm")) is not None:
             totals["documents"] = 1
-            totals["document_cdm"] = cdm  # type: ignore[assignment]
+            totals["document_cdm"] = cdm
     coverage = {
         "ground_truth_too_large": len(pairs) - len(scored),
         "ground_truth_not_rendered": sum(score.matches is None for _, score in scored),

@@ -245,7 +245,8 @@ class Scorer:
         self, added: Totals, truths: Mapping[str, EncodedRecord], predictions: Mapping[str, EncodedRecord]
     ) -> None:
         """Scores what is paired, and counts what is not."""
-        plan, batch = self._core.scoring, ScoredBatch()
+        plan = self._core.scoring
+        batch = ScoredBatch(plan.names)
         for sample_id in (each for each in predictions if each not in truths):
             added.reject(0, sample_id, "no ground-truth record has this sample_id", "unmatched")
         samples = [PairedSample(each, truth, (predictions.get(each),)) for each, truth in truths.items()]
@@ -257,7 +258,7 @@ class Scorer:
         else:
             outcomes = score_pairs(plan.benchmark, pairs, plan.missing)
         for job, outcome in zip(jobs, outcomes, strict=True):
-            settle(job, outcome, plan.names, batch)
+            settle(job, outcome, batch)
         added.rejected += [
             Rejected("ground_truth" if entry.side == "ground_truth" else "predictions", entry.sample_id, entry.error)
             for entry in batch.quarantine

@@ -26,7 +26,7 @@ from ...metrics.statistics.comparison import ComparedSlice, FloatArray, compare_
 from ...metrics.statistics.paired import MIN_DIFFERING_UNITS
 from ...metrics.statistics.sums import Sums
 from ...metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
-from ...transforms.blocks import EXPANSION, buckets_for
+from ...transforms.blocks import EXPANSION, buckets_for, unpack
 from ...transforms.compare import REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
 from ...transforms.io.publication import Layout
 from ...transforms.io.staging import StagedFolder
@@ -34,7 +34,7 @@ from ...transforms.io.storage import new_run_id, prepare_output
 from ...transforms.publish import Publish, encode_json
 from ...transforms.records import InputProblem, printable
 from ...transforms.rows import ReadRowBlocks, SampleTable
-from ...transforms.sample_changes import ChangePlan, WriteChanges, merged_counts, unpack_changed
+from ...transforms.sample_changes import ChangePlan, WriteChanges, merged_counts
 from ..compare_page import ChangedSamples, ComparisonPagePlan, in_order, plan_page
 from ..config.errors import UsageError
 from ..reports.comparison import PAGE, comparison_reports
@@ -233,7 +233,7 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
     }
     if plan.page is not None:
         shown = ChangedSamples(plan.page, plan.setting.benchmark, plan.tables())
-        parts["changed"] = compared.changed | "Unpack" >> beam.FlatMap(unpack_changed) | "Page" >> shown
+        parts["changed"] = compared.changed | "Unpack" >> beam.FlatMap(unpack) | "Page" >> shown
     _ = parts | "Publish" >> publish
 
 

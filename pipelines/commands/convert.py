@@ -21,9 +21,8 @@ from ...metrics.converter import Converter, Part, UnreadableSource
 from ...transforms.blocks import Block, KeyedRecord, ToBlocks, buckets_for, unpack
 from ...transforms.faults import faults_end_the_bundle
 from ...transforms.io.external_sort import sorted_on_disk
-from ...transforms.io.files import match_glob
+from ...transforms.io.files import match_glob, open_uncompressed
 from ...transforms.io.record_files import columns_of, encoded
-from ...transforms.io.text import open_uncompressed
 from ...transforms.records import InputProblem, writable
 from ..config.errors import UsageError
 from ..config.settings import check_benchmark

@@ -12,9 +12,9 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.blocks import only_samples
 from ...transforms.draw import PICTURE, PROBLEM, DrawSamples, file_name, staged_name
-from ...transforms.io.sample_list import sample_ids
 from ...transforms.io.storage import delete_files, list_folder, new_run_id, prepare_output, read_bytes, rename_files
 from ...transforms.pair import PairBySample
+from ...transforms.read import sample_ids
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_input_errors
 from ..inputs.inputs import Inputs, find_inputs

@@ -12,17 +12,15 @@ from typing import Any, ClassVar
 import apache_beam as beam
 import msgspec
 import pyarrow.dataset as ds
-from apache_beam import typehints
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import Benchmark
-from ...transforms.blocks import ToBlocks, bucket_count
+from ...transforms.blocks import bucket_count
 from ...transforms.io.record_files import Columns, Kind, encoded
-from ...transforms.io.sample_list import sample_ids
 from ...transforms.pair import PairBySample
+from ...transforms.read import sample_ids
 from ...transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Quarantined
-from ...transforms.rows import ReadRows, RowSource, is_one_of
-from ...transforms.sample_filter import IdBitmap, KeepWanted
+from ...transforms.rows import ReadRowBlocks, RowSource, is_one_of
 from ...transforms.scored_batch import PairedSample
 from ..config import settings
 from ..config.errors import UsageError, as_input_errors
@@ -120,17 +118,11 @@ def build_selection(
 ) -> tuple[beam.PCollection, beam.PCollection]:
     """Wires the pipeline: the rows of the run are filtered, then paired with the records that they came from.
 
-    The rows are one more side of their samples. Only records of samples that have such a row are shuffled.
+    The rows are one more side of their samples.
     """
     folder, buckets = launch.block_folder(pipeline), bucket_count(inputs.files)
-    keyed_block = typehints.Tuple[int, folder.block_type]
-    rows = pipeline | "Below" >> ReadRows({len(inputs.systems): selection})
-    wanted = beam.pvalue.AsSingleton(rows | "Ids" >> beam.Keys() | "Bitmap" >> beam.CombineGlobally(IdBitmap()))
-    sides = (
-        rows | "Rows" >> beam.ParDo(ToBlocks(buckets, folder)).with_output_types(keyed_block),
-        inputs.read(pipeline).records
-        | "Wanted" >> beam.ParDo(KeepWanted(buckets, folder), wanted).with_output_types(keyed_block),
-    )
+    rows = pipeline | "Below" >> ReadRowBlocks({len(inputs.systems): selection}, buckets, folder)
+    sides = rows, inputs.read(pipeline).records
     paired = sides | "Sides" >> beam.Flatten() | "Pair" >> PairBySample((*inputs.systems, ROWS))
     _ = paired.quarantine | "Gone" >> beam.Map(_check_not_gone)
     selected = paired.batches | "Selected" >> beam.FlatMap(_joined) | "Encode" >> beam.Map(encoded)

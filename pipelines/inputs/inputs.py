@@ -16,7 +16,7 @@ from ...transforms.io.columnar import listed
 from ...transforms.io.field_map import SideColumns
 from ...transforms.io.files import Part, SourceFile, match_files, open_parquet
 from ...transforms.io.jsonl import Line
-from ...transforms.io.readers import known_fields, reader_of
+from ...transforms.io.readers import known_fields, read_part
 from ...transforms.io.restriction import BYTES_PER_BUNDLE
 from ...transforms.io.rows import RecordLimits
 from ...transforms.read import ReadRecords
@@ -170,23 +170,21 @@ def preview_file(file: SourceFile, columns: SideColumns, limits: RecordLimits, f
     """Adds the first records of a file; raises InputProblem where it cannot be read."""
     for name in known_fields(file, columns.fields) or ():
         found.fields.setdefault(name, 0)
-    reader = reader_of(_beginning(file), columns, limits)
-    for item in reader:
+    read = 0
+    for item in read_part(_beginning(file), columns, limits):
         if isinstance(item, Line):
+            read += item.length + 1
             too_large = "it is larger than limits.record_bytes" if item.length > limits.record_bytes else None
             _add(found, file, JSON, _mapped(columns, item.text), too_large)
-        elif item is not None:
+        else:
+            read += len(item.payload)
             _add(found, file, MSGPACK, item.payload, item.error)
-        if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or found.payload_bytes >= BYTES_LOOKED_AT:
+        if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or read >= BYTES_LOOKED_AT:
             found.whole = False
-            break
-    if file.format == "jsonl" and reader.place.position >= BYTES_LOOKED_AT:
-        found.whole = False
+            return
 
 
 def _beginning(file: SourceFile) -> Part:
-    if file.format == "jsonl":
-        return Part(file, 0, BYTES_LOOKED_AT)
     if file.format != "parquet":
         return Part(file, 0, None)
     with open_parquet(file) as parquet:

@@ -27,8 +27,8 @@ from ...transforms.beam_internals import (
     worker_environment,
 )
 from ...transforms.blocks import IN_PIPELINE, BlockFolder
+from ...transforms.faults import temporary_folder
 from ...transforms.io.s3 import shared_clients
-from ...transforms.io.temporary import temporary_folder
 from ...transforms.process import one_blas_thread, quiet_root_logger
 from ..config.errors import UsageError, as_input_errors, nearest, one_line
 from . import flink

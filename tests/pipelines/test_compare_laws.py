@@ -15,11 +15,11 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.metrics.statistics.swaps import SwapBits, dependencies
 from beamscore.pipelines.commands.compare import compared_slice, largest_of_all, make_result
 from beamscore.pipelines.runs.comparison import COMPARISON, ComparisonSetting
-from beamscore.transforms.blocks import Block, BlockFolder, BlockWriter, pack
+from beamscore.transforms.blocks import Block, BlockFolder, BlockWriter, pack, unpack
 from beamscore.transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, merged_sums
 from beamscore.transforms.records import MSGPACK, RecordEncoder
 from beamscore.transforms.rows import SampleRow
-from beamscore.transforms.sample_changes import ChangePlan, unpack_changed
+from beamscore.transforms.sample_changes import ChangePlan
 from tests import toy
 
 TOY = toy.ToyBenchmark(toy.Options())
@@ -149,8 +149,8 @@ def said(bundles: Sequence[Sequence[Sequence[Sides]]], blocks: int = 1) -> Said 
     if not counts.get("compared"):
         return None
     compared = [compared_slice(merged_sums(item, plan()), setting()) for item in slices.items()]
-    listed = [each for block in outputs["changed"] for each in unpack_changed(block)]
-    changed = [each.row for each in sorted(listed, key=lambda each: each.key)[:MOST]]
+    listed = [each for block in outputs["changed"] for each in unpack(block)]
+    changed = [row for _, row in sorted(listed)[:MOST]]
     largest = [found.largest for found in compared if found.largest is not None]
     parts: dict[str, list[Any]] = {
         "slices": compared,

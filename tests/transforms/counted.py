@@ -22,6 +22,11 @@ class Counted:
         self._sizes.append(len(chunk))
         return chunk
 
+    def readline(self, size: int = -1) -> bytes:
+        line: bytes = self._stream.readline(size)
+        self._sizes.append(len(line))
+        return line
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import gc
-from typing import Any
 
-import msgspec
 import pytest
 import scipy.special
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from beamscore.transforms.process import gc_paused, one_blas_thread
-from beamscore.transforms.records import JSON, EncodedRecord, Origin
-
-ORIGIN = Origin(0, 0, 0, 1, "part.jsonl")
-
-
-class _Lists(msgspec.Struct):
-    lists: list[Any]
 
 
 def test_the_collector_is_off_within_and_on_again_behind_also_after_an_error() -> None:
@@ -39,23 +30,6 @@ def test_one_that_was_off_stays_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
-
-
-def test_a_record_of_many_lists_is_decoded_without_collections() -> None:
-    record = EncodedRecord.of(ORIGIN, JSON, b'{"lists": [' + b"[]," * 100_000 + b"[]]}")
-    phases: list[str] = []
-
-    def note(phase: str, _: dict[str, int]) -> None:
-        phases.append(phase)
-
-    gc.collect()
-    gc.callbacks.append(note)
-    try:
-        decoded = record.decode(_Lists)
-    finally:
-        gc.callbacks.remove(note)
-    assert len(decoded.lists) == 100_001
-    assert phases.count("start") <= 2
 
 
 def blas_threads() -> set[int]:

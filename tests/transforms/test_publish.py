@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import json
 import math
 import sys
@@ -20,7 +21,7 @@ from beamscore.transforms import publish as write
 from beamscore.transforms.io.claim import Claim, Process
 from beamscore.transforms.io.publication import Layout, find_published, mark_abandoned, own_output
 from beamscore.transforms.io.staging import StageBundles, StagedFolder
-from beamscore.transforms.publish import LineWriter, Publish, RowsToTables, SampleTables, encode_json
+from beamscore.transforms.publish import LineWriter, Publish, SampleWriter, encode_json
 from beamscore.transforms.records import InputProblem
 from beamscore.transforms.sample_schema import sample_schema
 from beamscore.transforms.scored_sample import ScoredSample
@@ -88,15 +89,16 @@ def rows(count: int) -> list[ScoredSample]:
     ]
 
 
-TABLES = SampleTables(("ours", "theirs"), ("score", "other", "absent"), ("source", "dict", "none"), b"rules")
-
-
 def tables_of(samples: list[ScoredSample], batch: int = 1) -> list[Any]:
-    do_fn = RowsToTables(TABLES)
-    do_fn.start_bundle()
-    batches = [samples[start : start + batch] for start in range(0, len(samples), batch)]
-    tables = [table for each in batches for table in do_fn.process(each)]
-    return tables + [each.value for each in do_fn.finish_bundle()]
+    """Returns the row groups of a file of samples, or the empty table of a file without any."""
+    sink = io.BytesIO()
+    columns = ("ours", "theirs"), ("score", "other", "absent"), ("source", "dict", "none")
+    writer = SampleWriter(*columns, b"rules", sink)
+    for start in range(0, len(samples), batch):
+        writer.write(samples[start : start + batch])
+    writer.close()
+    file = pq.ParquetFile(sink)
+    return [file.read_row_group(number) for number in range(file.num_row_groups)]
 
 
 def test_rows_of_samples_become_columns() -> None:
@@ -151,13 +153,13 @@ def test_statistics_of_any_kind_of_number_are_exact() -> None:
 
 
 def test_tables_are_cut_and_no_row_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write, "ROWS_PER_TABLE", 4)
+    monkeypatch.setattr(write, "ROWS_PER_GROUP", 4)
     for count in (0, 1, 4, 5, 8):
         tables = tables_of(rows(count))
         assert [table.num_rows for table in tables] == [4] * (count // 4) + [count % 4] * bool(count % 4)
         assert [each["sample_id"] for table in tables for each in table.to_pylist()] == [f"s{i}" for i in range(count)]
     assert [table.num_rows for table in tables_of(rows(8), batch=3)] == [6, 2]
-    monkeypatch.setattr(write, "BYTES_PER_TABLE", 16)
+    monkeypatch.setattr(write, "BYTES_PER_GROUP", 16)
     assert [table.num_rows for table in tables_of(rows(5))] == [3, 2], "the details of three rows have 21 bytes"
 
 

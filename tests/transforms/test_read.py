@@ -26,11 +26,11 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms.blocks import unpack
-from beamscore.transforms.io import files, text, zstd
+from beamscore.transforms.io import files, zstd
 from beamscore.transforms.io import restriction as blocks
 from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH, FieldMap, SideColumns
-from beamscore.transforms.io.files import Part, SourceFile, match_files, split_file
-from beamscore.transforms.io.restriction import PartRestrictionProvider, ReadPosition, ReadRange, ReadRangeTracker
+from beamscore.transforms.io.files import Part, match_files, split_file
+from beamscore.transforms.io.restriction import PartRestrictionProvider, RecordRange, RecordRangeTracker
 from beamscore.transforms.io.rows import RecordLimits
 from beamscore.transforms.read import ReadPart, ReadRecords, presence
 from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined, side_name
@@ -373,24 +373,18 @@ def stored(path: Path, records: list[dict[str, str]], members: int) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("ending", "members", "kept"),
+    ("ending", "members"),
     [
-        *(
-            (ending, members, True)
-            for ending in ("jsonl.gz", "jsonl.bz2", "jsonl.zst", "parquet")
-            for members in (1, 20)
-        ),
-        ("jsonl", 20, False),
-        ("parquet", 20, False),
+        *((ending, members) for ending in ("jsonl.gz", "jsonl.bz2", "jsonl.zst", "parquet") for members in (1, 20)),
+        ("jsonl", 20),
     ],
 )
 def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, members: int, kept: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, members: int
 ) -> None:
     """Forty bundles: reading each from the start of the file would read it twenty times."""
     path = stored(tmp_path / f"a.{ending}", distinct(1600), members)
-    monkeypatch.setattr(blocks, "KEPT_READERS", blocks.KeptReaders(1 if kept else 0))
-    monkeypatch.setattr(text, "READ_BYTES", 1 << 14)
+    monkeypatch.setattr(blocks, "KEPT_READERS", blocks.KeptReaders(1))
     monkeypatch.setattr(blocks, "RECORDS_PER_BLOCK", 16)
     (file,) = match_files(0, [str(path)], "--predictions")
     with counted_reads() as sizes:
@@ -401,96 +395,85 @@ def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
     given = [sample_id for bundle in bundles for sample_id, _ in bundle.records]
     assert given == [str(number) for number in range(1600)]
     blocks.KEPT_READERS.close()
-    # Not kept, each bundle starts within a row group, one of twenty: it reads half of one more, and ahead.
-    most = 1.3 if kept or ending == "jsonl" else 5
-    assert (sum(sizes) - before) / path.stat().st_size < most
+    assert (sum(sizes) - before) / path.stat().st_size < 1.3
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
-def test_size_and_progress_tell_the_bytes_that_are_read_and_left(
-    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet", "arrow", "csv"])
+def test_what_one_worker_leaves_another_reads(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("beamscore.transforms.blocks.BYTES_PER_BLOCK", 1)
     monkeypatch.setattr(blocks, "RECORDS_PER_BLOCK", 16)
-    path = stored(tmp_path / f"a.{ending}", distinct(400), 4)
+    path = tmp_path / f"a.{ending}"
+    if ending == "arrow":
+        write_arrow(path, distinct(400), 7)
+    elif ending == "csv":
+        write_delimited(path, distinct(400))
+    else:
+        stored(path, distinct(400), 4)
     (file,) = match_files(0, [str(path)], "--predictions")
     (part,) = split_file(file, 1 << 30)
     provider = PartRestrictionProvider()
-    unread = provider.initial_restriction(part)
-    total = provider.restriction_size(part, unread)
-    assert total == part.size
-    assert total == pytest.approx(path.stat().st_size, rel=0.03)
-    tracker = ThreadsafeRestrictionTracker(provider.create_tracker(unread))
-    do_fn = ReadPart(["ours"], COLUMNS, LIMITS, None)
-    do_fn.start_bundle()
-    completed: list[float] = []
-    first: list[Any] = []
-    for output in do_fn.process(part, RestrictionTrackerView(tracker)):
-        if len(first) < 200:
-            progress = tracker.current_progress()
-            assert progress.total_work == total
-            completed.append(progress.completed_work)
-        first.append(output)
-        if len(first) == 200:
-            primary, rest = tracker.try_split(0)
-            assert tracker.try_split(0) is None
-    assert completed == sorted(completed)
-    # Of a compressed file it is known only how much of it has been uncompressed, which is done ahead.
-    assert completed[199] == pytest.approx(total / 2, rel=0.1) or (ending == "jsonl.gz" and completed[199] <= total)
-    assert provider.restriction_size(part, primary) + provider.restriction_size(part, rest) == total
-    assert provider.restriction_size(part, primary) == completed[199]
-    tracker.check_done()
-    again = ThreadsafeRestrictionTracker(provider.create_tracker(rest))
-    left = list(do_fn.process(part, RestrictionTrackerView(again)))
-    again.check_done()
-    assert again.current_progress().remaining_work == 0
-    ids = [sample_id for sample_id, _ in bundle_of([*first, *left]).records]
-    assert ids == [str(number) for number in range(400)]
-    assert 200 <= len(first) <= 200 + blocks.RECORDS_PER_BLOCK, "the block that is being given is given"
+    assert provider.restriction_size(part, provider.initial_restriction(part)) == part.size
+
+    def read_range(records: RecordRange, stop: int | None = None) -> tuple[list[str], Any]:
+        """Reads as a worker that has kept no reader, of which the runner wants the rest after `stop` records."""
+        tracker = ThreadsafeRestrictionTracker(provider.create_tracker(records))
+        do_fn = ReadPart(["ours"], COLUMNS, LIMITS, None)
+        do_fn.start_bundle()
+        given, split = [], None
+        for output in do_fn.process(part, RestrictionTrackerView(tracker)):
+            given.append(output)
+            if len(given) == stop:
+                split = tracker.try_split(0)
+                assert tracker.try_split(0) is None
+        tracker.check_done()
+        return [sample_id for sample_id, _ in bundle_of(given).records], split
+
+    ids = [str(number) for number in range(400)]
+    first, (done, rest) = read_range(provider.initial_restriction(part), 200)
+    assert first == ids[: done.stop], "the block that is being given is given"
+    assert 200 <= done.stop <= 200 + blocks.RECORDS_PER_BLOCK
+    assert (done.start, rest) == (0, RecordRange(done.stop))
+    assert read_range(rest)[0] == ids[done.stop :]
+    assert read_range(done)[0] == first, "a bundle that failed is run again"
 
 
 def test_a_part_that_was_not_read_to_its_end_is_not_done() -> None:
-    tracker = ReadRangeTracker(ReadRange(ReadPosition(0, 1, 0), None, 10))
-    with pytest.raises(ValueError, match="has not been read"):
+    tracker = RecordRangeTracker(RecordRange(2))
+    with pytest.raises(ValueError, match="read to record 2"):
         tracker.check_done()
     assert tracker.try_split(0.5) is None
-    assert tracker.try_claim(ReadPosition(4, 2, 4))
-    with pytest.raises(ValueError, match="has not been read"):
+    assert tracker.try_claim(4)
+    with pytest.raises(ValueError, match="read to record 4"):
         tracker.check_done()
-    assert (tracker.current_progress().completed_work, tracker.current_progress().remaining_work) == (4, 6)
-    assert tracker.try_split(0) == (
-        ReadRange(ReadPosition(0, 1, 0), ReadPosition(4, 2, 4), 10),
-        ReadRange(ReadPosition(4, 2, 4), None, 10),
-    )
-    assert not tracker.try_claim(ReadPosition(8, 3, 8))
+    assert tracker.current_progress().fraction_completed == 0
+    assert tracker.try_split(0) == (RecordRange(2, 4), RecordRange(4))
+    assert not tracker.try_claim(8)
     assert tracker.is_bounded()
     tracker.check_done()
+    assert tracker.current_progress().fraction_completed == 1
 
 
-def test_readers_are_kept_once_and_the_oldest_is_closed(tmp_path: Path) -> None:
+def test_readers_are_kept_once_and_the_oldest_is_closed() -> None:
     kept, closed = blocks.KeptReaders(2), []
-    part = Part(SourceFile(0, 0, "a.jsonl.gz", 10, "jsonl"), 0, None)
-    positions = {name: ReadPosition(number, number + 1, number) for number, name in enumerate("abc")}
 
     def reader(name: str) -> blocks.BlockReader:
         try:
             while True:
-                yield blocks.Block([name], positions[name])
+                yield [name]
         finally:
             closed.append(name)
 
-    for name, position in positions.items():
+    for name in "abc":
         found = reader(name)
         next(found)
-        kept.keep("p", part, position, found)
+        kept.keep(("p", name), found)
     assert closed == ["a"]
-    assert kept.take("p", part, positions["a"]) is None
-    assert kept.take("q", part, positions["b"]) is None
-    assert kept.take("p", replace(part, start=1), positions["b"]) is None
-    taken = kept.take("p", part, positions["b"])
+    assert kept.take(("p", "a")) is None
+    assert kept.take(("q", "b")) is None
+    taken = kept.take(("p", "b"))
     assert taken is not None
-    assert next(taken).records == ["b"]
-    assert kept.take("p", part, positions["b"]) is None
+    assert next(taken) == ["b"]
+    assert kept.take(("p", "b")) is None
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
@@ -502,7 +485,7 @@ def test_the_outcomes_tell_which_columns_have_a_value(tmp_path: Path, ending: st
     (file,) = match_files(GROUND_TRUTH, [str(path)], "")
     (part,) = split_file(file, 1 << 30)
     do_fn.start_bundle()
-    tracker = ThreadsafeRestrictionTracker(ReadRangeTracker(PartRestrictionProvider().initial_restriction(part)))
+    tracker = ThreadsafeRestrictionTracker(RecordRangeTracker(PartRestrictionProvider().initial_restriction(part)))
     given = [*do_fn.process(part, RestrictionTrackerView(tracker)), *do_fn.finish_bundle()]
     (outcome,) = bundle_of(given).outcomes
     assert outcome == (-1, Sums.of({"read": 41, "rejected": 0, presence("text"): 1, presence('k"\n'): 1}))

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.transforms import sample_changes
-from beamscore.transforms.blocks import BlockWriter
 from beamscore.transforms.rows import SampleRow
-from beamscore.transforms.sample_changes import ChangeCounter, ChangePlan, changed_sample, unpack_changed
+from beamscore.transforms.sample_changes import ChangeCounter, ChangePlan, changed_sample
 
 SPEC = MetricSpec("score", "", main=1)
 
@@ -30,8 +29,8 @@ def test_those_that_changed_most_are_kept_in_blocks(values: list[float], most: i
         counter = ChangeCounter(plan)
         for before, after in rows:
             counter.add(before, after)
-        kept = [each for block in counter.blocks() for each in unpack_changed(BlockWriter().write(block))]
-    every = sorted((changed_sample(plan, before, after) for before, after in rows), key=lambda each: each.key)
+        kept = [each for block in counter.blocks() for each in block]
+    every = sorted(changed_sample(plan, before, after) for before, after in rows)
     assert kept == every[:most]
 
 

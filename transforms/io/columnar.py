@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from ..records import InputProblem
 from .field_map import FIELDS_AS_NAMED, FieldMap, SideColumns
 from .files import Part, SourceFile, open_parquet, reading
-from .restriction import ReadPosition, ReadRange, first_position
 from .rows import RecordLimits, Row, RowsOfBatch
 
 NAMES_LISTED = 20
@@ -20,93 +19,46 @@ BYTES_AT_ONCE = 8 << 20
 """How much of a batch becomes Python objects at a time, unless a single row has more."""
 
 
-class Batch(NamedTuple):
-    """A batch of rows: the number of the first one, and the bytes of the part that are read before and behind it."""
+def read_table(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
+    """Yields the rows of a part of a Parquet or Arrow file.
 
-    first: int
-    rows: Any
-    read_before: int
-    read_behind: int
-
-
-class RowReader:
-    """The rows of a part of a Parquet or Arrow file, from a place on.
-
-    Columns that do not matter are not decoded; those of Parquet's own JSON type are taken as JSON in any case.
-    unread: from where to where it reads; None: all of the part.
-
-    Iterating raises InputProblem where the file cannot be read, has no column of the sample_id, or is nested too deep.
+    Columns that do not matter are not decoded; those of Parquet's own JSON type are taken as JSON in any case. Raises
+    InputProblem where the file cannot be read, has no column of the sample_id, or is nested too deep.
     """
+    rows, number = RowsOfBatch(columns, limits), part.first_row
+    batches = _of_arrow if part.file.format == "arrow" else _of_parquet
+    for batch in batches(part, columns, limits):
+        step = max(1, BYTES_AT_ONCE * len(batch) // max(1, batch.nbytes))
+        for start in range(0, len(batch), step):
+            yield from rows.of(batch.slice(start, step), number + start)
+        number += len(batch)
 
-    def __init__(self, part: Part, columns: SideColumns, limits: RecordLimits, unread: ReadRange | None = None) -> None:
-        self._part = part
-        self._columns = columns
-        self._limits = limits
-        self._rows = RowsOfBatch(columns, limits)
-        self._number = (unread.start if unread else first_position(part)).position
-        self._stop = unread.stop.position if unread and unread.stop else None
-        self._batch = Batch(self._number, (), 0, unread.start.read if unread else 0)
 
-    def __iter__(self) -> Iterator[Row]:
-        """Yields the rows."""
-        is_arrow = self._part.file.format == "arrow"
-        for batch in self._of_arrow() if is_arrow else self._of_parquet():
-            self._batch, rows = batch, batch.rows
-            step = max(1, BYTES_AT_ONCE * len(rows) // max(1, rows.nbytes))
-            for start in range(max(0, self._number - batch.first), len(rows), step):
-                for row in self._rows.of(rows.slice(start, step), batch.first + start):
-                    if row.number == self._stop:
-                        return
-                    self._number = row.number + 1
-                    yield row
+def _of_parquet(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Any]:
+    with open_parquet(part.file) as parquet:
+        names = _wanted(part.file, parquet.schema_arrow, columns, limits)
+        groups = list(range(part.start, part.stop or 0))
+        yield from parquet.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=names)
 
-    @property
-    def place(self) -> ReadPosition:
-        """Where the reader stands, behind the row that it gave last; the bytes of a batch count by the row."""
-        first, rows, before, behind = self._batch
-        share = (self._number - first) / len(rows) if len(rows) else 1.0
-        return ReadPosition(self._number, self._number + 1, before + int((behind - before) * share))
 
-    def _of_parquet(self) -> Iterator[Batch]:
-        """Yields the batches of the row groups from the one on in which the reader stands."""
-        with open_parquet(self._part.file) as parquet:
-            names = self._wanted(parquet.schema_arrow)
-            numbers = range(self._part.start, self._part.stop or 0)
-            groups = [parquet.metadata.row_group(number) for number in numbers]
-            unpacked = max(1, sum(group.total_byte_size for group in groups))
-            first, read = self._part.first_row, 0.0
-            for number, group in zip(numbers, groups, strict=True):
-                behind = first + group.num_rows
-                per_row = self._part.stored * group.total_byte_size / unpacked / max(1, group.num_rows)
-                if behind > self._number:
-                    start = first
-                    for rows in parquet.iter_batches(ROWS_PER_BATCH, row_groups=[number], columns=names):
-                        before = read + per_row * (start - first)
-                        yield Batch(start, rows, int(before), int(before + per_row * len(rows)))
-                        start += len(rows)
-                first, read = behind, read + per_row * group.num_rows
+def _of_arrow(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Any]:
+    with reading(part.file) as stream:
+        reader = _open_arrow(stream, part.file)
+        names = _wanted(part.file, reader.schema, columns, limits)
+        for batch in _batches(reader, stream):
+            rows = batch.select(names)
+            rows.validate(full=True)
+            yield rows
 
-    def _of_arrow(self) -> Iterator[Batch]:
-        """Yields the record batches of an Arrow file, also those before the place: only they tell where one starts."""
-        with reading(self._part.file) as stream:
-            reader, first, read = _open_arrow(stream, self._part.file), 0, 0
-            names = self._wanted(reader.schema)
-            for batch in _batches(reader, stream):
-                rows = batch.select(names)
-                rows.validate(full=True)
-                read, before = min(stream.tell(), self._part.size), read
-                yield Batch(first, rows, before, max(before, read))
-                first += len(rows)
 
-    def _wanted(self, schema: Any) -> list[str]:
-        file, wanted = self._part.file, self._columns.read
-        check_columns(file, schema, self._columns.fields)
-        fields = [field for field in schema if wanted is None or field.name in wanted]
-        for field in fields:
-            if _depth(field.type) >= self._limits.depth:
-                limit = f"the {self._limits.depth} levels of limits.depth"
-                raise InputProblem(f"{file.path}: the column {field.name} is nested deeper than {limit}")
-        return [field.name for field in fields]
+def _wanted(file: SourceFile, schema: Any, columns: SideColumns, limits: RecordLimits) -> list[str]:
+    check_columns(file, schema, columns.fields)
+    fields = [field for field in schema if columns.read is None or field.name in columns.read]
+    for field in fields:
+        if _depth(field.type) >= limits.depth:
+            limit = f"the {limits.depth} levels of limits.depth"
+            raise InputProblem(f"{file.path}: the column {field.name} is nested deeper than {limit}")
+    return [field.name for field in fields]
 
 
 class _UpToEnd:

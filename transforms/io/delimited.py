@@ -7,34 +7,29 @@ what stands before it. The first record names the columns.
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
 from ..records import TEXT_KEPT, InputProblem
 from .columnar import listed
 from .field_map import FIELDS_AS_NAMED, FieldMap, SideColumns
-from .files import Part, SourceFile
-from .restriction import ReadPosition, ReadRange, first_position
+from .files import BOM, Part, SourceFile, open_text
 from .rows import RecordLimits, Row, RowsOfBatch, too_large
-from .text import BOM, Text, open_text
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 MAX_HEADER_BYTES = 1 << 20
+LIMITS_PER_VALUE = 2
+"""A value of so many times limits.record_bytes ends the run: a quote that is never closed takes all that follows."""
 
 
 class Record(NamedTuple):
-    """One record: where it starts, how long it is without its line end, and its fields, or the problem that it has.
-
-    text: its bytes, where they are no more than the limit.
-    """
+    """One record: where it starts, its bytes without the line end, and its fields, or the problem that it has."""
 
     position: int
     line: int
-    length: int
     lines: int
     text: bytes
     fields: list[str]
@@ -46,134 +41,77 @@ class Record(NamedTuple):
         return f" (lines {self.line} to {self.line + self.lines - 1})" if self.lines > 1 else ""
 
 
-class RecordReader:
-    """The records of a text, from a place on; a blank line is none.
+def read_records(stream: BinaryIO, delimiter: str, longest: int) -> Iterator[Record]:
+    """Yields the records of a text; a blank line is none.
 
     Quotes count where a field starts with one: in it two quotes stand for one, and delimiters and line ends for
-    themselves. Memory is bounded: of a record of more than `limit` bytes only what tells where it ends is parsed.
+    themselves. Raises ValueError where a quote is not closed, or a value or a line is longer than `longest`.
     """
+    if stream.read(len(BOM)) != BOM:
+        stream.seek(0)
+    position, number = stream.tell(), 1
+    taken, count = bytearray(), 0
 
-    def __init__(self, text: Text, delimiter: str, limit: int, position: int = 0, line: int = 1) -> None:
-        self._text, self._delimiter, self._limit = text, delimiter, limit
-        self._content = re.compile(f'[^"\r\n{delimiter}]+'.encode())
-        self.position, self.line = position, line
-        self._length, self._line_end, self._lines, self._problem = 0, 0, 0, ""
-        self._pieces: list[bytes] = []
+    def lines() -> Iterator[str]:
+        nonlocal taken, count
+        while line := stream.readline(longest + 1):
+            if len(line) > longest:
+                raise ValueError(f"line {number + count} is longer than {longest} bytes")
+            taken += line
+            count += 1
+            yield line.decode("utf-8", "surrogateescape")
 
-    def __iter__(self) -> Iterator[Record]:
-        """Yields the records."""
-        csv.field_size_limit(max(csv.field_size_limit(), 2 * self._limit))
-        parser = csv.reader(self._parsed_lines(), delimiter=self._delimiter, strict=True)
-        while True:
-            try:
-                fields = next(parser, None)
-            except csv.Error as error:
-                is_open = str(error) == "unexpected end of data"
-                self._problem = self._problem or (
-                    "a quote is not closed before the file ends" if is_open else str(error)
-                )
-                fields = []
-            if fields is None:
-                return
-            length, text = self._length - self._line_end, b"".join(self._pieces)
-            record = Record(self.position, self.line, length, self._lines, text[:length], fields, self._problem)
-            self.position, self.line = self.position + self._length, self.line + self._lines
-            self._start_record()
-            if fields or record.problem:
-                yield record
-
-    def _start_record(self) -> None:
-        self._length, self._line_end, self._lines, self._problem = 0, 0, 0, ""
-        self._pieces.clear()
-
-    def _parsed_lines(self) -> Iterator[str]:
-        """Yields the lines for the parser, and notes what it takes for the next record."""
-        held, left_out = b"", 0
-        while chunk := self._text.read():
-            *lines, held = (held + chunk).split(b"\n")
-            for line in lines:
-                yield self._parsed(line + b"\n", left_out)
-                left_out = 0
-            if len(held) > self._limit:
-                left_out += len(held)
-                held = self._content.sub(b"x", held)
-                left_out -= len(held)
-        if held:
-            yield self._parsed(held, left_out)
-
-    def _parsed(self, line: bytes, left_out: int) -> str:
-        if not self.position and not self._length and line.startswith(BOM):
-            line, self.position = line.removeprefix(BOM), len(BOM)
-        before = self._length
-        self._length += len(line) + left_out
-        self._line_end = 2 if line.endswith(b"\r\n") else 1 if line.endswith(b"\n") else 0
-        self._lines += 1
-        if self._length - self._line_end > self._limit:
-            # A line without a quote, or with pairs alone, changes nothing where it goes on within quotes.
-            is_inner = before > 0 and b'"' not in line.replace(b'""', b"")
-            line = b"" if is_inner else self._content.sub(b"x", line)
-        else:
-            self._pieces.append(line)
+    csv.field_size_limit(max(csv.field_size_limit(), longest))
+    parser = csv.reader(lines(), delimiter=delimiter, strict=True)
+    while True:
+        fields, problem = [], ""
         try:
-            return line.decode()
+            fields = next(parser)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problem = str(error)
+        if problem.startswith(("unexpected end of data", "field larger than")):
+            raise ValueError(f"the quote that opens in line {number} is not closed")
+        text = bytes(taken)
+        try:
+            text.decode()
         except UnicodeDecodeError as error:
-            self._problem = self._problem or f"this is not UTF-8, at byte {before + error.start} of the record"
-            return line.decode("utf-8", "replace")
+            problem = f"this is not UTF-8, at byte {error.start} of the record"
+        if fields or problem:
+            end = 2 if text.endswith(b"\r\n") else 1 if text.endswith(b"\n") else 0
+            yield Record(position, number, count, text[: len(text) - end], fields, problem)
+        position, number = position + len(text), number + count
+        taken, count = bytearray(), 0
 
 
-class DelimitedReader:
-    """The records of a CSV or TSV file, from a place on; see RowReader.
+def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
+    """Yields the rows of a CSV or TSV file.
 
-    The number of a row is the byte of the text at which it starts. A record with more or fewer fields than there are
-    columns, or with a quote that is not closed, is given as one that makes no record. Iterating raises InputProblem
-    where the file cannot be read, or has no column of the sample_id.
+    The number of a row is the byte of the text at which it starts. A record that is too large, or with more or fewer
+    fields than there are columns, is given as one that makes no record. Raises InputProblem where the file cannot be
+    read, or has no column of the sample_id.
     """
-
-    def __init__(self, part: Part, columns: SideColumns, limits: RecordLimits, unread: ReadRange | None = None) -> None:
-        self._part = part
-        self._columns = columns
-        self._limits = limits
-        self._rows = RowsOfBatch(columns, limits)
-        self._from = unread.start if unread else first_position(part)
-        self._stop = unread.stop.position if unread and unread.stop else None
-
-    def __iter__(self) -> Iterator[Row]:
-        """Yields the rows."""
-        file, first, wanted = self._part.file, self._from, self._columns.read
-        names = header_of(file, self._columns.fields)
-        kept = [index for index, name in enumerate(names) if wanted is None or name in wanted]
-        with open_text(file, first.position) as self._text:
-            delimiter = DELIMITERS[file.format]
-            self._records = RecordReader(self._text, delimiter, self._limits.record_bytes, first.position, first.line)
-            records = iter(self._records)
-            if not first.position:
-                next(records, None)
-            for record in records:
-                if self._stop is not None and record.position >= self._stop:
-                    return
-                yield self._row(record, names, kept)
-
-    @property
-    def place(self) -> ReadPosition:
-        """Where the reader stands: behind the record that it gave last."""
-        position = self._records.position
-        return ReadPosition(position, self._records.line, min(self._text.read_for(position), self._part.size))
-
-    def _row(self, record: Record, names: list[str], kept: list[int]) -> Row:
-        position, line = record.position, record.line
-        if record.length > self._limits.record_bytes:
-            message = too_large(record.length, self._limits.record_bytes)
-            if record.lines > 1:
-                message += f"; it goes on for {record.lines} lines: check the quotes in it"
-            return Row(position, None, b"\xc0", message, "too_large", line)
-        problem = record.problem
-        if not problem and len(record.fields) != len(names):
-            problem = f"the record has {len(record.fields)} fields, but the first line names {len(names)} columns"
-        if problem:
-            shown = msgspec.msgpack.encode(record.text[:TEXT_KEPT].decode("utf-8", "replace"))
-            return Row(position, None, shown, problem + record.span, "unreadable", line)
-        row = self._rows.of_text(position, {names[index]: record.fields[index] for index in kept})
-        return msgspec.structs.replace(row, line=line)
+    file, rows, wanted = part.file, RowsOfBatch(columns, limits), columns.read
+    names = header_of(file, columns.fields)
+    kept = [(index, name) for index, name in enumerate(names) if wanted is None or name in wanted]
+    with open_text(file) as stream:
+        records = read_records(stream, DELIMITERS[file.format], LIMITS_PER_VALUE * limits.record_bytes)
+        next(records, None)
+        for record in records:
+            position, line, size = record.position, record.line, len(record.text)
+            problem = record.problem
+            if not problem and len(record.fields) != len(names):
+                problem = f"the record has {len(record.fields)} fields, but the first line names {len(names)} columns"
+            if size > limits.record_bytes:
+                message = too_large(size, limits.record_bytes) + record.span
+                yield Row(position, None, b"\xc0", message, "too_large", line)
+            elif problem:
+                shown = msgspec.msgpack.encode(record.text[:TEXT_KEPT].decode("utf-8", "replace"))
+                yield Row(position, None, shown, problem + record.span, "unreadable", line)
+            else:
+                row = rows.of_text(position, {name: record.fields[index] for index, name in kept})
+                yield msgspec.structs.replace(row, line=line)
 
 
 def header_of(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str]:
@@ -181,17 +119,16 @@ def header_of(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str]
 
     Raises InputProblem where the file cannot be read, has no column of the sample_id, or has one name twice.
     """
-    with open_text(file) as text:
-        header = next(iter(RecordReader(text, DELIMITERS[file.format], MAX_HEADER_BYTES)), None)
-        if header is not None and header.text.startswith((b"\xff\xfe", b"\xfe\xff")):
+    with open_text(file) as stream:
+        if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
             raise ValueError("it is UTF-16; write it as UTF-8")
+        stream.seek(0)
+        header = next(read_records(stream, DELIMITERS[file.format], MAX_HEADER_BYTES), None)
     return [] if header is None else _names(file, header, fields)
 
 
 def _names(file: SourceFile, header: Record, fields: FieldMap) -> list[str]:
     where, names = f"{file.path}:{header.line}", header.fields
-    if header.length > MAX_HEADER_BYTES:
-        raise InputProblem(f"{where}: the first record, which names the columns, is too large")
     if header.problem:
         raise InputProblem(f"{where}: the names of the columns: {header.problem}{header.span}")
     twice = [name for name, count in Counter(names).items() if count > 1]

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO
 
-from .temporary import temporary_folder, temporary_problem
+from ..faults import temporary_folder, temporary_problem
 
 BYTES_IN_MEMORY = 64 << 20
 _BYTES_PER_ITEM = 150

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import gzip
 import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +20,7 @@ from apache_beam.io.filesystems import FileSystems
 from ..records import InputProblem
 from . import zstd
 from .dataset_folder import check_no_metadata, files_of_folder
+from .storage import reason_of
 
 Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]
 
@@ -39,6 +42,9 @@ _FORMATS: dict[str, Format] = {"parquet": "parquet", "pq": "parquet", "arrow": "
 ENDINGS = ".jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
 _BUCKET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/*?[]+/?")
 _PLAIN = re.compile(r"\.(?:jsonl|ndjson|json)$", re.IGNORECASE)
+
+BOM = b"\xef\xbb\xbf"
+_READERS: dict[str, Any] = {"gz": lambda raw: gzip.GzipFile(fileobj=raw), "bz2": bz2.BZ2File, "zst": zstd.ZstdFile}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +88,6 @@ class Part:
         if self.file.format == "parquet":
             return self.stored
         return (self.file.size if self.stop is None else self.stop) - self.start
-
-    @property
-    def is_read_in_order(self) -> bool:
-        """Tells whether not every place of the part can be sought."""
-        return self.file.format in ("parquet", "arrow") or self.stop is None
 
 
 def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
@@ -141,7 +142,7 @@ def _matched(glob: str, what: str) -> list[tuple[str, int, float]]:
     try:
         metadata = FileSystems.match([here + glob])[0].metadata_list
     except (BeamIOError, ValueError, OSError) as error:
-        raise InputProblem(f"{what}{glob}: cannot be listed: {_innermost(error)}") from error
+        raise InputProblem(f"{what}{glob}: cannot be listed: {reason_of(error)}") from error
     files = [
         (entry.path.removeprefix(here), entry.size_in_bytes, float(entry.last_updated_in_seconds or 0.0))
         for entry in metadata
@@ -225,6 +226,31 @@ def reading(file: SourceFile) -> Iterator[BinaryIO]:
         raise unreadable(file, error) from error
 
 
+def _uncompressed(raw: BinaryIO, path: str) -> BinaryIO:
+    """Returns the text of a file.
+
+    Beam's own decompression takes a file that was cut off for a whole one; these readers raise EOFError.
+    """
+    reader = _READERS.get(path.lower().rpartition(".")[2])
+    return raw if reader is None else cast(BinaryIO, reader(raw))
+
+
+@contextlib.contextmanager
+def open_text(file: SourceFile, position: int = 0) -> Iterator[BinaryIO]:
+    """Opens the text of a file, uncompressed as its name says, from the byte `position` on; see `reading`."""
+    with reading(file) as raw:
+        stream = _uncompressed(raw, file.path)
+        stream.seek(position)
+        yield stream
+
+
+@contextlib.contextmanager
+def open_uncompressed(path: str) -> Iterator[BinaryIO]:
+    """Opens a file on any filesystem of Beam, uncompressed; raises what reading it raises."""
+    with FileSystems.open(path, compression_type="uncompressed") as raw:
+        yield _uncompressed(raw, path)
+
+
 @contextlib.contextmanager
 def open_parquet(file: SourceFile) -> Iterator[Any]:
     """Opens a Parquet file, of which pages are read as they are needed; see `reading`."""
@@ -234,11 +260,4 @@ def open_parquet(file: SourceFile) -> Iterator[Any]:
 
 def unreadable(file: SourceFile, error: BaseException) -> InputProblem:
     """Returns the problem of a file that could not be opened or read to its end."""
-    return InputProblem(f"{file.path}: cannot be read as {file.format}: {_innermost(error)}")
-
-
-def _innermost(error: BaseException) -> str:
-    details = getattr(error, "exception_details", None)
-    if isinstance(details, dict) and details:
-        error = next(iter(details.values()))
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    return InputProblem(f"{file.path}: cannot be read as {file.format}: {reason_of(error)}")

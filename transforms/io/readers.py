@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from .columnar import RowReader, check_columns, schema_of
-from .delimited import DELIMITERS, DelimitedReader, header_of
+from collections.abc import Iterator
+
+from .columnar import check_columns, read_table, schema_of
+from .delimited import DELIMITERS, header_of, read_delimited
 from .field_map import FIELDS_AS_NAMED, FieldMap, SideColumns
 from .files import Part, SourceFile
-from .jsonl import LineReader
-from .restriction import ReadRange
-from .rows import RecordLimits
-
-Reader = LineReader | RowReader | DelimitedReader
+from .jsonl import Line, read_lines
+from .rows import RecordLimits, Row
 
 
-def reader_of(part: Part, columns: SideColumns, limits: RecordLimits, unread: ReadRange | None = None) -> Reader:
-    """Returns the reader of a part. unread: from where to where it reads; None: all of the part."""
+def read_part(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Line | Row]:
+    """Yields the records of a part; raises InputProblem where the file cannot be read."""
     if part.file.format in ("parquet", "arrow"):
-        return RowReader(part, columns, limits, unread)
-    if part.file.format in DELIMITERS:
-        return DelimitedReader(part, columns, limits, unread)
-    return LineReader(part, limits.record_bytes, unread)
+        yield from read_table(part, columns, limits)
+    elif part.file.format in DELIMITERS:
+        yield from read_delimited(part, columns, limits)
+    else:
+        yield from read_lines(part, limits.record_bytes)
 
 
 def known_fields(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str] | None:

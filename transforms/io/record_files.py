@@ -26,11 +26,10 @@ from ..records import InputProblem
 from . import zstd
 from .external_sort import sorted_on_disk
 from .storage import (
-    STORAGE_ERRORS,
     atomic_write,
     delete_files,
     new_run_id,
-    output_problem,
+    output_problems,
     place_of,
     prepare_output,
 )
@@ -76,37 +75,23 @@ def kind_of(value: Any) -> Kind:
     return Kind.NUMBER if isinstance(value, float) else Kind.JSON
 
 
-class FindColumns(beam.CombineFn):
-    """JSON objects as bytes to their columns. `known` are there in any case, with what is known of them."""
-
-    def __init__(self, known: Columns) -> None:
-        self._known = known
-
-    def create_accumulator(self) -> Columns:
-        """Returns the columns that are known."""
-        return dict(self._known)
-
-    def add_input(self, columns: Columns, line: bytes) -> Columns:
-        """Adds the columns of one object."""
-        return _merge(columns, {name: kind_of(value) for name, value in msgspec.json.decode(line).items()})
-
-    def merge_accumulators(self, accumulators: Iterable[Columns]) -> Columns:
-        """Adds up the columns of several sets of objects."""
-        merged = self.create_accumulator()
-        for columns in accumulators:
-            _merge(merged, columns)
-        return merged
-
-    def extract_output(self, columns: Columns) -> Columns:
-        """Returns the columns in an order that depends on nothing else: those that are known, then the others."""
-        others = sorted(columns.keys() - self._known.keys())
-        return {name: columns[name] for name in [*self._known, *others]}
+def kinds_of(line: bytes) -> Columns:
+    """Returns the columns of one JSON object."""
+    return {name: kind_of(value) for name, value in msgspec.json.decode(line).items()}
 
 
-def _merge(columns: Columns, more: Mapping[str, Kind]) -> Columns:
-    for name, kind in more.items():
-        columns[name] = columns.get(name, Kind.NOTHING) | kind
-    return columns
+def merged_columns(parts: Iterable[Columns]) -> Columns:
+    """Returns the columns of several sets of objects."""
+    merged: Columns = {}
+    for columns in parts:
+        for name, kind in columns.items():
+            merged[name] = merged.get(name, Kind.NOTHING) | kind
+    return merged
+
+
+def ordered_columns(found: Columns, known: Columns) -> Columns:
+    """Returns columns in an order that depends on nothing else: those that are known, then the others by name."""
+    return {name: known.get(name, Kind.NOTHING) | found.get(name, Kind.NOTHING) for name in [*known, *sorted(found)]}
 
 
 def schema_of(columns: Columns) -> Any:
@@ -179,26 +164,26 @@ class WriteRecords(beam.PTransform):
         files = (empty, sharded) | "Together" >> beam.Flatten() | "ByShard" >> beam.GroupByKey()
         if not self.path.endswith(".parquet"):
             return files | "Write" >> beam.Map(self._write, None)
-        columns = records | "Lines" >> beam.Values() | "Columns" >> beam.CombineGlobally(FindColumns(self._columns))
+        columns = (
+            records
+            | "Kinds" >> beam.MapTuple(lambda _, line: kinds_of(line))
+            | "Columns" >> beam.CombineGlobally(merged_columns)
+        )
         return files | "Write" >> beam.Map(self._write, beam.pvalue.AsSingleton(columns))
 
     def _write(self, shard: tuple[int, Iterable[Block | None]], columns: Columns | None) -> str:
-        try:
-            return self._write_shard(shard, columns)
-        except STORAGE_ERRORS as error:
-            raise output_problem(self.paths[shard[0]], error) from error
-
-    def _write_shard(self, shard: tuple[int, Iterable[Block | None]], columns: Columns | None) -> str:
         number, blocks = shard
         path = self.paths[number]
         found: Iterator[KeyedRecord] = (record for block in blocks if block is not None for record in unpack(block))
         if self._only_if_any:
             first = next(found, None)
             if first is None:
-                delete_files([path])
+                with output_problems(path):
+                    delete_files([path])
                 return path
             found = itertools.chain([first], found)
         with (
+            output_problems(path),
             sorted_on_disk(found) as records,
             atomic_write(path, self._run_id) as stream,
         ):
@@ -206,7 +191,7 @@ class WriteRecords(beam.PTransform):
             if columns is None:
                 _write_lines(lines, path, stream)
             else:
-                _write_parquet(lines, columns, stream)
+                _write_parquet(lines, ordered_columns(columns, self._columns), stream)
         return path
 
     def prepare(self, inputs: Iterable[str] = ()) -> None:

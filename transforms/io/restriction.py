@@ -2,9 +2,8 @@
 
 Flink takes all parts that one of its slots reads as one bundle, and holds what a bundle gives in memory until it has
 ended; when that is more than about 1 GB, it waits for ever. So a bundle that has given enough defers the rest of
-its parts to another bundle, which reads on from the place that the first one reached: a byte of text, or a row. In a
-compressed or Arrow file, or within a row group, nothing can be sought. There the worker keeps the open reader for the
-bundle that reads on; only where that bundle comes to another worker is the file, or the row group, read from its start.
+its parts to another bundle, which reads on from the record that comes next. The worker keeps the open reader for that
+bundle; only where it comes to another worker is the part read from its start, and what has been given passed over.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import atexit
 import threading
 from collections import OrderedDict
 from collections.abc import Generator, Hashable
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from apache_beam.io.iobase import RestrictionProgress, RestrictionTracker
@@ -27,89 +25,59 @@ BYTES_PER_BUNDLE = 64 << 20
 MAX_KEPT_READERS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPosition:
-    """Where a reader of a part stands: between two records.
+class RecordRange(NamedTuple):
+    """Which records of a part are to be read, by their numbers in it from 0; stop: None: to the end of the part."""
 
-    position: the byte of the text, or the number of the row, that comes next. line: the number of the line that comes
-    next, from 1; 0 where it is not known. read: how many bytes of the part, as it is stored, have been read to come
-    here.
-    """
-
-    position: int
-    line: int
-    read: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReadRange:
-    """What is to be read of a part: from one place to another, or to the end. size: the bytes of the whole part."""
-
-    start: ReadPosition
-    stop: ReadPosition | None
-    size: int
-
-    @property
-    def bytes_at_stop(self) -> int:
-        """How many bytes of the part have been read at the end of this."""
-        return self.size if self.stop is None else self.stop.read
+    start: int = 0
+    stop: int | None = None
 
 
 class PartRestrictionProvider(RestrictionProvider):
     """What is to be read of a part: at first all of it."""
 
-    def initial_restriction(self, element: Part) -> ReadRange:
+    def initial_restriction(self, element: Part) -> RecordRange:
         """Returns the whole part."""
-        return ReadRange(first_position(element), None, element.size)
+        return RecordRange()
 
-    def create_tracker(self, restriction: ReadRange) -> ReadRangeTracker:
+    def create_tracker(self, restriction: RecordRange) -> RecordRangeTracker:
         """Returns what a reader asks whether it may read on."""
-        return ReadRangeTracker(restriction)
+        return RecordRangeTracker(restriction)
 
-    def restriction_size(self, element: Part, restriction: ReadRange) -> int:
-        """Returns how many bytes, as they are stored, are to be read."""
-        return max(0, restriction.bytes_at_stop - restriction.start.read)
-
-
-def first_position(part: Part) -> ReadPosition:
-    """Returns the place before all records of a part."""
-    if part.file.format in ("parquet", "arrow"):
-        return ReadPosition(part.first_row, part.first_row + 1, 0)
-    return ReadPosition(part.start, 0 if part.start else 1, 0)
+    def restriction_size(self, element: Part, restriction: RecordRange) -> int:
+        """Returns the bytes of the part: how many of them are left is not known."""
+        return element.size
 
 
-class ReadRangeTracker(RestrictionTracker):
-    """Follows a reader from place to place, and splits only where it stands: nobody knows the places ahead.
+class RecordRangeTracker(RestrictionTracker):
+    """Follows a reader from block to block, and splits only where it stands: nobody knows how many records come.
 
-    A reader claims the place behind each block, and then the end, which is None.
+    A reader claims the number of the record behind each block, and then the end, which is None.
     """
 
-    def __init__(self, unread: ReadRange) -> None:
-        self._unread = unread
-        self._reached = unread.start
+    def __init__(self, records: RecordRange) -> None:
+        self._records = records
+        self._reached = records.start
         self._is_done = False
 
-    def current_restriction(self) -> ReadRange:
+    def current_restriction(self) -> RecordRange:
         """Returns what is to be read by now."""
-        return self._unread
+        return self._records
 
     def current_progress(self) -> RestrictionProgress:
-        """Returns how many bytes have been read, and how many are left."""
-        start, stop = self._unread.start.read, self._unread.bytes_at_stop
-        reached = stop if self._is_done else min(self._reached.read, stop)
-        return RestrictionProgress(completed=reached - start, remaining=stop - reached)
+        """Returns whether all has been read."""
+        return RestrictionProgress(fraction=float(self._is_done))
 
     def check_done(self) -> None:
         """Raises ValueError where the reader ended before the end."""
         if not self._is_done:
-            raise ValueError(f"the part has not been read from {self._reached} to {self._unread.stop}")
+            raise ValueError(f"the part has been read to record {self._reached}, not to {self._records.stop}")
 
     def is_bounded(self) -> bool:
         """Tells that a part has an end."""
         return True
 
-    def try_claim(self, position: ReadPosition | None) -> bool:
-        """Tells whether the records up to a place, or to the end, may be given."""
+    def try_claim(self, position: int | None) -> bool:
+        """Tells whether the records up to a number, or to the end, may be given."""
         if self._is_done:
             return False
         if position is None:
@@ -118,25 +86,18 @@ class ReadRangeTracker(RestrictionTracker):
             self._reached = position
         return True
 
-    def try_split(self, fraction_of_remainder: float) -> tuple[ReadRange, ReadRange] | None:
+    def try_split(self, fraction_of_remainder: float) -> tuple[RecordRange, RecordRange] | None:
         """Returns what has been claimed and what has not, or None where a share of the rest is wanted."""
         if fraction_of_remainder != 0 or self._is_done:
             return None
-        rest = replace(self._unread, start=self._reached)
-        self._unread = replace(self._unread, stop=self._reached)
+        rest = self._records._replace(start=self._reached)
+        self._records = self._records._replace(stop=self._reached)
         self._is_done = True
-        return self._unread, rest
+        return self._records, rest
 
 
-class Block(NamedTuple):
-    """Some records of a part, and the place behind them."""
-
-    records: list[Any]
-    place: ReadPosition
-
-
-BlockReader = Generator[Block, None, None]
-"""The blocks of a part from some place on."""
+BlockReader = Generator[list[Any], None, None]
+"""The blocks of a part from some record on."""
 
 
 class KeptReaders:
@@ -144,21 +105,21 @@ class KeptReaders:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._readers: OrderedDict[tuple[Hashable, Part, ReadPosition], BlockReader] = OrderedDict()
+        self._readers: OrderedDict[Hashable, BlockReader] = OrderedDict()
         self._lock = threading.Lock()
 
-    def keep(self, rules: Hashable, part: Part, position: ReadPosition, reader: BlockReader) -> None:
-        """Keeps a reader that has come to `position` of `part` by some rules; closes the oldest of too many."""
+    def keep(self, key: Hashable, reader: BlockReader) -> None:
+        """Keeps a reader under the rules by which it reads, its part and its place; closes the oldest of too many."""
         with self._lock:
-            self._readers[rules, part, position] = reader
+            self._readers[key] = reader
             dropped = self._readers.popitem(last=False)[1] if len(self._readers) > self._most else None
         if dropped is not None:
             dropped.close()
 
-    def take(self, rules: Hashable, part: Part, position: ReadPosition) -> BlockReader | None:
-        """Returns the reader that has come to `position` of `part` by these rules, once; None if there is none."""
+    def take(self, key: Hashable) -> BlockReader | None:
+        """Returns the reader that was kept so, once; None if there is none."""
         with self._lock:
-            return self._readers.pop((rules, part, position), None)
+            return self._readers.pop(key, None)
 
     def close(self) -> None:
         """Closes all readers."""

@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from ..process import gc_paused
 from ..records import Cause
 from .field_map import SAMPLE_ID, SideColumns
 
@@ -55,8 +54,7 @@ class RowsOfBatch:
     def of(self, batch: Any, first: int) -> Iterator[Row]:
         """Yields the rows of a batch, of which the first one has the number `first`."""
         try:
-            with gc_paused():
-                columns = [_values(column) for column in batch.columns]
+            columns = [_values(column) for column in batch.columns]
         except MemoryError:
             # pyarrow's is an ArrowException, too.
             raise

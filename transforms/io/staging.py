@@ -16,7 +16,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from .claim import beat_from_worker
 from .publication import run_folder
-from .storage import STORAGE_ERRORS, make_folder, new_run_id, output_problem
+from .storage import STORAGE_ERRORS, make_folder, new_run_id, output_problems
 
 
 class Writer(Protocol):
@@ -88,7 +88,7 @@ class StageBundles(beam.DoFn):
 
     def process(self, element: Any) -> None:
         """Writes one element."""
-        with self._output_problems():
+        with output_problems(self._folder.output):
             writer = self._writer or self._open()
             writer.write(element)
         if self._file_s is not None and self._clock() - self._opened >= self._file_s:
@@ -102,7 +102,7 @@ class StageBundles(beam.DoFn):
 
     def _end(self) -> None:
         if self._writer and self._stream:
-            with self._output_problems():
+            with output_problems(self._folder.output):
                 self._writer.close()
                 # What cannot be closed is not closed again by `teardown`.
                 stream, self._stream = self._stream, None
@@ -119,10 +119,3 @@ class StageBundles(beam.DoFn):
         self._stream = FileSystems.create(path, compression_type="uncompressed")
         self._writer = self._open_writer(self._stream)
         return self._writer
-
-    @contextlib.contextmanager
-    def _output_problems(self) -> Iterator[None]:
-        try:
-            yield
-        except STORAGE_ERRORS as error:
-            raise output_problem(self._folder.output, error) from error

@@ -39,7 +39,22 @@ def output_problem(output: str, error: BaseException) -> InputProblem:
     """Returns the problem with an output that a filesystem reported, with what mends it."""
     cause = _innermost(error)
     fix = _FIXES.get(getattr(cause, "errno", None) or 0, "mend that, or give another --output")
-    return InputProblem(f"--output {output}: cannot be written: {' '.join(str(cause).split())[:300]}; {fix}")
+    return InputProblem(f"--output {output}: cannot be written: {reason_of(cause)}; {fix}")
+
+
+@contextlib.contextmanager
+def output_problems(output: str) -> Iterator[None]:
+    """Raises InputProblem for what a filesystem reports within."""
+    try:
+        yield
+    except STORAGE_ERRORS as error:
+        raise output_problem(output, error) from error
+
+
+def reason_of(error: BaseException) -> str:
+    """Returns in one line what went wrong first."""
+    cause = _innermost(error)
+    return " ".join(str(cause).split())[:300] or type(cause).__name__
 
 
 def _innermost(error: BaseException) -> BaseException:

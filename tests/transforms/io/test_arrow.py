@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import random
 import struct
 from pathlib import Path
@@ -13,10 +12,9 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from beamscore.transforms.io.columnar import RowReader, schema_of
+from beamscore.transforms.io.columnar import read_table, schema_of
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.restriction import ReadRange, first_position
 from beamscore.transforms.io.rows import RecordLimits, Row
 from beamscore.transforms.records import InputProblem
 from tests.tables import write_arrow
@@ -33,7 +31,7 @@ def read(path: Path, part_bytes: int = 1 << 30, limit: int = 10_000, wanted: set
     (file,) = match_files(0, [str(path)], "--x")
     columns = SideColumns(None if wanted is None else frozenset(wanted), frozenset({"words"}))
     limits = RecordLimits(limit, 10)
-    return [row for part in split_file(file, part_bytes) for row in RowReader(part, columns, limits)]
+    return [row for part in split_file(file, part_bytes) for row in read_table(part, columns, limits)]
 
 
 def records(rows: list[Row]) -> list[Any]:
@@ -59,27 +57,6 @@ def test_batches_share_dictionaries_that_grow(tmp_path: Path) -> None:
         writer.write_table(encoded.slice(0, 100), max_chunksize=10)
         writer.write_table(encoded.slice(100), max_chunksize=10)
     assert records(read(path)) == RECORDS
-
-
-@pytest.mark.parametrize("new", [pa.ipc.new_stream, pa.ipc.new_file])
-def test_a_reader_goes_on_from_any_row(tmp_path: Path, new: Any) -> None:
-    path = tmp_path / "a.arrow"
-    with new(path, TABLE.schema) as writer:
-        writer.write_table(TABLE.slice(0, 30), max_chunksize=7)
-    (file,) = match_files(0, [str(path)], "--x")
-    (part,) = split_file(file, 1000)
-    for stop in range(31):
-        reader = RowReader(part, SideColumns(None), RecordLimits(10_000, 10))
-        found = list(itertools.islice(reader, stop))
-        place = reader.place
-        assert (place.position, place.line) == (stop, stop + 1)
-        assert 0 <= place.read <= part.size
-        before = RowReader(
-            part, SideColumns(None), RecordLimits(10_000, 10), ReadRange(first_position(part), place, part.size)
-        )
-        behind = RowReader(part, SideColumns(None), RecordLimits(10_000, 10), ReadRange(place, None, part.size))
-        assert list(before) == found
-        assert [row.number for row in behind] == list(range(stop, 30))
 
 
 def test_only_the_columns_that_are_wanted_are_decoded(tmp_path: Path) -> None:
@@ -153,7 +130,7 @@ def test_one_batch_is_read_at_a_time(tmp_path: Path) -> None:
     (file,) = match_files(0, [str(path)], "--x")
     (part,) = split_file(file, 1 << 30)
     with counted_reads() as sizes:
-        rows = iter(RowReader(part, SideColumns(None), RecordLimits(10_000, 10)))
+        rows = iter(read_table(part, SideColumns(None), RecordLimits(10_000, 10)))
         for _ in range(11):
             next(rows)
     assert sum(sizes) < file.size / 5

@@ -17,25 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.transforms.io import delimited
-from beamscore.transforms.io.delimited import DelimitedReader, RecordReader, header_of
+from beamscore.transforms.io.delimited import header_of, read_delimited, read_records
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
 from beamscore.transforms.io.rows import RecordLimits, Row
-from beamscore.transforms.io.text import Text
 from beamscore.transforms.records import InputProblem
 
 HEAD = b"sample_id,text\n"
-
-
-class Chunks(Text):
-    """A text of which a few bytes are read at a time."""
-
-    def __init__(self, content: bytes, size: int) -> None:
-        super().__init__(io.BytesIO(content), "a.csv", 0)
-        self._size = size
-
-    def read(self) -> bytes:
-        return self._stream.read(self._size)
 
 
 def read(
@@ -50,8 +38,7 @@ def read(
     (part,) = split_file(file, 1)
     names = None if wanted is None else frozenset(wanted)
     columns = SideColumns(names, frozenset({"words"}), texts={"text": True} if texts is None else texts)
-    reader = DelimitedReader(part, columns, RecordLimits(limit, 5))
-    return list(reader)
+    return list(read_delimited(part, columns, RecordLimits(limit, 5)))
 
 
 def records(rows: list[Row]) -> list[Any]:
@@ -59,9 +46,8 @@ def records(rows: list[Row]) -> list[Any]:
     return [msgspec.msgpack.decode(row.payload) for row in rows]
 
 
-@given(st.text('a,"\n\u00e9', max_size=30), st.integers(1, 7), st.integers(1, 40))
-def test_records_are_those_of_python(text: str, size: int, limit: int) -> None:
-    """However the text comes, and however little of a long record goes to the parser."""
+@given(st.text('a,"\n\u00e9', max_size=30))
+def test_records_are_those_of_python(text: str) -> None:
     given_lines = io.StringIO(text, newline="").readlines()
     taken = 0
 
@@ -71,38 +57,41 @@ def test_records_are_those_of_python(text: str, size: int, limit: int) -> None:
             taken += 1
             yield line
 
-    expected = []
-    parser = csv.reader(lines(), strict=True)
-    while True:
-        start, fields = taken, None
-        with contextlib.suppress(csv.Error):
+    expected: list[Any] = []
+    parser, is_open = csv.reader(lines(), strict=True), False
+    while not is_open:
+        start, fields, problem = taken, None, ""
+        try:
             fields = next(parser, [])
+        except csv.Error as error:
+            is_open, problem = "unexpected end" in str(error), str(error)
         if taken == start:
             break
-        if fields != []:
-            raw = "".join(given_lines[start:taken]).encode()
-            expected.append((start + 1, taken - start, raw.removesuffix(b"\n"), fields))
-    found = list(RecordReader(Chunks(text.encode(), size), ",", limit))
-    assert [(each.line, each.lines, each.length) for each in found] == [
-        (line, count, len(raw)) for line, count, raw, _ in expected
-    ]
-    for each, (_, _, raw, fields) in zip(found, expected, strict=True):
-        assert text.encode()[each.position :].startswith(raw)
-        if each.length <= limit:
-            assert (each.text, each.fields, bool(each.problem)) == (raw, fields or [], fields is None)
+        if fields != [] and not is_open:
+            raw = "".join(given_lines[start:taken]).encode().removesuffix(b"\n")
+            expected.append((start + 1, taken - start, raw, fields or [], problem))
+    found = []
+    with pytest.raises(ValueError, match="is not closed") if is_open else contextlib.nullcontext():
+        for each in read_records(io.BytesIO(text.encode()), ",", 1000):
+            found.append((each.line, each.lines, each.text, each.fields, each.problem))
+            assert text.encode()[each.position :].startswith(each.text)
+    assert found == expected
 
 
-@pytest.mark.parametrize("line", [b"x,y\n", b'x,""y""\n'])
-def test_what_is_beyond_the_limit_takes_no_memory(line: bytes) -> None:
-    """Of a quote that is never closed, as in four megabytes of records, the parser sees hardly anything."""
-    content = b'a,"x\n' + line * ((4 << 20) // len(line))
+@pytest.mark.parametrize("line", [b"x,y\n", b'x,""y""\n', b"x" * 1000])
+def test_a_quote_or_a_line_without_end_takes_no_memory_and_ends_the_run_in_one_line(
+    tmp_path: Path, line: bytes
+) -> None:
+    content = HEAD + b'a,"x\n' + line * ((24 << 20) // len(line))
+    csv.field_size_limit(1 << 17)
     tracemalloc.start()
-    (record,) = RecordReader(Chunks(content, 1 << 14), ",", 1000)
+    with pytest.raises(InputProblem) as problem:
+        read(tmp_path / "a.csv", content)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert record.problem == "a quote is not closed before the file ends"
-    assert record.length == len(content) - 1
-    assert peak < 1 << 20
+    said = "line 3 is longer than 2000 bytes" if b"\n" not in line else "the quote that opens in line 2 is not closed"
+    assert problem.value.message == f"{tmp_path}/a.csv: cannot be read as csv: {said}"
+    assert peak < 8 << 20
 
 
 @given(
@@ -205,22 +194,11 @@ def test_a_record_that_makes_none_is_told_with_its_line_and_the_others_are_read(
     assert records([before, after]) == [{"sample_id": "b", "text": "1"}, {"sample_id": "c", "text": "2"}]
 
 
-def test_a_quote_that_is_never_closed_is_told_and_takes_no_memory(tmp_path: Path) -> None:
-    content = HEAD + b'a,"x\n' + b"b,y\n" * 3
-    (bad,) = read(tmp_path / "a.csv", content)
-    assert (bad.error, bad.line) == ("a quote is not closed before the file ends (lines 2 to 5)", 2)
-    (bad,) = read(tmp_path / "a.csv", content + b"b,y\n" * 1000, limit=100)
-    assert bad.error is not None
-    assert bad.error.startswith("the record has ")
-    assert (bad.cause, len(bad.payload)) == ("too_large", 1)
-    assert bad.error.endswith("lines: check the quotes in it")
-
-
 def test_a_long_record_is_rejected_and_reading_goes_on_behind_it(tmp_path: Path) -> None:
-    content = HEAD + b'a,"' + b'""x\n' * 500 + b'"\n' + b"b," + b"y" * 2000 + b"\nc,z\n"
+    content = HEAD + b'a,"' + b'""x\n' * 500 + b'"\n' + b"b," + b"y" * 990 + b"\nc,z\n"
     first, second, good = read(tmp_path / "a.csv", content, limit=500)
     assert [first.cause, second.cause] == ["too_large"] * 2
-    assert second.error == "the record has 2002 bytes, more than the 500 of limits.record_bytes"
+    assert second.error == "the record has 992 bytes, more than the 500 of limits.record_bytes"
     assert (records([good]), good.line) == ([{"sample_id": "c", "text": "z"}], 504)
 
 
@@ -238,7 +216,8 @@ def test_a_long_value_is_read_where_the_limit_allows_it(tmp_path: Path) -> None:
         ),
         (b"sample_id;text\na;b\n", ", with a comma between them, not ';'"),
         (b"sample_id,text,text\n", "a.csv:1: two columns are called 'text'; rename one"),
-        (b'sample_id,"text\n', "a.csv:1: the names of the columns: a quote is not closed before the file ends"),
+        (b'sample_id,"text\n', "a.csv: cannot be read as csv: the quote that opens in line 1 is not closed"),
+        (b'sample_id,"text"x\n', "a.csv:1: the names of the columns: ',' expected after"),
         ("sample_id,text\n".encode("utf-16"), "a.csv: cannot be read as csv: it is UTF-16; write it as UTF-8"),
         (b"\x1f\x8b\x08\x00", "a.csv:1: "),
     ],
@@ -252,7 +231,7 @@ def test_a_first_line_that_names_no_columns_ends_the_run(tmp_path: Path, content
 
 def test_a_first_line_without_end_takes_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delimited, "MAX_HEADER_BYTES", 100)
-    with pytest.raises(InputProblem, match="the first record, which names the columns, is too large"):
+    with pytest.raises(InputProblem, match="line 1 is longer than 100 bytes"):
         read(tmp_path / "a.csv", b"x" * 1000)
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.transforms.io.columnar import RowReader
+from beamscore.transforms.io.columnar import read_table
 from beamscore.transforms.io.field_map import FieldMap, SideColumns
 from beamscore.transforms.io.files import match_files, split_file
 from beamscore.transforms.io.rows import RecordLimits, Row
@@ -82,7 +82,7 @@ def rows(path: Path, fields: FieldMap, columns: set[str] | None) -> list[Row]:
     (file,) = match_files(0, [str(path)], "--predictions")
     limits = RecordLimits(1 << 20, 20)
     wanted = SideColumns(None if columns is None else frozenset(columns), frozenset({"words"}), fields=fields)
-    return [row for part in split_file(file, 1 << 30) for row in RowReader(part, wanted, limits)]
+    return [row for part in split_file(file, 1 << 30) for row in read_table(part, wanted, limits)]
 
 
 def test_the_columns_of_parquet_are_read_by_path(tmp_path: Path) -> None:

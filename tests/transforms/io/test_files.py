@@ -175,7 +175,6 @@ def test_many_small_row_groups_are_read_together(tmp_path: Path) -> None:
 def test_the_size_of_a_part_is_what_it_takes_of_its_file(tmp_path: Path) -> None:
     plain, packed = SourceFile(0, 0, "a.jsonl", 100, "jsonl"), SourceFile(0, 0, "a.jsonl.gz", 100, "jsonl")
     assert (Part(plain, 30, 80).size, Part(packed, 0, None).size) == (50, 100)
-    assert (Part(plain, 30, 80).is_read_in_order, Part(packed, 0, None).is_read_in_order) == (False, True)
 
 
 def test_parquet_without_rows_has_at_most_an_empty_part(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import itertools
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from beamscore.transforms.io import files, text, zstd
+from beamscore.transforms.io import files, jsonl, zstd
 from beamscore.transforms.io.files import Part, SourceFile, match_files, split_file
-from beamscore.transforms.io.jsonl import Line, LineReader
-from beamscore.transforms.io.restriction import ReadRange, first_position
+from beamscore.transforms.io.jsonl import Line, read_lines
 from beamscore.transforms.records import InputProblem
 from tests.transforms.counted import counted_reads
 
@@ -32,10 +30,6 @@ LIMIT = 1 << 20
 
 def source(path: Path) -> SourceFile:
     return match_files(0, [str(path)], "--predictions")[0]
-
-
-def read_lines(part: Part, limit: int) -> list[Line]:
-    return [line for line in LineReader(part, limit) if line is not None]
 
 
 def lines_of(path: Path, limit: int = LIMIT) -> list[Line]:
@@ -77,7 +71,7 @@ def test_parts_of_any_size_hold_each_line_exactly_once(
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "BYTES_PER_PART", part_size)
-        patch.setattr(text, "READ_BYTES", read_size)
+        patch.setattr(jsonl, "BYTES_PER_READ", read_size)
         parts = list(split_file(source(path), files.part_size([source(path)])))
         found = [line for part in parts for line in read_lines(part, LIMIT)]
     assert [(part.start, part.stop) for part in parts] == [
@@ -85,26 +79,6 @@ def test_parts_of_any_size_hold_each_line_exactly_once(
     ]
     assert [(line.position, line.text) for line in found] == expected_lines(content)
     assert all(line.length == len(line.text) for line in found)
-
-
-@given(content=CONTENTS, part_size=st.integers(1, 50), read_size=st.integers(1, 40))
-@example(content=b"a\n" * 9, part_size=7, read_size=40)
-@example(content=b"a\n\nb\nc\n", part_size=50, read_size=40)
-def test_the_place_of_a_reader_is_behind_the_line_that_it_gave(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, part_size: int, read_size: int
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "places.jsonl"
-    path.write_bytes(content)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "BYTES_PER_PART", part_size)
-        patch.setattr(text, "READ_BYTES", read_size)
-        for part in split_file(source(path), files.part_size([source(path)])):
-            lines = read_lines(part, LIMIT)
-            reader, seen = LineReader(part, LIMIT), 0
-            for line in reader:
-                seen += line is not None
-                rest = LineReader(part, LIMIT, ReadRange(reader.place, None, part.size))
-                assert [each for each in rest if each] == lines[seen:]
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
@@ -161,7 +135,7 @@ def test_the_limit_counts_the_record_without_its_line_end(
     path = tmp_path_factory.getbasetemp() / "limited.jsonl"
     path.write_bytes(start + b"".join(b"x" * length + end for length in lengths))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "READ_BYTES", read_size)
+        patch.setattr(jsonl, "BYTES_PER_READ", read_size)
         found = lines_of(path, limit)
     assert [line.text for line in found] == [b"x" * min(length, limit) for length in lengths]
     for line, length in zip(found, lengths, strict=True):
@@ -195,47 +169,10 @@ def test_a_part_inside_a_huge_line_reads_no_further_than_its_own_end(
 ) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"x" * 10_000 + b"\nlast\n")
-    monkeypatch.setattr(text, "READ_BYTES", 100)
+    monkeypatch.setattr(jsonl, "BYTES_PER_READ", 100)
     with counted_reads() as sizes:
-        assert read_lines(Part(source(path), 1000, 2000), LIMIT) == []
+        assert list(read_lines(Part(source(path), 1000, 2000), LIMIT)) == []
     assert sum(sizes) <= 1000 + 100
-
-
-def test_whoever_waits_for_a_line_learns_that_the_reader_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl.zst"
-    blank = b" \t\r\n\n\x0b\x0c\n" * 100_000
-    path.write_bytes(zstd.compress(b'{"a": 1}\n' + blank + b'  {"b": 2}\n' + blank))
-    reader = LineReader(Part(source(path), 0, None), LIMIT)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "READ_BYTES", 1 << 16)
-        found = list(reader)
-    assert [(line.line, line.text) for line in found if line] == [(1, b'{"a": 1}'), (300_002, b'  {"b": 2}')]
-    assert found.count(None) >= 20
-    assert reader.place.position == len(blank) * 2 + 20
-
-
-@pytest.mark.parametrize("ending", COMPRESSIONS)
-@given(content=CONTENTS, cut=st.integers(0, 40), members=st.integers(1, 4), read_size=st.integers(1, 9))
-def test_a_reader_goes_on_from_any_place_of_another(
-    tmp_path_factory: pytest.TempPathFactory, ending: str, content: bytes, cut: int, members: int, read_size: int
-) -> None:
-    path = tmp_path_factory.getbasetemp() / f"resumed.jsonl{ending}"
-    size = len(content) // members + 1
-    pieces = [content[start : start + size] for start in range(0, max(1, len(content)), size)]
-    path.write_bytes(b"".join(map(COMPRESSIONS[ending], pieces)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "READ_BYTES", read_size)
-        (part,) = split_file(source(path), 1000) if path.stat().st_size else [Part(source(path), 0, None)]
-        first = LineReader(part, LIMIT)
-        expected = [line for line in LineReader(part, LIMIT) if line]
-        found = [line for line in itertools.islice(first, cut) if line]
-        if not hasattr(first, "_text"):
-            return
-        place = first.place
-        again = [line for line in LineReader(part, LIMIT, ReadRange(place, None, part.size)) if line]
-        before = [line for line in LineReader(part, LIMIT, ReadRange(first_position(part), place, part.size)) if line]
-    assert found + again == expected
-    assert before == found
 
 
 @pytest.mark.parametrize(
@@ -277,4 +214,4 @@ def test_a_file_that_has_gone_is_a_problem_of_the_input(tmp_path: Path) -> None:
     file = source(path)
     path.unlink()
     with pytest.raises(InputProblem, match=r"a\.jsonl: cannot be read as jsonl"):
-        read_lines(Part(file, 0, 2), LIMIT)
+        list(read_lines(Part(file, 0, 2), LIMIT))

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.transforms.io import columnar, files
-from beamscore.transforms.io.columnar import RowReader
+from beamscore.transforms.io.columnar import read_table
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
 from beamscore.transforms.io.rows import RecordLimits, Row, RowsOfBatch
@@ -36,7 +36,7 @@ def rows_of(
 ) -> list[Row]:
     (file,) = match_files(0, [str(path)], "--predictions")
     side = SideColumns(None if columns is None else frozenset(columns), frozenset(structured))
-    return [row for part in split_file(file, files.part_size([file])) for row in RowReader(part, side, limits)]
+    return [row for part in split_file(file, files.part_size([file])) for row in read_table(part, side, limits)]
 
 
 def records_of(path: Path, columns: Collection[str] | None, structured: Collection[str] = ()) -> list[Any]:
@@ -243,7 +243,7 @@ def test_a_small_file_of_many_equal_texts_is_read(tmp_path: Path) -> None:
     assert path.stat().st_size < 2 << 20
     (file,) = match_files(0, [str(path)], "--predictions")
     (part,) = split_file(file, 1 << 30)
-    sizes = [len(row.payload) for row in RowReader(part, SideColumns(None), LIMITS) if row.error is None]
+    sizes = [len(row.payload) for row in read_table(part, SideColumns(None), LIMITS) if row.error is None]
     assert len(sizes) == count
     assert min(sizes) > 30_000
 

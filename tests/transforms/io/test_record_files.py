@@ -20,12 +20,14 @@ from beamscore.metrics.registry import benchmark_class
 from beamscore.transforms.io import external_sort, zstd
 from beamscore.transforms.io.external_sort import sorted_on_disk
 from beamscore.transforms.io.record_files import (
-    FindColumns,
     Kind,
     WriteRecords,
     columns_of,
     encoded,
     kind_of,
+    kinds_of,
+    merged_columns,
+    ordered_columns,
     schema_of,
     table_of,
 )
@@ -163,15 +165,9 @@ VALUES = st.recursive(
 
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), VALUES), max_size=5), st.integers(0, 5))
 def test_a_parquet_table_holds_every_value_as_it_was(objects: list[dict[str, Any]], cut: int) -> None:
-    finder = FindColumns({"a": Kind.NOTHING})
     encoded_lines = [json.dumps(each).encode() for each in objects]
-    parts = []
-    for some in (encoded_lines[:cut], encoded_lines[cut:]):
-        columns = finder.create_accumulator()
-        for line in some:
-            columns = finder.add_input(columns, line)
-        parts.append(columns)
-    schema = schema_of(finder.extract_output(finder.merge_accumulators(parts)))
+    parts = [merged_columns(map(kinds_of, some)) for some in (encoded_lines[:cut], encoded_lines[cut:])]
+    schema = schema_of(ordered_columns(merged_columns(parts), {"a": Kind.NOTHING}))
     is_json = {field.name: "json" in str(field.type) for field in schema}
     rows = table_of(encoded_lines, schema).to_pylist()
     read = [
