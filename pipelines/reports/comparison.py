@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -31,8 +31,9 @@ from .document import (
     Verdict,
 )
 from .evaluation import declared, facts_of, metric_of
-from .judgement import judge_difference, lead_first, word_of
+from .judgement import by_evidence, judge_difference, lead_first, word_of
 from .render import Reports, write_reports
+from .samples import columns_of
 from .text import MAX_ID_LENGTH, one_line
 
 PAGE = "comparison.html"
@@ -89,7 +90,8 @@ def build_comparison(
     main = [name for name in benchmark.main_metrics() if name in found["metrics"]]
     names = tuple(writable(f"{found[side]['run']}:{found[side]['system']}") for side in SIDES)
     compared = {name: _compared(kind, name, found, runs) for name in found["metrics"]}
-    differences, slices = tuple(compared[name] for name in main), _slices(found, kind, main)
+    differences = tuple(compared[name] for name in main)
+    slices = tuple(by_evidence(_slices(found, main), differences, lead_first(kind))[:MAX_SLICES])
     metric = benchmark.main_sample_metric().name
     return Document(
         kind="comparison",
@@ -166,29 +168,13 @@ def _difference(found: Mapping[str, Any]) -> Difference:
     return Difference(found["difference"], low, high, found["verdict"])
 
 
-def _slices(found: Mapping[str, Any], kind: type[AnyBenchmark], main: Sequence[str]) -> tuple[Slice, ...]:
-    """Returns the slices: first those with a metric that is worse, then by the loss of the first metric."""
+def _slices(found: Mapping[str, Any], main: Sequence[str]) -> Iterator[Slice]:
     absent = {"baseline": None, "candidate": None, "difference": None, "interval": None, "verdict": "not compared"}
-
-    def order(item: tuple[str, Sequence[Mapping[str, Any]]]) -> tuple[Any, ...]:
-        gains = [
-            (cell["difference"] or 0.0) * (1 if metric_of(kind, name).higher_is_better else -1)
-            for name, cell in zip(main, item[1], strict=True)
-        ]
-        return -sum(cell["verdict"] == "worse" for cell in item[1]), min(gains, default=0.0), item[0]
-
-    cells = {label: [each["metrics"].get(name, absent) for name in main] for label, each in found["slices"].items()}
-    return tuple(
-        Slice(
-            one_line(label),
-            0,
-            found["slices"][label].get("samples"),
-            tuple(Measured(cell["candidate"]) for cell in row),
-            tuple(cell["baseline"] for cell in row),
-            tuple(map(_difference, row)),
-        )
-        for label, row in sorted(cells.items(), key=order)[:MAX_SLICES]
-    )
+    for label, each in found["slices"].items():
+        row = [each["metrics"].get(name, absent) for name in main]
+        values, before = tuple(Measured(cell["candidate"]) for cell in row), tuple(cell["baseline"] for cell in row)
+        differences = tuple(map(_difference, row))
+        yield Slice(one_line(label), 0, each.get("samples"), values, before, differences, columns_of(label))
 
 
 def _setting(found: Mapping[str, Any]) -> tuple[str, ...]:

@@ -6,13 +6,15 @@ why, by section. Texts are as they came, cut where they would fill a page; they 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
+from urllib.parse import urlencode
 
 import msgspec
 
 from ..runs.causes import QuarantineCause
 from ..runs.verdict import GateVerdict
+from .text import visible
 
 Judgement = Literal[
     "pass", "fail", "inconclusive", "invalid", "better", "worse", "mixed", "identical", "no difference shown",
@@ -24,13 +26,21 @@ SIGNS: dict[str, str] = {
 }  # fmt: skip
 
 
+class Lost(msgspec.Struct, frozen=True):
+    """A slice that lost, with what it lost in words. where: its columns with their values; see Slice."""
+
+    text: str
+    where: dict[str, str] = {}
+    system: int = 0
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """The judgement, the sentence that says it with its numbers, the reasons, and the slices that lost most."""
 
     judgement: Judgement
     sentence: str
     reasons: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
+    lost: tuple[Lost, ...] = ()
 
     @property
     def sign(self) -> str:
@@ -88,7 +98,8 @@ class Compared(msgspec.Struct, frozen=True):
 class Slice(msgspec.Struct, frozen=True):
     """The main metrics of one slice of one system, in their order; samples: None where that is not known.
 
-    before: the values of the baseline, and differences: from it; both empty where there is none.
+    before: the values of the baseline, and differences: from it; both empty where there is none. where: the columns of
+    the slice with their values, as `SampleTable.slices` has them.
     """
 
     label: str
@@ -97,6 +108,7 @@ class Slice(msgspec.Struct, frozen=True):
     values: tuple[Measured, ...]
     before: tuple[float | None, ...] = ()
     differences: tuple[Difference, ...] = ()
+    where: dict[str, str] = {}
 
 
 class Distribution(msgspec.Struct, frozen=True):
@@ -114,10 +126,14 @@ class Distribution(msgspec.Struct, frozen=True):
 
 
 class Coded(msgspec.Struct, frozen=True):
-    """A column of few distinct texts: the texts, and for each row the number of its own; -1 where it has none."""
+    """A column of few distinct texts: the texts, and for each row the number of its own; -1 where it has none.
+
+    members: of a text that is a list, by its number, the texts in it.
+    """
 
     texts: Sequence[str]
     codes: Sequence[int]
+    members: Mapping[int, Sequence[str]] = {}
 
 
 class SampleTable(msgspec.Struct, frozen=True):
@@ -427,12 +443,34 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
             place for place in range(len(self.metrics)) if any(each.values[place].value is not None for each in slices)
         ]
 
+    def link(self, filters: Mapping[str, str], system: int = 0) -> str | None:
+        """Returns the address of the samples that pass filters, as address.js reads it; None where this page has none.
+
+        filters: `status`, `why`, `metric` with `from` and `to`, or `slice.NAME`, each with its value.
+        """
+        table = self.samples
+        if table is None or not table.ids:
+            return None
+        known = {"status": table.statuses.texts, "why": {card.why for card in self.cards}, "metric": table.metrics}
+        for name, value in filters.items():
+            if name.startswith("slice."):
+                if name.removeprefix("slice.") not in table.slices:
+                    return None
+            elif value not in known.get(name, (value,)):
+                return None
+        many = self.kind == "evaluation" and len(self.systems) > 1
+        wanted = {**filters, **({"system": self.systems[system]} if many else {})}
+        return "#samples?" + urlencode({name: visible(value) for name, value in wanted.items()})
+
+    def slice_link(self, found: Lost) -> str | None:
+        """Returns the address of the samples of a slice."""
+        return self.link({f"slice.{name}": value for name, value in found.where.items()}, found.system)
+
     def data(self) -> dict[str, Any]:
         """Returns the parts that the scripts of a page read."""
         return {name: getattr(self, name) for name in DATA}
 
 
 DATA = (
-    "kind", "systems", "metrics", "differences", "pair", "slices", "distributions", "sample_metrics", "samples",
-    "cards", "history",
+    "kind", "systems", "metrics", "differences", "slices", "sample_metrics", "samples", "cards", "history",
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -39,9 +39,9 @@ from .document import (
     Slice,
     TablePart,
 )
-from .judgement import judge_difference, judge_run, lead_first
+from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
-from .samples import MAX_ROWS, distributions, hashed_share, sample_table, sort_worst_first
+from .samples import MAX_ROWS, columns_of, distributions, hashed_share, sample_table, sort_worst_first
 from .text import MAX_ID_LENGTH, one_line
 
 FILES_NAMED = 5
@@ -106,7 +106,7 @@ def build_run(
         for number, name in enumerate(systems)
         if (name, "", each.name) in against.found
     )
-    slices = _slices(summary, main, against)
+    slices = tuple(by_evidence(_slices(summary, main, against), metrics, lead_first(kind)))
     verdict = judge_difference(lead_first(kind), main, differences, slices, systems, "The run")
     gates = tuple(msgspec.convert(each, GateVerdict) for each in summary.get("gates", ()))
     places = summary.get("ranking_by", {})
@@ -179,16 +179,14 @@ def _compared(
     return Compared(*words, system, *sides, found.difference, None, found.detectable)
 
 
-def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) -> tuple[Slice, ...]:
-    slices = []
+def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) -> Iterator[Slice]:
     for number, (system_name, system) in enumerate(summary["systems"].items()):
         for label, found in system["slices"].items():
             samples = sum(found["coverage"]["ground_truth"].values())
             values = tuple(measured(found, name) for name in names)
             moved = [against.moved(system_name, label, name) for name in names] if against.found else []
             before, differences = tuple(each.baseline for each in moved), tuple(each.difference for each in moved)
-            slices.append(Slice(one_line(label), number, samples, values, before, differences))
-    return tuple(slices)
+            yield Slice(one_line(label), number, samples, values, before, differences, columns_of(label))
 
 
 def _header(benchmark: str, run: Mapping[str, Any] | None, against: Against) -> tuple[Fact, ...]:

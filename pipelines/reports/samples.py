@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from ...metrics.benchmark import MetricSpec
 from ...transforms.blocks import bucket_of
 from ...transforms.sample_schema import SLICE_PREFIX
+from ...transforms.slice_labels import value_text
 from .document import Coded, Distribution, SampleTable
 from .text import MAX_ID_LENGTH, one_line
 
@@ -24,6 +26,8 @@ DECIMALS = 4
 MAX_ROUNDED = 1e15
 """From here on a number has no decimals worth rounding, and those beyond all would overflow."""
 BINS = 20
+EDGE_DECIMALS = 10
+"""So that an edge such as 0.15 is the number that a person would write."""
 _HASHES = 1 << 32
 _QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -39,14 +43,14 @@ def sample_table(
     slices = {
         name.removeprefix(SLICE_PREFIX): coded
         for name in rows.schema.names
-        if name.startswith(SLICE_PREFIX) and len((coded := _coded(rows[name], _slice_value)).texts) <= MAX_LABELS
+        if name.startswith(SLICE_PREFIX) and len((coded := _sliced(rows[name])).texts) <= MAX_LABELS
     }
     number = {name: index for index, name in enumerate(systems)}
     return SampleTable(
         rows.num_rows if total is None else total,
         [one_line(sample_id, MAX_ID_LENGTH) for sample_id in rows["sample_id"].to_pylist()],
         [number[system] for system in rows["system"].to_pylist()],
-        _coded(rows["status"], str),
+        _coded(rows["status"]),
         slices,
         {spec.name: _rounded(rows[spec.name]) for spec in specs},
     )
@@ -97,25 +101,37 @@ def _rounded(column: Any) -> list[float | None]:
     return numbers
 
 
-def _slice_value(text: str) -> str:
-    """Returns a value, given as JSON, for a person: a string without quotes, unless it then reads as another value."""
-    if not text.startswith('"'):
-        return one_line(text, MAX_VALUE_LENGTH)
-    plain = one_line(json.loads(text), MAX_VALUE_LENGTH)
-    try:
-        json.loads(plain)
-    except ValueError:
-        return plain
-    return one_line(text, MAX_VALUE_LENGTH)
+_MEMBER = re.compile(r"((?:\\.|[^\\=])*)=((?:\\.|[^\\,])*)(?:,|$)", re.DOTALL)
 
 
-def _coded(column: Any, write: Callable[[str], str]) -> Coded:
+def columns_of(label: str) -> dict[str, str]:
+    """Returns the columns of a slice with their values, as the page filters by them, from its label.
+
+    >>> columns_of("source=web,kind=a\\\\,b=c")
+    {'source': 'web', 'kind': 'a,b=c'}
+    """
+    found = (re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) for pair in _MEMBER.findall(label) for text in pair)
+    return {name: _shown(value) for name, value in zip(found, found, strict=True)}
+
+
+def _shown(value: Any) -> str:
+    return one_line(value_text(value), MAX_VALUE_LENGTH)
+
+
+def _sliced(column: Any) -> Coded:
+    """Returns the values of a column to slice by, each as the label of its slice has it."""
+    coded = _coded(pc.fill_null(column, "null"))
+    values = [json.loads(text) for text in coded.texts]
+    members = {code: [*map(_shown, value)] for code, value in enumerate(values) if isinstance(value, list)}
+    texts = [", ".join(members[code]) if code in members else _shown(value) for code, value in enumerate(values)]
+    return Coded(texts, coded.codes, members)
+
+
+def _coded(column: Any) -> Coded:
     encoded = column.combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
-    return Coded(
-        [write(text) for text in encoded.dictionary.to_pylist()], pc.fill_null(encoded.indices, -1).to_pylist()
-    )
+    return Coded(encoded.dictionary.to_pylist(), pc.fill_null(encoded.indices, -1).to_pylist())
 
 
 def distributions(table: SampleTable, specs: Sequence[MetricSpec], systems: int) -> tuple[Distribution, ...]:
@@ -152,4 +168,4 @@ def bin_edges(bounds: tuple[float | None, float | None], values: np.ndarray) -> 
         return edges
     low = low if bounds[0] is None else min(low, bounds[0])
     high = high if bounds[1] is None else max(high, bounds[1])
-    return np.linspace(low, high if high > low else low + 1.0, BINS + 1)
+    return np.round(np.linspace(low, high if high > low else low + 1.0, BINS + 1), EDGE_DECIMALS)
