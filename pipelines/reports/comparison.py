@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from ...metrics.statistics.measured import AnyBenchmark
 from ...transforms.records import writable
@@ -33,7 +34,7 @@ from .document import (
 from .evaluation import declared, facts_of, metric_of
 from .judgement import by_evidence, judge_difference, lead_first, word_of
 from .render import Reports, write_reports
-from .samples import columns_of
+from .samples import columns_of, slice_column
 from .text import MAX_ID_LENGTH, one_line
 
 PAGE = "comparison.html"
@@ -132,6 +133,8 @@ def judge_comparison(
     What holds for all metrics and slices at once is asked of a stricter test, which has words of its own.
     """
     verdict = judge_difference(lead_first(kind), main, differences, slices, ["candidate"], "The candidate")
+    if verdict is None and all(values["candidate"] is None for values in found["metrics"].values()):
+        return Verdict("fail", "Nothing was scored in the candidate.")
     if verdict is None:
         return Verdict("not judged", "No main metric is measured on both sides.")
     decided = [each for each in differences if word_of(each) in ("better", "worse")]
@@ -215,6 +218,7 @@ def with_changed(document: Document, found: Mapping[str, Any], cards: Sequence[C
     notes = msgspec.structs.replace(document.notes, samples="" if cards else empty)
     main = next(metric for metric in document.sample_metrics if metric.main)
     kinds = list(dict.fromkeys(card.why for card in cards))
+    names = dict.fromkeys(name for card in cards for name in card.slices)
     metrics = (
         Metric("change", f"{main.name}, candidate less baseline", main.higher_is_better, main=True, is_change=True),
         *(Metric(side, f"{main.name} in the {side}", main.higher_is_better) for side in SIDES),
@@ -224,13 +228,14 @@ def with_changed(document: Document, found: Mapping[str, Any], cards: Sequence[C
         [one_line(card.sample_id, MAX_ID_LENGTH) for card in cards],
         [0] * len(cards),
         Coded(kinds, [kinds.index(card.why) for card in cards]),
-        {},
+        {name: slice_column(pa.array([card.slices.get(name) for card in cards], pa.string())) for name in names},
         {
             "change": [card.change for card in cards],
             **{side: [card.sides[n].metrics.get(main.name) for card in cards] for n, side in enumerate(SIDES)},
         },
     )
     shown = [
-        msgspec.structs.replace(card, row=row, sample_id=table.ids[row]) for row, card in enumerate(within_limit(cards))
+        msgspec.structs.replace(card, row=row, sample_id=table.ids[row], slices={})
+        for row, card in enumerate(within_limit(cards))
     ]
     return msgspec.structs.replace(document, samples=table, cards=tuple(shown), sample_metrics=metrics, notes=notes)

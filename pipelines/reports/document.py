@@ -176,6 +176,7 @@ class Card(msgspec.Struct, frozen=True):
 
     row: its place among the rows of the page; -1 where that is not known yet. why: it is shown. change: of the main
     per-sample metric since the baseline. words: what changed. truth: None where its records are not in the page.
+    slices: the columns to slice by, with their values as JSON, where the rows of the page come from the cards.
     """
 
     sample_id: str
@@ -186,6 +187,7 @@ class Card(msgspec.Struct, frozen=True):
     words: tuple[str, ...] = ()
     change: float | None = None
     details: Any = None
+    slices: dict[str, str | None] = {}
     row: int = -1
 
 
@@ -387,7 +389,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     systems: the names, of a comparison those of its sides. metrics: the main ones. differences: of the main metrics
     from the baseline; pair: of the two systems of a run, the second less the first. counts: of the samples of a
     comparison, by what became of them. changes: by per-sample metric, how many samples changed in which way. listed:
-    by system, the samples that the Markdown names.
+    by system, the samples that the Markdown names. draw: the command that draws a sample of the run, without its id.
     """
 
     kind: Literal["evaluation", "comparison", "history"]
@@ -426,6 +428,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     history: Nights | None = None
     facts: tuple[Fact, ...] = ()
     command: str = ""
+    draw: str = ""
     configuration: str = ""
     notes: Notes = Notes()
 
@@ -473,4 +476,5 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 DATA = (
     "kind", "systems", "metrics", "differences", "slices", "sample_metrics", "samples", "cards", "history",
+    "draw",
 )  # fmt: skip

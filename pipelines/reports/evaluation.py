@@ -42,7 +42,7 @@ from .document import (
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
 from .samples import MAX_ROWS, columns_of, distributions, hashed_share, sample_table, sort_worst_first
-from .text import MAX_ID_LENGTH, one_line
+from .text import MAX_ID_LENGTH, one_line, some_of
 
 FILES_NAMED = 5
 
@@ -112,11 +112,11 @@ def build_run(
     places = summary.get("ranking_by", {})
     return Document(
         kind="evaluation",
-        title=f"{benchmark.name}: {', '.join(systems)}",
+        title=f"{benchmark.name}: {some_of(systems, 3)}",
         benchmark=benchmark.name,
         summary=benchmark.summary,
         systems=systems,
-        header=_header(benchmark.name, run, against),
+        header=_header(summary, run, against),
         verdict=judge_run(summary, kind, gates, failures, verdict),
         setting=setting_of(summary["config"]),
         warnings=_warnings(summary),
@@ -149,6 +149,7 @@ def build_run(
         sample_metrics=tuple(declared(spec) for spec in benchmark.sample_metrics),
         facts=facts_of(run),
         command=shlex.join(run.get("command") or ()) if run else "",
+        draw=_draw_command(run),
         configuration=json.dumps(summary["config"], indent=1, ensure_ascii=False),
         notes=Notes(against.note, pair.note),
     )  # fmt: skip
@@ -189,11 +190,41 @@ def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) 
             yield Slice(one_line(label), number, samples, values, before, differences, columns_of(label))
 
 
-def _header(benchmark: str, run: Mapping[str, Any] | None, against: Against) -> tuple[Fact, ...]:
-    facts = [Fact("benchmark", (benchmark,))]
+def _header(summary: Mapping[str, Any], run: Mapping[str, Any] | None, against: Against) -> tuple[Fact, ...]:
+    facts = [Fact("benchmark", (summary["benchmark"],))]
     if run is not None:
         facts += [Fact("run", (run["run_id"],)), Fact("started", (run["started"][:16].replace("T", " "),))]
-    return (*facts, *([Fact("baseline", (against.path,))] if against.path else []))
+    return (
+        *facts,
+        *([Fact("baseline", (against.path,))] if against.path else []),
+        Fact("signature", (_signature(summary),)),
+    )
+
+
+def _signature(summary: Mapping[str, Any]) -> str:
+    """Returns what a score is to be quoted with: what was scored, how, and by which version."""
+    config = summary["config"]
+    bootstrap = config["bootstrap"]
+    parts = {
+        "samples": (summary.get("fingerprint") or {}).get("samples"), "protocol": config.get("protocol"),
+        "missing": config["missing"], "replicates": bootstrap["replicates"], "seed": bootstrap["seed"],
+        "version": summary.get("version"),
+    }  # fmt: skip
+    return "|".join([summary["benchmark"], *(f"{name}:{value}" for name, value in parts.items() if value is not None)])
+
+
+def _draw_command(run: Mapping[str, Any] | None) -> str:
+    """Returns the command that draws a sample of the run, without its id; empty where that is not known."""
+    command = list((run or {}).get("command") or ())
+    if command[1:2] != ["evaluate"] or command[2:3] == [] or command[2].startswith("-"):
+        return ""
+    kept, is_kept = ["beamscore", "draw", command[2]], False
+    for word in command[3:]:
+        if word.startswith("--"):
+            is_kept = word.partition("=")[0] in ("--ground-truth", "--predictions")
+        if is_kept:
+            kept.append(word)
+    return shlex.join(kept)
 
 
 def setting_of(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -212,11 +243,10 @@ def setting_of(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _warnings(summary: Mapping[str, Any]) -> tuple[str, ...]:
-    systems = summary["systems"].items()
-    of_systems = [
-        (f"{name}: " * (len(systems) > 1), each) for name, found in systems for each in found.get("warnings", ())
-    ]
-    return (*summary.get("warnings", ()), *map("".join, of_systems))
+    found, of_all = summary["systems"], {each: list(summary["systems"]) for each in summary.get("warnings", ())}
+    systems = {each: [name for name in found if each in found[name].get("warnings", ())]
+               for system in found.values() for each in system.get("warnings", ())}  # fmt: skip
+    return (*of_all, *(f"{some_of(names, 3)}: {each}" if len(found) > 1 else each for each, names in systems.items()))
 
 
 def is_matrix(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> bool:
@@ -251,7 +281,7 @@ def _input(side: Mapping[str, Any]) -> str:
     text = f"{side['records']:,} records"
     if "files" not in side:
         return text
-    left = side["count"] - FILES_NAMED
+    left = side["count"] - len(side["files"][:FILES_NAMED])
     paths = ", ".join(file["path"] for file in side["files"][:FILES_NAMED]) + (f" and {left:,} more" * (left > 0))
     files = f"{side['count']:,} file{'s' * (side['count'] != 1)} of {side['bytes']:,} bytes"
     return f"{text} in {files}: {paths}; digest {side['digest']}"

@@ -16,6 +16,7 @@ from ..runs.numbers import fixed
 from ..runs.numbers import typeset as signed
 from ..runs.verdict import GateVerdict, Interval, gates_passed
 from .document import Compared, Difference, Judgement, Lost, Measured, Metric, Slice, Verdict
+from .text import some_of
 
 MAX_REASONS = 12
 SLICES_NAMED = 3
@@ -195,9 +196,7 @@ def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tupl
     first = [each["system"] for each in places if each["place"] == 1] or list(ranking)
     if len(first) == 1:
         return f"{first[0]} ranks first of {len(ranking)} systems: {shown}.", True
-    left = len(first) - SYSTEMS_NAMED
-    named = ", ".join(first[:SYSTEMS_NAMED]) + (f" and {left} more" if left > 0 else "")
-    return f"{named} share the first place of {len(ranking)} systems: {shown}.", True
+    return f"{some_of(first, SYSTEMS_NAMED)} share the first place of {len(ranking)} systems: {shown}.", True
 
 
 def _first_measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> str | None:
@@ -233,6 +232,8 @@ def judge_nights(history: History, lead: Sequence[str], against: Verdict | None)
     judgement: Judgement = "not judged" if against is None else against.judgement
     if latest.gates in ("pass", *_WORST_FIRST):
         judgement = latest.gates
+    if not any(coverage.scored for coverage in latest.coverage.values()):
+        judgement = "fail"
     started = latest.started[:16].replace("T", " ")
     sentence = f"The last of {len(history.nights):,} runs is {latest.run}, started {started}"
     before = dict.fromkeys(night.run for system in latest.systems for night in history.before(system)[-1:])

@@ -43,7 +43,7 @@ def sample_table(
     slices = {
         name.removeprefix(SLICE_PREFIX): coded
         for name in rows.schema.names
-        if name.startswith(SLICE_PREFIX) and len((coded := _sliced(rows[name])).texts) <= MAX_LABELS
+        if name.startswith(SLICE_PREFIX) and len((coded := slice_column(rows[name])).texts) <= MAX_LABELS
     }
     number = {name: index for index, name in enumerate(systems)}
     return SampleTable(
@@ -118,8 +118,8 @@ def _shown(value: Any) -> str:
     return one_line(value_text(value), MAX_VALUE_LENGTH)
 
 
-def _sliced(column: Any) -> Coded:
-    """Returns the values of a column to slice by, each as the label of its slice has it."""
+def slice_column(column: Any) -> Coded:
+    """Returns the values of a column to slice by, given as JSON, each as the label of its slice has it."""
     coded = _coded(pc.fill_null(column, "null"))
     values = [json.loads(text) for text in coded.texts]
     members = {code: [*map(_shown, value)] for code, value in enumerate(values) if isinstance(value, list)}
@@ -128,9 +128,9 @@ def _sliced(column: Any) -> Coded:
 
 
 def _coded(column: Any) -> Coded:
-    encoded = column.combine_chunks().dictionary_encode()
+    encoded = column.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
+        encoded = encoded.unify_dictionaries().combine_chunks()
     return Coded(encoded.dictionary.to_pylist(), pc.fill_null(encoded.indices, -1).to_pylist())
 
 

@@ -261,3 +261,90 @@ def test_a_page_of_100_000_samples_opens_in_two_seconds(chromium: Browser, folde
     press(chromium, "ArrowRight")
     assert "part-042/" in viewed(chromium)
     assert took < 10_000
+
+
+def test_the_address_keeps_what_is_shown(chromium: Browser, folder: Path) -> None:
+    """A reload, a step back and a link show the same filters, order and sample."""
+    page = corpus_page("chart", folder / "chart")
+    open_page(chromium, page.path)
+    hash_of = "return decodeURIComponent(location.hash)"
+    chromium.run("document.querySelector('#samples-table thead button').click()")
+    choose(chromium, "#samples-filters", "slice.source", "scan")
+    press(chromium, "ArrowRight")
+    sample, ids, address = viewed(chromium), table_ids(chromium), chromium.run(hash_of)
+    assert address == f"#?sort=sample_id&slice.source=scan&sample={sample}"
+    chromium.driver.refresh()
+    chromium.wait("return document.documentElement.dataset.ready")
+    assert (viewed(chromium), table_ids(chromium), chromium.run(hash_of)) == (sample, ids, address)
+    # A link replaces the filters, and a step back restores them.
+    (missing,) = (
+        place
+        for place, code in enumerate(page.samples.statuses.codes)
+        if page.samples.statuses.texts[code] == "missing_prediction"
+    )
+    chromium.run("document.querySelector('#coverage a[href*=missing]').click()")
+    chromium.wait("return location.hash.includes('missing')")
+    assert table_ids(chromium) == [page.samples.ids[missing]] == [viewed(chromium)]
+    assert 0 <= chromium.run("return document.getElementById('samples').getBoundingClientRect().top") < 100
+    chromium.run("history.back()")
+    chromium.wait("return location.hash.includes('scan')")
+    assert (viewed(chromium), table_ids(chromium)) == (sample, ids)
+    # A section that is named alone keeps them too.
+    chromium.run("document.querySelector('nav a[href=\"#slices\"]').click()")
+    chromium.wait("return location.hash.startsWith('#slices?')")
+    assert viewed(chromium) == sample
+    # A bin, and a slice of the table, lead to their samples.
+    counted = chromium.run("return document.querySelector('#distributions a title').textContent")
+    chromium.run("location.hash = document.querySelector('#distributions a').getAttribute('href')")
+    chromium.wait("return document.querySelector('#samples-filters').elements.metric.value")
+    assert f"{shown_count(chromium, '#samples-filters').split(' ')[0]} samples" in counted
+    chromium.run("document.querySelector('#slices-table td a').click()")
+    chromium.wait("return document.querySelector('#samples-filters').elements['slice.source'].value")
+    slices = page.samples.slices["source"]
+    wanted = chromium.run("return document.querySelector('#samples-filters').elements['slice.source'].value")
+    assert shown_count(chromium, "#samples-filters").startswith(f"{slices.codes.count(slices.texts.index(wanted))} of")
+
+
+def test_a_table_is_walked_through_by_keyboard_and_copied(chromium: Browser, folder: Path) -> None:
+    page = corpus_page("chart", folder / "chart")
+    ids = page.samples.ids
+    open_page(chromium, page.path)
+    grid = "#samples-table [role=grid]"
+    chromium.run("document.querySelector(arguments[0]).focus()", grid)
+    active = (
+        "const grid = document.querySelector(arguments[0]);"
+        "return document.getElementById(grid.getAttribute('aria-activedescendant'))?.textContent"
+    )
+    assert chromium.run(active, grid) == "sample_id"
+    # One stop for the tab key: nothing in the table can be focused but the table.
+    stops = "return [...document.querySelectorAll('[role=grid] :is(a, button)')].filter((each) => each.tabIndex >= 0)"
+    assert chromium.run(stops) == []
+    for _ in range(45):
+        press(chromium, "ArrowDown")
+    assert chromium.run(active, grid) == ids[44]
+    press(chromium, "Enter")
+    assert viewed(chromium) == ids[44]
+    press(chromium, "End")
+    press(chromium, "Home")
+    assert chromium.run(active, grid) == ids[44]
+    # Enter on a heading sorts.
+    for _ in range(5):
+        press(chromium, "PageUp")
+    press(chromium, "Enter")
+    assert table_ids(chromium)[0] == min(ids)
+    press(chromium, "Escape")
+    assert chromium.run("return document.activeElement.name") == "id"
+    # Only a person may copy: a click by a script does nothing.
+    chromium.run(
+        "window.addEventListener('copy', (event) => { window.kept = event.clipboardData.getData('text/plain'); })"
+    )
+    chromium.driver.find_element("css selector", "#samples-table > button").click()
+    copied = str(chromium.run("return window.kept"))
+    head, *lines = [line.split("\t") for line in copied.split("\n")]
+    assert head[0] == "sample_id"
+    assert [line[0] for line in lines] == sorted(ids)
+    assert {len(line) for line in lines} == {len(head)}
+    assert chromium.run("return ['=1+1', '-a', 'a\\tb', 'say \"x\"\\n', -0.5, null].map(copied)") == (
+        ["'=1+1", "'-a", '"a\tb"', '"say ""x""\n"', "-0.5", ""]
+    )
+    assert serious_faults(chromium) == []

@@ -72,7 +72,7 @@ function fillSamples(doc) {
   /** @param {boolean} isSought */
   function draw(isSought) {
     table.choose(current, isSought);
-    viewer.replaceChildren(stepper(), ...(current < 0 ? [] : sampleView(doc, samples, current, cards.get(current), used.map((metric) => ({ metric, text: write(metric, current) })))));
+    viewer.replaceChildren(stepper(), ...(current < 0 ? [] : sampleView(doc, samples, current, cards, used.map((metric) => ({ metric, text: write(metric, current) })))));
   }
 
   /** Shows the sample that the address names; of a link that names none, the first that passes. @param {boolean} isLink */
@@ -110,12 +110,12 @@ function fillSamples(doc) {
 /** @param {string} text */
 const tag = (text) => element("li", { class: "tag" }, element("bdi", {}, text));
 
-/** @param {ReportDocument} doc @param {Samples} samples @param {number} row @param {Card | undefined} card @param {{metric: Metric, text: string}[]} values @returns {Node[]} */
-function sampleView(doc, samples, row, card, values) {
-  const id = samples.ids[row], status = samples.statuses.texts[samples.statuses.codes[row]];
+/** @param {ReportDocument} doc @param {Samples} samples @param {number} row @param {Map<number, Card>} cards @param {{metric: Metric, text: string}[]} values @returns {Node[]} */
+function sampleView(doc, samples, row, cards, values) {
+  const id = samples.ids[row], status = samples.statuses.texts[samples.statuses.codes[row]], card = cards.get(row);
   const slices = Object.entries(samples.slices).map(([name, coded]) => `${name}: ${coded.texts[coded.codes[row]] ?? "–"}`);
   const head = [
-    element("h3", {}, element("bdi", {}, id), " ", element("button", { type: "button", class: "action small", onclick: () => copy(id) }, "Copy id")),
+    element("h3", {}, element("bdi", {}, id), " ", copyButton("Copy id", id)),
     element("ul", { class: "chips" },
       ...(doc.systems.length > 1 && doc.kind === "evaluation" ? [element("li", {}, systemLabel(doc.systems, samples.systems[row]))] : []),
       tag(words(status)), ...(card && WHY[card.why] ? [tag(WHY[card.why])] : []), ...slices.map(tag)),
@@ -124,25 +124,31 @@ function sampleView(doc, samples, row, card, values) {
   ];
   if (!card) {
     const why = status === "missing_prediction" ? "There is no prediction to look at." : "Its records are not in this page.";
-    const command = `beamscore draw CONFIG --sample '${id.replaceAll("'", "'\\''")}'`;
-    return [...head, element("p", { class: "caption" }, `${why} This draws it, with the configuration, the ground truth and the predictions of the run: `, element("code", {}, command), " ",
-      element("button", { type: "button", class: "action small", onclick: () => copy(command) }, "Copy"))];
+    const command = `${doc.draw || "beamscore draw CONFIG"} --sample '${id.replaceAll("'", "'\\''")}' --output sample.svg`;
+    return [...head, element("p", { class: "caption" }, `${why} This draws it: `, element("code", {}, command), " ", copyButton("Copy", command))];
   }
-  const many = card.sides.length > 1;
-  const sides = card.sides.map((side, number) => element("div", {},
-    ...(many ? [element("h4", {}, words(doc.systems[number]), " ", element("span", { class: "tag" }, words(side.status)))] : []),
-    ...drawingView(side), ...listView("What matched what", side.words)));
-  const predictions = card.sides.map((side, number) => recordView(many ? `Prediction of the ${doc.systems[number]}` : "Prediction", side.prediction));
+  // Systems of a run stand side by side where each has its records, as the sides of a comparison do.
+  const sides = doc.kind === "comparison" ? card.sides.map((side, number) => ({ side, name: doc.systems[number] }))
+    : [card, ...[...cards.values()].filter((each) => each !== card && samples.ids[each.row] === id)].map((each) => ({ side: each.sides[0], name: doc.systems[each.system] }));
+  const many = sides.length > 1;
+  const records = [{ title: "Ground truth", record: card.truth }, ...sides.map(({ side, name }) => ({ title: many ? `Prediction of ${name}` : "Prediction", record: side.prediction }))];
+  // Two predictions are told apart from each other, a single one from its ground truth.
+  const other = (/** @type {number} */ place) => (many ? (place ? records[place === 1 ? 2 : 1].record : null) : records[1 - place].record);
+  const wide = records.length > 2 ? "records three" : "records";
   return [
     ...head,
     ...listView("What changed", card.words),
-    ...(many ? [element("div", { class: "records" }, ...sides)] : sides),
-    ...(card.truth === null ? [] : [element("div", { class: many ? "records three" : "records" }, recordView("Ground truth", card.truth), ...predictions)]),
+    element("div", { class: many ? wide.replace("three", sides.length > 2 ? "three" : "") : "" }, ...sides.map(({ side, name }) => element("div", {},
+      ...(many ? [element("h4", {}, name, " ", element("span", { class: "tag" }, words(side.status)))] : []), ...drawingView(side), ...listView("What matched what", side.words)))),
+    ...(card.truth === null ? [] : [element("div", { class: wide }, ...records.map(({ title, record }, number) => recordView(title, record, other(number)?.text ?? "")))]),
     ...(card.details === null ? [] : [
       element("details", {}, element("summary", {}, "All details of the match"), element("pre", { tabindex: 0 }, JSON.stringify(card.details, null, 1))),
     ]),
   ];
 }
+
+/** @param {string} name @param {string} text */
+const copyButton = (name, text) => element("button", { type: "button", class: "action small", onclick: () => copy(text) }, name);
 
 /** @param {CardSide} side */
 function drawingView({ drawing, problem, words: said }) {
@@ -162,11 +168,27 @@ function drawingView({ drawing, problem, words: said }) {
 const listView = (title, lines) =>
   lines.length ? [element("h4", {}, title), element("ul", { class: "words" }, ...lines.map((line) => element("li", {}, line)))] : [];
 
-/** @param {string} title @param {RecordText | null} record */
-function recordView(title, record) {
+/** What of a line another text does not have: from the first character that differs to the last. @param {string} line @param {string[]} others @returns {(Node | string)[]} */
+function markedLine(line, others) {
+  const name = line.slice(0, line.indexOf(":") + 1);
+  const twin = (name && others.find((other) => other.startsWith(name))) || "";
+  const most = Math.min(line.length, twin.length);
+  let [first, last] = [0, 0];
+  while (first < most && line[first] === twin[first]) first += 1;
+  while (last < most - first && line.at(-1 - last) === twin.at(-1 - last)) last += 1;
+  return [line.slice(0, first), element("mark", {}, line.slice(first, line.length - last)), line.slice(line.length - last)];
+}
+
+/** A record; where it shares any line with another one, what differs is marked, and the first of it is in sight. @param {string} title @param {RecordText | null} record @param {string} other */
+function recordView(title, record, other) {
   if (!record) return element("div", {}, element("h4", {}, title), element("p", { class: "caption" }, "There is no record that could be read."));
   const left = record.left_out ? [element("p", { class: "caption" }, `${grouped(record.left_out)} more characters are not in this page.`)] : [];
-  return element("div", {}, element("h4", {}, title), element("pre", { tabindex: 0, dir: "auto" }, record.text), ...left);
+  const nameOf = (/** @type {string} */ line) => line.split(":")[0];
+  const lines = record.text.split("\n"), others = other.split("\n"), known = new Set(others), names = new Set(others.map(nameOf));
+  const isAlike = other !== "" && lines.some((line) => names.has(nameOf(line)));
+  const text = element("pre", { tabindex: 0, dir: "auto" }, ...lines.flatMap((line, number) => [number ? "\n" : "", ...(!isAlike || known.has(line) ? [line] : markedLine(line, others))]));
+  requestAnimationFrame(() => { text.scrollTop = Math.max(0, (text.querySelector("mark")?.offsetTop ?? 0) - text.offsetTop - 40); });
+  return element("div", {}, element("h4", {}, title), text, ...left);
 }
 
 start(([doc]) => {

@@ -159,6 +159,7 @@ class Table {
   line(row, line) {
     const cells = this.columns.map((column, index) => {
       const cell = element("td", { class: column.isNumber ? "number" : null, "data-line": line }, column.cell ? column.cell(row) : this.textOf(column, row));
+      for (const link of cell.querySelectorAll("a")) link.tabIndex = -1;
       this.mark(cell, line, index);
       return cell;
     });
