@@ -38,13 +38,17 @@ def whisker(found: Measured | Difference, low: float, high: float, line: float |
     )
 
 
-def value_whisker(metric: Metric, found: Measured, system: int) -> Markup:
-    """Returns the interval of a metric between its bounds, which are 0 and 1 where none are declared."""
-    known = [value for value in (found.value, found.low, found.high) if value is not None]
-    if not known:
+def value_whisker(metric: Metric, found: Measured, system: int, among: Sequence[Measured] = ()) -> Markup:
+    """Returns the interval of a metric between its bounds, which are 0 and 1 where none are declared.
+
+    among: the values of all systems, of which the range is in place of that.
+    """
+    known = [value for each in (found, *among) for value in (each.value, each.low, each.high) if value is not None]
+    if found.value is None:
         return Markup("")
-    low, high = (0.0 if metric.low is None else metric.low), (1.0 if metric.high is None else metric.high)
-    return whisker(found, min(low, *known), max(high, *known), None, f"var(--system-{system % 6})")
+    if not among:
+        known += [0.0 if metric.low is None else metric.low, 1.0 if metric.high is None else metric.high]
+    return whisker(found, min(known), max(known), None, f"var(--system-{system % 6})")
 
 
 def difference_whisker(found: Difference, rows: Sequence[Compared]) -> Markup:
