@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from ..runs.causes import QuarantineCause
+from ..runs.numbers import fixed, typeset
 from ..runs.verdict import GateVerdict
 from .text import visible
 
@@ -283,6 +284,14 @@ class Event(msgspec.Struct, frozen=True):
     before: float | None = None
     after: float | None = None
     earlier: str = ""
+
+    def why(self) -> str:
+        """Returns what happened in words."""
+        if self.before is not None and self.after is not None:
+            return f"{fixed(self.before)} to {fixed(self.after)}, {typeset(self.after - self.before)}"
+        if self.what == "missing before":
+            return f"{self.text} after {self.earlier}"
+        return f"{self.text}; compared with {self.earlier}" if self.earlier else self.text
 
 
 class GateLine(msgspec.Struct, frozen=True):

@@ -96,7 +96,7 @@ def test_the_page_of_a_history(chromium: Browser, nights: Path) -> None:
     assert "of the samples were not scored" in told
     assert "the ground truth changed" in told
     for mark in events["change point"]:
-        assert f"{fixed(mark['before'])} → {fixed(mark['after'])}" in told
+        assert f"{fixed(mark['before'])} to {fixed(mark['after'])}" in told
     chromium.prefer(color_scheme="dark")
     chromium.picture(PICTURES / "history-dark.png")
     assert serious_faults(chromium) == []

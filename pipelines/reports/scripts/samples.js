@@ -32,9 +32,8 @@ function fillSamples(doc) {
   const writers = new Map(used.map((metric) => [metric.name, metric.is_change ? signed : shownLike(metrics[metric.name])]));
   const write = (/** @type {Metric} */ { name }, /** @type {number} */ row) => /** @type {any} */ (writers.get(name))(metrics[name][row]);
   const whys = compared ? [] : [...new Set(doc.cards.map((card) => card.why))];
-  const kind = compared ? "kind" : "status";
-  const within = (/** @type {string} */ name) => byId("samples-filters").elements.metric.value || name;
-  const value = (/** @type {number} */ row) => metrics[within(ordered[0]?.name)]?.[row] ?? NaN;
+  const main = used.find((metric) => metric.main)?.name ?? "";
+  const value = (/** @type {number} */ row) => metrics[byId("samples-filters").elements.metric.value || main]?.[row] ?? NaN;
   const table = new Table(byId("samples-table"), {
     name: compared ? "Samples that changed" : "Samples", scope: "", count: ids.length, open: (row) => show(row, true),
     changed: (isLink) => followTable(isLink),
@@ -42,7 +41,7 @@ function fillSamples(doc) {
       { title: "sample_id", width: 150, value: (row) => ids[row], cell: (row) => element("span", { class: "open", title: ids[row] }, ids[row]) },
       ...(many ? [systemColumn(doc, (row) => samples.systems[row])] : []),
       ...ordered.map((metric) => ({ title: metric.name, meaning: metric.meaning, isNumber: true, value: (/** @type {number} */ row) => metrics[metric.name][row], text: (/** @type {number} */ row) => write(metric, row) })),
-      { title: kind, value: (row) => words(statuses.texts[statuses.codes[row]]) },
+      { title: compared ? "kind" : "status", value: (row) => words(statuses.texts[statuses.codes[row]]) },
       ...Object.entries(samples.slices).map(([title, coded]) => ({ title, value: (/** @type {number} */ row) => coded.texts[coded.codes[row]] })),
       ...(compared ? [] : [{ title: "records", value: (/** @type {number} */ row) => WHY[cards.get(row)?.why ?? ""] ?? "" }]),
     ],
@@ -77,7 +76,9 @@ function fillSamples(doc) {
 
   /** Shows the sample that the address names; of a link that names none, the first that passes. @param {boolean} isLink */
   function followTable(isLink) {
-    const named = ids.findIndex((id, row) => id === stateOf("sample") && (!many || doc.systems[samples.systems[row]] === stateOf("of")));
+    const isNamed = (/** @type {number} */ row) => ids[row] === stateOf("sample") && (!many || doc.systems[samples.systems[row]] === stateOf("of"));
+    // Long ids may be shown alike: the open one stays open.
+    const named = isNamed(current) ? current : ids.findIndex((_, row) => isNamed(row));
     if (named >= 0) current = named;
     else if (isLink || current < 0) current = table.order[0] ?? current;
     draw(isLink);
