@@ -20,7 +20,7 @@ function readAddress() {
   else if (state.size) setState({});
   for (const follow of followers) follow(isLink);
   // The tables above have their heights by now.
-  if (name) byId(decodeURIComponent(name))?.scrollIntoView();
+  if (name) byId(name)?.scrollIntoView();
 }
 
 /** Writes some values into the address; an empty one removes its name. @param {Record<string, string>} changes @param {boolean} [isStep] whether a step back undoes it */
