@@ -15,7 +15,7 @@ import msgspec
 from ..runs.causes import QuarantineCause
 from ..runs.numbers import fixed, typeset
 from ..runs.verdict import GateVerdict
-from .text import visible
+from .text import one_line, visible
 
 Judgement = Literal[
     "pass", "fail", "inconclusive", "invalid", "better", "worse", "mixed", "identical", "no difference shown",
@@ -140,7 +140,8 @@ class Coded(msgspec.Struct, frozen=True):
 class SampleTable(msgspec.Struct, frozen=True):
     """Rows of samples by column, the worst first.
 
-    total: how many rows the run has; `ids` may hold fewer. metrics: values of each per-sample metric, rounded.
+    total: how many rows the run has; `ids` may hold fewer. metrics: values of each per-sample metric, rounded. cells:
+    the rows that a cell of a confusion matrix counts, by `cell_name`; empty where nobody has looked.
     """
 
     total: int
@@ -149,6 +150,12 @@ class SampleTable(msgspec.Struct, frozen=True):
     statuses: Coded
     slices: dict[str, Coded]
     metrics: dict[str, Sequence[float | None]]
+    cells: dict[str, Sequence[int]] = {}
+
+
+def cell_name(title: str, row: Any, column: str) -> str:
+    """Returns what a cell of a confusion matrix is called in a filter."""
+    return one_line(f"{title}: {row} → {column}")
 
 
 class RecordText(msgspec.Struct, frozen=True):
@@ -458,12 +465,17 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     def link(self, filters: Mapping[str, str], system: int = 0) -> str | None:
         """Returns the address of the samples that pass filters, as address.js reads it; None where this page has none.
 
-        filters: `status`, `why`, `metric` with `from` and `to`, or `slice.NAME`, each with its value.
+        filters: `status`, `why`, `cell`, `metric` with `from` and `to`, or `slice.NAME`, each with its value.
         """
         table = self.samples
         if table is None or not table.ids:
             return None
-        known = {"status": table.statuses.texts, "why": {card.why for card in self.cards}, "metric": table.metrics}
+        known = {
+            "status": table.statuses.texts,
+            "why": {card.why for card in self.cards},
+            "metric": table.metrics,
+            "cell": table.cells,
+        }
         for name, value in filters.items():
             if name.startswith("slice."):
                 if name.removeprefix("slice.") not in table.slices:

@@ -41,10 +41,12 @@ from .document import (
 )
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
-from .samples import MAX_ROWS, columns_of, distributions, hashed_share, sample_table, sort_worst_first
+from .samples import MAX_ROWS, columns_of, distributions, hashed_share, matrix_cells, sample_table, sort_worst_first
 from .text import MAX_ID_LENGTH, one_line, some_of
 
 FILES_NAMED = 5
+MAX_ROWS_OF_CELLS = 10_000
+"""In larger runs nobody looks up which samples a cell of a confusion matrix counts."""
 
 
 class RunSources(NamedTuple):
@@ -294,13 +296,17 @@ def with_samples(document: Document, result: Run, paths: Sequence[str], cards: S
     """
     specs, systems = result.configuration.benchmark.sample_metrics, list(result.systems)
     total = sum(truth_count(system.counts) for system in result.sums.systems.values())
-    rows = _rows(paths, result, min(1.0, MAX_ROWS / max(1, total)))
+    matrices = {each.title for each in document.tables if each.is_matrix} if total <= MAX_ROWS_OF_CELLS else set()
+    rows = _rows(paths, result, min(1.0, MAX_ROWS / max(1, total)), ["statistics"] if matrices else [])
     spread = None
     if rows is None or total > MAX_ROWS:
         spread = None if rows is None else sample_table(rows, systems, specs, total)
         rows = _rows_of_cards(cards, systems, [spec.name for spec in specs])
     rows = sort_worst_first(rows, specs)
     table = sample_table(rows, systems, specs, total)
+    if matrices and "statistics" in rows.schema.names:
+        cells = matrix_cells(result.configuration.benchmark, rows["statistics"].to_pylist(), matrices)
+        table = msgspec.structs.replace(table, cells=cells)
     keys = zip(rows["system"].to_pylist(), rows["sample_id"].to_pylist(), strict=True)
     places = {key: place for place, key in enumerate(keys)}
     placed = [msgspec.structs.replace(card, row=places[systems[card.system], card.sample_id]) for card in cards]
@@ -337,14 +343,16 @@ def samples_shown(
     )
 
 
-def _rows(samples: Sequence[str], result: Run, share: float) -> Any | None:
+def _rows(samples: Sequence[str], result: Run, share: float, more: Sequence[str]) -> Any | None:
     """Returns the rows of a run, or `share` of them by a hash of their sample_id; None where they cannot be read.
+
+    more: columns that are wanted beside those that the page shows.
 
     The names of the files, and which rows are in which, differ between equal runs: nothing may follow from them.
     """
     benchmark, columns = result.configuration.benchmark, result.configuration.columns()
     metrics = benchmark.sample_metric_names()
-    wanted = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics]
+    wanted = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics, *more]
     schema = sample_schema(metrics, columns)
     tables = [pa.schema([schema.field(name) for name in wanted]).empty_table()]
     try:

@@ -24,7 +24,7 @@ from ...transforms.records import writable
 from ..runs import numbers
 from ..runs.provenance import problems_of_page
 from . import figures, markdown
-from .document import Document
+from .document import Document, cell_name
 from .text import clipped, visible, visible_json
 
 _log = logging.getLogger(__name__)
@@ -175,7 +175,7 @@ def _template(name: str, finalize: Callable[[Any], Any]) -> jinja2.Template:
     environment.globals |= {
         "verdicts_line": markdown.verdicts_line, "samples_line": markdown.samples_line, "LEFT_OUT": markdown.LEFT_OUT,
         "value_whisker": figures.value_whisker, "difference_whisker": figures.difference_whisker,
-        "histogram": figures.histogram,
+        "histogram": figures.histogram, "cell_name": cell_name,
     }  # fmt: skip
     return environment.get_template(name)
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...metrics.benchmark import MetricSpec
+from ...metrics.statistics.measured import AnyBenchmark
+from ...metrics.statistics.sums import Sums
 from ...transforms.blocks import bucket_of
 from ...transforms.sample_schema import SLICE_PREFIX
 from ...transforms.slice_labels import value_text
-from .document import Coded, Distribution, SampleTable
+from .document import Coded, Distribution, SampleTable, cell_name
 from .text import MAX_ID_LENGTH, one_line
 
 MAX_ROWS = 100_000
@@ -132,6 +135,24 @@ def _coded(column: Any) -> Coded:
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries().combine_chunks()
     return Coded(encoded.dictionary.to_pylist(), pc.fill_null(encoded.indices, -1).to_pylist())
+
+
+def matrix_cells(
+    benchmark: AnyBenchmark, statistics: Sequence[str | None], titles: Collection[str]
+) -> dict[str, list[int]]:
+    """Returns the rows that each cell of the confusion matrices with these titles counts, by `cell_name`.
+
+    statistics: of each row, as JSON; None where it was not scored.
+    """
+    found: dict[str, list[int]] = {}
+    for place, text in enumerate(statistics):
+        sums = Sums.of(msgspec.json.decode(text, type=dict[str, float])) if text else Sums()
+        for table in benchmark.tables(sums) if text else ():
+            for row in table.rows if table.title in titles else ():
+                for column, value in zip(table.header[1:], row[1:], strict=True):
+                    if value:
+                        found.setdefault(cell_name(table.title, row[0], column), []).append(place)
+    return found
 
 
 def distributions(table: SampleTable, specs: Sequence[MetricSpec], systems: int) -> tuple[Distribution, ...]:

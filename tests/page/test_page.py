@@ -293,7 +293,11 @@ def test_the_address_keeps_what_is_shown(chromium: Browser, folder: Path) -> Non
     chromium.run("document.querySelector('nav a[href=\"#slices\"]').click()")
     chromium.wait("return location.hash.startsWith('#slices?')")
     assert viewed(chromium) == sample
-    # A bin, and a slice of the table, lead to their samples.
+    # A cell of a confusion matrix, a bin, and a slice of the table lead to their samples.
+    cell = "document.querySelector('.matrix td:not(.diagonal) a')"
+    text = chromium.run(f"const cell = {cell}; cell.click(); return cell.textContent")
+    chromium.wait("return document.querySelector('#samples-filters').elements.cell.value.includes('→')")
+    assert shown_count(chromium, "#samples-filters").split(" ")[0] == text
     counted = chromium.run("return document.querySelector('#distributions a title').textContent")
     chromium.run("location.hash = document.querySelector('#distributions a').getAttribute('href')")
     chromium.wait("return document.querySelector('#samples-filters').elements.metric.value")

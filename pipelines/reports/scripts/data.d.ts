@@ -23,7 +23,7 @@ interface Coded { texts: string[]; codes: number[]; members: Record<number, stri
 
 interface Samples {
   total: number; ids: string[]; systems: number[]; statuses: Coded; slices: Record<string, Coded>;
-  metrics: Record<string, (number | null)[]>;
+  metrics: Record<string, (number | null)[]>; cells: Record<string, number[]>;
 }
 
 interface RecordText { text: string; left_out: number }

@@ -19,6 +19,12 @@ function byMember(name, { texts, members, codes }) {
   return { ...filter, test: (value) => { const wanted = new Set([...of.keys()].filter((code) => of[code].includes(value))); return (row) => wanted.has(codes[row]); } };
 }
 
+/** A filter by a cell of a confusion matrix. @param {Record<string, number[]>} cells @returns {Filter} */
+const byCell = (cells) => ({
+  ...oneOf("cell", "Cell", Object.keys(cells).sort(), () => true),
+  test: (value) => { const counted = new Set(cells[value]); return (row) => counted.has(row); },
+});
+
 /** @param {ReportDocument} doc */
 function fillSamples(doc) {
   const samples = /** @type {Samples} */ (doc.samples);
@@ -51,6 +57,7 @@ function fillSamples(doc) {
       oneOf("status", compared ? "Change" : "Status", statuses.texts, (row, text) => statuses.texts[statuses.codes[row]] === text, words),
       ...(many ? [oneOf("system", "System", doc.systems, (row, text) => doc.systems[samples.systems[row]] === text)] : []),
       ...Object.entries(samples.slices).map(([name, coded]) => byMember(name, coded)),
+      ...(Object.keys(samples.cells).length ? [byCell(samples.cells)] : []),
       oneOf("metric", "Metric", used.map(({ name }) => name), (row) => !Number.isNaN(value(row))),
       bounded("from", { name: "from", "aria-label": "lowest value of the metric" }, (row, bound) => value(row) >= bound),
       bounded("to", { name: "to", "aria-label": "highest value of the metric" }, (row, bound) => value(row) <= bound),

@@ -11,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
+from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.reports.document import Coded
-from beamscore.pipelines.reports.samples import bin_edges, columns_of, distributions, sample_table, sort_worst_first
+from beamscore.pipelines.reports.samples import (
+    bin_edges,
+    columns_of,
+    distributions,
+    matrix_cells,
+    sample_table,
+    sort_worst_first,
+)
 from beamscore.transforms.slice_labels import slices_of
 
 SPECS = (MetricSpec("score", "", main=1), MetricSpec("errors", "", higher_is_better=False, bounds=(0.0, None)))
@@ -77,6 +85,17 @@ def test_a_slice_finds_its_own_samples_by_the_columns_of_its_label(samples: list
         # Values that are shown alike, such as two that differ in blanks, are one filter.
         alike = [any(columns_of(each) == wanted for each in own) for own in labels]
         assert passing == alike
+
+
+def test_the_cells_of_a_matrix_find_the_samples_that_they_count() -> None:
+    """The rows of a cell have as many in it as the matrix of all samples."""
+    kind = benchmark_class("chart")
+    benchmark, title = kind(kind.options_type()), "Chart classes (task 1)"
+    statistics = [{f"task1.confusion[{cell}]": 1.0} for cell in ("bar|bar", "bar|pie", "pie|pie", "bar|pie")]
+    texts = [*map(json.dumps, statistics), None]
+    found = matrix_cells(benchmark, texts, {title})
+    assert found == {f"{title}: {cell}": rows for cell, rows in (
+        ("bar → bar", [0]), ("bar → pie", [1, 3]), ("pie → pie", [2]))}  # fmt: skip
 
 
 def test_distributions_count_every_value_once() -> None:
