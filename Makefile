@@ -140,7 +140,7 @@ picture: $(READY) demo
 	@sh .ci/install-browser
 	$(BIN)/python -m tests.page.picture $(OUT)/demo/chart/report.html docs/report.png
 
-# The scripts that test a page, and the libraries that it holds, come from npm in the versions of package-lock.json.
+# The scripts that test a page come from npm in the versions of package-lock.json.
 tests/page/node_modules/.ready: tests/page/package-lock.json
 	npm ci --prefix tests/page --no-audit --no-fund --loglevel=error
 	@touch $@

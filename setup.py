@@ -63,7 +63,7 @@ setup(
     packages=["beamscore", *(f"beamscore.{name}" for name in find_packages(include=LAYERS))],
     package_data={
         "beamscore": ["py.typed"],
-        "beamscore.pipelines.reports": ["scripts/*", "templates/*", "vendor/*"],
+        "beamscore.pipelines.reports": ["scripts/*", "templates/*"],
     },
     install_requires=REQUIREMENTS,
     extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "dev": DEVELOPMENT},

@@ -18,6 +18,7 @@ from .pair import PairBySample
 from .pick import MAX_DETAILS_BYTES, beginning_of
 from .rows import SampleTable, is_one_of, read_rows
 from .sample_changes import ChangedSample
+from .sample_schema import SLICE_PREFIX
 from .scored_batch import PairedSample
 
 Text = tuple[bytes, int]
@@ -28,13 +29,14 @@ class ChangedRecords(msgspec.Struct, frozen=True):
     """A sample that changed. row: see ChangePlan.columns. Of details and predictions, the baseline comes first.
 
     details: JSON; None where they are too long or the row was not found. truth, predictions: None where there is no
-    record or nobody looked.
+    record or nobody looked. slices: the columns that both runs slice by, each with its value in the baseline as JSON.
     """
 
     row: dict[str, Any]
     details: tuple[bytes | None, bytes | None]
     truth: Text | None
     predictions: tuple[Text | None, Text | None]
+    slices: dict[str, str | None] = {}
 
 
 class PickChanged(beam.PTransform):
@@ -82,7 +84,7 @@ class GatherChanged(beam.PTransform):
         """Groups by sample_id."""
         rows = picked | "Rows" >> beam.Map(_row)
         wanted = beam.pvalue.AsList(rows | "Ids" >> beam.Keys())
-        files = [(side, table.system, path) for side, table in enumerate(self._tables) for path in table.files]
+        files = [(side, table, path) for side, table in enumerate(self._tables) for path in table.files]
         pieces = {
             "row": rows,
             "details": picked.pipeline
@@ -105,16 +107,17 @@ def _row(sample: ChangedSample) -> tuple[str, dict[str, Any]]:
     return row["sample_id"], row
 
 
-def _details(file: tuple[int, str, str], wanted: Sequence[str]) -> Iterator[tuple[str, tuple[int, bytes]]]:
-    """Yields the details of the samples that are wanted, of one system in one file, each with its side."""
-    side, system, path = file
+def _details(file: tuple[int, SampleTable, str], wanted: Sequence[str]) -> Iterator[tuple[str, tuple[int, Any, Any]]]:
+    """Yields the details and slices of the samples that are wanted, of one system in one file, each with its side."""
+    side, table, path = file
     if not wanted:
         return
-    where = (ds.field("system") == system) & is_one_of("sample_id", wanted)
-    for batch in read_rows(path, ["sample_id", "details"], where):
-        for sample_id, details in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if details is not None and len(details) <= MAX_DETAILS_BYTES:
-                yield sample_id, (side, details.encode())
+    where = (ds.field("system") == table.system) & is_one_of("sample_id", wanted)
+    for batch in read_rows(path, ["sample_id", "details", *(f"{SLICE_PREFIX}{name}" for name in table.slices)], where):
+        for sample_id, details, *cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            is_short = details is not None and len(details) <= MAX_DETAILS_BYTES
+            slices = dict(zip(table.slices, cells, strict=True))
+            yield sample_id, (side, details.encode() if is_short else None, slices)
 
 
 def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, tuple[Text, list[Text | None]]]]:
@@ -125,6 +128,7 @@ def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, tuple[Text,
 
 def _gathered(_: str, pieces: Mapping[str, Sequence[Any]]) -> Iterator[ChangedRecords]:
     for row in pieces["row"]:
-        details = dict(pieces["details"])
+        details = {side: found for side, found, _ in pieces["details"]}
+        slices: dict[str, str | None] = next((found for side, _, found in pieces["details"] if side == 0), {})
         truth, predictions = next(iter(pieces.get("records", ())), (None, (None, None)))
-        yield ChangedRecords(row, (details.get(0), details.get(1)), truth, (predictions[0], predictions[1]))
+        yield ChangedRecords(row, (details.get(0), details.get(1)), truth, (predictions[0], predictions[1]), slices)

@@ -19,6 +19,7 @@ from ..runs.differences import PAIRED, differences
 from ..runs.run import Run
 from .document import Difference
 from .judgement import difference_word
+from .text import some_of
 
 MAX_SLICES = 500
 """So many slices of a system are compared, the first by name: each takes the metrics of all replicates of both runs."""
@@ -79,9 +80,7 @@ def _against(result: Run, baseline: Run) -> Against:
         more += " Its rows (samples/) are missing, so nothing tells which samples changed."
     samples = "over the same samples"
     if apart:
-        left = len(apart) - SLICES_NAMED
-        named = ", ".join(apart[:SLICES_NAMED]) + (f" and {left:,} more" if left > 0 else "")
-        samples = f"over samples that are not the same in {named}"
+        samples = f"over samples that are not the same in {some_of(apart, SLICES_NAMED)}"
     drawn = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
     return Against(f"This run less {name}, {samples}, with intervals of {drawn}.{more}", found)
 

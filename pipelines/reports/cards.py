@@ -56,7 +56,8 @@ def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
     change: float | None = None
     words: tuple[str, ...] = ()
     if before is not None and value is not None:
-        change, words = rounded(value - before), (f"{main}: {_number(before)} → {_number(value)}",)
+        change = rounded(value - before)
+        words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
     return Card(picked.sample_id, picked.system, picked.why, (side,), record_text(truth), words, change, _short(shown))
 
 
@@ -80,6 +81,7 @@ def make_changed(benchmark: AnyBenchmark, found: ChangedRecords, no_records: str
         found.truth and record_text(Beginning(*found.truth)),
         tuple(what_changed(benchmark.main_sample_metric().name, *sides)),
         rounded(row["change"]),
+        slices=found.slices,
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from ...metrics.statistics.measured import AnyBenchmark
 from ...transforms.records import writable
@@ -31,8 +32,9 @@ from .document import (
     Verdict,
 )
 from .evaluation import declared, facts_of, metric_of
-from .judgement import judge_difference, lead_first, word_of
+from .judgement import by_evidence, judge_difference, lead_first, word_of
 from .render import Reports, write_reports
+from .samples import columns_of, slice_column
 from .text import MAX_ID_LENGTH, one_line
 
 PAGE = "comparison.html"
@@ -89,7 +91,8 @@ def build_comparison(
     main = [name for name in benchmark.main_metrics() if name in found["metrics"]]
     names = tuple(writable(f"{found[side]['run']}:{found[side]['system']}") for side in SIDES)
     compared = {name: _compared(kind, name, found, runs) for name in found["metrics"]}
-    differences, slices = tuple(compared[name] for name in main), _slices(found, kind, main)
+    differences = tuple(compared[name] for name in main)
+    slices = tuple(by_evidence(_slices(found, main), differences, lead_first(kind))[:MAX_SLICES])
     metric = benchmark.main_sample_metric().name
     return Document(
         kind="comparison",
@@ -130,6 +133,8 @@ def judge_comparison(
     What holds for all metrics and slices at once is asked of a stricter test, which has words of its own.
     """
     verdict = judge_difference(lead_first(kind), main, differences, slices, ["candidate"], "The candidate")
+    if verdict is None and all(values["candidate"] is None for values in found["metrics"].values()):
+        return Verdict("fail", "Nothing was scored in the candidate.")
     if verdict is None:
         return Verdict("not judged", "No main metric is measured on both sides.")
     decided = [each for each in differences if word_of(each) in ("better", "worse")]
@@ -166,29 +171,13 @@ def _difference(found: Mapping[str, Any]) -> Difference:
     return Difference(found["difference"], low, high, found["verdict"])
 
 
-def _slices(found: Mapping[str, Any], kind: type[AnyBenchmark], main: Sequence[str]) -> tuple[Slice, ...]:
-    """Returns the slices: first those with a metric that is worse, then by the loss of the first metric."""
+def _slices(found: Mapping[str, Any], main: Sequence[str]) -> Iterator[Slice]:
     absent = {"baseline": None, "candidate": None, "difference": None, "interval": None, "verdict": "not compared"}
-
-    def order(item: tuple[str, Sequence[Mapping[str, Any]]]) -> tuple[Any, ...]:
-        gains = [
-            (cell["difference"] or 0.0) * (1 if metric_of(kind, name).higher_is_better else -1)
-            for name, cell in zip(main, item[1], strict=True)
-        ]
-        return -sum(cell["verdict"] == "worse" for cell in item[1]), min(gains, default=0.0), item[0]
-
-    cells = {label: [each["metrics"].get(name, absent) for name in main] for label, each in found["slices"].items()}
-    return tuple(
-        Slice(
-            one_line(label),
-            0,
-            found["slices"][label].get("samples"),
-            tuple(Measured(cell["candidate"]) for cell in row),
-            tuple(cell["baseline"] for cell in row),
-            tuple(map(_difference, row)),
-        )
-        for label, row in sorted(cells.items(), key=order)[:MAX_SLICES]
-    )
+    for label, each in found["slices"].items():
+        row = [each["metrics"].get(name, absent) for name in main]
+        values, before = tuple(Measured(cell["candidate"]) for cell in row), tuple(cell["baseline"] for cell in row)
+        differences = tuple(map(_difference, row))
+        yield Slice(one_line(label), 0, each.get("samples"), values, before, differences, columns_of(label))
 
 
 def _setting(found: Mapping[str, Any]) -> tuple[str, ...]:
@@ -229,6 +218,7 @@ def with_changed(document: Document, found: Mapping[str, Any], cards: Sequence[C
     notes = msgspec.structs.replace(document.notes, samples="" if cards else empty)
     main = next(metric for metric in document.sample_metrics if metric.main)
     kinds = list(dict.fromkeys(card.why for card in cards))
+    names = dict.fromkeys(name for card in cards for name in card.slices)
     metrics = (
         Metric("change", f"{main.name}, candidate less baseline", main.higher_is_better, main=True, is_change=True),
         *(Metric(side, f"{main.name} in the {side}", main.higher_is_better) for side in SIDES),
@@ -238,13 +228,14 @@ def with_changed(document: Document, found: Mapping[str, Any], cards: Sequence[C
         [one_line(card.sample_id, MAX_ID_LENGTH) for card in cards],
         [0] * len(cards),
         Coded(kinds, [kinds.index(card.why) for card in cards]),
-        {},
+        {name: slice_column(pa.array([card.slices.get(name) for card in cards], pa.string())) for name in names},
         {
             "change": [card.change for card in cards],
             **{side: [card.sides[n].metrics.get(main.name) for card in cards] for n, side in enumerate(SIDES)},
         },
     )
     shown = [
-        msgspec.structs.replace(card, row=row, sample_id=table.ids[row]) for row, card in enumerate(within_limit(cards))
+        msgspec.structs.replace(card, row=row, sample_id=table.ids[row], slices={})
+        for row, card in enumerate(within_limit(cards))
     ]
     return msgspec.structs.replace(document, samples=table, cards=tuple(shown), sample_metrics=metrics, notes=notes)

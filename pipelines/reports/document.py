@@ -6,13 +6,16 @@ why, by section. Texts are as they came, cut where they would fill a page; they 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
+from urllib.parse import urlencode
 
 import msgspec
 
 from ..runs.causes import QuarantineCause
+from ..runs.numbers import fixed, typeset
 from ..runs.verdict import GateVerdict
+from .text import one_line, visible
 
 Judgement = Literal[
     "pass", "fail", "inconclusive", "invalid", "better", "worse", "mixed", "identical", "no difference shown",
@@ -24,13 +27,21 @@ SIGNS: dict[str, str] = {
 }  # fmt: skip
 
 
+class Lost(msgspec.Struct, frozen=True):
+    """A slice that lost, with what it lost in words. where: its columns with their values; see Slice."""
+
+    text: str
+    where: dict[str, str] = {}
+    system: int = 0
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """The judgement, the sentence that says it with its numbers, the reasons, and the slices that lost most."""
 
     judgement: Judgement
     sentence: str
     reasons: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
+    lost: tuple[Lost, ...] = ()
 
     @property
     def sign(self) -> str:
@@ -88,7 +99,8 @@ class Compared(msgspec.Struct, frozen=True):
 class Slice(msgspec.Struct, frozen=True):
     """The main metrics of one slice of one system, in their order; samples: None where that is not known.
 
-    before: the values of the baseline, and differences: from it; both empty where there is none.
+    before: the values of the baseline, and differences: from it; both empty where there is none. where: the columns of
+    the slice with their values, as `SampleTable.slices` has them.
     """
 
     label: str
@@ -97,6 +109,7 @@ class Slice(msgspec.Struct, frozen=True):
     values: tuple[Measured, ...]
     before: tuple[float | None, ...] = ()
     differences: tuple[Difference, ...] = ()
+    where: dict[str, str] = {}
 
 
 class Distribution(msgspec.Struct, frozen=True):
@@ -114,16 +127,21 @@ class Distribution(msgspec.Struct, frozen=True):
 
 
 class Coded(msgspec.Struct, frozen=True):
-    """A column of few distinct texts: the texts, and for each row the number of its own; -1 where it has none."""
+    """A column of few distinct texts: the texts, and for each row the number of its own; -1 where it has none.
+
+    members: of a text that is a list, by its number, the texts in it.
+    """
 
     texts: Sequence[str]
     codes: Sequence[int]
+    members: Mapping[int, Sequence[str]] = {}
 
 
 class SampleTable(msgspec.Struct, frozen=True):
     """Rows of samples by column, the worst first.
 
-    total: how many rows the run has; `ids` may hold fewer. metrics: values of each per-sample metric, rounded.
+    total: how many rows the run has; `ids` may hold fewer. metrics: values of each per-sample metric, rounded. cells:
+    the rows that a cell of a confusion matrix counts, by `cell_name`; empty where nobody has looked.
     """
 
     total: int
@@ -132,6 +150,12 @@ class SampleTable(msgspec.Struct, frozen=True):
     statuses: Coded
     slices: dict[str, Coded]
     metrics: dict[str, Sequence[float | None]]
+    cells: dict[str, Sequence[int]] = {}
+
+
+def cell_name(title: str, row: Any, column: str) -> str:
+    """Returns what a cell of a confusion matrix is called in a filter."""
+    return one_line(f"{title}: {row} → {column}")
 
 
 class RecordText(msgspec.Struct, frozen=True):
@@ -160,6 +184,7 @@ class Card(msgspec.Struct, frozen=True):
 
     row: its place among the rows of the page; -1 where that is not known yet. why: it is shown. change: of the main
     per-sample metric since the baseline. words: what changed. truth: None where its records are not in the page.
+    slices: the columns to slice by, with their values as JSON, where the rows of the page come from the cards.
     """
 
     sample_id: str
@@ -170,6 +195,7 @@ class Card(msgspec.Struct, frozen=True):
     words: tuple[str, ...] = ()
     change: float | None = None
     details: Any = None
+    slices: dict[str, str | None] = {}
     row: int = -1
 
 
@@ -265,6 +291,14 @@ class Event(msgspec.Struct, frozen=True):
     before: float | None = None
     after: float | None = None
     earlier: str = ""
+
+    def why(self) -> str:
+        """Returns what happened in words."""
+        if self.before is not None and self.after is not None:
+            return f"{fixed(self.before)} to {fixed(self.after)}, {typeset(self.after - self.before)}"
+        if self.what == "missing before":
+            return f"{self.text} after {self.earlier}"
+        return f"{self.text}; compared with {self.earlier}" if self.earlier else self.text
 
 
 class GateLine(msgspec.Struct, frozen=True):
@@ -371,7 +405,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     systems: the names, of a comparison those of its sides. metrics: the main ones. differences: of the main metrics
     from the baseline; pair: of the two systems of a run, the second less the first. counts: of the samples of a
     comparison, by what became of them. changes: by per-sample metric, how many samples changed in which way. listed:
-    by system, the samples that the Markdown names.
+    by system, the samples that the Markdown names. draw: the command that draws a sample of the run, without its id.
     """
 
     kind: Literal["evaluation", "comparison", "history"]
@@ -410,6 +444,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     history: Nights | None = None
     facts: tuple[Fact, ...] = ()
     command: str = ""
+    draw: str = ""
     configuration: str = ""
     notes: Notes = Notes()
 
@@ -427,12 +462,40 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
             place for place in range(len(self.metrics)) if any(each.values[place].value is not None for each in slices)
         ]
 
+    def link(self, filters: Mapping[str, str], system: int = 0) -> str | None:
+        """Returns the address of the samples that pass filters, as address.js reads it; None where this page has none.
+
+        filters: `status`, `why`, `cell`, `metric` with `from` and `to`, or `slice.NAME`, each with its value.
+        """
+        table = self.samples
+        if table is None or not table.ids:
+            return None
+        known = {
+            "status": table.statuses.texts,
+            "why": {card.why for card in self.cards},
+            "metric": table.metrics,
+            "cell": table.cells,
+        }
+        for name, value in filters.items():
+            if name.startswith("slice."):
+                if name.removeprefix("slice.") not in table.slices:
+                    return None
+            elif value not in known.get(name, (value,)):
+                return None
+        many = self.kind == "evaluation" and len(self.systems) > 1
+        wanted = {**filters, **({"system": self.systems[system]} if many else {})}
+        return "#samples?" + urlencode({name: visible(value) for name, value in wanted.items()})
+
+    def slice_link(self, found: Lost) -> str | None:
+        """Returns the address of the samples of a slice."""
+        return self.link({f"slice.{name}": value for name, value in found.where.items()}, found.system)
+
     def data(self) -> dict[str, Any]:
         """Returns the parts that the scripts of a page read."""
         return {name: getattr(self, name) for name in DATA}
 
 
 DATA = (
-    "kind", "systems", "metrics", "differences", "pair", "slices", "distributions", "sample_metrics", "samples",
-    "cards", "history",
+    "kind", "systems", "metrics", "differences", "slices", "sample_metrics", "samples", "cards", "history",
+    "draw",
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -39,12 +39,14 @@ from .document import (
     Slice,
     TablePart,
 )
-from .judgement import judge_difference, judge_run, lead_first
+from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
-from .samples import MAX_ROWS, distributions, hashed_share, sample_table, sort_worst_first
-from .text import MAX_ID_LENGTH, one_line
+from .samples import MAX_ROWS, columns_of, distributions, hashed_share, matrix_cells, sample_table, sort_worst_first
+from .text import MAX_ID_LENGTH, one_line, some_of
 
 FILES_NAMED = 5
+MAX_ROWS_OF_CELLS = 10_000
+"""In larger runs nobody looks up which samples a cell of a confusion matrix counts."""
 
 
 class RunSources(NamedTuple):
@@ -106,17 +108,17 @@ def build_run(
         for number, name in enumerate(systems)
         if (name, "", each.name) in against.found
     )
-    slices = _slices(summary, main, against)
+    slices = tuple(by_evidence(_slices(summary, main, against), metrics, lead_first(kind)))
     verdict = judge_difference(lead_first(kind), main, differences, slices, systems, "The run")
     gates = tuple(msgspec.convert(each, GateVerdict) for each in summary.get("gates", ()))
     places = summary.get("ranking_by", {})
     return Document(
         kind="evaluation",
-        title=f"{benchmark.name}: {', '.join(systems)}",
+        title=f"{benchmark.name}: {some_of(systems, 3)}",
         benchmark=benchmark.name,
         summary=benchmark.summary,
         systems=systems,
-        header=_header(benchmark.name, run, against),
+        header=_header(summary, run, against),
         verdict=judge_run(summary, kind, gates, failures, verdict),
         setting=setting_of(summary["config"]),
         warnings=_warnings(summary),
@@ -149,6 +151,7 @@ def build_run(
         sample_metrics=tuple(declared(spec) for spec in benchmark.sample_metrics),
         facts=facts_of(run),
         command=shlex.join(run.get("command") or ()) if run else "",
+        draw=_draw_command(run),
         configuration=json.dumps(summary["config"], indent=1, ensure_ascii=False),
         notes=Notes(against.note, pair.note),
     )  # fmt: skip
@@ -179,23 +182,51 @@ def _compared(
     return Compared(*words, system, *sides, found.difference, None, found.detectable)
 
 
-def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) -> tuple[Slice, ...]:
-    slices = []
+def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) -> Iterator[Slice]:
     for number, (system_name, system) in enumerate(summary["systems"].items()):
         for label, found in system["slices"].items():
             samples = sum(found["coverage"]["ground_truth"].values())
             values = tuple(measured(found, name) for name in names)
             moved = [against.moved(system_name, label, name) for name in names] if against.found else []
             before, differences = tuple(each.baseline for each in moved), tuple(each.difference for each in moved)
-            slices.append(Slice(one_line(label), number, samples, values, before, differences))
-    return tuple(slices)
+            yield Slice(one_line(label), number, samples, values, before, differences, columns_of(label))
 
 
-def _header(benchmark: str, run: Mapping[str, Any] | None, against: Against) -> tuple[Fact, ...]:
-    facts = [Fact("benchmark", (benchmark,))]
+def _header(summary: Mapping[str, Any], run: Mapping[str, Any] | None, against: Against) -> tuple[Fact, ...]:
+    facts = [Fact("benchmark", (summary["benchmark"],))]
     if run is not None:
         facts += [Fact("run", (run["run_id"],)), Fact("started", (run["started"][:16].replace("T", " "),))]
-    return (*facts, *([Fact("baseline", (against.path,))] if against.path else []))
+    return (
+        *facts,
+        *([Fact("baseline", (against.path,))] if against.path else []),
+        Fact("signature", (_signature(summary),)),
+    )
+
+
+def _signature(summary: Mapping[str, Any]) -> str:
+    """Returns what a score is to be quoted with: what was scored, how, and by which version."""
+    config = summary["config"]
+    bootstrap = config["bootstrap"]
+    parts = {
+        "samples": (summary.get("fingerprint") or {}).get("samples"), "protocol": config.get("protocol"),
+        "missing": config["missing"], "replicates": bootstrap["replicates"], "seed": bootstrap["seed"],
+        "version": summary.get("version"),
+    }  # fmt: skip
+    return "|".join([summary["benchmark"], *(f"{name}:{value}" for name, value in parts.items() if value is not None)])
+
+
+def _draw_command(run: Mapping[str, Any] | None) -> str:
+    """Returns the command that draws a sample of the run, without its id; empty where that is not known."""
+    command = list((run or {}).get("command") or ())
+    if command[1:2] != ["evaluate"] or command[2:3] == [] or command[2].startswith("-"):
+        return ""
+    kept, is_kept = ["beamscore", "draw", command[2]], False
+    for word in command[3:]:
+        if word.startswith("--"):
+            is_kept = word.partition("=")[0] in ("--ground-truth", "--predictions")
+        if is_kept:
+            kept.append(word)
+    return shlex.join(kept)
 
 
 def setting_of(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -214,11 +245,10 @@ def setting_of(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _warnings(summary: Mapping[str, Any]) -> tuple[str, ...]:
-    systems = summary["systems"].items()
-    of_systems = [
-        (f"{name}: " * (len(systems) > 1), each) for name, found in systems for each in found.get("warnings", ())
-    ]
-    return (*summary.get("warnings", ()), *map("".join, of_systems))
+    found, of_all = summary["systems"], {each: list(summary["systems"]) for each in summary.get("warnings", ())}
+    systems = {each: [name for name in found if each in found[name].get("warnings", ())]
+               for system in found.values() for each in system.get("warnings", ())}  # fmt: skip
+    return (*of_all, *(f"{some_of(names, 3)}: {each}" if len(found) > 1 else each for each, names in systems.items()))
 
 
 def is_matrix(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> bool:
@@ -253,7 +283,7 @@ def _input(side: Mapping[str, Any]) -> str:
     text = f"{side['records']:,} records"
     if "files" not in side:
         return text
-    left = side["count"] - FILES_NAMED
+    left = side["count"] - len(side["files"][:FILES_NAMED])
     paths = ", ".join(file["path"] for file in side["files"][:FILES_NAMED]) + (f" and {left:,} more" * (left > 0))
     files = f"{side['count']:,} file{'s' * (side['count'] != 1)} of {side['bytes']:,} bytes"
     return f"{text} in {files}: {paths}; digest {side['digest']}"
@@ -266,13 +296,17 @@ def with_samples(document: Document, result: Run, paths: Sequence[str], cards: S
     """
     specs, systems = result.configuration.benchmark.sample_metrics, list(result.systems)
     total = sum(truth_count(system.counts) for system in result.sums.systems.values())
-    rows = _rows(paths, result, min(1.0, MAX_ROWS / max(1, total)))
+    matrices = {each.title for each in document.tables if each.is_matrix} if total <= MAX_ROWS_OF_CELLS else set()
+    rows = _rows(paths, result, min(1.0, MAX_ROWS / max(1, total)), ["statistics"] if matrices else [])
     spread = None
     if rows is None or total > MAX_ROWS:
         spread = None if rows is None else sample_table(rows, systems, specs, total)
         rows = _rows_of_cards(cards, systems, [spec.name for spec in specs])
     rows = sort_worst_first(rows, specs)
     table = sample_table(rows, systems, specs, total)
+    if matrices and "statistics" in rows.schema.names:
+        cells = matrix_cells(result.configuration.benchmark, rows["statistics"].to_pylist(), matrices)
+        table = msgspec.structs.replace(table, cells=cells)
     keys = zip(rows["system"].to_pylist(), rows["sample_id"].to_pylist(), strict=True)
     places = {key: place for place, key in enumerate(keys)}
     placed = [msgspec.structs.replace(card, row=places[systems[card.system], card.sample_id]) for card in cards]
@@ -309,14 +343,16 @@ def samples_shown(
     )
 
 
-def _rows(samples: Sequence[str], result: Run, share: float) -> Any | None:
+def _rows(samples: Sequence[str], result: Run, share: float, more: Sequence[str]) -> Any | None:
     """Returns the rows of a run, or `share` of them by a hash of their sample_id; None where they cannot be read.
+
+    more: columns that are wanted beside those that the page shows.
 
     The names of the files, and which rows are in which, differ between equal runs: nothing may follow from them.
     """
     benchmark, columns = result.configuration.benchmark, result.configuration.columns()
     metrics = benchmark.sample_metric_names()
-    wanted = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics]
+    wanted = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics, *more]
     schema = sample_schema(metrics, columns)
     tables = [pa.schema([schema.field(name) for name in wanted]).empty_table()]
     try:

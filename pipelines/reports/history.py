@@ -282,6 +282,8 @@ def _tonight(history: History, system: str, number: int, blessed: Mapping[str, D
         elif (system, name) in latest.unmeasured:
             gate = latest.unmeasured[system, name] or ""
             rows.append(TonightMetric(metric, Measured(None), Difference(), (None,) * len(WINDOWS), gate=gate))
+    # What moved most comes first; where nothing is compared, metrics keep their order.
+    rows.sort(key=lambda row: -abs(row.difference.value or 0.0))
     dropped = next((str(drop) for drop in history.drops if drop.night is latest and drop.system == system), "")
     last = before[-1].run if before and before[-1] is not nights[-2] else "last night"
     return Tonight(number, str(latest.coverage[system]), dropped, last,

@@ -6,6 +6,7 @@ difference is better or worse where its paired interval leaves zero out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,8 @@ from ..runs.history import History
 from ..runs.numbers import fixed
 from ..runs.numbers import typeset as signed
 from ..runs.verdict import GateVerdict, Interval, gates_passed
-from .document import Compared, Difference, Judgement, Slice, Verdict
+from .document import Compared, Difference, Judgement, Lost, Measured, Metric, Slice, Verdict
+from .text import some_of
 
 MAX_REASONS = 12
 SLICES_NAMED = 3
@@ -65,20 +67,46 @@ def moved(name: str, found: Compared) -> str:
     return f"{name} {verb} from {fixed(before)} to {fixed(after)}, {with_interval(difference)}"
 
 
-def lost_most(slices: Iterable[Slice], metric: int, higher_is_better: bool, systems: Sequence[str]) -> tuple[str, ...]:
-    """Returns the slices that lost most of a metric, with what they lost: by the end of the interval nearest to zero.
+def evidence(found: Slice, place: int, metric: Metric | Compared, overall: Measured | None = None) -> float:
+    """Returns how much a slice lost at least, of the metric at `place`: to the end of its interval nearest to zero.
 
-    A slice of few samples, whose interval holds zero, is not among them, however far its value fell.
+    overall: the value of all samples, from which a slice that has no baseline is told apart. A slice of few samples has
+    little evidence, however far its value fell; -inf: there is none.
     """
-    found = []
-    for each in slices:
-        difference = each.differences[metric] if metric < len(each.differences) else Difference()
-        if difference.low is not None and difference.high is not None:
-            least = -difference.high if higher_is_better else difference.low
-            if least > 0:
-                name = f"{each.label} of {systems[each.system]}" if len(systems) > 1 else each.label
-                found.append((-least, f"{name} {with_interval(difference)}"))
-    return tuple(text for _, text in sorted(found)[:SLICES_NAMED])
+    difference = found.differences[place] if place < len(found.differences) else Difference()
+    low, high = difference.low, difference.high
+    if not found.differences and overall is not None and overall.value is not None:
+        value = found.values[place]
+        ends = (value.value if end is None else end for end in (value.low, value.high))
+        low, high = (None if end is None else end - overall.value for end in ends)
+    if low is None or high is None:
+        return -math.inf
+    return -high if metric.higher_is_better else low
+
+
+def by_evidence(slices: Iterable[Slice], metrics: Sequence[Metric | Compared], lead: Sequence[str]) -> list[Slice]:
+    """Returns slices in the order of how much they lost at least of the first of the lead metrics that they have."""
+    order = sorted(slices, key=lambda each: (each.label, each.system))
+    places = {each.name: place for place, each in enumerate(metrics)}
+    for place in (places[name] for name in lead if name in places):
+        metric = metrics[place]
+        overall = metric.values if isinstance(metric, Metric) else ()
+        found = [-evidence(each, place, metric, overall[each.system] if overall else None) for each in order]
+        if any(map(math.isfinite, found)):
+            return [order[number] for number in sorted(range(len(order)), key=found.__getitem__)]
+    return order
+
+
+def lost_most(
+    slices: Iterable[Slice], place: int, metric: Metric | Compared, systems: Sequence[str]
+) -> tuple[Lost, ...]:
+    """Returns the slices that lost most of a metric, with what they lost; those whose interval leaves zero out."""
+    found = [(-evidence(each, place, metric), each) for each in slices if evidence(each, place, metric) > 0]
+    lost = []
+    for _, each in sorted(found, key=lambda item: (item[0], item[1].label))[:SLICES_NAMED]:
+        name = f"{each.label} of {systems[each.system]}" if len(systems) > 1 else each.label
+        lost.append(Lost(f"{name} {with_interval(each.differences[place])}", each.where, each.system))
+    return tuple(lost)
 
 
 def judge_difference(
@@ -117,7 +145,7 @@ def judge_difference(
     first = measured[0]
     others = [(word, place) for word, places in decided.items() for place in places if place]
     reasons = [f"{word}: {moved(names[place], measured[place])}" for word, place in others]
-    lost = lost_most(slices, metrics.index(first.name), first.higher_is_better, systems)
+    lost = lost_most(slices, metrics.index(first.name), first, systems)
     return Verdict(judgement, f"{moved(names[0], first)}. {said}.", tuple(reasons[:MAX_REASONS]), lost)
 
 
@@ -168,9 +196,7 @@ def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tupl
     first = [each["system"] for each in places if each["place"] == 1] or list(ranking)
     if len(first) == 1:
         return f"{first[0]} ranks first of {len(ranking)} systems: {shown}.", True
-    left = len(first) - SYSTEMS_NAMED
-    named = ", ".join(first[:SYSTEMS_NAMED]) + (f" and {left} more" if left > 0 else "")
-    return f"{named} share the first place of {len(ranking)} systems: {shown}.", True
+    return f"{some_of(first, SYSTEMS_NAMED)} share the first place of {len(ranking)} systems: {shown}.", True
 
 
 def _first_measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> str | None:
@@ -206,6 +232,8 @@ def judge_nights(history: History, lead: Sequence[str], against: Verdict | None)
     judgement: Judgement = "not judged" if against is None else against.judgement
     if latest.gates in ("pass", *_WORST_FIRST):
         judgement = latest.gates
+    if not any(coverage.scored for coverage in latest.coverage.values()):
+        judgement = "fail"
     started = latest.started[:16].replace("T", " ")
     sentence = f"The last of {len(history.nights):,} runs is {latest.run}, started {started}"
     before = dict.fromkeys(night.run for system in latest.systems for night in history.before(system)[-1:])

@@ -23,15 +23,22 @@ from ...metrics.version import VERSION
 from ...transforms.records import writable
 from ..runs import numbers
 from ..runs.provenance import problems_of_page
-from . import markdown
-from .document import Document
+from . import figures, markdown
+from .document import Document, cell_name
 from .text import clipped, visible, visible_json
 
 _log = logging.getLogger(__name__)
-LIBRARIES = ("d3.min.js", "plot.umd.min.js", "tabulator.min.js")
-STYLES = "tabulator_simple.min.css"
-SCRIPTS = ("base", "tables", "plots", "slices", "samples", "history", "start")
-"""The scripts of a page, in order; the last of them fills whichever parts are there."""
+SCRIPTS = ("base", "address", "table")
+"""The scripts of every page; those of its kind follow, of which the last fills it."""
+SCRIPTS_OF_KIND = {"history": ("history",), "evaluation": ("slices", "samples"), "comparison": ("slices", "samples")}
+SYMBOLS = (
+    "M5 0A5 5 0 1 1-5 0A5 5 0 1 1 5 0Z",
+    "M-4.5-4.5h9v9h-9Z",
+    "M0-6L6 4.5H-6Z",
+    "M0-6.5L5.5 0L0 6.5L-5.5 0Z",
+    "M0-7L1.6-2.2H6.6L2.6.8L4.1 5.6L0 2.7L-4.1 5.6L-2.6.8L-6.6-2.2H-1.6Z",
+    "M-2-6h4v4h4v4h-4v4h-4v-4h-4v-4h4Z",
+)
 _NO_PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>beamscore</title></head>
 <body><h1>This page could not be made</h1><p>{reason}</p>
@@ -51,7 +58,8 @@ class Reports(NamedTuple):
     def about(self) -> dict[str, Any]:
         """Returns what the JSON beside the report says of it: the verdict on two runs, and why there is no page."""
         first = self.documents[0]
-        verdict = {"verdict": msgspec.to_builtins(first.verdict)} if first.differences else {}
+        lost = [each.text for each in first.verdict.lost]
+        verdict = {"verdict": {**msgspec.to_builtins(first.verdict), "lost": lost}} if first.differences else {}
         return {**verdict, **problems_of_page(self.problem)}
 
 
@@ -81,7 +89,7 @@ def write_reports(
 
 def render(documents: Documents) -> bytes:
     """Returns the page as UTF-8: scripts, styles and data inside, and a policy that forbids every request."""
-    scripts = _scripts()
+    scripts = [_asset("scripts", f"{name}.js") for name in (*SCRIPTS, *SCRIPTS_OF_KIND[documents[0].kind])]
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -96,7 +104,8 @@ def render(documents: Documents) -> bytes:
         documents=documents,
         version=VERSION,
         policy=policy,
-        styles=[_asset("vendor", STYLES), _asset("templates", "page.css")],
+        styles=_asset("templates", "page.css"),
+        symbols=SYMBOLS,
         scripts=scripts,
         data=pack(documents),
     )
@@ -127,12 +136,6 @@ def _as_markdown(value: Any) -> Markup:
     if isinstance(value, str):
         return value if isinstance(value, Markup) else Markup(markdown.prose(clipped(value)))
     return Markup(markdown.number(value))
-
-
-@functools.cache
-def _scripts() -> tuple[str, ...]:
-    own = (_asset("scripts", f"{name}.js") for name in SCRIPTS)
-    return (*(_asset("vendor", name) for name in LIBRARIES), *own)
 
 
 @functools.cache
@@ -169,8 +172,11 @@ def _template(name: str, finalize: Callable[[Any], Any]) -> jinja2.Template:
         "difference": _difference,
         "table": lambda part: Markup(markdown.data_table(Table(part.title, part.header, part.rows))),
     }
-    environment.globals |= {"verdicts_line": markdown.verdicts_line, "samples_line": markdown.samples_line,
-                            "LEFT_OUT": markdown.LEFT_OUT}  # fmt: skip
+    environment.globals |= {
+        "verdicts_line": markdown.verdicts_line, "samples_line": markdown.samples_line, "LEFT_OUT": markdown.LEFT_OUT,
+        "value_whisker": figures.value_whisker, "difference_whisker": figures.difference_whisker,
+        "histogram": figures.histogram, "cell_name": cell_name,
+    }  # fmt: skip
     return environment.get_template(name)
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Collection, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...metrics.benchmark import MetricSpec
+from ...metrics.statistics.measured import AnyBenchmark
+from ...metrics.statistics.sums import Sums
 from ...transforms.blocks import bucket_of
 from ...transforms.sample_schema import SLICE_PREFIX
-from .document import Coded, Distribution, SampleTable
+from ...transforms.slice_labels import value_text
+from .document import Coded, Distribution, SampleTable, cell_name
 from .text import MAX_ID_LENGTH, one_line
 
 MAX_ROWS = 100_000
@@ -24,6 +29,8 @@ DECIMALS = 4
 MAX_ROUNDED = 1e15
 """From here on a number has no decimals worth rounding, and those beyond all would overflow."""
 BINS = 20
+EDGE_DECIMALS = 10
+"""So that an edge such as 0.15 is the number that a person would write."""
 _HASHES = 1 << 32
 _QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -39,14 +46,14 @@ def sample_table(
     slices = {
         name.removeprefix(SLICE_PREFIX): coded
         for name in rows.schema.names
-        if name.startswith(SLICE_PREFIX) and len((coded := _coded(rows[name], _slice_value)).texts) <= MAX_LABELS
+        if name.startswith(SLICE_PREFIX) and len((coded := slice_column(rows[name])).texts) <= MAX_LABELS
     }
     number = {name: index for index, name in enumerate(systems)}
     return SampleTable(
         rows.num_rows if total is None else total,
         [one_line(sample_id, MAX_ID_LENGTH) for sample_id in rows["sample_id"].to_pylist()],
         [number[system] for system in rows["system"].to_pylist()],
-        _coded(rows["status"], str),
+        _coded(rows["status"]),
         slices,
         {spec.name: _rounded(rows[spec.name]) for spec in specs},
     )
@@ -97,25 +104,55 @@ def _rounded(column: Any) -> list[float | None]:
     return numbers
 
 
-def _slice_value(text: str) -> str:
-    """Returns a value, given as JSON, for a person: a string without quotes, unless it then reads as another value."""
-    if not text.startswith('"'):
-        return one_line(text, MAX_VALUE_LENGTH)
-    plain = one_line(json.loads(text), MAX_VALUE_LENGTH)
-    try:
-        json.loads(plain)
-    except ValueError:
-        return plain
-    return one_line(text, MAX_VALUE_LENGTH)
+_MEMBER = re.compile(r"((?:\\.|[^\\=])*)=((?:\\.|[^\\,])*)(?:,|$)", re.DOTALL)
 
 
-def _coded(column: Any, write: Callable[[str], str]) -> Coded:
-    encoded = column.combine_chunks().dictionary_encode()
+def columns_of(label: str) -> dict[str, str]:
+    """Returns the columns of a slice with their values, as the page filters by them, from its label.
+
+    >>> columns_of("source=web,kind=a\\\\,b=c")
+    {'source': 'web', 'kind': 'a,b=c'}
+    """
+    found = (re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) for pair in _MEMBER.findall(label) for text in pair)
+    return {name: _shown(value) for name, value in zip(found, found, strict=True)}
+
+
+def _shown(value: Any) -> str:
+    return one_line(value_text(value), MAX_VALUE_LENGTH)
+
+
+def slice_column(column: Any) -> Coded:
+    """Returns the values of a column to slice by, given as JSON, each as the label of its slice has it."""
+    coded = _coded(pc.fill_null(column, "null"))
+    values = [json.loads(text) for text in coded.texts]
+    members = {code: [*map(_shown, value)] for code, value in enumerate(values) if isinstance(value, list)}
+    texts = [", ".join(members[code]) if code in members else _shown(value) for code, value in enumerate(values)]
+    return Coded(texts, coded.codes, members)
+
+
+def _coded(column: Any) -> Coded:
+    encoded = column.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    return Coded(
-        [write(text) for text in encoded.dictionary.to_pylist()], pc.fill_null(encoded.indices, -1).to_pylist()
-    )
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    return Coded(encoded.dictionary.to_pylist(), pc.fill_null(encoded.indices, -1).to_pylist())
+
+
+def matrix_cells(
+    benchmark: AnyBenchmark, statistics: Sequence[str | None], titles: Collection[str]
+) -> dict[str, list[int]]:
+    """Returns the rows that each cell of the confusion matrices with these titles counts, by `cell_name`.
+
+    statistics: of each row, as JSON; None where it was not scored.
+    """
+    found: dict[str, list[int]] = {}
+    for place, text in enumerate(statistics):
+        sums = Sums.of(msgspec.json.decode(text, type=dict[str, float])) if text else Sums()
+        for table in benchmark.tables(sums) if text else ():
+            for row in table.rows if table.title in titles else ():
+                for column, value in zip(table.header[1:], row[1:], strict=True):
+                    if value:
+                        found.setdefault(cell_name(table.title, row[0], column), []).append(place)
+    return found
 
 
 def distributions(table: SampleTable, specs: Sequence[MetricSpec], systems: int) -> tuple[Distribution, ...]:
@@ -152,4 +189,4 @@ def bin_edges(bounds: tuple[float | None, float | None], values: np.ndarray) -> 
         return edges
     low = low if bounds[0] is None else min(low, bounds[0])
     high = high if bounds[1] is None else max(high, bounds[1])
-    return np.linspace(low, high if high > low else low + 1.0, BINS + 1)
+    return np.round(np.linspace(low, high if high > low else low + 1.0, BINS + 1), EDGE_DECIMALS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 MAX_ID_LENGTH, MAX_LABEL_LENGTH, MAX_TEXT_LENGTH = 200, 300, 2_000
 
@@ -50,3 +51,9 @@ def clipped(text: str, limit: int = MAX_TEXT_LENGTH) -> str:
 def one_line(text: str, limit: int = MAX_LABEL_LENGTH) -> str:
     """Returns `clipped` text without line ends, tabs or repeated blanks."""
     return _BLANKS.sub(" ", clipped(text, limit)).strip(" ")
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """Returns the first names, and how many more there are: `a, b and 17 more`."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left:,} more" if left > 0 else "")

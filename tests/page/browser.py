@@ -33,7 +33,7 @@ class Browser:
         """
         self.problems()
         self.driver.get(path.resolve().as_uri())
-        self.wait("return document.documentElement.dataset.whole || !document.getElementById('problem').hidden")
+        self.wait("return document.documentElement.dataset.ready || !document.getElementById('problem').hidden")
         return float(self.run("return Number(document.documentElement.dataset.ready)"))
 
     def run(self, script: str, *arguments: Any) -> Any:

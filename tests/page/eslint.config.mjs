@@ -5,7 +5,7 @@ export default [
   {
     languageOptions: {
       sourceType: "script",
-      ecmaVersion: 2022,
+      ecmaVersion: 2024,
     },
     rules: {
       // The scripts of a page share one scope; tsc knows every name, and which is not used.

@@ -25,8 +25,8 @@ def main(page: Path, picture: Path) -> None:
             chromium.run("document.querySelector('.stepper').lastElementChild.previousElementSibling.click()")
         # A person who steps with the mouse sees no ring around what has the focus.
         chromium.run("document.activeElement.blur()")
-        plot = "document.getElementById('metrics-plot')"
-        bottom = chromium.run(f"return {plot}.getBoundingClientRect().bottom + scrollY")
+        table = "document.querySelector('#metrics > .scroll')"
+        bottom = chromium.run(f"return {table}.getBoundingClientRect().bottom + scrollY")
         parts = []
         for section, height in (("verdict", int(bottom)), ("samples", HEIGHT)):
             chromium.resize(WIDTH, height)

@@ -81,4 +81,4 @@ def put_on_paper(chromium: Browser, path: Path) -> None:
 
 
 def viewed(chromium: Browser) -> str:
-    return str(chromium.run("return document.querySelector('#viewer h3').textContent"))
+    return str(chromium.run("return document.querySelector('#viewer h3 bdi').textContent"))

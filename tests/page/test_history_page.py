@@ -96,7 +96,7 @@ def test_the_page_of_a_history(chromium: Browser, nights: Path) -> None:
     assert "of the samples were not scored" in told
     assert "the ground truth changed" in told
     for mark in events["change point"]:
-        assert f"{fixed(mark['before'])} → {fixed(mark['after'])}" in told
+        assert f"{fixed(mark['before'])} to {fixed(mark['after'])}" in told
     chromium.prefer(color_scheme="dark")
     chromium.picture(PICTURES / "history-dark.png")
     assert serious_faults(chromium) == []
@@ -106,9 +106,7 @@ def test_runs_and_slices_are_filtered(chromium: Browser, nights: Path) -> None:
     open_page(chromium, nights / "history.html")
     count = NIGHTS - len(MISSING)
     choose(chromium, "#nights-filters-0", "run", "2026-01-3")
-    flagged = (
-        "return [...document.querySelectorAll('#nights-table-0 .tabulator-cell b.fail')].map((b) => b.textContent)"
-    )
+    flagged = "return [...document.querySelectorAll('#nights-table-0 td b.fail')].map((b) => b.textContent)"
     assert chromium.wait(flagged) == ["37 of 60"]
     choose(chromium, "#nights-filters-0", "run", "2026-02")
     assert shown_count(chromium, "#nights-filters-0") == f"9 of {count} rows"
@@ -125,7 +123,14 @@ def test_a_click_on_a_night_opens_its_page(chromium: Browser, nights: Path) -> N
     open_page(chromium, nights / "history.html")
     links = chromium.run("return [...document.querySelectorAll('#nights-table-0 a')].map((each) => each.href)")
     assert links[0] == (nights / "2026-02-09" / "report.html").absolute().as_uri()
-    chromium.run("document.querySelector('.series .link').dispatchEvent(new MouseEvent('click'))")
+    # The point next to the pointer says what it is, and a click opens its page.
+    over = (
+        "const figure = document.querySelector('.series svg[role=img]'), box = figure.getBoundingClientRect();"
+        "figure.dispatchEvent(new PointerEvent(arguments[0], {clientX: box.left + 50, clientY: box.top + 150}))"
+    )
+    chromium.run(over, "pointermove")
+    assert "2026-01-01" in chromium.run("return document.getElementById('tip').textContent")
+    chromium.run(over, "click")
     assert chromium.wait("return location.href.endsWith('/2026-01-01/report.html')")
 
 

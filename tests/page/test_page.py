@@ -16,7 +16,7 @@ from beamscore.pipelines.reports.evaluation import build_run, samples_shown
 from beamscore.pipelines.reports.render import render
 from beamscore.pipelines.reports.samples import MAX_ROWS, sample_table, sort_worst_first
 from tests.page.browser import Browser
-from tests.page.corpora import CORPORA, ROOT, WrittenPage, corpus_page, evaluated, worse
+from tests.page.corpora import CORPORA, WrittenPage, corpus_page, evaluated, worse
 from tests.page.hostile import HOSTILE
 from tests.page.screen import (
     PICTURES,
@@ -34,24 +34,6 @@ from tests.page.screen import (
 pytestmark = pytest.mark.page
 
 BENCHMARKS = [name for name in benchmark_names() if (CORPORA / name).is_dir()]
-
-
-VENDORED = {
-    "d3.min.js": "d3/dist/d3.min.js",
-    "d3.LICENSE": "d3/LICENSE",
-    "plot.umd.min.js": "@observablehq/plot/dist/plot.umd.min.js",
-    "plot.LICENSE": "@observablehq/plot/LICENSE",
-    "tabulator.min.js": "tabulator-tables/dist/js/tabulator.min.js",
-    "tabulator_simple.min.css": "tabulator-tables/dist/css/tabulator_simple.min.css",
-    "tabulator.LICENSE": "tabulator-tables/LICENSE",
-}
-
-
-def test_the_libraries_in_a_page_are_those_of_npm() -> None:
-    folder = ROOT / "pipelines" / "reports" / "vendor"
-    assert {path.name for path in folder.iterdir()} == VENDORED.keys()
-    for name, source in VENDORED.items():
-        assert (folder / name).read_bytes() == (Path(__file__).parent / "node_modules" / source).read_bytes(), name
 
 
 def test_a_run_without_a_page_removes_that_of_an_earlier_run(folder: Path) -> None:
@@ -72,11 +54,11 @@ def test_the_page_of_a_sample_corpus(chromium: Browser, folder: Path, name: str)
     chromium.picture(PICTURES / f"{name}.png")
     assert serious_faults(chromium) == []
     assert table_ids(chromium)[0] == samples.ids[0] == viewed(chromium)
-    assert chromium.run("return document.querySelectorAll('#metrics-plot svg').length") == 1
-    assert chromium.run("return document.querySelectorAll('#distribution-plots svg').length") == len(
-        page.data["distributions"]
-    )
-    assert shown_count(chromium, "#slices-filters").startswith(f"{len(page.data['slices'])} of")
+    main = len(page.data["metrics"])
+    assert chromium.run("return document.querySelectorAll('#metrics > .scroll .whisker').length") == main
+    measured = sum(any(value is not None for value in values) for values in samples.metrics.values())
+    assert chromium.run("return document.querySelectorAll('#distributions .figure').length") == measured
+    assert shown_count(chromium, "#slices-filters").endswith(f" of {len(page.data['slices'])} rows")
     chromium.prefer(color_scheme="dark")
     chromium.picture(PICTURES / f"{name}-dark.png")
     assert serious_faults(chromium) == []
@@ -93,7 +75,7 @@ def test_samples_are_sorted_filtered_and_stepped_through(chromium: Browser, fold
     press(chromium, "ArrowLeft")
     assert viewed(chromium) == samples.ids[1]
     # A click on the heading of sample_id sorts by it, ascending first.
-    chromium.run("document.querySelector('#samples-table .tabulator-col[tabulator-field=id]').click()")
+    chromium.run("document.querySelector('#samples-table thead button').click()")
     assert table_ids(chromium)[:3] == sorted(samples.ids)[:3]
     choose(chromium, "#samples-filters", "id", "00001")
     wanted = sorted(sample_id for sample_id in samples.ids if "00001" in sample_id)
@@ -104,27 +86,31 @@ def test_samples_are_sorted_filtered_and_stepped_through(chromium: Browser, fold
     press(chromium, "ArrowRight")
     press(chromium, "ArrowRight")
     assert viewed(chromium) == wanted[1]
-    missing = samples.statuses.texts.index("missing_prediction")
     choose(chromium, "#samples-filters", "id", "")
-    choose(chromium, "#samples-filters", "status", str(missing))
+    choose(chromium, "#samples-filters", "status", "missing_prediction")
     assert table_ids(chromium) == [
-        sample_id for sample_id, code in zip(samples.ids, samples.statuses.codes, strict=True) if code == missing
+        sample_id
+        for sample_id, code in sorted(zip(samples.ids, samples.statuses.codes, strict=True))
+        if samples.statuses.texts[code] == "missing_prediction"
     ]
     choose(chromium, "#samples-filters", "status", "")
-    choose(chromium, "#samples-filters", "metric", "0")
-    choose(chromium, "#samples-filters", "most", "0.5")
+    choose(chromium, "#samples-filters", "metric", "score")
+    choose(chromium, "#samples-filters", "to", "0.5")
     scores = samples.metrics["score"]
     low = sum(value is not None and value <= 0.5 for value in scores)
     assert shown_count(chromium, "#samples-filters") == f"{low} of {len(scores)} rows"
 
 
-def test_slices_are_filtered_and_sorted_worst_first(chromium: Browser, folder: Path) -> None:
+def test_slices_are_filtered_and_sorted_by_evidence(chromium: Browser, folder: Path) -> None:
     page = corpus_page("traffic_rules", folder / "traffic_rules")
     open_page(chromium, page.path)
-    labels = "return [...document.querySelectorAll('#slices-table .tabulator-cell[tabulator-field=label]')]"
+    labels = "return [...document.querySelectorAll('#slices-table [data-line]:first-child')]"
     labels += ".map((each) => each.textContent)"
-    by_value = sorted(page.data["slices"], key=lambda found: found["values"][0]["value"] or 0.0)
+    by_value = page.data["slices"]
     assert chromium.run(labels) == [found["label"] for found in by_value]
+    # The farthest below all samples at least.
+    highs = [found["values"][0]["high"] for found in by_value]
+    assert highs == sorted(highs)
     choose(chromium, "#slices-filters", "label", by_value[1]["label"][-4:])
     assert chromium.run(labels) == [by_value[1]["label"]]
     choose(chromium, "#slices-filters", "samples", "1000000")
@@ -147,9 +133,9 @@ def test_a_phone_paper_and_keys(chromium: Browser, folder: Path) -> None:
     put_on_paper(chromium, page.path)
     chromium.picture(PICTURES / "print.png")
     samples = page.samples
-    assert chromium.run("return document.querySelectorAll('#samples .printed tbody tr').length") == len(samples.ids)
+    rows = "return document.querySelectorAll('#samples-table tbody tr').length"
+    assert chromium.run(rows) == len(samples.ids)
     chromium.run("window.dispatchEvent(new Event('afterprint'))")
-    assert chromium.run("return document.querySelector('.printed')") is None
     chromium.prefer(color_scheme="light")
     # A meaning opens by keyboard too: its button can be reached, and opens the words beside it.
     chromium.run("document.querySelector('.meaning').click()")
@@ -166,13 +152,10 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     open_page(chromium, page.path)
     chromium.picture(PICTURES / "two_systems.png")
     assert serious_faults(chromium) == []
-    # Their difference has a plot of its own, with a line at zero.
-    assert chromium.run("return document.querySelectorAll('#pair-plot svg path title').length") == len(
-        page.data["pair"]
-    )
-    assert all(each["difference"]["value"] < 0 for each in page.data["pair"])
+    # Their difference is drawn around a line at zero.
+    assert "hasty less careful" in chromium.run("return document.querySelector('#metrics').textContent")
     assert len(table_ids(chromium)) > 10
-    choose(chromium, "#samples-filters", "system", "1")
+    choose(chromium, "#samples-filters", "system", "hasty")
     samples = page.samples
     assert shown_count(chromium, "#samples-filters") == f"{samples.systems.count(1)} of {len(samples.ids)} rows"
     sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
@@ -272,9 +255,100 @@ def test_a_page_of_100_000_samples_opens_in_two_seconds(chromium: Browser, folde
     print(f"100,000 samples: ready after {took:.0f} ms, {size:,} bytes")
     assert size < 15_000_000
     # Only what can be seen is in the document, however many rows there are.
-    assert chromium.run("return document.querySelectorAll('#samples-table .tabulator-row').length") < 100
+    assert chromium.run("return document.querySelectorAll('#samples-table tbody tr').length") < 100
     choose(chromium, "#samples-filters", "id", "part-042/")
     assert shown_count(chromium, "#samples-filters") == "1,000 of 100,000 rows"
     press(chromium, "ArrowRight")
     assert "part-042/" in viewed(chromium)
     assert took < 10_000
+
+
+def test_the_address_keeps_what_is_shown(chromium: Browser, folder: Path) -> None:
+    """A reload, a step back and a link show the same filters, order and sample."""
+    page = corpus_page("chart", folder / "chart")
+    open_page(chromium, page.path)
+    hash_of = "return decodeURIComponent(location.hash)"
+    chromium.run("document.querySelector('#samples-table thead button').click()")
+    choose(chromium, "#samples-filters", "slice.source", "scan")
+    press(chromium, "ArrowRight")
+    sample, ids, address = viewed(chromium), table_ids(chromium), chromium.run(hash_of)
+    assert address == f"#?sort=sample_id&slice.source=scan&sample={sample}"
+    chromium.driver.refresh()
+    chromium.wait("return document.documentElement.dataset.ready")
+    assert (viewed(chromium), table_ids(chromium), chromium.run(hash_of)) == (sample, ids, address)
+    # A link replaces the filters, and a step back restores them.
+    (missing,) = (
+        place
+        for place, code in enumerate(page.samples.statuses.codes)
+        if page.samples.statuses.texts[code] == "missing_prediction"
+    )
+    chromium.run("document.querySelector('#coverage a[href*=missing]').click()")
+    chromium.wait("return location.hash.includes('missing')")
+    assert table_ids(chromium) == [page.samples.ids[missing]] == [viewed(chromium)]
+    assert 0 <= chromium.run("return document.getElementById('samples').getBoundingClientRect().top") < 100
+    chromium.run("history.back()")
+    chromium.wait("return location.hash.includes('scan')")
+    assert (viewed(chromium), table_ids(chromium)) == (sample, ids)
+    # A section that is named alone keeps them too.
+    chromium.run("document.querySelector('nav a[href=\"#slices\"]').click()")
+    chromium.wait("return location.hash.startsWith('#slices?')")
+    assert viewed(chromium) == sample
+    # A cell of a confusion matrix, a bin, and a slice of the table lead to their samples.
+    cell = "document.querySelector('.matrix td:not(.diagonal) a')"
+    text = chromium.run(f"const cell = {cell}; cell.click(); return cell.textContent")
+    chromium.wait("return document.querySelector('#samples-filters').elements.cell.value.includes('→')")
+    assert shown_count(chromium, "#samples-filters").split(" ")[0] == text
+    counted = chromium.run("return document.querySelector('#distributions a title').textContent")
+    chromium.run("location.hash = document.querySelector('#distributions a').getAttribute('href')")
+    chromium.wait("return document.querySelector('#samples-filters').elements.metric.value")
+    assert f"{shown_count(chromium, '#samples-filters').split(' ')[0]} samples" in counted
+    chromium.run("document.querySelector('#slices-table td a').click()")
+    chromium.wait("return document.querySelector('#samples-filters').elements['slice.source'].value")
+    slices = page.samples.slices["source"]
+    wanted = chromium.run("return document.querySelector('#samples-filters').elements['slice.source'].value")
+    assert shown_count(chromium, "#samples-filters").startswith(f"{slices.codes.count(slices.texts.index(wanted))} of")
+
+
+def test_a_table_is_walked_through_by_keyboard_and_copied(chromium: Browser, folder: Path) -> None:
+    page = corpus_page("chart", folder / "chart")
+    ids = page.samples.ids
+    open_page(chromium, page.path)
+    grid = "#samples-table [role=grid]"
+    chromium.run("document.querySelector(arguments[0]).focus()", grid)
+    active = (
+        "const grid = document.querySelector(arguments[0]);"
+        "return document.getElementById(grid.getAttribute('aria-activedescendant'))?.textContent"
+    )
+    assert chromium.run(active, grid) == "sample_id"
+    # One stop for the tab key: nothing in the table can be focused but the table.
+    stops = "return [...document.querySelectorAll('[role=grid] :is(a, button)')].filter((each) => each.tabIndex >= 0)"
+    assert chromium.run(stops) == []
+    for _ in range(45):
+        press(chromium, "ArrowDown")
+    assert chromium.run(active, grid) == ids[44]
+    press(chromium, "Enter")
+    assert viewed(chromium) == ids[44]
+    press(chromium, "End")
+    press(chromium, "Home")
+    assert chromium.run(active, grid) == ids[44]
+    # Enter on a heading sorts.
+    for _ in range(5):
+        press(chromium, "PageUp")
+    press(chromium, "Enter")
+    assert table_ids(chromium)[0] == min(ids)
+    press(chromium, "Escape")
+    assert chromium.run("return document.activeElement.name") == "id"
+    # Only a person may copy: a click by a script does nothing.
+    chromium.run(
+        "window.addEventListener('copy', (event) => { window.kept = event.clipboardData.getData('text/plain'); })"
+    )
+    chromium.driver.find_element("css selector", "#samples-table > button").click()
+    copied = str(chromium.run("return window.kept"))
+    head, *lines = [line.split("\t") for line in copied.split("\n")]
+    assert head[0] == "sample_id"
+    assert [line[0] for line in lines] == sorted(ids)
+    assert {len(line) for line in lines} == {len(head)}
+    assert chromium.run("return ['=1+1', '-a', 'a\\tb', 'say \"x\"\\n', -0.5, null].map(copied)") == (
+        ["'=1+1", "'-a", '"a\tb"', '"say ""x""\n"', "-0.5", ""]
+    )
+    assert serious_faults(chromium) == []

@@ -2,8 +2,9 @@
 /* What every script of a page uses. Text of the data reaches the page as text alone, never as HTML. */
 "use strict";
 
-const SYMBOLS = ["circle", "square", "triangle", "diamond2", "star", "cross"];
 const SVG = "http://www.w3.org/2000/svg";
+/** How many colors and symbols there are for systems; see page.css and page.html.jinja. */
+const SYMBOLS = 6;
 
 /** Four decimals, or as many more as tell a number from a whole one: 0.99996 is not 1.0000. @param {number} value */
 const fixed = (value) => {
@@ -33,13 +34,10 @@ const shownLike = (values) => {
 };
 
 /** @param {number} system */
-const color = (system) => `var(--system-${system % SYMBOLS.length})`;
+const color = (system) => `var(--system-${system % SYMBOLS})`;
 
 /** @param {string} name */
 const words = (name) => name.replaceAll("_", " ");
-
-/** The tables that are being built, for which the page is not ready yet. @type {Promise<void>[]} */
-const building = [];
 
 /**
  * @param {string} tag
@@ -72,15 +70,11 @@ function shape(tag, attributes, ...children) {
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 
-/** @param {number} system */
-const symbolOf = (system) =>
-  [d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond2, d3.symbolStar, d3.symbolCross][system % SYMBOLS.length];
+/** The symbol of a system. @param {number} system @param {Record<string, string | number>} [attributes] */
+const symbol = (system, attributes = {}) => shape("use", { href: `#symbol-${system % SYMBOLS}`, fill: color(system), ...attributes });
 
 /** @param {number} system */
-function marker(system) {
-  const path = d3.symbol(symbolOf(system), 90)() ?? "";
-  return shape("svg", { class: "marker", viewBox: "-8 -8 16 16", "aria-hidden": "true" }, shape("path", { d: path, fill: color(system) }));
-}
+const marker = (system) => shape("svg", { class: "marker", viewBox: "-8 -8 16 16", "aria-hidden": "true" }, symbol(system));
 
 /** @param {string[]} systems */
 function legend(systems) {
@@ -89,45 +83,6 @@ function legend(systems) {
 
 /** @param {string[]} systems @param {number} system */
 const systemLabel = (systems, system) => element("span", {}, marker(system), ` ${systems[system]}`);
-
-/** A plot is one picture to a screen reader; what the library calls its parts says nothing. @param {Element} plot */
-function makeImage(plot) {
-  plot.setAttribute("role", "img");
-  for (const part of plot.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
-}
-
-/** What is made when nobody waits for anything else, in this order. @type {(() => void)[]} */
-const later = [];
-
-/**
- * Makes a part of the page when it is about to be seen or printed, or else when the browser has nothing to do.
- * @param {Element} place
- * @param {() => void} make
- * @param {boolean} [waits] whether it waits to be seen
- */
-function whenSeen(place, make, waits = false) {
-  let made = false;
-  const once = () => {
-    if (made) return;
-    made = true;
-    watcher.disconnect();
-    make();
-  };
-  const watcher = new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) once(); }, { rootMargin: "300px" });
-  watcher.observe(place);
-  window.addEventListener("beforeprint", once);
-  if (!waits) later.push(once);
-}
-
-/** Makes what is left, a part at a time, and tells when the page is whole. */
-async function makeTheRest() {
-  for (const make of later) {
-    await new Promise((resolve) => { setTimeout(resolve, 20); });
-    make();
-  }
-  await Promise.all(building);
-  document.documentElement.dataset.whole = String(Math.round(performance.now()));
-}
 
 /** @param {string} base64 @returns {Uint8Array} */
 function decoded(base64) {
@@ -147,17 +102,17 @@ async function unpack() {
   return new Response(stream).json();
 }
 
-/** Shows the data of the page, and says so where that fails. @param {(documents: ReportDocument[]) => void} show */
+/** Shows the data of the page, then what its address asks for; says so where that fails. @param {(documents: ReportDocument[]) => void} show */
 function start(show) {
   unpack()
     .then((documents) => {
       show(documents);
+      readAddress();
       document.documentElement.dataset.ready = String(Math.round(performance.now()));
-      return makeTheRest();
     })
     .catch((error) => {
       const problem = byId("problem");
-      problem.textContent = `The plots and tables of this page could not be shown: ${error}. The Markdown report beside it has the numbers.`;
+      problem.textContent = `The tables of this page could not be shown: ${error}. The Markdown report beside it has the numbers.`;
       problem.hidden = false;
       throw error;
     });

@@ -1,10 +1,4 @@
-/* The shapes of the documents in a page, as pipelines/reports/document.py writes them, and the libraries that stand
-   before the scripts, each under its global name. */
-declare const d3: any;
-declare const Plot: any;
-declare const Tabulator: any;
-
-type Row = Record<string, any>;
+/* The shapes of the documents in a page, as pipelines/reports/document.py writes them. */
 
 interface Measured { value: number | null; low: number | null; high: number | null }
 
@@ -22,14 +16,14 @@ interface Compared {
 
 interface Slice {
   label: string; system: number; samples: number | null; values: Measured[]; before: (number | null)[];
-  differences: Difference[];
+  differences: Difference[]; where: Record<string, string>;
 }
 
-interface Coded { texts: string[]; codes: number[] }
+interface Coded { texts: string[]; codes: number[]; members: Record<number, string[]> }
 
 interface Samples {
   total: number; ids: string[]; systems: number[]; statuses: Coded; slices: Record<string, Coded>;
-  metrics: Record<string, (number | null)[]>;
+  metrics: Record<string, (number | null)[]>; cells: Record<string, number[]>;
 }
 
 interface RecordText { text: string; left_out: number }
@@ -42,10 +36,6 @@ interface CardSide {
 interface Card {
   row: number; sample_id: string; system: number; why: string; sides: CardSide[]; truth: RecordText | null;
   words: string[]; change: number | null; details: any;
-}
-
-interface Distribution {
-  name: string; meaning: string; higher_is_better: boolean; edges: number[]; counts: number[][]; quartiles: number[][];
 }
 
 interface Night { run: string; started: string; version: string; link: string | null; verdict: string; part: number; scored: string[] }
@@ -62,8 +52,7 @@ interface GateLine { metric: number; value: number; text: string }
 interface Nights { nights: Night[]; series: Series[]; events: HistoryEvent[]; gates: GateLine[] }
 
 interface ReportDocument {
-  kind: string; systems: string[]; metrics: Metric[]; differences: Compared[]; pair: Compared[]; slices: Slice[];
-  distributions: Distribution[]; sample_metrics: Metric[]; samples: Samples | null; cards: Card[]; history: Nights | null;
+  kind: string; systems: string[]; metrics: Metric[]; differences: Compared[]; slices: Slice[]; sample_metrics: Metric[]; samples: Samples | null; cards: Card[]; history: Nights | null; draw: string;
 }
 
 interface HistoryDocument extends ReportDocument { history: Nights }

@@ -1,249 +1,225 @@
 // @ts-check
-/* What a history has: metrics over time, slices as small multiples, all runs. */
+/* What a history has: metrics over time, slices as small multiples, all runs; all show the runs that pass the filters. */
 "use strict";
 
-/** @typedef {{night: number, time: Date, value: number, low: number | null, high: number | null, system: number, part: number}} NightPoint */
+const MAX_MULTIPLES = 24;
+const MAX_MARKERS = 200;
 
-/** When a run started; of one that does not say, the day of its place. @param {Night} night @param {number} place */
-function timeOf(night, place) {
-  const time = new Date(night.started);
-  return Number.isNaN(time.getTime()) ? new Date(place * 86400000) : time;
+/** @typedef {{night: number, time: number, value: number, low: number | null, high: number | null, system: number, part: number}} NightPoint */
+
+/** When a run started; of one that does not say, the day of its place. @param {Nights} history @param {number} night */
+function timeOf(history, night) {
+  const time = new Date(history.nights[night].started).getTime();
+  return Number.isNaN(time) ? night * 86400000 : time;
 }
 
-/**
- * The points of some series, each with the number that nights share whose scores can be compared.
- * @param {Nights} history
- * @param {Series[]} series
- * @returns {NightPoint[]}
- */
-function pointsOf(history, series) {
-  return series.flatMap((each) => each.values.flatMap((value, night) => value === null ? [] : [{
-    night, value, time: timeOf(history.nights[night], night), low: each.lows[night] ?? null, high: each.highs[night] ?? null,
-    system: each.system, part: history.nights[night].part,
-  }]));
-}
+/** The points of some series on some nights. @param {Nights} history @param {Series[]} series @param {number[]} nights @returns {NightPoint[]} */
+const pointsOf = (history, series, nights) => series.flatMap((each) => nights.flatMap((night) => {
+  const value = each.values[night];
+  return value === null ? [] : [{
+    night, value, time: timeOf(history, night), low: each.lows[night] ?? null, high: each.highs[night] ?? null, system: each.system, part: history.nights[night].part,
+  }];
+}));
 
-/** What a dot says of its night. @param {Nights} history @param {string[]} systems @param {NightPoint} point */
-function saidOf(history, systems, point) {
-  const night = history.nights[point.night];
+/** What a point says of its night. @param {HistoryDocument} doc @param {NightPoint} point */
+function saidOf(doc, point) {
+  const night = doc.history.nights[point.night];
   const interval = point.low === null ? "" : ` (${shown(point.low)} to ${shown(point.high)})`;
-  const system = systems.length > 1 ? `${systems[point.system]}: ` : "";
+  const system = doc.systems.length > 1 ? `${doc.systems[point.system]}: ` : "";
   return `${system}${shown(point.value)}${interval}\n${night.run}, ${night.started.slice(0, 16).replace("T", " ")}${night.verdict ? `, gates ${night.verdict}` : ""}`;
 }
 
-/** The marks of breaks and of nights that are missing. @param {Nights} history */
-function marksOfTime(history) {
-  const of = (/** @type {string} */ what) => history.events.filter((event) => event.what === what);
-  const at = (/** @type {number} */ night) => timeOf(history.nights[night], night);
-  // A break lies between two runs, and so does the line of it.
-  const between = (/** @type {HistoryEvent} */ mark) => new Date((at(Math.max(0, mark.night - 1)).getTime() + at(mark.night).getTime()) / 2);
-  return [
-    Plot.rectX(of("missing before"), { x1: (/** @type {HistoryEvent} */ mark) => at(mark.night - 1), x2: (/** @type {HistoryEvent} */ mark) => at(mark.night), fill: "var(--soft)", fillOpacity: 0.18, insetLeft: 4, insetRight: 4 }),
-    Plot.ruleX(of("break"), { x: between, stroke: "var(--bad)", strokeWidth: 1.5, strokeDasharray: "5 4", title: (/** @type {HistoryEvent} */ mark) => `break: ${mark.text}` }),
-  ];
+/** The range of some values with room around them. @param {NightPoint[]} points @returns {[number, number]} */
+function rangeOf(points) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { value, low: least, high: most } of points) [low, high] = [Math.min(low, least ?? value), Math.max(high, most ?? value)];
+  const room = Math.max(0.0005, 0.06 * (high - low));
+  return [low - room, high + room];
 }
 
-/** When points were, a day of a single one. @param {NightPoint[]} points @returns {[Date, Date]} */
-function timesOf(points) {
-  const [first, last] = d3.extent(points, (/** @type {NightPoint} */ point) => point.time);
-  return [first, first.getTime() === last.getTime() ? new Date(last.getTime() + 86400000) : last];
-}
-
-/** The lines and dots of points. @param {HistoryDocument} doc @param {NightPoint[]} points @param {number} radius */
-function marksOfPoints(doc, points, radius) {
-  const ink = (/** @type {NightPoint} */ point) => color(point.system);
-  return [
-    Plot.lineY(points, { x: "time", y: "value", z: (/** @type {NightPoint} */ point) => `${point.system} ${point.part}`, stroke: ink, strokeWidth: 1.5 }),
-    Plot.dot(points, { x: "time", y: "value", r: radius, fill: ink, symbol: (/** @type {NightPoint} */ point) => symbolOf(point.system), title: (/** @type {NightPoint} */ point) => saidOf(doc.history, doc.systems, point) }),
-  ];
+/** Round numbers in a range, about so many. @param {[number, number]} range @param {number} count */
+function ticksOf([low, high], count) {
+  const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * (rough / power < 2 ? 2 : rough / power < 5 ? 5 : 10);
+  const places = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.max(0, Math.floor(high / step) - first + 1) }, (_, index) => ({ value: (first + index) * step, text: ((first + index) * step).toFixed(places) }));
 }
 
 /**
- * One metric over time.
+ * Values over time: lines join the runs that can be compared; a click on a point opens the page of its run.
  * @param {HistoryDocument} doc
- * @param {number} metric
- * @param {Element} place
+ * @param {NightPoint[]} points
+ * @param {{width: number, height: number, label: string, range: [number, number], metric: number, isSmall?: boolean}} options
  */
-function metricOverTime(doc, metric, place) {
+function timeChart(doc, points, { width, height, label, range, metric, isSmall = false }) {
   const { history } = doc;
-  const points = pointsOf(history, history.series.filter((each) => each.label === "" && each.metric === metric));
-  if (!points.length) return;
-  const declared = doc.metrics[metric];
-  const gates = history.gates.filter((gate) => gate.metric === metric);
-  const changes = history.events.filter((event) => event.what === "change point" && event.metric === metric);
-  const changed = points.filter((point) => changes.some((event) => event.night === point.night && event.system === point.system));
-  const values = [...points.flatMap((point) => [point.value, point.low ?? point.value, point.high ?? point.value]), ...gates.map((gate) => gate.value)];
-  const better = `${declared.meaning}${declared.meaning ? "; " : ""}${declared.higher_is_better ? "higher" : "lower"} is better`;
-  const made = element("div", {}, element("h3", { title: better }, declared.name, " ", element("span", { class: "caption" }, `${declared.higher_is_better ? "higher" : "lower"} is better`)));
-  place.append(made);
-  const width = widthOf(made, 1240);
-  const extent = d3.extent(values);
-  const pad = Math.max(0.0005, 0.06 * (extent[1] - extent[0]));
-  const ink = (/** @type {NightPoint} */ point) => color(point.system);
-  const figure = Plot.plot({
-    width, height: 230, marginLeft: 56, marginRight: 24, marginTop: 18, style: { fontSize: "12px" },
-    x: { type: "utc", label: null, ticks: Math.min(width < 600 ? 3 : 8, new Set(points.map((point) => point.night)).size), domain: timesOf(points), inset: 14 },
-    y: { label: null, grid: true, ticks: 5, domain: [extent[0] - pad, extent[1] + pad] },
-    ariaLabel: `${declared.name} over time; the table of runs below holds the same numbers`,
-    marks: [
-      ...marksOfTime(history),
-      Plot.ruleY(gates, { y: "value", stroke: "currentColor", strokeDasharray: "1 4", strokeWidth: 1.5 }),
-      Plot.ruleX(points.filter((point) => point.low !== null), { x: "time", y1: "low", y2: "high", stroke: ink, strokeWidth: 1.5, strokeOpacity: 0.6 }),
-      Plot.dot(changed, { x: "time", y: "value", r: 9, stroke: "currentColor", strokeWidth: 2, fill: "none" }),
-      ...marksOfPoints(doc, points, points.length > 300 ? 2.5 : 4),
-      Plot.text(gates, { y: "value", text: "text", frameAnchor: "right", textAnchor: "end", dy: -8, fill: "currentColor", stroke: "var(--paper)", strokeWidth: 5, fontSize: 11 }),
-    ],
+  const [left, right, top, bottom] = [46, 12, isSmall ? 6 : 16, 22];
+  const times = points.map((point) => point.time);
+  const from = Math.min(...times), span = Math.max(...times) - from;
+  const x = (/** @type {number} */ time) => left + 8 + (span ? (time - from) / span : 0.5) * (width - left - right - 16);
+  const y = (/** @type {number} */ value) => top + ((range[1] - value) / (range[1] - range[0])) * (height - top - bottom);
+  const line = (/** @type {number} */ x1, /** @type {number} */ y1, /** @type {number} */ x2, /** @type {number} */ y2, /** @type {Record<string, string | number>} */ more) => shape("line", { x1, y1, x2, y2, ...more });
+  const text = (/** @type {number} */ at, /** @type {number} */ down, /** @type {string} */ said, /** @type {string} */ anchor) =>
+    shape("text", { x: at, y: down, "text-anchor": anchor }, /** @type {any} */ (document.createTextNode(said)));
+  const figure = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
+  for (const tick of ticksOf(range, isSmall ? 3 : 5)) figure.append(line(left, y(tick.value), width - right, y(tick.value), { class: "rule" }), text(left - 6, y(tick.value) + 4, tick.text, "end"));
+  const dates = span ? Math.max(1, Math.floor(width / 150)) : 0;
+  for (let index = 0; index <= dates; index++) {
+    const time = from + (dates ? (span * index) / dates : 0);
+    figure.append(text(x(time), height - 5, new Date(time).toISOString().slice(...(span < 172800000 ? [11, 16] : [5, 10])), "middle"));
+  }
+  const inside = (/** @type {number} */ night) => night >= 0 && timeOf(history, night) >= from && timeOf(history, night) <= from + span;
+  for (const event of history.events) {
+    const [before, at] = [event.night - 1, event.night];
+    if (!inside(before) || !inside(at)) continue;
+    const [start, end] = [x(timeOf(history, before)), x(timeOf(history, at))];
+    if (event.what === "missing before") figure.append(shape("rect", { class: "gap", x: start + 4, width: Math.max(0, end - start - 8), y: top, height: height - top - bottom }));
+    // A break lies between two runs, and so does the line of it.
+    if (event.what === "break") figure.append(line((start + end) / 2, top, (start + end) / 2, height - bottom, { class: "break" }));
+  }
+  for (const gate of isSmall ? [] : history.gates.filter((each) => each.metric === metric)) {
+    // The axis is that of the data; a gate beyond it is named at the edge.
+    const beyond = gate.value < range[0] ? "↓ " : gate.value > range[1] ? "↑ " : "";
+    const at = y(Math.min(range[1], Math.max(range[0], gate.value)));
+    if (!beyond) figure.append(line(left, at, width - right, at, { class: "gate" }));
+    figure.append(text(width - right, at + (beyond === "↑ " ? -4 : -5), beyond + gate.text, "end"));
+  }
+  const hasMarkers = points.length <= MAX_MARKERS;
+  for (const series of Object.values(Object.groupBy(points, (point) => `${point.system} ${point.part}`))) {
+    const own = /** @type {NightPoint[]} */ (series), ink = color(own[0].system);
+    figure.append(shape("path", { class: "line", stroke: ink, d: own.map((point, index) => `${index ? "L" : "M"}${x(point.time).toFixed(1)} ${y(point.value).toFixed(1)}`).join("") }),
+      shape("path", { class: "interval", stroke: ink, d: own.flatMap((point) => (point.low === null ? [] : [`M${x(point.time).toFixed(1)} ${y(point.low).toFixed(1)}V${y(/** @type {number} */ (point.high)).toFixed(1)}`])).join("") }));
+    if (hasMarkers) figure.append(...own.map((point) => symbol(point.system, { transform: `translate(${x(point.time)} ${y(point.value)}) scale(${isSmall ? 0.5 : 0.75})` })));
+  }
+  for (const event of isSmall ? [] : history.events.filter((each) => each.what === "change point" && each.metric === metric)) {
+    const point = points.find((each) => each.night === event.night && each.system === event.system);
+    if (point) figure.append(shape("circle", { class: "change", cx: x(point.time), cy: y(point.value), r: 9 }));
+  }
+  followPointer(doc, figure, points.map((point) => ({ point, x: x(point.time), y: y(point.value) })), width);
+  return figure;
+}
+
+/** Says what the point next to the pointer is; a click opens its page. @param {HistoryDocument} doc @param {any} figure @param {{point: NightPoint, x: number, y: number}[]} places @param {number} width */
+function followPointer(doc, figure, places, width) {
+  const ring = shape("circle", { class: "near", r: 6, visibility: "hidden" });
+  const tip = byId("tip");
+  figure.append(ring);
+  /** @type {NightPoint | null} */
+  let near = null;
+  figure.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
+    const box = figure.getBoundingClientRect(), scale = width / box.width;
+    const [atX, atY] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
+    let [least, found] = [Infinity, places[0]];
+    for (const place of places) {
+      const distance = (place.x - atX) ** 2 + 0.2 * (place.y - atY) ** 2;
+      if (distance < least) [least, found] = [distance, place];
+    }
+    near = found.point;
+    ring.setAttribute("transform", `translate(${found.x} ${found.y})`);
+    ring.setAttribute("visibility", "visible");
+    tip.textContent = saidOf(doc, near);
+    tip.hidden = false;
+    const room = document.documentElement.clientWidth - tip.offsetWidth - 8;
+    tip.style.left = `${Math.max(4, Math.min(room, event.clientX + 12))}px`;
+    tip.style.top = `${event.clientY + 16}px`;
+    figure.classList.toggle("link", doc.history.nights[near.night].link !== null);
   });
-  openOnClick(figure, history, points);
-  makeImage(figure);
-  made.append(figure);
-}
-
-/** A click on a dot opens the page of its night. @param {Element} figure @param {Nights} history @param {NightPoint[]} points */
-function openOnClick(figure, history, points) {
-  // The rings of change points are dots too, and stand before those of the runs.
-  const dots = [...figure.querySelectorAll("g[aria-label=dot]")].pop()?.children ?? [];
-  points.forEach((point, index) => {
-    const { link } = history.nights[point.night];
-    const dot = dots[index];
-    if (link === null || !dot) return;
-    dot.classList.add("link");
-    dot.addEventListener("click", () => { window.location.href = link; });
+  figure.addEventListener("pointerleave", () => { tip.hidden = true; ring.setAttribute("visibility", "hidden"); });
+  figure.addEventListener("click", () => {
+    const link = near && doc.history.nights[near.night].link;
+    if (link) window.location.href = link;
   });
 }
 
-/** @param {HistoryDocument} doc @param {number} number */
-function plotSlices(doc, number) {
-  const place = byId(`slices-plots-${number}`);
-  const slices = doc.history.series.filter((each) => each.label !== "");
-  const form = byId(`slices-filters-${number}`);
-  const measured = [...new Set(slices.map((each) => each.metric))].sort((a, b) => a - b);
-  const choices = /** @type {[string, string][]} */ (measured.map((metric) => [String(metric), doc.metrics[metric].name]));
-  form.append(
-    choice("metric", "Metric", choices),
-    field("Slice contains", { type: "search", name: "label" }),
-    choice("order", "Order", [["fall", "largest fall of the last run"], ["samples", "most samples"], ["label", "name"]]),
-    countOfRows(),
-  );
-  const draw = () => {
-    const metric = Number(form.elements.metric.value);
-    const wanted = form.elements.label.value.trim().toLowerCase();
-    /** @type {[string, Series[]][]} */
-    const of = d3.groups(slices.filter((each) => each.metric === metric), (/** @type {Series} */ each) => each.label);
-    const found = of.filter(([label]) => label.toLowerCase().includes(wanted));
-    found.sort(orderOf(form.elements.order.value, doc.metrics[metric]));
-    form.querySelector("output").textContent = `${grouped(found.length)} of ${grouped(of.length)} slices`;
-    place.replaceChildren(...found.slice(0, MAX_MULTIPLES).map(([label, series], index) => {
-      const made = element("div", { class: "multiple" }, element("h3", {}, element("bdi", {}, label)), element("p", {}, `${grouped(Math.max(...series.map((each) => each.samples)))} samples`));
-      whenSeen(made, () => made.append(smallPlot(doc, metric, series)), index >= 12);
-      return made;
-    }));
-    if (found.length > MAX_MULTIPLES) place.append(element("p", { class: "caption" }, `${grouped(found.length - MAX_MULTIPLES)} more slices pass the filter.`));
-  };
-  form.addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
-  form.addEventListener("input", draw);
-  draw();
+/** @param {HistoryDocument} doc @param {Element} place @param {number[]} nights */
+function plotMetrics(doc, place, nights) {
+  const plots = doc.metrics.flatMap((declared, metric) => {
+    const points = pointsOf(doc.history, doc.history.series.filter((each) => each.label === "" && each.metric === metric), nights);
+    if (!points.length) return [];
+    const better = declared.higher_is_better ? "higher is better" : "lower is better";
+    return [element("div", {}, element("h3", { title: declared.meaning }, declared.name, " ", element("span", { class: "caption" }, better)),
+      timeChart(doc, points, { width: Math.max(320, Math.min(620, place.clientWidth)), height: 220, range: rangeOf(points), metric, label: `${declared.name} over time; the table of runs below holds the same numbers` }))];
+  });
+  place.replaceChildren(...(doc.systems.length > 1 ? [legend(doc.systems)] : []), ...plots);
 }
 
-const MAX_MULTIPLES = 300;
-
-/** @param {string} order @param {Metric} metric @returns {(a: [string, Series[]], b: [string, Series[]]) => number} */
+/** How slices are ordered. @param {string} order @param {Metric} metric @returns {(a: [string, Series[]], b: [string, Series[]]) => number} */
 function orderOf(order, metric) {
-  if (order === "label") return (a, b) => d3.ascending(a[0], b[0]);
-  const samples = (/** @type {[string, Series[]]} */ group) => Math.max(...group[1].map((each) => each.samples));
-  if (order === "samples") return (a, b) => samples(b) - samples(a);
-  const sign = metric.higher_is_better ? 1 : -1;
-  const moved = (/** @type {[string, Series[]]} */ group) => Math.min(...group[1].map((each) => {
-    const [last, before] = each.values.filter((value) => value !== null).slice(-2).reverse();
-    return before === undefined ? 0 : sign * (/** @type {number} */ (last) - /** @type {number} */ (before));
+  const samples = (/** @type {Series[]} */ series) => Math.max(...series.map((each) => each.samples));
+  const fall = (/** @type {Series[]} */ series) => Math.max(...series.map(({ values }) => {
+    const [before, after] = values.slice(-2);
+    return before === null || after === null || after === undefined ? -Infinity : (before - after) * (metric.higher_is_better ? 1 : -1);
   }));
-  return (a, b) => moved(a) - moved(b) || samples(b) - samples(a);
+  if (order === "label") return (a, b) => (a[0] < b[0] ? -1 : 1);
+  const of = order === "samples" ? samples : fall;
+  return (a, b) => of(b[1]) - of(a[1]) || (a[0] < b[0] ? -1 : 1);
 }
 
-/** @param {HistoryDocument} doc @param {number} metric @param {Series[]} series */
-function smallPlot(doc, metric, series) {
-  const points = pointsOf(doc.history, series);
-  const values = points.map((point) => point.value);
-  const [low, high] = /** @type {[number, number]} */ (d3.extent(values));
-  const pad = Math.max(0.005, 0.1 * (high - low));
-  const plot = Plot.plot({
-    width: 300, height: 110, marginLeft: 44, marginBottom: 22, marginRight: 14, marginTop: 8, style: { fontSize: "11px" },
-    x: { type: "utc", label: null, ticks: Math.min(3, new Set(points.map((point) => point.night)).size), domain: timesOf(points), inset: 6 },
-    y: { label: null, ticks: 3, grid: true, domain: [low - pad, high + pad] },
-    ariaLabel: `${doc.metrics[metric].name} of a slice over time, last ${shown(values[values.length - 1])}`,
-    marks: [
-      ...marksOfTime(doc.history),
-      ...marksOfPoints(doc, points, points.length > 60 ? 1.5 : 3),
-    ],
-  });
-  openOnClick(plot, doc.history, points);
-  makeImage(plot);
-  return plot;
+/** Slices as small multiples, on one scale. @param {HistoryDocument} doc @param {number} number @param {() => number[]} nights @returns {() => void} */
+function plotSlices(doc, number, nights) {
+  const place = byId(`slices-plots-${number}`), form = byId(`slices-filters-${number}`);
+  if (!form) return () => {};
+  const slices = doc.history.series.filter((each) => each.label !== "");
+  const measured = [...new Set(slices.map((each) => each.metric))].sort((a, b) => a - b);
+  /** @type {(row: number) => boolean} */
+  let passes = () => true;
+  const draw = () => {
+    const metric = measured.find((each) => doc.metrics[each].name === form.elements.metric.value) ?? measured[0];
+    const of = /** @type {[string, Series[]][]} */ (Object.entries(Object.groupBy(slices.filter((each) => each.metric === metric), (each) => each.label)));
+    const kept = new Set(slices.flatMap((each, index) => (passes(index) ? [each.label] : [])));
+    const found = of.filter(([label]) => kept.has(label)).sort(orderOf(form.elements.order.value, doc.metrics[metric]));
+    const seen = found.slice(0, MAX_MULTIPLES).map(([label, series]) => ({ label, series, points: pointsOf(doc.history, series, nights()) })).filter(({ points }) => points.length);
+    const range = rangeOf(seen.flatMap(({ points }) => points));
+    place.replaceChildren(...seen.map(({ label, series, points }) => element("div", {}, element("h3", {}, element("bdi", {}, label)), element("p", {}, `${grouped(Math.max(...series.map((each) => each.samples)))} samples`),
+      timeChart(doc, points, { width: 300, height: 110, range, metric, isSmall: true, label: `${doc.metrics[metric].name} of a slice over time, last ${shown(points[points.length - 1].value)}` }))));
+    if (found.length > MAX_MULTIPLES) place.append(element("p", { class: "caption" }, `${grouped(found.length - MAX_MULTIPLES)} more slices pass the filter.`));
+    return `${grouped(found.length)} of ${grouped(of.length)} slices`;
+  };
+  const all = () => () => true;
+  filterBy(form, `slices-${number}.`, [
+    { control: choice("metric", "Metric", measured.map((metric) => [doc.metrics[metric].name, doc.metrics[metric].name])), test: all },
+    contains("label", "Slice contains", (index) => slices[index].label),
+    { control: choice("order", "Order", [["fall", "largest fall of the last run"], ["samples", "most samples"], ["label", "name"]]), test: all },
+  ], (test) => { passes = test; return draw(); });
+  return draw;
 }
 
 /** @param {HistoryDocument} doc @param {number} number */
-function fillNights(doc, number) {
-  const { history, systems } = doc;
-  const form = byId(`nights-filters-${number}`);
-  const verdicts = [...new Set(history.nights.map((night) => night.verdict).filter(Boolean))];
-  form.append(
-    field("Run contains", { type: "search", name: "run" }),
-    ...(verdicts.length ? [choice("verdict", "Gates", [["", "all"], .../** @type {[string, string][]} */ (verdicts.map((word) => [word, word]))])] : []),
-    clearButton(),
-    countOfRows(),
-  );
-  const used = history.series.filter((each) => each.label === "" && each.values.some((value) => value !== null));
-  /** @type {Row[]} */
-  const rows = history.nights.map((night, place) => {
-    /** @type {Row} */
-    const row = { place, run: night.run, started: night.started, version: night.version, verdict: night.verdict, link: night.link };
-    used.forEach((each, index) => { row[`v${index}`] = each.values[place]; });
-    systems.forEach((_, index) => { row[`scored${index}`] = night.scored[index]; });
-    return row;
-  }).reverse();
-  const table = makeTable(byId(`nights-table-${number}`), "Runs", {
-    data: rows,
-    maxHeight: "32rem",
-    layout: "fitDataFill",
-    placeholder: "No run passes the filter",
+function fillHistory(doc, number) {
+  const { history: { nights, series, events }, systems } = doc;
+  const last = nights.length - 1, night = (/** @type {number} */ row) => last - row;
+  const verdicts = [...new Set(nights.map((each) => each.verdict).filter(Boolean))];
+  const used = series.filter((each) => each.label === "" && each.values.some((value) => value !== null));
+  const shownNights = () => table.order.map(night).sort((a, b) => a - b);
+  const table = new Table(byId(`nights-table-${number}`), {
+    name: "Runs", scope: `nights-${number}.`, count: nights.length,
     columns: [
-      { ...heading("run"), field: "run", minWidth: 140, frozen: window.innerWidth > 640, sorter: "string", formatter: (/** @type {any} */ cell) => runLink(cell.getData()) },
-      { ...heading("started"), field: "started", minWidth: 150, sorter: "string", formatter: textCell((row) => row.started.slice(0, 16).replace("T", " ")) },
-      ...(verdicts.length ? [{ ...heading("gates"), field: "verdict", minWidth: 110, formatter: (/** @type {any} */ cell) => element("b", { class: `said ${cell.getValue()}` }, cell.getValue() || "–") }] : []),
-      ...used.map((each, index) => ({
-        ...numberColumn(`v${index}`, doc.metrics[each.metric].name + (systems.length > 1 ? ` of ${systems[each.system]}` : ""), doc.metrics[each.metric].meaning, 112),
-        hozAlign: "right", formatter: textCell((row) => shown(row[`v${index}`])),
+      { title: "run", width: 140, value: (row) => nights[night(row)].run, cell: (row) => runLink(nights[night(row)]) },
+      { title: "started", value: (row) => nights[night(row)].started.slice(0, 16).replace("T", " ") },
+      ...(verdicts.length ? [{ title: "gates", value: (/** @type {number} */ row) => nights[night(row)].verdict || null, cell: (/** @type {number} */ row) => element("b", { class: `said ${nights[night(row)].verdict}` }, nights[night(row)].verdict || "–") }] : []),
+      ...used.map((each) => ({
+        title: doc.metrics[each.metric].name + (systems.length > 1 ? ` of ${systems[each.system]}` : ""), meaning: doc.metrics[each.metric].meaning, isNumber: true,
+        value: (/** @type {number} */ row) => each.values[night(row)], text: (/** @type {number} */ row) => shown(each.values[night(row)]),
       })),
       ...systems.map((system, index) => ({
-        ...heading("scored" + (systems.length > 1 ? ` of ${system}` : ""), "samples that were scored; red where fewer than usual were"),
-        field: `scored${index}`, hozAlign: "right", minWidth: 112, headerSort: false, formatter: (/** @type {any} */ cell) => scoredCell(history, index, cell),
+        title: "scored" + (systems.length > 1 ? ` of ${system}` : ""), meaning: "samples that were scored; red where fewer than usual were",
+        value: (/** @type {number} */ row) => nights[night(row)].scored[index] || null,
+        cell: (/** @type {number} */ row) => element("b", { class: events.some((event) => event.what === "coverage" && event.night === night(row) && event.system === index) ? "said fail" : "plain" }, nights[night(row)].scored[index] || "–"),
       })),
-      { ...heading("version"), field: "version", minWidth: 90, formatter: textCell((row) => row.version || "–") },
+      { title: "version", value: (row) => nights[night(row)].version || null },
     ],
+    filters: [
+      contains("run", "Run contains", (row) => nights[night(row)].run),
+      ...(verdicts.length ? [oneOf("verdict", "Gates", verdicts, (row, text) => nights[night(row)].verdict === text)] : []),
+      oneOf("last", "Last", ["14", "30", "90", "365"].filter((count) => Number(count) < nights.length), (row, count) => row < Number(count), (count) => `${count} runs`),
+    ],
+    changed: () => { plotMetrics(doc, byId(`series-${number}`), shownNights()); drawSlices(); },
   });
-  filterBy(table, form, rows.length, () => {
-    const wanted = form.elements.run.value.trim().toLowerCase();
-    const verdict = form.elements.verdict?.value ?? "";
-    return (row) => row.run.toLowerCase().includes(wanted) && (verdict === "" || row.verdict === verdict);
-  });
+  const drawSlices = plotSlices(doc, number, shownNights);
 }
 
-/** How many samples of a system were scored, marked on a night with fewer than usual. @param {Nights} history @param {number} system @param {any} cell */
-function scoredCell(history, system, cell) {
-  const dropped = history.events.some((event) => event.what === "coverage" && event.night === cell.getData().place && event.system === system);
-  return element(dropped ? "b" : "span", { class: dropped ? "said fail" : "" }, cell.getValue() || "–");
-}
+/** @param {Night} night */
+const runLink = (night) => (night.link === null ? element("span", { title: "this run has no page" }, night.run) : element("a", { href: night.link }, night.run));
 
-/** @param {Row} row */
-const runLink = (row) => (row.link === null ? element("span", { title: "this run has no page" }, row.run) : element("a", { href: row.link }, row.run));
-
-/** @param {HistoryDocument} doc @param {number} number @returns {[string, () => void][]} */
-const partsOfHistory = (doc, number) => [
-  [`series-${number}`, () => {
-    const place = byId(`series-${number}`);
-    if (doc.systems.length > 1) place.append(legend(doc.systems));
-    doc.metrics.forEach((_, metric) => metricOverTime(doc, metric, place));
-  }],
-  [`slices-plots-${number}`, () => plotSlices(doc, number)],
-  [`nights-table-${number}`, () => fillNights(doc, number)],
-];
+start((documents) => documents.forEach((doc, number) => fillHistory(/** @type {HistoryDocument} */ (doc), number)));

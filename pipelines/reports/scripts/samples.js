@@ -7,166 +7,156 @@ const WHY = /** @type {Record<string, string>} */ ({
   lost: "lost since the baseline", won: "won since the baseline", flip: "systems differ", worst: "worst", random: "random",
 });
 
-/**
- * The rows of the table: each knows its position, and looks its cells up in the columns, so that 100,000 are cheap.
- * @param {ReportDocument} doc @param {Samples} samples @returns {Row[]}
- */
-function sampleRows(doc, samples) {
-  class SampleRow {
-    /** @param {number} position */
-    constructor(position) {
-      this.position = position;
-      /** @type {Card | null} */
-      this.card = null;
-    }
-  }
-  /** @type {Record<string, any[]>} */
-  const columns = { id: samples.ids, system: samples.systems, status: samples.statuses.codes };
-  doc.sample_metrics.forEach((metric, index) => { columns[`m${index}`] = samples.metrics[metric.name]; });
-  Object.values(samples.slices).forEach((coded, index) => { columns[`s${index}`] = coded.codes; });
-  for (const [name, values] of Object.entries(columns)) {
-    // The table writes cells back as they are.
-    Object.defineProperty(SampleRow.prototype, name, { get() { return values[this.position]; }, set() {} });
-  }
-  const rows = samples.ids.map((_, position) => new SampleRow(position));
-  for (const card of doc.cards) rows[card.row].card = card;
-  return rows;
+/** @param {ReportDocument} doc @param {(row: number) => number} of @returns {Column} */
+const systemColumn = (doc, of) => ({
+  title: "system", width: 110, value: (row) => doc.systems[of(row)], cell: (row) => systemLabel(doc.systems, of(row)),
+});
+
+/** A filter by the value of a column, or by a member of a list that it holds. @param {string} name @param {Coded} coded @returns {Filter} */
+function byMember(name, { texts, members, codes }) {
+  const of = texts.map((text, code) => members[code] ?? [text]);
+  const filter = oneOf(`slice.${name}`, name, [...new Set(of.flat())], () => true);
+  return { ...filter, test: (value) => { const wanted = new Set([...of.keys()].filter((code) => of[code].includes(value))); return (row) => wanted.has(codes[row]); } };
 }
 
-/** Whether any sample has a value. @param {Samples} samples @param {Metric} metric */
-const isMeasured = (samples, metric) => samples.metrics[metric.name].some((value) => value !== null);
-
-/** @param {Samples} samples @param {Metric} metric */
-const writerOf = (samples, metric) => (metric.is_change ? signed : shownLike(samples.metrics[metric.name]));
-
-/** What the second text of a row is called: of samples that changed, how. @param {ReportDocument} doc */
-const statusName = (doc) => (doc.kind === "comparison" ? "kind" : "status");
-
-/** @param {ReportDocument} doc @param {Samples} samples */
-function fillFilters(doc, samples) {
-  const whys = doc.kind === "comparison" ? [] : [...new Set(doc.cards.map((card) => card.why))];
-  const picked = /** @type {[string, string][]} */ (whys.map((why) => [why, WHY[why] + (why === "worst" || why === "random" ? ", with records" : "")]));
-  const measured = /** @type {[string, string][]} */ (
-    doc.sample_metrics.flatMap((metric, index) => (isMeasured(samples, metric) ? [[String(index), metric.name]] : []))
-  );
-  byId("samples-filters").append(
-    field("sample_id contains", { type: "search", name: "id" }),
-    ...(whys.length ? [choice("why", "Show", [["", "all"], ["any", "with records"], ...picked])] : []),
-    choice("status", doc.kind === "comparison" ? "Change" : "Status", numbered(samples.statuses.texts.map(words))),
-    ...(doc.systems.length > 1 && doc.kind === "evaluation" ? [choice("system", "System", numbered(doc.systems))] : []),
-    ...Object.entries(samples.slices).map(([name, coded], index) => choice(`slice${index}`, name, numbered(coded.texts))),
-    choice("metric", "Metric", [["", "any"], ...measured]),
-    field("from", { type: "number", name: "least", step: "any", "aria-label": "lowest value of the metric" }),
-    field("to", { type: "number", name: "most", step: "any", "aria-label": "highest value of the metric" }),
-    clearButton(),
-    countOfRows(),
-  );
-}
-
-/** @param {any} form @param {number} slices @returns {(row: Row) => boolean} */
-function sampleFilter(form, slices) {
-  const given = givenBy(form);
-  const wanted = given("id").trim().toLowerCase();
-  /** @type {[string, number][]} */
-  const equal = [];
-  for (const name of ["status", "system"]) if (given(name) !== "") equal.push([name, Number(given(name))]);
-  for (let i = 0; i < slices; i++) if (given(`slice${i}`) !== "") equal.push([`s${i}`, Number(given(`slice${i}`))]);
-  const why = given("why");
-  const metric = given("metric");
-  const least = given("least") === "" ? -Infinity : Number(given("least"));
-  const most = given("most") === "" ? Infinity : Number(given("most"));
-  return (row) =>
-    equal.every(([name, value]) => row[name] === value) &&
-    (why === "" || (row.card !== null && (why === "any" || row.card.why === why))) &&
-    (metric === "" || (row[`m${metric}`] !== null && row[`m${metric}`] >= least && row[`m${metric}`] <= most)) &&
-    (wanted === "" || row.id.toLowerCase().includes(wanted));
-}
+/** A filter by a cell of a confusion matrix. @param {Record<string, number[]>} cells @returns {Filter} */
+const byCell = (cells) => ({
+  ...oneOf("cell", "Cell", Object.keys(cells).sort(), () => true),
+  test: (value) => { const counted = new Set(cells[value]); return (row) => counted.has(row); },
+});
 
 /** @param {ReportDocument} doc */
 function fillSamples(doc) {
   const samples = /** @type {Samples} */ (doc.samples);
-  const rows = sampleRows(doc, samples);
-  const main = doc.sample_metrics.findIndex((metric) => metric.main);
-  const change = doc.sample_metrics.findIndex((metric) => metric.is_change);
-  const order = [...new Set([change, main, ...doc.sample_metrics.keys()])].filter((index) => index >= 0);
-  fillFilters(doc, samples);
-  const wide = doc.kind === "comparison";
-  const table = makeTable(byId("samples-table"), wide ? "Samples that changed" : "Samples", {
-    data: rows,
-    index: "position",
-    ...(wide ? { maxHeight: "20rem", layout: "fitColumns" } : { height: "40rem", layout: "fitDataFill" }),
-    placeholder: "No sample passes the filter",
-    selectableRows: 1,
-    columns: sampleColumns(doc, samples, order.filter((index) => isMeasured(samples, doc.sample_metrics[index]))),
+  const { ids, statuses, metrics } = samples;
+  const compared = doc.kind === "comparison";
+  const many = doc.systems.length > 1 && !compared;
+  const cards = new Map(doc.cards.map((card) => [card.row, card]));
+  const used = doc.sample_metrics.filter(({ name }) => metrics[name].some((value) => value !== null));
+  const first = (/** @type {Metric} */ metric) => (metric.is_change ? 0 : metric.main ? 1 : 2);
+  const ordered = used.toSorted((a, b) => first(a) - first(b));
+  const writers = new Map(used.map((metric) => [metric.name, metric.is_change ? signed : shownLike(metrics[metric.name])]));
+  const write = (/** @type {Metric} */ { name }, /** @type {number} */ row) => /** @type {any} */ (writers.get(name))(metrics[name][row]);
+  const whys = compared ? [] : [...new Set(doc.cards.map((card) => card.why))];
+  const main = used.find((metric) => metric.main)?.name ?? "";
+  const value = (/** @type {number} */ row) => metrics[byId("samples-filters").elements.metric.value || main]?.[row] ?? NaN;
+  const table = new Table(byId("samples-table"), {
+    name: compared ? "Samples that changed" : "Samples", scope: "", count: ids.length, open: (row) => show(row, true),
+    changed: (isLink) => followTable(isLink),
+    columns: [
+      { title: "sample_id", width: 150, value: (row) => ids[row], cell: (row) => element("span", { class: "open", title: ids[row] }, ids[row]) },
+      ...(many ? [systemColumn(doc, (row) => samples.systems[row])] : []),
+      ...ordered.map((metric) => ({ title: metric.name, meaning: metric.meaning, isNumber: true, value: (/** @type {number} */ row) => metrics[metric.name][row], text: (/** @type {number} */ row) => write(metric, row) })),
+      { title: compared ? "kind" : "status", value: (row) => words(statuses.texts[statuses.codes[row]]) },
+      ...Object.entries(samples.slices).map(([title, coded]) => ({ title, value: (/** @type {number} */ row) => coded.texts[coded.codes[row]] })),
+      ...(compared ? [] : [{ title: "records", value: (/** @type {number} */ row) => WHY[cards.get(row)?.why ?? ""] ?? "" }]),
+    ],
+    filters: [
+      contains("id", "sample_id contains", (row) => ids[row]),
+      ...(whys.length ? [oneOf("why", "Show", ["any", ...whys], (row, text) => (text === "any" ? cards.has(row) : cards.get(row)?.why === text), (text) => (text === "any" ? "with records" : WHY[text]))] : []),
+      oneOf("status", compared ? "Change" : "Status", statuses.texts, (row, text) => statuses.texts[statuses.codes[row]] === text, words),
+      ...(many ? [oneOf("system", "System", doc.systems, (row, text) => doc.systems[samples.systems[row]] === text)] : []),
+      ...Object.entries(samples.slices).map(([name, coded]) => byMember(name, coded)),
+      ...(Object.keys(samples.cells).length ? [byCell(samples.cells)] : []),
+      oneOf("metric", "Metric", used.map(({ name }) => name), (row) => !Number.isNaN(value(row))),
+      bounded("from", { name: "from", "aria-label": "lowest value of the metric" }, (row, bound) => value(row) >= bound),
+      bounded("to", { name: "to", "aria-label": "highest value of the metric" }, (row, bound) => value(row) <= bound),
+    ],
   });
-  const form = byId("samples-filters");
-  filterBy(table, form, rows.length, () => sampleFilter(form, Object.keys(samples.slices).length));
-  form.elements.why?.addEventListener("input", () => {
-    const why = form.elements.why.value;
-    const rises = doc.sample_metrics[main]?.higher_is_better === (why === "lost");
-    if (change >= 0 && (why === "lost" || why === "won")) table.setSort(`m${change}`, rises ? "asc" : "desc");
-  });
-  startViewer(table, rows, (row) => sampleView(doc, samples, row));
-}
+  const viewer = byId("viewer");
+  let current = -1;
 
-/** @param {ReportDocument} doc @param {Samples} samples @param {number[]} used */
-function sampleColumns(doc, samples, used) {
-  const wide = doc.kind === "comparison";
-  const open = (/** @type {any} */ cell) => element("button", { type: "button", class: "open", title: cell.getValue() }, cell.getValue());
-  return [
-    // A button opens the row by keyboard too.
-    { ...heading("sample_id"), field: "id", sorter: "string", formatter: open, ...(wide ? { widthGrow: 2, minWidth: 120 } : { width: 170, frozen: window.innerWidth > 640 }) },
-    ...(doc.systems.length > 1 && !wide ? [systemColumn(doc)] : []),
-    ...used.map((index) => {
-      const metric = doc.sample_metrics[index];
-      const write = writerOf(samples, metric);
-      return { ...numberColumn(`m${index}`, metric.name, metric.meaning, 105), width: widthFor(metric.name, 105), hozAlign: "right", formatter: textCell((row) => write(row[`m${index}`])) };
-    }),
-    { ...heading(statusName(doc)), field: "status", minWidth: wide ? 120 : 90, formatter: textCell((row) => words(samples.statuses.texts[row.status])) },
-    ...Object.entries(samples.slices).map(([name, coded], index) => ({
-      ...heading(name), field: `s${index}`, minWidth: 90, formatter: textCell((row) => coded.texts[row[`s${index}`]] ?? "–"),
-    })),
-    ...(wide ? [] : [{ ...heading("records"), field: "why", minWidth: 80, headerSort: false, formatter: textCell((row) => WHY[row.card?.why] ?? "") }]),
-  ];
+  /** @param {number} row @param {boolean} isStep whether a step back of the browser goes back from it */
+  function show(row, isStep) {
+    if (row < 0 || row === undefined) return;
+    current = row;
+    setState({ sample: ids[row], of: many ? doc.systems[samples.systems[row]] : "" }, isStep);
+    draw(true);
+    if (isStep && window.innerWidth <= 960) viewer.scrollIntoView({ block: "start" });
+  }
+
+  /** @param {boolean} isSought */
+  function draw(isSought) {
+    table.choose(current, isSought);
+    viewer.replaceChildren(stepper(), ...(current < 0 ? [] : sampleView(doc, samples, current, cards, used.map((metric) => ({ metric, text: write(metric, current) })))));
+  }
+
+  /** Shows the sample that the address names; of a link that names none, the first that passes. @param {boolean} isLink */
+  function followTable(isLink) {
+    const isNamed = (/** @type {number} */ row) => ids[row] === stateOf("sample") && (!many || doc.systems[samples.systems[row]] === stateOf("of"));
+    // Long ids may be shown alike: the open one stays open.
+    const named = isNamed(current) ? current : ids.findIndex((_, row) => isNamed(row));
+    if (named >= 0) current = named;
+    else if (isLink || current < 0) current = table.order[0] ?? current;
+    draw(isLink);
+  }
+
+  /** @param {number} by */
+  function step(by) {
+    const at = table.order.indexOf(current);
+    show(table.order[Math.min(table.order.length - 1, Math.max(0, at + by))] ?? -1, false);
+  }
+
+  function stepper() {
+    const at = table.order.indexOf(current), last = table.order.length - 1;
+    const button = (/** @type {string} */ text, /** @type {number} */ by, /** @type {boolean} */ disabled) =>
+      element("button", { type: "button", class: "action", disabled, onclick: () => { step(by); viewer.focus({ preventScroll: true }); } }, text);
+    const place = at < 0 ? "not among the rows shown" : `${grouped(at + 1)} of ${grouped(last + 1)}`;
+    return element("div", { class: "stepper" }, button("← Previous", -1, at <= 0), button("Next →", 1, at >= last), element("span", { class: "count", role: "status" }, place));
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (event.key === "Escape" && viewer.contains(target)) table.grid.focus();
+    const by = /** @type {Record<string, number>} */ ({ ArrowLeft: -1, ArrowRight: 1 })[event.key];
+    if (!by || event.altKey || event.ctrlKey || event.metaKey || target.closest("input, select, textarea, pre, .scroll")) return;
+    event.preventDefault();
+    step(by);
+  });
 }
 
 /** @param {string} text */
 const tag = (text) => element("li", { class: "tag" }, element("bdi", {}, text));
 
-/** @param {ReportDocument} doc @param {Samples} samples @param {Row} row @returns {Node[]} */
-function sampleView(doc, samples, row) {
-  /** @type {Card | null} */
-  const card = row.card;
-  const values = doc.sample_metrics.map((metric, index) => ({ metric, value: row[`m${index}`] })).filter(({ value }) => value !== null && value !== undefined);
-  const slices = Object.entries(samples.slices).map(([name, coded], index) => `${name}: ${coded.texts[row[`s${index}`]] ?? "–"}`);
+/** @param {ReportDocument} doc @param {Samples} samples @param {number} row @param {Map<number, Card>} cards @param {{metric: Metric, text: string}[]} values @returns {Node[]} */
+function sampleView(doc, samples, row, cards, values) {
+  const id = samples.ids[row], status = samples.statuses.texts[samples.statuses.codes[row]], card = cards.get(row);
+  const slices = Object.entries(samples.slices).map(([name, coded]) => `${name}: ${coded.texts[coded.codes[row]] ?? "–"}`);
   const head = [
-    element("h3", {}, element("bdi", {}, row.id)),
+    element("h3", {}, element("bdi", {}, id), " ", copyButton("Copy id", id)),
     element("ul", { class: "chips" },
-      ...(doc.systems.length > 1 && doc.kind === "evaluation" ? [element("li", {}, systemLabel(doc.systems, row.system))] : []),
-      tag(words(samples.statuses.texts[row.status])),
-      ...(card && WHY[card.why] ? [tag(WHY[card.why])] : []),
-      ...slices.map(tag)),
+      ...(doc.systems.length > 1 && doc.kind === "evaluation" ? [element("li", {}, systemLabel(doc.systems, samples.systems[row]))] : []),
+      tag(words(status)), ...(card && WHY[card.why] ? [tag(WHY[card.why])] : []), ...slices.map(tag)),
     element("ul", { class: "chips" },
-      ...values.map(({ metric, value }) => element("li", { title: metric.meaning }, `${metric.name} `, element("b", {}, writerOf(samples, metric)(value))))),
+      ...values.filter(({ text }) => text !== "–").map(({ metric, text }) => element("li", { title: metric.meaning }, `${metric.name} `, element("b", {}, text)))),
   ];
   if (!card) {
-    return [...head, element("p", { class: "caption" }, "The records of this sample are not in this page. beamscore draw --sample draws it; samples/*.parquet has its details.")];
+    const why = status === "missing_prediction" ? "There is no prediction to look at." : "Its records are not in this page.";
+    const command = `${doc.draw || "beamscore draw CONFIG"} --sample '${id.replaceAll("'", "'\\''")}' --output sample.svg`;
+    return [...head, element("p", { class: "caption" }, `${why} This draws it: `, element("code", {}, command), " ", copyButton("Copy", command))];
   }
-  const many = card.sides.length > 1;
-  const sides = card.sides.map((side, number) => element("div", {},
-    ...(many ? [element("h4", {}, words(doc.systems[number]), " ", element("span", { class: "tag" }, words(side.status)))] : []),
-    ...drawingView(side), ...listView("What matched what", side.words)));
-  const predictions = card.sides.map((side, number) => recordView(many ? `Prediction of the ${doc.systems[number]}` : "Prediction", side.prediction));
+  // Systems of a run stand side by side where each has its records, as the sides of a comparison do.
+  const sides = doc.kind === "comparison" ? card.sides.map((side, number) => ({ side, name: doc.systems[number] }))
+    : [card, ...[...cards.values()].filter((each) => each !== card && samples.ids[each.row] === id)].map((each) => ({ side: each.sides[0], name: doc.systems[each.system] }));
+  const many = sides.length > 1;
+  const records = [{ title: "Ground truth", record: card.truth }, ...sides.map(({ side, name }) => ({ title: many ? `Prediction of ${name}` : "Prediction", record: side.prediction }))];
+  // Two predictions are told apart from each other, a single one from its ground truth.
+  const other = (/** @type {number} */ place) => (many ? (place ? records[place === 1 ? 2 : 1].record : null) : records[1 - place].record);
+  const wide = records.length > 2 ? "records three" : "records";
   return [
     ...head,
     ...listView("What changed", card.words),
-    ...(many ? [element("div", { class: "records" }, ...sides)] : sides),
-    ...(card.truth === null ? [] : [element("div", { class: many ? "records three" : "records" }, recordView("Ground truth", card.truth), ...predictions)]),
+    element("div", { class: many ? wide.replace("three", sides.length > 2 ? "three" : "") : "" }, ...sides.map(({ side, name }) => element("div", {},
+      ...(many ? [element("h4", {}, name, " ", element("span", { class: "tag" }, words(side.status)))] : []), ...drawingView(side), ...listView("What matched what", side.words)))),
+    ...(card.truth === null ? [] : [element("div", { class: wide }, ...records.map(({ title, record }, number) => recordView(title, record, other(number)?.text ?? "")))]),
     ...(card.details === null ? [] : [
       element("details", {}, element("summary", {}, "All details of the match"), element("pre", { tabindex: 0 }, JSON.stringify(card.details, null, 1))),
     ]),
   ];
 }
+
+/** @param {string} name @param {string} text */
+const copyButton = (name, text) => element("button", { type: "button", class: "action small", onclick: () => copy(text) }, name);
 
 /** @param {CardSide} side */
 function drawingView({ drawing, problem, words: said }) {
@@ -186,73 +176,30 @@ function drawingView({ drawing, problem, words: said }) {
 const listView = (title, lines) =>
   lines.length ? [element("h4", {}, title), element("ul", { class: "words" }, ...lines.map((line) => element("li", {}, line)))] : [];
 
-/** @param {string} title @param {RecordText | null} record */
-function recordView(title, record) {
+/** What of a line another text does not have: from the first character that differs to the last. @param {string} line @param {string[]} others @returns {(Node | string)[]} */
+function markedLine(line, others) {
+  const name = line.slice(0, line.indexOf(":") + 1);
+  const twin = (name && others.find((other) => other.startsWith(name))) || "";
+  const most = Math.min(line.length, twin.length);
+  let [first, last] = [0, 0];
+  while (first < most && line[first] === twin[first]) first += 1;
+  while (last < most - first && line.at(-1 - last) === twin.at(-1 - last)) last += 1;
+  return [line.slice(0, first), element("mark", {}, line.slice(first, line.length - last)), line.slice(line.length - last)];
+}
+
+/** A record; where it shares any line with another one, what differs is marked, and the first of it is in sight. @param {string} title @param {RecordText | null} record @param {string} other */
+function recordView(title, record, other) {
   if (!record) return element("div", {}, element("h4", {}, title), element("p", { class: "caption" }, "There is no record that could be read."));
   const left = record.left_out ? [element("p", { class: "caption" }, `${grouped(record.left_out)} more characters are not in this page.`)] : [];
-  return element("div", {}, element("h4", {}, title), element("pre", { tabindex: 0, dir: "auto" }, record.text), ...left);
+  const nameOf = (/** @type {string} */ line) => line.split(":")[0];
+  const lines = record.text.split("\n"), others = other.split("\n"), known = new Set(others), names = new Set(others.map(nameOf));
+  const isAlike = other !== "" && lines.some((line) => names.has(nameOf(line)));
+  const text = element("pre", { tabindex: 0, dir: "auto" }, ...lines.flatMap((line, number) => [number ? "\n" : "", ...(!isAlike || known.has(line) ? [line] : markedLine(line, others))]));
+  requestAnimationFrame(() => { text.scrollTop = Math.max(0, (text.querySelector("mark")?.offsetTop ?? 0) - text.offsetTop - 40); });
+  return element("div", {}, element("h4", {}, title), text, ...left);
 }
 
-const STEP_KEYS = /** @type {Record<string, number>} */ ({ ArrowLeft: -1, ArrowRight: 1 });
-
-/**
- * Opens rows of a table in the viewer: by a click, by its buttons, and by the arrow keys.
- * @param {any} table its rows have an index `position`
- * @param {Row[]} rows
- * @param {(row: Row) => Node[]} view what is shown of a row
- */
-function startViewer(table, rows, view) {
-  const viewer = byId("viewer");
-  /** @type {Row | null} */
-  let current = null;
-  /** @type {any[] | null} */
-  let order = null;
-  const ordered = () => (order ??= table.getRows("active").map((/** @type {any} */ row) => row.getData()));
-
-  /** @param {Row | undefined} row @param {boolean} [scroll] */
-  function show(row, scroll = true) {
-    if (!row) return;
-    current = row;
-    const at = ordered().indexOf(row);
-    viewer.replaceChildren(stepper(at), ...view(row));
-    table.deselectRow();
-    table.selectRow(row.position);
-    if (scroll) table.scrollToRow(row.position, "nearest", false).catch(() => {});
-  }
-
-  /** @param {number} by */
-  function step(by) {
-    const all = ordered();
-    const at = current ? all.indexOf(current) : -1;
-    show(all[Math.min(all.length - 1, Math.max(0, at + by))]);
-  }
-
-  /** @param {number} at */
-  function stepper(at) {
-    const last = ordered().length - 1;
-    const button = (/** @type {string} */ text, /** @type {number} */ by, /** @type {boolean} */ disabled) =>
-      element("button", { type: "button", class: "action", disabled, onclick: () => { step(by); viewer.focus({ preventScroll: true }); } }, text);
-    const place = at < 0 ? "not among the rows shown" : `${grouped(at + 1)} of ${grouped(last + 1)}`;
-    return element("div", { class: "stepper" }, button("← Previous", -1, at <= 0), button("Next →", 1, at >= last), element("span", { class: "count", role: "status" }, place));
-  }
-
-  table.on("rowClick", (/** @type {any} */ _, /** @type {any} */ row) => {
-    show(row.getData(), false);
-    if (window.innerWidth <= 960) viewer.scrollIntoView({ block: "start" });
-  });
-  /** Tells the place of the sample among the rows that are left, when the table has taken them over. */
-  function reorder() {
-    order = null;
-    if (current) setTimeout(() => { viewer.querySelector(".stepper")?.replaceWith(stepper(ordered().indexOf(/** @type {Row} */ (current)))); });
-  }
-  table.on("dataSorted", reorder);
-  table.on("dataFiltered", reorder);
-  table.on("tableBuilt", () => show(rows[0], false));
-  document.addEventListener("keydown", (event) => {
-    const target = /** @type {HTMLElement} */ (event.target);
-    const by = STEP_KEYS[event.key];
-    if (!by || event.altKey || event.ctrlKey || event.metaKey || target.closest("input, select, textarea, pre, .scroll")) return;
-    event.preventDefault();
-    step(by);
-  });
-}
+start(([doc]) => {
+  if (byId("slices-table")) fillSlices(doc);
+  if (byId("samples-table")) fillSamples(doc);
+});

@@ -2,78 +2,99 @@
 /* The table of the slices: their values, and their differences from the baseline. */
 "use strict";
 
+const MIN_SAMPLES = 20;
+const VERDICTS = ["worse", "better", "no difference shown"];
+const SIGNS = /** @type {Record<string, string>} */ ({ better: "▲ better", worse: "▼ worse" });
+
 /** @param {ReportDocument} doc */
 function fillSlices(doc) {
-  const many = doc.systems.length > 1 && doc.kind === "evaluation";
+  const { slices, systems } = doc;
   const compared = doc.kind === "comparison";
-  const names = compared ? doc.differences : doc.metrics;
-  /** @type {Row[]} */
-  const rows = doc.slices.map((found) => {
-    /** @type {Row} */
-    const row = { label: found.label, system: found.system, samples: found.samples, found };
-    found.values.forEach((measured, index) => { row[`v${index}`] = measured.value; });
-    found.differences.forEach((difference, index) => { row[`d${index}`] = difference.value; });
-    return row;
-  });
-  const used = names.map((_, index) => index).filter((index) => rows.some((row) => row[`v${index}`] !== null));
-  const columns = used.flatMap((index) => [...(compared ? [] : [valueColumn(doc.metrics[index], index)]), ...differenceColumns(doc, names[index], index)]);
-  const form = byId("slices-filters");
-  form.append(
-    field("Slice contains", { type: "search", name: "label" }),
-    ...(many ? [choice("system", "System", numbered(doc.systems))] : []),
-    ...(doc.differences.length ? [choice("verdict", "Verdict", [["", "all"], ["worse", "worse"], ["better", "better"], ["no difference shown", "no difference shown"]])] : []),
-    field("At least so many samples", { type: "number", name: "samples", min: 0, step: 1, value: 0, inputmode: "numeric" }),
-    clearButton(),
-    countOfRows(),
-  );
-  const table = makeTable(byId("slices-table"), "Slices", {
-    data: rows,
-    maxHeight: "32rem",
-    layout: "fitColumns",
-    placeholder: "No slice passes the filter",
-    initialSort: used.length && !compared ? [{ column: `v${used[0]}`, dir: names[used[0]].higher_is_better ? "asc" : "desc" }] : [],
+  const many = systems.length > 1 && !compared;
+  const metrics = compared ? doc.differences : doc.metrics;
+  const used = [...metrics.keys()].filter((index) => slices.some((found) => found.values[index].value !== null));
+  const most = Math.max(...slices.map((found) => found.samples ?? 0));
+  // A slice of few samples says little; where there are no others, all are shown.
+  const least = most < MIN_SAMPLES ? null : MIN_SAMPLES;
+  new Table(byId("slices-table"), {
+    name: "Slices", scope: "slices.", count: slices.length, rowHeight: 46,
     columns: [
-      { ...heading("slice"), field: "label", minWidth: 150, widthGrow: 2, formatter: textCell((row) => row.label), sorter: "string" },
-      ...(many ? [systemColumn(doc)] : []),
-      { ...heading("samples"), field: "samples", hozAlign: "right", width: 105, sorter: "number", formatter: textCell((row) => (row.samples === null ? "–" : grouped(row.samples))) },
-      ...columns,
+      { title: "slice", value: (row) => slices[row].label, width: 170, cell: (row) => sliceLink(doc, slices[row], many) },
+      ...(many ? [systemColumn(doc, (row) => slices[row].system)] : []),
+      { title: "samples", isNumber: true, value: (row) => slices[row].samples, text: (row) => (slices[row].samples === null ? "–" : grouped(slices[row].samples)) },
+      ...used.flatMap((index) => [...(compared ? [] : [valueColumn(doc, index)]), ...differenceColumns(doc, metrics[index], index)]),
     ],
-  });
-  filterBy(table, form, rows.length, () => {
-    const given = givenBy(form);
-    const wanted = given("label").trim().toLowerCase();
-    const system = given("system");
-    const least = Number(given("samples")) || 0;
-    const verdict = given("verdict");
-    return (row) =>
-      (row.samples ?? 0) >= least && (system === "" || row.system === Number(system)) && row.label.toLowerCase().includes(wanted) &&
-      (verdict === "" || row.found.differences.some((/** @type {Difference} */ found) => found.verdict === verdict));
+    filters: [
+      contains("label", "Slice contains", (row) => slices[row].label),
+      ...(many ? [oneOf("system", "System", systems, (row, text) => systems[slices[row].system] === text)] : []),
+      ...(doc.differences.length ? [oneOf("verdict", "Verdict", VERDICTS, (row, text) => slices[row].differences.some((found) => found.verdict === text))] : []),
+      bounded("At least so many samples", { name: "samples", min: 0, value: least }, (row, bound) => (slices[row].samples ?? bound) >= bound),
+    ],
   });
 }
 
-/** @param {Metric} metric @param {number} index */
-const valueColumn = (metric, index) => ({
-  ...numberColumn(`v${index}`, metric.name, metric.meaning, 118),
-  formatter: (/** @type {any} */ cell) => {
-    const { found } = cell.getData();
-    return valueCell(found.values[index], metric, metric.values[found.system], found.system);
-  },
-});
+/** A link to the samples of a slice, where the page can find them. @param {ReportDocument} doc @param {Slice} found @param {boolean} many */
+function sliceLink(doc, found, many) {
+  const columns = Object.keys(doc.samples?.slices ?? {}), names = Object.keys(found.where);
+  if (!names.length || !names.every((name) => columns.includes(name))) return element("bdi", { title: found.label }, found.label);
+  const filters = Object.fromEntries(names.map((name) => [`slice.${name}`, found.where[name]]));
+  return element("a", { title: found.label, href: samplesLink({ ...filters, ...(many ? { system: doc.systems[found.system] } : {}) }) }, element("bdi", {}, found.label));
+}
 
-/** The difference of a metric from the baseline, where there is one. @param {ReportDocument} doc @param {{name: string, meaning: string}} metric @param {number} index */
+/** A value, with its interval as a bar below on the range of the metric, and the value of all samples as a thin line across. @param {ReportDocument} doc @param {number} index @returns {Column} */
+function valueColumn(doc, index) {
+  const metric = doc.metrics[index];
+  return {
+    title: metric.name, meaning: metric.meaning, isNumber: true, width: 118, value: (row) => doc.slices[row].values[index].value,
+    cell: (row) => {
+      const { values, system } = doc.slices[row];
+      const { value, low, high } = values[index];
+      if (value === null) return document.createTextNode("–");
+      const range = /** @type {[number, number]} */ ([Math.min(metric.low ?? 0, low ?? value), Math.max(metric.high ?? 1, high ?? value)]);
+      const interval = low === null ? "" : ` (${shown(low)} to ${shown(high)})`;
+      return element("span", { title: `${shown(value)}${interval}` }, shown(value), element("span", { class: "hidden" }, interval),
+        whisker(values[index], range, metric.values[system]?.value ?? null, color(system)));
+    },
+  };
+}
+
+/** The difference of a metric from the baseline, on a range that its column shares; nothing where there is none. @param {ReportDocument} doc @param {{name: string, meaning: string}} metric @param {number} index @returns {Column[]} */
 function differenceColumns(doc, metric, index) {
   const column = doc.slices.flatMap((found) => found.differences.slice(index, index + 1));
   if (!column.some((found) => found.value !== null)) return [];
-  const reach = reachOf(column);
+  const reach = Math.max(1e-9, ...column.flatMap((found) => [found.value, found.low, found.high].map((value) => Math.abs(value ?? 0))));
   const compared = doc.kind === "comparison";
-  const title = compared ? metric.name : `${metric.name} against the baseline`;
   return [{
-    ...numberColumn(`d${index}`, title, compared ? metric.meaning : `the difference of ${metric.name} from the baseline, with its paired interval`, 140, metric.name),
-    formatter: (/** @type {any} */ cell) => {
-      /** @type {Slice} */
-      const found = cell.getData().found;
-      const difference = found.differences[index];
-      return difference ? differenceCell(difference, reach, `${shown(found.before[index])} → ${shown(found.values[index].value)}`) : document.createTextNode("–");
+    title: compared ? metric.name : `${metric.name} against the baseline`,
+    meaning: compared ? metric.meaning : `the difference of ${metric.name} from the baseline, with its paired interval`,
+    isNumber: true, width: 150, value: (row) => doc.slices[row].differences[index]?.value,
+    cell: (row) => {
+      const { differences, before, values } = doc.slices[row];
+      const found = differences[index];
+      if (!found || found.value === null) return document.createTextNode("–");
+      const interval = found.low === null ? "" : ` (${signed(found.low)} to ${signed(found.high)})`;
+      const said = SIGNS[found.verdict];
+      const ink = found.verdict === "better" ? "var(--good)" : found.verdict === "worse" ? "var(--bad)" : "var(--soft)";
+      return element("span", { title: `${signed(found.value)}${interval}: ${found.verdict}\n${shown(before[index])} → ${shown(values[index].value)}` },
+        ...(said ? [element("b", { class: found.verdict }, said), " "] : []), signed(found.value), element("span", { class: "hidden" }, interval), whisker(found, [-reach, reach], 0, ink));
     },
   }];
+}
+
+/**
+ * A bar from `low` to `high` of a range, with a dot at the value; `line` is a thin line across.
+ * @param {Measured} found
+ * @param {[number, number]} range
+ * @param {number | null} line
+ * @param {string} ink
+ */
+function whisker(found, [from, to], line, ink) {
+  const at = (/** @type {number} */ value) => (100 * (value - from)) / (to - from || 1);
+  const stroke = (/** @type {number} */ x1, /** @type {number} */ x2, /** @type {Record<string, string | number>} */ attributes) =>
+    shape("line", { x1, x2, y1: 5, y2: 5, "vector-effect": "non-scaling-stroke", ...attributes });
+  const bar = shape("svg", { class: "whisker", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, stroke(0, 100, { stroke: "var(--line)" }));
+  if (line !== null) bar.append(stroke(at(line), at(line), { y1: 0, y2: 10, stroke: "var(--soft)" }));
+  if (found.low !== null && found.high !== null) bar.append(stroke(at(found.low), at(found.high), { stroke: ink, "stroke-width": 3 }));
+  if (found.value !== null) bar.append(stroke(at(found.value), at(found.value), { stroke: ink, "stroke-width": 8, "stroke-linecap": "round" }));
+  return bar;
 }

@@ -52,7 +52,7 @@ def test_all_runs_below_a_folder_are_found_and_told_in_time(scores: Path, tmp_pa
     text = (tmp_path / "history.md").read_text()
     assert "-0.7500 (" in text
     assert "**worse**" in text
-    assert "## Breaks" not in text
+    assert "| break" not in text
 
 
 def test_the_gates_of_a_night_are_what_its_exit_code_said(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
+import msgspec
+
+from beamscore.pipelines.reports.document import Document
 from tests import toy
-from tests.page.corpora import page_data
 from tests.runs import command, evaluate, write_lines
 
 TRUTHS = [toy.sample(index, 0)[0] for index in range(60)]
@@ -28,15 +29,12 @@ def run(tmp_path: Path, **wrong: int) -> Path:
     return found.output
 
 
-def pair(output: Path) -> Any:
-    return page_data(output / "report.html")["pair"]
-
-
-def test_it_is_what_compare_finds(tmp_path: Path) -> None:
+def test_it_is_what_compare_finds(tmp_path: Path, pages: list[Document]) -> None:
     output = run(tmp_path, first=2, second=30)
+    pair = msgspec.to_builtins(pages[0].pair)
     assert command("compare", f"{output}:first", f"{output}:second", "--output", tmp_path / "c", "--quiet")[0] == 0
     compared = json.loads((tmp_path / "c" / "comparison.json").read_bytes())["metrics"]
-    found = {each["name"]: each for each in pair(output)}
+    found = {each["name"]: each for each in pair}
     assert {"exact_match", "similarity"} <= found.keys() <= compared.keys()
     for name, each in found.items():
         difference, said = each["difference"], compared[name]
@@ -50,11 +48,8 @@ def test_it_is_what_compare_finds(tmp_path: Path) -> None:
     assert "second less first, with intervals of 200 paired bootstrap replicates." in page
 
 
-def test_systems_that_are_equal_are_identical(tmp_path: Path) -> None:
-    for each in pair(run(tmp_path, first=7, second=7)):
-        assert (each["difference"]["value"], each["difference"]["verdict"]) == (0, "identical")
-
-
-def test_one_system_and_three_have_none(tmp_path: Path) -> None:
-    assert pair(run(tmp_path / "one", only=3)) == []
-    assert pair(run(tmp_path / "three", first=1, second=2, third=3)) == []
+def test_only_two_systems_have_one_and_equal_ones_are_identical(tmp_path: Path, pages: list[Document]) -> None:
+    for systems in ({"first": 7, "second": 7}, {"only": 3}, {"first": 1, "second": 2, "third": 3}):
+        run(tmp_path / str(len(systems)), **systems)
+    assert {(each.difference.value, each.difference.verdict) for each in pages[0].pair} == {(0, "identical")}
+    assert pages[1].pair == pages[2].pair == ()

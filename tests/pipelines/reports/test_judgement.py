@@ -8,8 +8,8 @@ import pytest
 
 from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.reports.comparison import build_comparison
-from beamscore.pipelines.reports.document import Compared, Difference, Measured, Slice
-from beamscore.pipelines.reports.judgement import judge_difference, judge_run, lost_most, moved
+from beamscore.pipelines.reports.document import Compared, Difference, Measured, Metric, Slice
+from beamscore.pipelines.reports.judgement import by_evidence, judge_difference, judge_run, lost_most, moved
 from tests.toy import Options, ToyBenchmark
 
 TOY = ToyBenchmark(Options())
@@ -63,11 +63,25 @@ def test_slices_that_lost_most_lost_so_much_at_least() -> None:
     """A slice whose interval holds zero is not named, however far its value fell."""
     moves = {"few": (-0.9, -1.9, 0.1), "a": (-0.2, -0.3, -0.1), "b": (-0.5, -0.9, -0.05), "won": BETTER}
     slices = [Slice(name, 0, 9, (), (), (Difference(*move),)) for name, move in moves.items()]
-    assert lost_most(slices, 0, True, ["one"]) == (
+    higher, lower = Metric("f1"), Metric("f1", higher_is_better=False)
+    assert [each.text for each in lost_most(slices, 0, higher, ["one"])] == [
         "a −0.2000 (−0.3000 to −0.1000)",
         "b −0.5000 (−0.9000 to −0.0500)",
-    )
-    assert lost_most(slices, 0, False, ["one", "two"]) == ("won of one +0.2500 (+0.1250 to +0.5000)",)
+    ]
+    assert [each.text for each in lost_most(slices, 0, lower, ["one", "two"])] == [
+        "won of one +0.2500 (+0.1250 to +0.5000)"
+    ]
+    assert [each.label for each in by_evidence(slices, [higher], ["other", "f1"])] == ["a", "b", "few", "won"]
+
+
+def test_slices_without_a_baseline_are_told_apart_from_all_samples() -> None:
+    values = {"few": (0.1, -0.9, 1.0), "low": (0.3, 0.2, 0.4), "high": (0.9, 0.8, 1.0), "none": (None, None, None)}
+    slices = [Slice(name, 0, 9, (Measured(*each),)) for name, each in values.items()]
+    for higher_is_better, order in ((True, ["low", "high", "few", "none"]), (False, ["high", "low", "few", "none"])):
+        metric = Metric("f1", higher_is_better=higher_is_better, values=(Measured(0.5),))
+        found = by_evidence(slices, [metric], ["f1"])
+        assert [each.label for each in found][:1] == order[:1]
+        assert found[-1].label == "none"
 
 
 def summary(scored: int, **systems: float) -> dict[str, Any]:
@@ -111,10 +125,10 @@ def test_a_comparison_says_what_holds_for_all_metrics_and_slices_at_once(word: s
         **{f"slices_of_{side}_alone": [] for side in ("baseline", "candidate")},
         "confidence": 0.95, "bootstrap": {"replicates": 9, "clusters": False}, "swaps": 9, "differences": [],
         "missing": [], "samples": {"compared": 9}, "verdicts": {word: 1}, "metrics": {name: metric},
-        "slices": {"a": {"metrics": {name: metric}}}, "changes": {"threshold": 0.1, "metrics": {}},
+        "slices": {"kind=a": {"metrics": {name: metric}}}, "changes": {"threshold": 0.1, "metrics": {}},
     }  # fmt: skip
     found = build_comparison(document, benchmark(benchmark.options_type())).verdict
     assert found.judgement == "worse"
     assert f"{name} fell from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250)." in found.sentence
     assert text in found.sentence
-    assert found.lost == ("a −0.2500 (−0.5000 to −0.1250)",)
+    assert [(each.text, each.where) for each in found.lost] == [("kind=a −0.2500 (−0.5000 to −0.1250)", {"kind": "a"})]

@@ -7,9 +7,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
-from beamscore.pipelines.reports.samples import bin_edges, distributions, sample_table, sort_worst_first
+from beamscore.metrics.registry import benchmark_class
+from beamscore.pipelines.reports.document import Coded
+from beamscore.pipelines.reports.samples import (
+    bin_edges,
+    columns_of,
+    distributions,
+    matrix_cells,
+    sample_table,
+    sort_worst_first,
+)
+from beamscore.transforms.slice_labels import slices_of
 
 SPECS = (MetricSpec("score", "", main=1), MetricSpec("errors", "", higher_is_better=False, bounds=(0.0, None)))
 
@@ -35,8 +47,7 @@ def test_the_worst_come_first_and_those_without_a_value_last() -> None:
     assert table.metrics["score"] == [0, 0.1235, 0.5, None]
     assert str(table.metrics["score"][0]) == "0"
     assert table.metrics["errors"] == [0, None, 1, 2]
-    assert table.slices["source"].texts == ["web"]
-    assert table.slices["source"].codes == [0, -1, 0, -1]
+    assert table.slices["source"] == Coded(["web", "null"], [0, 1, 0, 1])
     assert table.total == 4
 
 
@@ -50,24 +61,41 @@ def test_a_number_has_four_decimals_and_a_whole_one_none(value: float, written: 
     assert json.dumps(next(number for number in table.metrics["score"] if number != 0.5)) == written
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        ('"web"', "web"),
-        ('"a_b\\n<b>"', "a_b <b>"),
-        ('"\\u202e"', "\u202e"),
-        ("1", "1"),
-        ('"1"', '"1"'),
-        ('"null"', '"null"'),
-        ("null", "null"),
-        ('["a", "b"]', '["a", "b"]'),
-        ('"\\"a\\""', '"\\"a\\""'),
-    ],
-)
-def test_the_value_of_a_slice_is_shown_without_quotes_where_it_reads_as_no_other(value: str, shown: str) -> None:
-    found = rows([0.0, 0.0], [0.0, 0.0]).append_column("slice.kind", pa.array([value, None]))
+VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text(max_size=9), max_size=3)
+
+
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=5))
+def test_a_slice_finds_its_own_samples_by_the_columns_of_its_label(samples: list[tuple[Any, Any]]) -> None:
+    """A filter by all columns of a label passes the samples that are in a slice with it, and no others."""
+    names = ("a,b=c", "kind")
+    cells = [[json.dumps(each[place]) for each in samples] for place in range(2)]
+    found = rows([0.0, 0.0] * len(samples), [0.0, 0.0] * len(samples)).slice(0, len(samples))
+    for name, column in zip(names, cells, strict=True):
+        found = found.append_column(f"slice.{name}", pa.array(column, pa.string()))
     table = sample_table(found, ["a"], SPECS)
-    assert table.slices["kind"].texts == [shown]
+    labels = [{each.label for each in slices_of(names, [(0,), (0, 1)], sample)} for sample in samples]
+    for label in set().union(*labels):
+        wanted = columns_of(label)
+        assert wanted.keys() <= set(names)
+        passing = []
+        for row in range(len(samples)):
+            of = {name: (coded, coded.codes[row]) for name, coded in table.slices.items()}
+            texts = {name: coded.members.get(code, [coded.texts[code]]) for name, (coded, code) in of.items()}
+            passing.append(all(value in texts[name] for name, value in wanted.items()))
+        # Values that are shown alike, such as two that differ in blanks, are one filter.
+        alike = [any(columns_of(each) == wanted for each in own) for own in labels]
+        assert passing == alike
+
+
+def test_the_cells_of_a_matrix_find_the_samples_that_they_count() -> None:
+    """The rows of a cell have as many in it as the matrix of all samples."""
+    kind = benchmark_class("chart")
+    benchmark, title = kind(kind.options_type()), "Chart classes (task 1)"
+    statistics = [{f"task1.confusion[{cell}]": 1.0} for cell in ("bar|bar", "bar|pie", "pie|pie", "bar|pie")]
+    texts = [*map(json.dumps, statistics), None]
+    found = matrix_cells(benchmark, texts, {title})
+    assert found == {f"{title}: {cell}": rows for cell, rows in (
+        ("bar → bar", [0]), ("bar → pie", [1, 3]), ("pie → pie", [2]))}  # fmt: skip
 
 
 def test_distributions_count_every_value_once() -> None:

@@ -256,7 +256,14 @@ def test_the_report_shows_tonight_first() -> None:
     text = history_report("nowhere", [history(rows)], ["x: this is no run"])
     assert text.startswith("# toy: 14 runs, 2026-01-01 to 2026-01-15\n\n## Tonight\n\n")
     assert "**Break:** the ground truth changed. Tonight cannot be compared" in text
-    for part in ("## Missing nights", "| night-010.0 |", "—— break ——", "## Not read", "- `x: this is no run`"):
+    for part in (
+        "## What happened",
+        "1 missing night after",
+        "night-010.0",
+        "—— break ——",
+        "## Not read",
+        "- `x: this is no run`",
+    ):
         assert part in text
     assert "<b>|" not in text.replace("`b>`", "")
 
