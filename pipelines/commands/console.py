@@ -64,6 +64,8 @@ def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: s
         console.print(Text(printable(note)), soft_wrap=True)
     if document.get("gates"):
         console.print(Text(gates_passed(document["gates"])))
+    if document.get("signature"):
+        console.print(Text(f"signature: {document['signature']}"), soft_wrap=True)
     console.print(Text(f"report: {report}"), soft_wrap=True)
 
 

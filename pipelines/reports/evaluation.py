@@ -199,20 +199,8 @@ def _header(summary: Mapping[str, Any], run: Mapping[str, Any] | None, against: 
     return (
         *facts,
         *([Fact("baseline", (against.path,))] if against.path else []),
-        Fact("signature", (_signature(summary),)),
+        *([Fact("signature", (summary["signature"],))] if summary.get("signature") else []),
     )
-
-
-def _signature(summary: Mapping[str, Any]) -> str:
-    """Returns what a score is to be quoted with: what was scored, how, and by which version."""
-    config = summary["config"]
-    bootstrap = config["bootstrap"]
-    parts = {
-        "samples": (summary.get("fingerprint") or {}).get("samples"), "protocol": config.get("protocol"),
-        "missing": config["missing"], "replicates": bootstrap["replicates"], "seed": bootstrap["seed"],
-        "version": summary.get("version"),
-    }  # fmt: skip
-    return "|".join([summary["benchmark"], *(f"{name}:{value}" for name, value in parts.items() if value is not None)])
 
 
 def _draw_command(run: Mapping[str, Any] | None) -> str:

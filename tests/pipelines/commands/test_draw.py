@@ -44,7 +44,7 @@ def test_a_sample_with_or_without_a_prediction_is_drawn(tmp_path: Path, benchmar
     root = ElementTree.fromstring(text)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
-    assert tags & {"polygon", "line", "image"}
+    assert tags & {"path", "polygon", "image"}
     assert "script" not in tags
     assert "b" not in tags
     assert "<script" not in text

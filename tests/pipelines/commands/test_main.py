@@ -375,7 +375,9 @@ def test_standard_output_holds_the_result_alone_and_nothing_when_quiet(corpus: P
     found = evaluate(corpus / "out", "t.jsonl", {"a": "p.jsonl", "b": "p.jsonl"})
     assert (found.code, found.stderr) == (0, "")
     lines = found.stdout.splitlines()
-    assert lines[-3:] == ["a: 6 of 6 samples scored", "b: 6 of 6 samples scored", f"report: {corpus}/out/report.html"]
+    assert lines[-4:-2] == ["a: 6 of 6 samples scored", "b: 6 of 6 samples scored"]
+    assert lines[-2].startswith("signature: beamscore ")
+    assert lines[-1] == f"report: {corpus}/out/report.html"
     assert [line.split()[1] for line in lines if line.startswith("│")] == ["place", "exact_match", "similarity"]
     found = evaluate(corpus / "out", "t.jsonl", "p.jsonl", "--quiet")
     assert (found.code, found.stdout, found.stderr) == (0, "", "")
