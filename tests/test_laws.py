@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import math
 import pickle
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, get_args, get_type_hints
 
 import msgspec
@@ -106,6 +107,24 @@ def test_every_metric_declares_what_it_is_a_share_of(scored: Scored) -> None:
         assert value is None or not value or sum(added) > 0, metric
         if spec.per_sample is not None:
             assert set(added) <= {0, spec.per_sample}, metric
+
+
+def test_no_score_depends_on_how_python_adds_floats(scored: Scored, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Since Python 3.12, `sum` of floats rounds once: a score must have the same bits there."""
+    add = sum
+
+    def rounded_once(values: Iterable[Any], start: Any = 0) -> Any:
+        held = list(values)
+        is_float = held and all(isinstance(value, (int, float)) for value in held) and isinstance(add(held), float)
+        return math.fsum([start, *held]) if is_float else add(held, start)
+
+    monkeypatch.setattr(builtins, "sum", rounded_once)
+    again = [result for pair in scored.pairs for result in scored.benchmark.score([pair])]
+    sums = Sums.merged(Sums.of(each.statistics) for each in scored.scores)
+    values = scored.benchmark.values(sums)
+    monkeypatch.undo()
+    assert repr(values) == repr(scored.benchmark.values(sums))
+    assert [comparable(result) for result in again] == [comparable(result) for result in scored.alone]
 
 
 WEIGHTS = st.lists(st.integers(0, 3), min_size=COUNT, max_size=COUNT)

@@ -234,9 +234,9 @@ def is_empty(value: Any) -> bool:
 
 def identifier_text(identifier: Identifier) -> str | None:
     """Returns an id, name or label as text, so that 5, 5.0 and "5" are the same, and 0 and -0.0; None has no text."""
-    if isinstance(identifier, float) and identifier.is_integer():
-        return str(int(identifier))
-    return None if identifier is None else str(identifier)
+    if isinstance(identifier, str) or identifier is None:
+        return identifier
+    return str(int(identifier) if isinstance(identifier, float) and identifier.is_integer() else identifier)
 
 
 class Identified(Protocol):

@@ -25,7 +25,7 @@ from ..benchmark import Side
 from ..common.assignment import numpy_sum
 from ..common.budget import Budget
 from ..common.text import character_error_rate
-from ..statistics.ratios import f_measure
+from ..statistics.ratios import f_measure, plain_sum
 from .boxes import area, bounding_box, box_iou, pixel_iou, shared_area
 from .limits import error_rate_steps, pair_steps
 from .names import read_text
@@ -78,7 +78,7 @@ def score_text_blocks(
     budget.spend(pair_steps(len(truths), len(predictions), OVERLAP_PASSES))
     match = _match_published if options.protocol == "published" else _match_released
     units, missed, extra = match(truths, predictions, budget, options)
-    detection, recognition = sum([unit.iou for unit in units]), sum([unit.text_score for unit in units])
+    detection, recognition = plain_sum([unit.iou for unit in units]), plain_sum([unit.text_score for unit in units])
     if options.protocol == "published":
         detection = _share(detection, len(units) + max(len(missed), len(extra)))
         recognition = _share(recognition, len(units) + len(missed) + len(extra))

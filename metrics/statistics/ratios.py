@@ -89,8 +89,12 @@ def mean(values: Sequence[Value]) -> Value:
         total = reduce(operator.add, map(np.nan_to_num, columns))
         return ratio(total, np.asarray(reduce(operator.add, (each.astype(np.float64) for each in measured))))
     there = [value for value in values if value is not None]
-    # Not `sum`, which rounds less often in some versions of Python than in others.
-    return reduce(operator.add, there) / len(there) if there else None
+    return plain_sum(there) / len(there) if there else None
+
+
+def plain_sum(values: Sequence[float]) -> float:
+    """Returns the sum, rounded after each addition from left to right; the built-in `sum` is not, since Python 3.12."""
+    return reduce(operator.add, values, 0)
 
 
 def entrywise(function: Callable[..., float | None], *values: Value) -> Value:

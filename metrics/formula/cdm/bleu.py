@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...statistics.ratios import plain_sum
+
 ORDER = 4
 
 
@@ -57,7 +59,7 @@ def bleu(counts: BleuCounts, every_order: bool = True) -> float:
     if every_order and len(logarithms) < ORDER:
         return 0.0
     brevity = min(0.0, 1 - counts.truth_length / counts.prediction_length)
-    return math.exp(brevity + sum(logarithms) / len(logarithms))
+    return math.exp(brevity + plain_sum(logarithms) / len(logarithms))
 
 
 def _grams(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
