@@ -71,6 +71,8 @@ class MetricSpec:
     per_sample: what each sample that counts adds to the denominator, where that is always the same.
     classes: of a mean over classes, in which each counts alike, however few samples it has: the family whose members
     tell how many each of them has, such as `task1.recall[CLASS]`.
+    parts: of a metric made of metrics (`metrics.derived`), their names; it rests on as many units as the part that
+    rests on the fewest.
     """
 
     name: str
@@ -82,6 +84,7 @@ class MetricSpec:
     denominator: str = ""
     per_sample: int | None = None
     classes: str = ""
+    parts: tuple[str, ...] = ()
 
     def goodness(self, value: float) -> float:
         """Returns a number that is higher the better the value is: `value`, or `-value` where lower is better."""

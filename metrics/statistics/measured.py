@@ -34,7 +34,8 @@ class Measured:
     values: by name; None where there was nothing to measure.
     replicates: by name, the value in each replicate [R]; NaN where there was nothing to measure.
     units: by name, how many samples, or clusters where clusters are drawn, count for the metric.
-    denominators: by name, what the metric is a share or a mean of, of the corpus and of each replicate [1 + R].
+    denominators: by name, what the metric is a share or a mean of, of the corpus and of each replicate [1 + R]; a
+    metric made of metrics has none of its own.
     sizes: by name, of a mean over classes, how many units of equal weight would tell as much; of others see `units`.
     predictions: the fingerprint of the predictions; None where it is not known.
     """
@@ -67,8 +68,12 @@ def measure(
     columns, none = values_of_rows(benchmark, sums.below(), corpus), np.full(len(sums) - 1, np.nan)
     replicates = {name: columns.get(name, none) for name in values}
     kind = type(benchmark)
-    denominators = _denominators(kind, list(values), sums)
+    denominators = _denominators(kind, [name for name in values if not spec_of(kind, name).parts], sums)
     units, sizes = _units(kind, denominators, clustered)
+    for name in values:
+        if parts := spec_of(kind, name).parts:
+            units[name] = min(units.get(part, 0.0) for part in parts)
+            sizes[name] = min(sizes.get(part, units.get(part, 0.0)) for part in parts)
     return Measured(values, replicates, units, denominators, sizes, predictions)
 
 

@@ -21,15 +21,16 @@ SampleIdType = Literal["any", "string"]
 class Arguments(TypedDict, total=False):
     """What `evaluate`, `Scorer` and `Evaluate` take alike; what is not given has the default of the command.
 
-    options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, fields, sample_id_type ("any"):
-    as the settings of those names. replicates (200), confidence (0.95), seed (0): of the intervals; no replicates, no
-    intervals.
+    options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, derived, fields, sample_id_type
+    ("any"): as the settings of those names. replicates (200), confidence (0.95), seed (0): of the intervals; no
+    replicates, no intervals.
     """
 
     options: Mapping[str, Any] | None
     missing: Missing
     slices: Sequence[str]
     cluster: str | None
+    derived: Mapping[str, str] | None
     replicates: int
     confidence: float
     seed: int
@@ -56,7 +57,8 @@ def check_arguments(
     if unknown := arguments.keys() - Arguments.__annotations__:
         raise TypeError(f"there is no argument {min(unknown)}; there are {', '.join(Arguments.__annotations__)}")
     given: dict[str, Any] = {**arguments, "ground_truth": ground_truth, "limits": limits or {}}
-    options, given["fields"] = given.pop("options", None), given.get("fields") or {}
+    options = given.pop("options", None)
+    given |= {name: given.get(name) or {} for name in ("fields", "derived")}
     shared = {name: _plain(value) for name, value in given.items()}
     drawn = {name: shared.pop(name) for name in BootstrapSettings.__struct_fields__ if name in shared}
     try:

@@ -197,6 +197,8 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
             reasons.append(f"it has the systems {', '.join(run.systems)}, not {', '.join(first.systems)}")
         if run.summary.config.get("slices") != first.summary.config.get("slices"):
             reasons.append("it was sliced by other columns")
+        if run.summary.config.get("derived") != first.summary.config.get("derived"):
+            reasons.append("it has other derived metrics")
         if reasons:
             raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}")
     given = [run.configuration.settings for run in runs]

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from ...metrics.benchmark import Benchmark
 from ...metrics.common.text import truncated
+from ...metrics.derived import DefinitionError, with_derived
 from ...metrics.registry import BrokenBenchmark, benchmark_class, benchmark_names, is_benchmark
 from ...transforms.io.field_map import FieldMap
 from ...transforms.slice_labels import MAX_SLICES, MAX_SLICES_PER_SAMPLE
@@ -67,7 +68,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     counts as wrong or is left out. max_rejected_fraction: how many of the records of a side may be rejected before the
     run fails. max_missing_fraction: how many of the samples of a system, but for rejected ones, may lack a prediction.
     slices: columns to slice by, each `column` or `first,second`. cluster: the column of samples that belong together,
-    for the bootstrap; a sample where it is null or absent is a cluster of its own. gates: by metric, or
+    for the bootstrap; a sample where it is null or absent is a cluster of its own. derived: metrics made of metrics, by
+    name the formula, see `metrics.derived`. gates: by metric, or
     `metric @ slice`. inconclusive: what a gate counts as that neither passes nor fails; `pass` leaves the exit code as
     it is. worst_samples: how many the report lists. page: the samples that report.html shows. fields: where the
     benchmark's fields are in the records of `ground_truth`, of `predictions` (all systems) or of one system by its
@@ -84,6 +86,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     max_missing_fraction: Annotated[float, Meta(ge=0, le=1)] = 1.0
     slices: list[str] = []
     cluster: str | None = None
+    derived: dict[str, str] = {}
     bootstrap: BootstrapSettings = BootstrapSettings()
     limits: LimitSettings = LimitSettings()
     gates: dict[str, Gate] = {}
@@ -105,11 +108,13 @@ class Configuration:
         """Returns the whole configuration with all defaults, as the summary shows it.
 
         The output folder and the samples of the page are left out: the same input gives the same summary, wherever it
-        is written and whatever a person wants to look at.
+        is written and whatever a person wants to look at. Derived metrics are there only where there are any.
         """
         options = msgspec.to_builtins(self.benchmark.options)
         shared = msgspec.to_builtins(self.settings)
         del shared["output"], shared["page"]
+        if not shared["derived"]:
+            del shared["derived"]
         return {**shared, **options}
 
     def fields_of(self, system: str | None) -> FieldMap:
@@ -196,6 +201,10 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
         )
     _check_slices(settings, source)
     _check_fields(settings.fields, source)
+    try:
+        kind = with_derived(kind, settings.derived)
+    except DefinitionError as error:
+        raise UsageError(f"{source}: derived.{error.name}: {error}") from error
     check_gates(settings.gates, kind, settings.bootstrap.replicates, source)
     return Configuration(settings, kind(options))
 

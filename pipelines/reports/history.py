@@ -15,7 +15,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...metrics.registry import benchmark_class, benchmark_names
 from ...transforms.io.storage import STORAGE_ERRORS, is_on_disk
 from ..config.errors import UsageError
 from ..runs.differences import PAIRED, differences
@@ -100,7 +99,7 @@ def build_history(sources: HistorySources, history: History) -> Document:
         header=tuple(Fact(name, (night.run,), night.link) for name, night in named),
         verdict=_verdict(history),
         warnings=(*history.warnings, *_lost(history)),
-        metrics=tuple(_metric(history.benchmark, name) for name in history.metrics),
+        metrics=tuple(_metric(history, name) for name in history.metrics),
         history=Nights(
             rows,
             (*_series(nights, history.metrics, systems), *slices),
@@ -116,8 +115,8 @@ def build_history(sources: HistorySources, history: History) -> Document:
     )
 
 
-def _metric(benchmark: str, name: str) -> Metric:
-    return metric_of(benchmark_class(benchmark), name) if benchmark in benchmark_names() else Metric(name)
+def _metric(history: History, name: str) -> Metric:
+    return Metric(name) if history.kind is None else metric_of(history.kind, name)
 
 
 def _verdict(history: History) -> Verdict:
@@ -128,12 +127,10 @@ def _verdict(history: History) -> Verdict:
         for name in history.metrics if before and not isinstance(found, str) else ():
             earlier, point = before[-1].points.get((system, name)), latest.points.get((system, name))
             if earlier is not None and point is not None and not isinstance(found, str) and name in found:
-                metric, values = _metric(history.benchmark, name), (Measured(earlier.value), Measured(point.value))
+                metric, values = _metric(history, name), (Measured(earlier.value), Measured(point.value))
                 words = name, metric.meaning, metric.higher_is_better
                 compared.append(Compared(*words, number, *values, _difference(found[name])))
-    lead = list(history.metrics)
-    if history.benchmark in benchmark_names():
-        lead = lead_first(benchmark_class(history.benchmark))
+    lead = list(history.metrics) if history.kind is None else lead_first(history.kind)
     against = judge_difference(lead, history.metrics, compared, (), latest.systems, "Tonight")
     return judge_nights(history, lead, against)
 
@@ -247,7 +244,7 @@ def _gates(folder: str, history: History) -> Iterator[GateLine]:
         if metric not in history.metrics or gate.get("slice"):
             continue
         number = history.metrics.index(metric)
-        for value, text in _bounds(gate, _metric(history.benchmark, metric).higher_is_better):
+        for value, text in _bounds(gate, _metric(history, metric).higher_is_better):
             if (number, value, text) not in seen:
                 seen.add((number, value, text))
                 yield GateLine(number, value, text)

@@ -15,10 +15,11 @@ from .documents import Fingerprint, Summary
 
 NOT_SCORING = (
     *("ground_truth", "predictions", "output", "slices", "limits", "worst_samples"),
-    *("gates", "inconclusive", "max_rejected_fraction", "max_missing_fraction", "sample_id_type"),
+    *("gates", "inconclusive", "max_rejected_fraction", "max_missing_fraction", "sample_id_type", "derived"),
 )
 """The keys of a configuration that do not change what a sample scores, nor what the bootstrap draws; of `bootstrap`
-its confidence does not either."""
+its confidence does not either. Of `derived` two runs may have different metrics, but none of one name by two formulas.
+"""
 
 
 class RunSignature(msgspec.Struct, frozen=True):
@@ -130,6 +131,16 @@ def _options(ours: RunSignature, theirs: RunSignature, strictness: Strictness, i
     for key in sorted({*here, *there}):
         if here.get(key) != there.get(key):
             yield f"{it} was made with {key}: {_value(there.get(key))}, not {_value(here.get(key))}"
+    if strictness.options != "scored":
+        ours_derived, theirs_derived = (each.config.get("derived") or {} for each in (ours, theirs))
+        for name in redefined(ours_derived, theirs_derived):
+            was, now = _value(theirs_derived[name]), _value(ours_derived[name])
+            yield f"{it} was made with derived.{name}: {was}, not {now}"
+
+
+def redefined(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
+    """Returns the derived metrics that both define, by different formulas."""
+    return [name for name in ours if name in theirs and ours[name] != theirs[name]]
 
 
 def _value(value: Any) -> str:

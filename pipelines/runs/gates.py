@@ -155,7 +155,9 @@ class GateEvaluator:
         if not samples:
             other_slice = runs and target.label and same is False
             return _Apart(math.inf, "the slice has other samples there") if other_slice else None
-        share = max(samples / min(ours.samples, theirs.samples), distance(metric, ours.measured, theirs.measured))
+        parts = spec_of(type(benchmark), metric).parts or (metric,)
+        further = max(distance(part, ours.measured, theirs.measured) for part in parts)
+        share = max(samples / min(ours.samples, theirs.samples), further)
         if samples == more:
             return _Apart(share, f"one side measured {more} samples more")
         return _Apart(share, f"up to {samples} samples may have been measured on one side alone")

@@ -9,14 +9,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import pyarrow.compute as pc
 
+from ...metrics.derived import DefinitionError, with_derived
 from ...metrics.registry import benchmark_class, benchmark_names
 from ...metrics.statistics.change_points import change_points
+from ...metrics.statistics.measured import AnyBenchmark
 from ...metrics.statistics.paired import paired_differences
 from ...metrics.statistics.same_samples import same_samples
 from ..config.errors import UsageError, one_line
-from .differences import scoring_version
+from .differences import redefined, scoring_version
 from .history_index import run_path
 from .numbers import signed
 from .run import Run
@@ -73,6 +76,7 @@ class Night:
 
     points: by system and metric, of all samples. unmeasured: the metrics without a value, with the verdict of their
     gates. coverage: by system. gates: what all gates of the run come to, also those on slices; empty where it has none.
+    derived: the formulas of its derived metrics, by name.
     """
 
     run: str
@@ -84,6 +88,7 @@ class Night:
     unmeasured: dict[tuple[str, str], str | None] = field(default_factory=dict)
     coverage: dict[str, Coverage] = field(default_factory=dict)
     gates: str = ""
+    derived: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -189,10 +194,15 @@ class History:
     differences: Mapping[str, Differences | str] = field(default_factory=dict)
 
     @property
+    def kind(self) -> type[AnyBenchmark] | None:
+        """The benchmark, with the derived metrics of all nights; None where it is not installed."""
+        return _kind(self.benchmark, self.nights)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before anything else, a line each."""
         warnings = []
-        if self.benchmark not in benchmark_names():
+        if self.kind is None:
             warnings.append(
                 f"no benchmark {self.benchmark} is installed here: its first {MAX_MAIN_METRICS} metrics are shown as "
                 "if higher were better in each, without paired differences; install its package"
@@ -219,13 +229,22 @@ def histories(table: Any) -> list[History]:
     return [_history(name, nights) for name, nights in _nights(table).items()]
 
 
-def main_metrics(benchmark: str, known: Sequence[str]) -> tuple[str, ...]:
+def main_metrics(kind: type[AnyBenchmark] | None, known: Sequence[str]) -> tuple[str, ...]:
     """Returns the metrics that a person reads first; of a benchmark that is not installed, the first there are."""
-    if benchmark in benchmark_names():
-        main = [metric for metric in benchmark_class(benchmark).main_metrics() if metric in known]
-        if main:
-            return tuple(main)
-    return tuple(known[:MAX_MAIN_METRICS])
+    main = [] if kind is None else [metric for metric in kind.main_metrics() if metric in known]
+    return tuple(main or known[:MAX_MAIN_METRICS])
+
+
+def _kind(benchmark: str, nights: Sequence[Night]) -> type[AnyBenchmark] | None:
+    """Returns a benchmark with the derived metrics of all nights, as the last defines them, if it is installed."""
+    if benchmark not in benchmark_names():
+        return None
+    plain = benchmark_class(benchmark)
+    try:
+        return with_derived(plain, {name: formula for night in nights for name, formula in night.derived.items()})
+    except DefinitionError:
+        # Another version took it.
+        return plain
 
 
 def _nights(table: Any) -> dict[str, list[Night]]:
@@ -241,6 +260,7 @@ def _nights(table: Any) -> dict[str, list[Night]]:
                 row["scoring"],
                 row["ground_truth"],
                 gates=row["gates"] or "",
+                derived=msgspec.json.decode(row["derived"] or "{}"),
             ),
         )
         night.coverage[row["system"]] = Coverage(row["scored"] or 0, row["missing"] or 0, row["rejected"] or 0)
@@ -258,7 +278,7 @@ def _all_samples(table: Any) -> Any:
 
 def _history(benchmark: str, nights: Sequence[Night]) -> History:
     known = list(dict.fromkeys(metric for night in nights for _, metric in night.points))
-    metrics = main_metrics(benchmark, known)
+    metrics = main_metrics(_kind(benchmark, nights), known)
     breaks = tuple(_breaks(nights))
     series = list(_series(nights, metrics))
     tested = len({(system, metric) for system, metric, _ in series})
@@ -285,21 +305,25 @@ def _breaks(nights: Sequence[Night]) -> Iterator[Break]:
             reasons.append(f"beamscore {before.version or 'of no version'} became {night.version or 'of no version'}")
         if night.scoring != before.scoring:
             reasons.append("the options of scoring changed")
+        reasons += [f"the formula of {name} changed" for name in redefined(night.derived, before.derived)]
         if reasons:
             yield Break(night, "; ".join(reasons), last.get(night.comparable_by))
 
 
 def _series(nights: Sequence[Night], metrics: Sequence[str]) -> Iterator[tuple[str, str, list[Night]]]:
-    """Yields each metric of each system on nights that can be compared, with those that have it."""
+    """Yields each metric of each system on nights that can be compared, with those that have it by one formula."""
     parts: dict[tuple[str, ...], list[Night]] = {}
     for night in nights:
         parts.setdefault(night.comparable_by, []).append(night)
     for part in parts.values():
         for system in dict.fromkeys(name for night in part for name in night.systems):
             for metric in metrics:
-                having = [night for night in part if (system, metric) in night.points]
-                if having:
-                    yield system, metric, having
+                having: dict[str, list[Night]] = {}
+                for night in part:
+                    if (system, metric) in night.points:
+                        having.setdefault(night.derived.get(metric, ""), []).append(night)
+                for found in having.values():
+                    yield system, metric, found
 
 
 def _drops(nights: Sequence[Night]) -> Iterator[CoverageDrop]:
@@ -359,8 +383,9 @@ def night_differences(before: str, latest: str, system: str) -> Differences | st
     except (UsageError, ValueError, KeyError) as error:
         return one_line(error)
     found = {}
+    other = redefined(*(run.configuration.settings.derived for run in runs))
     for metric, each in paired.items():
-        if each.difference is None:
+        if each.difference is None or metric in other:
             continue
         spec = benchmark.spec_of(metric)
         word = _word(each.interval, spec is None or spec.higher_is_better)

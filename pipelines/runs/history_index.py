@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -25,7 +26,7 @@ from .differences import scoring_hash
 from .run import LAYOUT, SUMMARY, Run
 
 HISTORY = "history.parquet"
-FORMAT = b"3"
+FORMAT = b"4"
 READERS = 16
 
 SCHEMA = pa.schema(
@@ -34,7 +35,7 @@ SCHEMA = pa.schema(
         *(("ground_truth", pa.string()), ("system", pa.string()), ("slice", pa.string()), ("metric", pa.string())),
         *((name, pa.float64()) for name in ("value", "low", "high", "error", "units")),
         *((name, pa.int64()) for name in ("samples", "scored", "missing", "rejected")),
-        *(("verdict", pa.string()), ("gates", pa.string())),
+        *(("verdict", pa.string()), ("gates", pa.string()), ("derived", pa.string())),
     ],
     {"beamscore_history": FORMAT},
 )
@@ -43,7 +44,7 @@ the options by which samples are scored. ground_truth: the fingerprint. slice: e
 standard error; null in a run that was made before it was written. samples: of the slice; scored, missing, rejected:
 what became of them, missing those without a prediction. verdict: the worst of the gates on this metric, else null.
 gates: what all gates of the run come to, the worst of those that change its exit code, else pass; null where it has
-none."""
+none. derived: the derived metrics of the run, by name their formulas, as JSON; null where it has none."""
 
 _WORST = ("pass", "inconclusive", "invalid", "fail")
 
@@ -207,6 +208,7 @@ def _rows(found: Run, run: str, stamp: str) -> Any:
         "scoring": scoring_hash(summary.config),
         "ground_truth": None if fingerprint is None else f"{fingerprint.samples}:{fingerprint.hash}",
         "gates": _of_all(summary.gates),
+        "derived": msgspec.json.encode(derived).decode() if (derived := summary.config.get("derived")) else None,
     }
     verdicts = _verdicts(summary.gates)
     rows = []

@@ -46,6 +46,7 @@ def row(day: float, value: float | None, **changes: Any) -> dict[str, Any]:
         "rejected": 0,
         "verdict": None,
         "gates": None,
+        "derived": None,
     }
     return {**known, **changes}
 

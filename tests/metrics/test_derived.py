@@ -1,0 +1,220 @@
+"""Metrics made of metrics: what a formula gives, by hand, in which bounds, and why one is refused."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamscore.metrics.benchmark import Benchmark, MetricSpec, SampleScore
+from beamscore.metrics.derived import DefinitionError, with_derived
+from beamscore.metrics.statistics.measured import measure
+from beamscore.metrics.statistics.ratios import ratio
+from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
+from beamscore.metrics.statistics.sums import Sums
+from tests.toy import ToyBenchmark
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class Shares(Benchmark[Nothing, Nothing, Nothing]):
+    """Shares `a` and `b`, where higher is better, a family of them, an error rate, and a number without bounds."""
+
+    name = "shares"
+    summary = "Shares."
+    truth_type = prediction_type = options_type = Nothing
+    metrics = (
+        MetricSpec("a.share", "", denominator="a.all", main=1, rank=1),
+        MetricSpec("b", "", denominator="b.all", per_sample=1),
+        MetricSpec("c[NAME]", "", denominator="c.all"),
+        MetricSpec("error", "", higher_is_better=False, denominator="b.all"),
+        MetricSpec("size", "", bounds=(None, None), denominator="b.all"),
+    )
+    sample_metrics = (MetricSpec("b", "", main=1),)
+    takes_columns = True
+
+    def score_sample(self, truth: Nothing, prediction: Nothing | None) -> SampleScore:
+        raise NotImplementedError
+
+    def values(self, sums: Sums) -> dict[str, float | None]:
+        pie = ratio(sums["c"], sums["c.all"])
+        return {
+            "a.share": ratio(sums["a"], sums["a.all"]),
+            "b": ratio(sums["b"], sums["b.all"]),
+            "c[pie]": pie,
+            "c[area map]": pie,
+            "error": ratio(sums["error"], sums["b.all"]),
+            "size": ratio(sums["size"], sums["b.all"]),
+        }
+
+
+SUMS = {"a": 3, "a.all": 4, "b": 1, "b.all": 2, "c": 1, "c.all": 5, "error": 1, "size": 6}
+"""a.share = 0.75, b = 0.5, c = 0.2, error = 0.5, size = 3."""
+
+
+def benchmark_with(**formulas: str) -> Any:
+    return with_derived(Shares, formulas)(Nothing())
+
+
+@pytest.mark.parametrize(
+    ("formula", "value", "bounds", "higher_is_better"),
+    [
+        ("mean(a.share, b)", (0.75 + 0.5) / 2, (0, 1), True),
+        ("mean(b)", 0.5, (0, 1), True),
+        ("weighted_mean(a.share, b, weights=[3, 1])", (3 * 0.75 + 0.5) / 4, (0, 1), True),
+        ("(3 * a.share + b) / 4", (3 * 0.75 + 0.5) / 4, (0, 1), True),
+        ("harmonic_mean(a.share, b)", 2 * 0.75 * 0.5 / (0.75 + 0.5), (0, 1), True),
+        ("a.share - b", 0.25, (-1, 1), True),
+        ("error - b", 0.0, (-1, 1), False),
+        ("1 - error", 0.5, (0, 1), True),
+        ("mean(b, 1 - error)", 0.5, (0, 1), True),
+        ("-error", -0.5, (-1, 0), True),
+        ("b / a.share", 0.5 / 0.75, (0, None), True),
+        ("b / (1 + error)", 0.5 / 1.5, (0, 1), True),
+        ("b * a.share", 0.375, (0, 1), True),
+        ("size - b", 2.5, (None, None), True),
+        ("size / a.share", 4.0, (None, None), True),
+        ("mean(c[pie], c['area map'], 'c[pie]')", 0.2, (0, 1), True),
+        ("a.share / c[pie] - b", 3.75 - 0.5, (-1, None), True),
+    ],
+)
+def test_a_formula_has_a_value_bounds_and_a_direction(
+    formula: str, value: float, bounds: Any, higher_is_better: bool
+) -> None:
+    benchmark = benchmark_with(derived=formula)
+    assert benchmark.values(Sums.of(SUMS))["derived"] == pytest.approx(value, abs=1e-15)
+    spec = benchmark.spec_of("derived")
+    assert (spec.bounds, spec.higher_is_better, spec.meaning) == (bounds, higher_is_better, formula)
+
+
+@pytest.mark.parametrize(
+    ("formula", "changes"),
+    [
+        ("mean(a.share, b)", {"a.all": 0}),
+        ("weighted_mean(b, c[pie], weights=[1, 1])", {"c.all": 0}),
+        ("harmonic_mean(b, c[pie])", {"c.all": 0, "b": 0}),
+        ("mean(b, c[unknown])", {}),
+        ("a.share / b", {"b": 0}),
+    ],
+)
+def test_an_undefined_part_and_a_division_by_zero_make_it_undefined(formula: str, changes: dict[str, int]) -> None:
+    assert benchmark_with(derived=formula).values(Sums.of({**SUMS, **changes}))["derived"] is None
+
+
+def test_a_harmonic_mean_with_a_part_of_zero_is_zero() -> None:
+    assert benchmark_with(derived="harmonic_mean(a.share, b)").values(Sums.of({**SUMS, "b": 0}))["derived"] == 0
+
+
+def test_rounding_leaves_no_bound() -> None:
+    # 0.1 + 0.7 + 0.2 = 0.9999999999999999, and 49 / 49 = 1 while 49 * (1 / 49) < 1.
+    ones = Sums.of({"a": 1, "a.all": 1, "b": 1, "b.all": 1, "c": 1, "c.all": 1})
+    forty_nine = f"mean({', '.join(['b'] * 49)})"
+    for formula in ("weighted_mean(a.share, b, c[pie], weights=[0.1, 0.7, 0.2])", forty_nine):
+        benchmark = benchmark_with(derived=formula)
+        assert benchmark.values(ones)["derived"] == benchmark.spec_of("derived").bounds[1] == 1
+
+
+def test_a_formula_may_name_another_wherever_that_is_defined() -> None:
+    benchmark = benchmark_with(gap="overall - b", overall="mean(a.share, b)")
+    assert benchmark.values(Sums.of(SUMS))["gap"] == 0.625 - 0.5
+    # The parts are metrics of the benchmark, as nothing else has units of its own.
+    assert benchmark.spec_of("gap").parts == ("a.share", "b")
+
+
+def test_derived_metrics_are_main_ones_after_those_of_the_benchmark_and_rank_nothing() -> None:
+    kind = with_derived(Shares, {"two": "mean(b)", "one": "mean(b)"})
+    assert kind.main_metrics() == ["a.share", "two", "one"]
+    assert [spec.name for spec in kind.ranking_metrics()] == ["a.share"]
+    assert with_derived(Shares, {}) is Shares
+
+
+numbers = st.integers(0, 5)
+rows = st.lists(st.fixed_dictionaries(dict.fromkeys(SUMS, numbers)), min_size=1, max_size=6)
+FORMULAS = {
+    "mean": "mean(a.share, b, c[pie])",
+    "weighted": "weighted_mean(a.share, b, weights=[0.7, 0.2])",
+    "harmonic": "harmonic_mean(a.share, b, c[pie])",
+    "gap": "mean - b",
+    "ratio": "size / a.share",
+    "absent": "mean(b, c[unknown])",
+}
+
+
+@given(rows)
+def test_columns_have_the_bits_of_a_call_for_each_replicate(drawn: list[dict[str, int]]) -> None:
+    benchmark, sums = benchmark_with(**FORMULAS), [Sums.of(each) for each in drawn]
+    columns = values_of_rows(benchmark, SumTable.of(sums), sums[0])
+    for name in FORMULAS:
+        expected = np.array([benchmark.values_within(each, sums[0])[name] for each in sums], dtype=float)
+        np.testing.assert_array_equal(columns[name], expected)
+
+
+def test_it_rests_on_as_many_units_as_the_part_with_the_fewest() -> None:
+    table = SumTable.of([Sums.of({**SUMS, "a.all": 400, "b.all": 30})] * 3)
+    measured = measure(benchmark_with(derived="mean(a.share, b)"), Sums(), table)
+    # b counts one unit for each of its 30 samples.
+    assert measured.units["b"] == measured.units["derived"] == measured.size("derived") == 30
+
+
+def test_another_process_gets_the_same_benchmark() -> None:
+    benchmark = with_derived(ToyBenchmark, {"both": "mean(exact_match, similarity)"})(
+        ToyBenchmark.options_type(batch=5)
+    )
+    found = pickle.loads(pickle.dumps(benchmark))
+    assert type(found) is type(benchmark)
+    assert found.options == benchmark.options
+
+
+@pytest.mark.parametrize(
+    ("formula", "reason"),
+    [
+        ("mean(a.shar, b)", "shares has no metric a.shar (did you mean a.share?)"),
+        ("mean(b, derive)", "shares has no metric derive (did you mean derived?)"),
+        ("mean(b, quite_other)", "shares has no metric quite_other; `beamscore benchmarks shares` lists them"),
+        ("mene(a.share)", "there is no function mene (did you mean mean?); there are mean, weighted_mean"),
+        ("mean()", "mean needs metrics, such as mean(first, second)"),
+        ("mean(b, weights=[1])", "mean has no weights"),
+        ("weighted_mean(a.share, b)", "weighted_mean needs a weight for each of its 2 parts"),
+        ("weighted_mean(a.share, b, weights=[1])", "weighted_mean needs a weight for each of its 2 parts"),
+        ("weighted_mean(a.share, b, weights=[1, 0])", "weights: found [1, 0]; allowed: numbers above 0"),
+        ("mean(b, error)", "higher is better of b and lower of error; write 1 - ... where that is meant"),
+        ("harmonic_mean(b, size)", "harmonic_mean needs metrics that are never below 0"),
+        ("mean(b", "'mean(b' is not a formula such as mean(first, second)"),
+        ("", "'' is not a formula"),
+        ("2 + 1", "'2 + 1' names no metric"),
+        ("0 * b", "'0 * b' is always 0"),
+        ("b / 0", "it divides by a number that is not above 0"),
+        ("1e999 * b", "found inf; allowed: a finite number"),
+        ("True + b", "'True' is not allowed; allowed: numbers, metrics, + - * / and mean"),
+        ("b ** 9", "'b ** 9' is not allowed"),
+        ("__import__('os').system('true')", "is not allowed"),
+        ("(lambda: b)()", "is not allowed"),
+        ("[b for b in b]", "is not allowed"),
+        ("b if b else b", "is not allowed"),
+        ("derived + b", "it is made of itself: derived -> derived"),
+        ("-" * 1500 + "b", "is not a formula"),
+        ("b" * 3000, "the formula is longer than 2000 characters"),
+    ],
+)
+def test_a_formula_that_cannot_be_used_is_refused_in_one_line(formula: str, reason: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        with_derived(Shares, {"derived": formula})
+    assert caught.value.name == "derived"
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("b", "shares has a metric of this name"), ("a b", "the name must be letters")]
+)
+def test_a_name_must_be_new_and_readable_in_a_formula(name: str, reason: str) -> None:
+    with pytest.raises(DefinitionError, match=reason):
+        with_derived(Shares, {name: "mean(b)"})

@@ -1,0 +1,144 @@
+"""Derived metrics from the configuration to each command that reads finished runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import beamscore
+from beamscore.metrics.statistics.sums import Sums
+from beamscore.pipelines.config import settings
+from tests import toy
+from tests.runs import command, evaluate, plain_score, write_lines
+
+CORPUS = [toy.sample(index, 0)[0] for index in range(60)]
+CONFIG = """\
+benchmark: toy
+slices: [kind]
+derived:
+  both: mean(exact_match, similarity)
+  gap: similarity - exact_match
+gates:
+  both: {not_worse_than: baseline, margin: 0.05}
+  "both @ kind=1": {minimum: 0.1}
+"""
+
+
+def predictions(wrong: int) -> list[dict[str, Any]]:
+    """All right but the first `wrong`."""
+    return [{**truth, "text": "?" * 9} if place < wrong else truth for place, truth in enumerate(CORPUS)]
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A good night and a bad one, judged against it; another one before `both` was redefined."""
+    folder = tmp_path_factory.mktemp("nights")
+    truths = write_lines(folder / "t.jsonl", CORPUS)
+    (folder / "gates.yaml").write_text(CONFIG)
+    for name, wrong, more, code in [
+        ("old", 3, ["--set", "derived.both=mean(similarity)"], 0),
+        ("good", 3, [], 0),
+        ("bad", 40, ["--baseline", str(folder / "good")], 1),
+    ]:
+        given = write_lines(folder / f"{name}.jsonl", predictions(wrong))
+        own = () if "--baseline" in more else ("--set", "gates={}")
+        found = evaluate(folder / name, truths, given, "--quiet", *own, *more, config=folder / "gates.yaml")
+        assert found.code == code, found.stderr
+    return folder
+
+
+def summary(run: Path) -> Any:
+    return json.loads((run / "summary.json").read_bytes())
+
+
+def test_a_run_has_their_values_and_intervals_in_each_slice(nights: Path) -> None:
+    document = summary(nights / "good")
+    assert document["config"]["derived"]["gap"] == "similarity - exact_match"
+    system = document["systems"]["predictions"]
+    for found in (system, *system["slices"].values()):
+        values = found["values"]
+        assert values["both"] == (values["exact_match"] + values["similarity"]) / 2
+        assert values["gap"] == values["similarity"] - values["exact_match"]
+        low, high = found["intervals"]["both"]
+        assert 0 < low < values["both"] <= high <= 1
+        assert found["units"]["both"] == found["units"]["similarity"]
+    assert "both" in (nights / "good" / "report.md").read_text()
+
+
+def test_a_gate_judges_them_by_the_paired_difference(nights: Path) -> None:
+    whole, _ = summary(nights / "bad")["gates"]
+    before, after = (summary(nights / name)["systems"]["predictions"]["values"]["both"] for name in ("good", "bad"))
+    assert (whole["verdict"], whole["metric"], whole["reference"]) == ("fail", "both", before)
+    assert whole["difference"] == after - before
+    assert whole["difference_interval"][1] < -0.05
+    # A finished run is judged by the definitions that it has.
+    assert command("gate", nights / "bad", "--baseline", nights / "good")[0] == 1
+
+
+def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights: Path) -> None:
+    code, _, stderr = command("compare", nights / "old", nights / "good")
+    assert (code, stderr.count("\n")) == (2, 1)
+    assert 'was made with derived.both: "mean(exact_match, similarity)", not "mean(similarity)"' in stderr
+    without = evaluate(nights / "without", nights / "t.jsonl", nights / "good.jsonl", "--quiet", "--slice", "kind")
+    assert without.code == 0
+    assert "derived" not in without.summary["config"]
+    assert without.summary["signature"] == summary(nights / "good")["signature"]
+    # The metric alone cannot be judged, as the baseline lacks it.
+    code, _, stderr = command("gate", nights / "good", "--config", nights / "gates.yaml", "--baseline", without.output)
+    assert code == 1
+    assert "invalid: the metric was not measured in the baseline" in stderr
+
+
+def test_a_comparison_tests_them_by_swaps(nights: Path, tmp_path: Path) -> None:
+    code, _, stderr = command("compare", nights / "good", nights / "bad", "--output", tmp_path / "out", "--quiet")
+    assert (code, stderr) == (0, "")
+    found = json.loads((tmp_path / "out" / "comparison.json").read_bytes())["metrics"]["both"]
+    assert (found["verdict"], found["differing_samples"], found["p"]) == ("worse", 37, 0.001)
+
+
+def test_a_history_has_them_and_breaks_where_a_formula_changed(nights: Path, tmp_path: Path) -> None:
+    code, _, stderr = command("history", nights, "--output", tmp_path)
+    assert code == 0, stderr
+    report = (tmp_path / "history.md").read_text()
+    assert "the formula of both changed" in report
+    assert "gap" in report
+
+
+def test_merged_runs_have_them_and_must_define_the_same(nights: Path, tmp_path: Path) -> None:
+    def shard(name: str, start: int, end: int, *more: str) -> Path:
+        truths = write_lines(tmp_path / f"{name}-t.jsonl", CORPUS[start:end])
+        answers = write_lines(tmp_path / f"{name}-p.jsonl", predictions(40)[start:end])
+        flags = ("--quiet", "--set", "gates={}", *more)
+        assert evaluate(tmp_path / name, truths, answers, *flags, config=nights / "gates.yaml").code == 0
+        return tmp_path / name
+
+    first, merged = shard("first", 0, 20), tmp_path / "merged"
+    assert command("merge", first, shard("second", 20, 60), "--output", merged)[0] == 0
+    whole, expected = (summary(run)["systems"]["predictions"] for run in (merged, nights / "bad"))
+    assert (whole["values"], whole["intervals"]) == (expected["values"], expected["intervals"])
+    other = shard("other", 20, 60, "--set", "derived.gap=exact_match - similarity")
+    code, _, stderr = command("merge", first, other, "--output", merged)
+    assert code == 2
+    assert "was made with derived.gap" in stderr
+    fewer = shard("fewer", 20, 60, "--set", "derived={}")
+    code, _, stderr = command("merge", first, fewer, "--output", merged)
+    assert code == 2
+    assert "it has other derived metrics" in stderr
+
+
+def test_the_python_api_takes_them() -> None:
+    answers = predictions(3)
+    result = beamscore.evaluate("toy", CORPUS, answers, derived={"both": "mean(exact_match, similarity)"})
+    benchmark = settings.check(
+        {"benchmark": "toy", "derived": {"both": "mean(exact_match, similarity)"}}, "test"
+    ).benchmark
+    scores = [plain_score(benchmark, *pair) for pair in zip(CORPUS, answers, strict=True)]
+    sums = Sums.merged(Sums.of(score.statistics) for score in scores if score)
+    assert result.values["both"] == benchmark.values(sums)["both"]
+    with pytest.raises(
+        ValueError, match=r"toy: derived.both: toy has no metric similarty \(did you mean similarity\?\)"
+    ):
+        beamscore.evaluate("toy", CORPUS, answers, derived={"both": "mean(similarty)"})
