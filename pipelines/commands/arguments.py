@@ -183,6 +183,11 @@ COMMANDS = {
         _no_html("history.html"),
         _option("--rebuild", "read every run again, not only what is new"),
     ),
+    "bless": _command(
+        "make the median of the recent nights the baseline: write it to FOLDER/blessed.txt",
+        _option("FOLDER", "the folder with the runs, on any disk or object store"),
+        _option("--nights N", "how many nights the median is of (default: 7)", type=positive, default=7),
+    ),
     "merge": _command(
         "merge runs over disjoint samples to one",
         _option("RUNS", "the output folders of finished runs", metavar="RUN", nargs="+"),

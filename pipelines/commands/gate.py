@@ -23,6 +23,7 @@ from ..reports.moved import MovedSample, SlicePart, UnreadableRows, moved_most
 from ..runs.causes import duplicate_warnings, stored_causes
 from ..runs.differences import CONFIGURED, RunSignature, differences
 from ..runs.gates import Decision, GateEvaluator, decide, record_failures, rejection_notes
+from ..runs.looks import count_look, too_many_looks, unwritten
 from ..runs.named import age_warnings, load_baseline
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.run import PAGE, REPORT, Run
@@ -55,6 +56,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         print_verdicts(verdicts)
     code = conclude(decide(verdicts), failures)
     write_verdicts(parsed, parsed.run, configuration, verdicts, failures, baseline, _systems(found))
+    predictions = [system.predictions_fingerprint for system in found.systems.values()]
+    _count_look(parsed, configuration, baseline, predictions, found.run_id)
     return code
 
 
@@ -116,6 +119,27 @@ def read_baseline(parsed: argparse.Namespace, configuration: Configuration) -> R
     if not any(gate.not_worse_than == BASELINE for gate in gates.values()):
         warn(["no gate compares with the baseline; give one `not_worse_than: baseline`"])
     return baseline
+
+
+def _count_look(
+    parsed: argparse.Namespace,
+    configuration: Configuration,
+    baseline: Run | None,
+    predictions: Sequence[str | None],
+    run_id: str,
+) -> None:
+    """Counts a run that was judged against a blessed baseline, and warns of gates that have judged too many."""
+    gates = configuration.settings.gates
+    judged = [gate for gate in gates.values() if gate.not_worse_than == BASELINE and gate.looks > 1]
+    # A file names the baseline, if that has not the name of its own run.
+    if baseline is None or not judged or baseline.path == parsed.baseline or not parsed.baseline.endswith(".txt"):
+        return
+    try:
+        looks = count_look(parsed.baseline, baseline, predictions, run_id)
+    except (*STORAGE_ERRORS, ValueError) as error:
+        warn([unwritten(parsed.baseline, error)])
+        return
+    warn(too_many_looks(gates, looks, baseline.path))
 
 
 def remove_verdicts(parsed: argparse.Namespace) -> None:
@@ -223,4 +247,6 @@ def report_run(
     code = conclude(decision, failures)
     verdicts = document.get("gates", [])
     write_verdicts(parsed, output, configuration, verdicts, failures, baseline, document["systems"])
+    predictions = [system.get("predictions_fingerprint") for system in document["systems"].values()]
+    _count_look(parsed, configuration, baseline, predictions, str(made.get("run_id", "")))
     return without_page(code, PAGE, problem, REPORT)

@@ -13,8 +13,9 @@ from ...transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, one_line
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
-from ..runs.history import histories, with_differences
-from ..runs.history_index import HISTORY, encode_table, index_runs, load_table
+from ..runs.blessing import MIN_NIGHTS, luck_warnings, median_night, recent_nights
+from ..runs.history import History, histories, with_differences
+from ..runs.history_index import HISTORY, encode_table, index_runs, load_table, run_path
 from ..runs.named import age_warnings, find_baseline
 from ..runs.numbers import fixed
 from ..runs.provenance import PAGE_PROBLEM
@@ -38,6 +39,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         warn(each.warnings)
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in each.drops if drop.night is each.nights[-1]])
     blessed = _blessed(parsed.folder)
+    if blessed is not None:
+        _warn_of_luck(parsed.folder, blessed, found)
     sources = HistorySources(parsed.folder, output, found, index.table, index.unreadable, parsed.command_line, blessed)
     reports = history_reports(sources, with_page=not parsed.no_html)
     problem = reports.about().get(PAGE_PROBLEM)
@@ -57,6 +60,19 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             print(printable(f"{each.benchmark}: {text} with {change.night.run}"))
     print(f"report: {posixpath.join(output, REPORT if parsed.no_html or problem else PAGE)}")
     return without_page(DONE, PAGE, problem, REPORT)
+
+
+def _warn_of_luck(folder: str, blessed: str, found: Sequence[History]) -> None:
+    """Warns where the blessed run is better than the recent nights, which it makes seem worse than they are."""
+    for history in found:
+        nights = recent_nights(history)
+        if len(nights) < MIN_NIGHTS:
+            continue
+        try:
+            median = Run.read(run_path(folder, median_night(nights, history.metrics).run))
+            warn([f"{text}; see beamscore bless" for text in luck_warnings(history.metrics, Run.read(blessed), median)])
+        except UsageError as error:
+            warn([str(error)])
 
 
 def _nothing(folder: str, unreadable: Sequence[str]) -> str:

@@ -1,0 +1,110 @@
+"""Which night becomes the baseline, and how many runs were judged against it, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamscore.pipelines.config.gates import Gate
+from beamscore.pipelines.runs.blessing import luck_warnings, median_night, recent_nights
+from beamscore.pipelines.runs.history import History
+from beamscore.pipelines.runs.looks import count_look, looks_path, start_looks, too_many_looks
+from beamscore.pipelines.runs.run import Run
+from tests.pipelines.runs.test_gates import baseline
+from tests.pipelines.runs.test_history import history, row
+
+METRIC = "exact_match"
+
+
+def nights_with(*values: float) -> History:
+    return history([row(day, value) for day, value in enumerate(values)])
+
+
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=9).filter(lambda drawn: len(drawn) % 2))
+def test_of_one_metric_it_is_the_median_and_of_equal_nights_the_last(values: list[int]) -> None:
+    found = nights_with(*(value / 100 for value in values))
+    night = median_night(found.nights, [METRIC])
+    median = sorted(values)[len(values) // 2] / 100
+    last = max(day for day, value in enumerate(values) if value / 100 == median)
+    assert night is found.nights[last]
+
+
+def test_of_several_metrics_it_is_the_night_that_is_far_in_none() -> None:
+    # In similarity night 1, which has the median of exact_match, is 3 standard errors above the median.
+    values = {METRIC: (0.88, 0.90, 0.905, 0.93, 0.85), "similarity": (0.95, 0.98, 0.951, 0.949, 0.94)}
+    rows = [row(day, each, metric=name) for name, of_nights in values.items() for day, each in enumerate(of_nights)]
+    found = history(sorted(rows, key=lambda each: each["started"]))
+    assert median_night(found.nights, [METRIC]) is found.nights[1]
+    assert median_night(found.nights, list(values)) is found.nights[2]
+
+
+def test_recent_nights_compare_with_the_last_and_come_after_the_last_change() -> None:
+    days = range(10)
+    found = history([row(day, 0.9, ground_truth="9:cd" if day < 4 else "9:ab") for day in days])
+    assert recent_nights(found) == list(found.nights[4:])
+    assert recent_nights(found, 2) == list(found.nights[8:])
+    changed = nights_with(*(0.9 if day < 7 else 0.8 for day in days))
+    assert [change.night for change in changed.changes] == [changed.nights[7]]
+    assert recent_nights(changed) == list(changed.nights[7:])
+    by_another_formula = [row(day, 0.9, derived='{"a": "mean(b)"}' if day < 5 else '{"a": "mean(c)"}') for day in days]
+    assert len(recent_nights(history(by_another_formula))) == 5
+
+
+@pytest.mark.parametrize(
+    ("right", "lucky"),
+    # One standard error of a difference of k of 400 samples, all gained, is about sqrt(k) / 400.
+    [(380, False), (390, True), (360, False)],
+)
+def test_a_baseline_a_standard_error_above_a_median_night_is_told(right: int, lucky: bool) -> None:
+    warnings = list(luck_warnings([METRIC], baseline(right), baseline(380)))
+    assert len(warnings) == lucky
+    assert all("is better than the median of recent nights by 3." in each for each in warnings)
+
+
+def looks_after(path: Path, runs: Sequence[tuple[Run, str]]) -> int:
+    counts = [count_look(str(path), run, [predictions], f"run of {predictions}") for run, predictions in runs]
+    return counts[-1]
+
+
+def blessed_run(name: str) -> Run:
+    run = baseline(380)
+    run.provenance = {"run_id": name}
+    return run
+
+
+def test_a_look_is_a_run_with_new_predictions(tmp_path: Path) -> None:
+    path, run = tmp_path / "blessed.txt", blessed_run("first")
+    assert looks_after(path, [(run, "a")]) == 1
+    assert looks_after(path, [(run, "a"), (run, "b"), (run, "a"), (run, "b")]) == 2
+    # The predictions of the baseline itself, which has 380 right.
+    assert looks_after(path, [(run, "380 right")]) == 2
+    # Where the fingerprint of a run is not known, each run counts.
+    assert count_look(str(path), run, [None], "one") == 3
+    assert count_look(str(path), run, ["a", None], "two") == 4
+
+
+def test_blessing_starts_the_count_anew(tmp_path: Path) -> None:
+    path, run = tmp_path / "blessed.txt", blessed_run("first")
+    assert looks_after(path, [(run, "a"), (run, "b")]) == 2
+    start_looks(str(path), run)
+    assert looks_after(path, [(run, "b")]) == 1
+    # So does a person who writes the file.
+    assert looks_after(path, [(blessed_run("second"), "c")]) == 1
+    Path(looks_path(str(path))).write_text("damaged")
+    assert looks_after(path, [(run, "d")]) == 1
+
+
+def test_a_gate_is_told_that_has_judged_more_runs_than_its_looks() -> None:
+    gates = {
+        METRIC: Gate(not_worse_than="baseline", looks=30),
+        "similarity": Gate(not_worse_than="baseline", looks=365),
+        "once": Gate(not_worse_than="baseline"),
+        "bound": Gate(minimum=0.5, looks=30),
+    }
+    assert too_many_looks(gates, 30, "night") == []
+    (line,) = too_many_looks(gates, 31, "night")
+    assert line.startswith("gate exact_match: 31 runs were judged against night, more than its looks: 30; ")
