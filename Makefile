@@ -15,7 +15,7 @@ help:
 	@echo "make test         run all tests"
 	@echo "make lint         check style and types"
 	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" or \"kernels --against COMMIT\" for a part)"
-	@echo "make calibrate    measure how often intervals and tests hold, and write the tables of docs/statistics.md"
+	@echo "make calibrate    measure how often intervals, tests and gates hold, and write the tables of docs"
 	@echo "make coverage     run all tests and tell which lines none of them runs"
 	@echo "make laws         try every law of the tests on ten times as many examples, others each time"
 	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
@@ -67,6 +67,7 @@ bench: $(READY) install-tex
 
 calibrate: $(READY)
 	$(BIN)/python -m tests.calibrate
+	$(BIN)/python -m tests.calibrate.years
 
 coverage: $(READY) install-tex
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html

@@ -73,6 +73,7 @@ class MetricSpec:
     tell how many each of them has, such as `task1.recall[CLASS]`.
     parts: of a metric made of metrics (`metrics.derived`), their names; it rests on as many units as the part that
     rests on the fewest.
+    sliced: of a metric made of means over slices, the metrics with the columns of these slices.
     """
 
     name: str
@@ -85,6 +86,7 @@ class MetricSpec:
     per_sample: int | None = None
     classes: str = ""
     parts: tuple[str, ...] = ()
+    sliced: tuple[tuple[str, str], ...] = ()
 
     def goodness(self, value: float) -> float:
         """Returns a number that is higher the better the value is: `value`, or `-value` where lower is better."""
@@ -156,6 +158,8 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     takes_columns: ClassVar[bool] = False
     """Whether `values` also takes columns, sums of many replicates at once, and returns columns: it uses nothing but
     arithmetic and the functions of `metrics.statistics.ratios`. Else it is called for each replicate."""
+    sliced_columns: ClassVar[tuple[str, ...]] = ()
+    """The columns of which `values` needs the sums of each slice (`metrics.statistics.sliced_sums`)."""
     batch_size: ClassVar[int] = 1
     """How many pairs `score` likes to get at once."""
     timed: ClassVar[tuple[str, ...]] = ()

@@ -6,6 +6,7 @@ that adds them to `values` and to the declarations; whatever works on metrics wo
     formula  = number | metric | formula (+ | - | * | /) formula | - formula | (formula) | call
     metric   = a name, such as task1.f1[pie]; in quotation marks if Python could not read it: "property_accuracy[a b]"
     call     = mean(formula, ...) | weighted_mean(formula, ..., weights=[number, ...]) | harmonic_mean(formula, ...)
+             | slice_mean(metric, column), the mean of the metric over the slices of a column, which count alike
 
 A derived metric is undefined where one of its parts is, or where it divides by 0. It counts as many units as the part
 that has the fewest: the degrees of freedom of a sum of estimates are at least those of its parts (Welch, "The
@@ -21,8 +22,8 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, reduce
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, reduce
 from typing import Any, NoReturn
 
 import numpy as np
@@ -30,6 +31,8 @@ import numpy as np
 from .benchmark import Benchmark, MetricSpec
 from .common.text import truncated
 from .statistics.ratios import Value, ratio
+from .statistics.sliced_sums import slices_of
+from .statistics.sum_table import SumTable, values_of_rows
 from .statistics.sums import Sums
 
 AnyBenchmark = Benchmark[Any, Any, Any]
@@ -50,17 +53,27 @@ class DefinitionError(ValueError):
 
 
 @dataclass(frozen=True)
+class Found:
+    """The values of all metrics, of all samples and, by column, of each of its slices."""
+
+    values: Mapping[str, Value]
+    slices: Mapping[str, Sequence[Mapping[str, Value]]]
+
+
+@dataclass(frozen=True)
 class Term:
     """A part of a formula.
 
     value: from the values of all metrics. direction: 1 where higher is better, -1 where lower is, 0 of a number.
-    metrics: those of the benchmark that it is made of, each once.
+    metrics: those of the benchmark that it is made of, each once. sliced: those of them of which it takes the mean over
+    the slices of a column, with the column.
     """
 
-    value: Callable[[Mapping[str, Value]], Value]
+    value: Callable[[Found], Value]
     bounds: Bounds
     direction: int
     metrics: tuple[str, ...] = ()
+    sliced: tuple[tuple[str, str], ...] = ()
 
 
 def with_derived(kind: type[AnyBenchmark], definitions: Mapping[str, str]) -> type[AnyBenchmark]:
@@ -77,10 +90,18 @@ def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[An
     places = itertools.count(1 + max((spec.main or 0 for spec in kind.metrics), default=0))
     specs = [
         MetricSpec(
-            name, formula, terms[name].direction >= 0, terms[name].bounds, next(places), parts=terms[name].metrics
+            name,
+            formula,
+            term.direction >= 0,
+            term.bounds,
+            next(places),
+            parts=term.metrics,
+            sliced=term.sliced,
         )
         for name, formula in definitions
+        for term in [terms[name]]
     ]
+    columns = dict.fromkeys(column for term in terms.values() for _, column in term.sliced)
     declared = {
         "__module__": kind.__module__,
         "__doc__": kind.__doc__,
@@ -88,6 +109,7 @@ def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[An
         "definitions": definitions,
         "terms": terms,
         "metrics": (*kind.metrics, *specs),
+        "sliced_columns": tuple(columns),
     }
     return type(kind.__name__, (_WithDerived, kind), declared)
 
@@ -98,15 +120,34 @@ class _WithDerived(AnyBenchmark):
     plain: type[AnyBenchmark]
     definitions: Definitions
     terms: Mapping[str, Term]
+    takes_columns = True
+
+    @cached_property
+    def _plain(self) -> AnyBenchmark:
+        return self.plain(self.options)
 
     def values(self, sums: Sums) -> dict[str, float | None]:
         """Returns the metrics of the benchmark, then the derived ones."""
-        found = dict(super().values(sums))  # type: ignore[safe-super]
-        return found | {name: _within(term.bounds, term.value(found)) for name, term in self.terms.items()}
+        return self.values_within(sums, sums)
+
+    def values_within(self, sums: Sums, corpus: Sums) -> dict[str, float | None]:
+        """Returns the metrics of some samples of a corpus, the derived ones last; of a SumTable, columns."""
+        slices = {
+            column: [self._plain_values(part, corpus) for part in slices_of(sums, column).values()]
+            for column in self.sliced_columns
+        }
+        values = self._plain_values(sums, corpus)
+        found = Found(values, slices)
+        return values | {name: _within(term.bounds, term.value(found)) for name, term in self.terms.items()}
+
+    def _plain_values(self, sums: Any, corpus: Sums) -> dict[str, Value]:
+        if isinstance(sums, SumTable):
+            return dict(values_of_rows(self._plain, sums, corpus))
+        return dict(self._plain.values_within(sums, corpus))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The class was made in this process, so that another one cannot import it.
-        return _rebuilt, (self.plain(self.options), self.definitions)
+        return _rebuilt, (self._plain, self.definitions)
 
 
 def _rebuilt(plain: AnyBenchmark, definitions: Definitions) -> AnyBenchmark:
@@ -191,6 +232,8 @@ class _Reader:
             self._refuse(f"there is no function {function}{_nearest(function, FUNCTIONS)}; there are {_CALLS}")
         if not node.args:
             self._refuse(f"{function} needs metrics, such as {function}(first, second)")
+        if function == "slice_mean":
+            return self._slice_mean(node)
         parts = [self._read(each) for each in node.args]
         weights = [1.0] * len(parts)
         if function == "weighted_mean":
@@ -201,6 +244,24 @@ class _Reader:
             return self._harmonic_mean(parts)
         total = reduce(operator.add, weights)
         return self._ratio(self._sum(parts, weights), self._number(total))
+
+    def _slice_mean(self, node: ast.Call) -> Term:
+        names = [_name(each) for each in node.args]
+        if len(names) != 2 or node.keywords or names[0] is None or names[1] is None:
+            self._refuse("slice_mean needs a metric and a column, such as slice_mean(cdm, subset)")
+        metric, column = names[0], names[1]
+        if metric in self._formulas:
+            self._refuse(f"slice_mean needs a metric of {self._kind.name}; {metric} is a derived one")
+        part = self._metric(metric)
+
+        def value(found: Found) -> Value:
+            values = [each.get(metric) for each in found.slices[column]]
+            if not values:
+                return None
+            return _calculated(ratio, reduce(lambda one, other: _calculated(operator.add, one, other), values),
+                               float(len(values)))  # fmt: skip
+
+        return Term(value, part.bounds, part.direction, part.metrics, ((metric, column),))
 
     def _weights(self, node: ast.Call, count: int) -> list[float]:
         given = {each.arg: each.value for each in node.keywords}
@@ -223,7 +284,7 @@ class _Reader:
             near = _nearest(name, known)
             more = near or f"; `beamscore benchmarks {self._kind.name}` lists them"
             self._refuse(f"{self._kind.name} has no metric {name}{more}")
-        return Term(lambda found: found.get(name), spec.bounds, 1 if spec.higher_is_better else -1, (name,))
+        return Term(lambda found: found.values.get(name), spec.bounds, 1 if spec.higher_is_better else -1, (name,))
 
     def _number(self, number: float) -> Term:
         value = float(number)
@@ -234,30 +295,30 @@ class _Reader:
     def _sum(self, parts: Sequence[Term], weights: Sequence[float]) -> Term:
         weighted = list(zip(parts, weights, strict=True))
 
-        def value(found: Mapping[str, Value]) -> Value:
+        def value(found: Found) -> Value:
             terms = [_calculated(operator.mul, part.value(found), weight) for part, weight in weighted]
             return reduce(lambda one, other: _calculated(operator.add, one, other), terms)
 
         bounds = [_combined(operator.mul, part.bounds, (weight, weight)) for part, weight in weighted]
         ends = zip(*bounds, strict=True)
         low, high = (None if None in each else reduce(operator.add, each) for each in ends)
-        return Term(value, (low, high), self._common_direction(parts), _metrics(parts))
+        return Term(value, (low, high), self._common_direction(parts), *_made_of(parts))
 
     def _difference(self, first: Term, second: Term) -> Term:
         negated = self._product(self._number(-1), second)
-        total = self._sum([first, Term(negated.value, negated.bounds, 0, negated.metrics)], [1.0, 1.0])
+        total = self._sum([first, replace(negated, direction=0)], [1.0, 1.0])
         # Of two metrics, it is the first that should be better than the other.
-        return Term(total.value, total.bounds, first.direction or negated.direction, total.metrics)
+        return replace(total, direction=first.direction or negated.direction)
 
     def _product(self, first: Term, second: Term) -> Term:
         signs = [-1 if each.bounds[1] is not None and each.bounds[1] <= 0 else 1 for each in (first, second)]
-        turned = [Term(each.value, each.bounds, each.direction * sign, each.metrics)
+        turned = [replace(each, direction=each.direction * sign)
                   for each, sign in zip((first, second), reversed(signs), strict=True)]  # fmt: skip
         return Term(
             lambda found: _calculated(operator.mul, first.value(found), second.value(found)),
             _combined(operator.mul, first.bounds, second.bounds),
             self._common_direction(turned),
-            _metrics(turned),
+            *_made_of(turned),
         )
 
     def _ratio(self, first: Term, second: Term) -> Term:
@@ -274,7 +335,7 @@ class _Reader:
             lambda found: _calculated(ratio, first.value(found), second.value(found)),
             bounds,
             direction,
-            _metrics([first, second]),
+            *_made_of([first, second]),
         )
 
     def _harmonic_mean(self, parts: Sequence[Term]) -> Term:
@@ -283,7 +344,7 @@ class _Reader:
                 self._refuse("harmonic_mean needs metrics that are never below 0")
         count = float(len(parts))
 
-        def value(found: Mapping[str, Value]) -> Value:
+        def value(found: Found) -> Value:
             values = [part.value(found) for part in parts]
             return None if any(each is None for each in values) else _harmonic_mean(count, values)
 
@@ -291,7 +352,7 @@ class _Reader:
         known = [high for high in highs if high is not None]
         high = None if len(known) < len(highs) else _harmonic_mean(count, known)
         low = _harmonic_mean(count, [low or 0.0 for low in lows])
-        return Term(value, (low, high), self._common_direction(parts), _metrics(parts))
+        return Term(value, (low, high), self._common_direction(parts), *_made_of(parts))
 
     def _common_direction(self, parts: Sequence[Term]) -> int:
         directions = {part.direction for part in parts} - {0}
@@ -303,7 +364,7 @@ class _Reader:
         return directions.pop() if directions else 0
 
 
-FUNCTIONS = ("mean", "weighted_mean", "harmonic_mean")
+FUNCTIONS = ("mean", "weighted_mean", "harmonic_mean", "slice_mean")
 _CALLS = ", ".join(FUNCTIONS)
 
 
@@ -328,8 +389,10 @@ def _nearest(name: str, known: Sequence[str]) -> str:
     return f" (did you mean {close[0]}?)" if close else ""
 
 
-def _metrics(parts: Sequence[Term]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(metric for part in parts for metric in part.metrics))
+def _made_of(parts: Sequence[Term]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Returns `Term.metrics` and `Term.sliced` of what is made of some parts."""
+    metrics = dict.fromkeys(metric for part in parts for metric in part.metrics)
+    return tuple(metrics), tuple(dict.fromkeys(each for part in parts for each in part.sliced))
 
 
 def _calculated(function: Callable[[Value, Value], Value], first: Value, second: Value) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
@@ -20,6 +20,7 @@ from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ..metrics.statistics.sliced_sums import with_slices
 from ..metrics.statistics.swaps import SwapBits
 from .blocks import Block, BlockFolder, KeyedRecord, pack, unpack
 from .io.external_sort import sorted_on_disk
@@ -27,7 +28,7 @@ from .process import one_blas_thread
 from .records import EncodedRecord, InputProblem
 from .rows import SampleRow
 from .sample_changes import ChangeCounter, ChangePlan
-from .slice_labels import MAX_SLICES, slice_labels
+from .slice_labels import MAX_SLICES, Slice, slices_of
 from .totals import too_many_slices
 
 BASELINE, CANDIDATE = 0, 1
@@ -43,7 +44,8 @@ class ComparePlan:
 
     columns, slices: the columns that any slice needs, and those of each slice as indexes into them. masks: for each
     statistic the set of metrics that change with it, a bit each; `all_metrics` for one that is not there. units_needed:
-    how many units that differ are told apart. changes: what is told of samples that changed.
+    how many units that differ are told apart. changes: what is told of samples that changed. sliced: the columns whose
+    slices are summed up among all samples too.
     """
 
     columns: tuple[str, ...]
@@ -54,6 +56,7 @@ class ComparePlan:
     all_metrics: int
     units_needed: int
     changes: ChangePlan
+    sliced: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -123,8 +126,8 @@ class ScoredPair:
 
     unit_hash: int
     swap_hash: int
-    before: dict[str, float]
-    after: dict[str, float]
+    before: Mapping[str, float]
+    after: Mapping[str, float]
     negated: dict[str, float]
     mask: int
 
@@ -187,9 +190,10 @@ class CompareBuckets(beam.DoFn):
 
     def _compare(self, before: SampleRow, after: SampleRow) -> None:
         plan = self._plan
-        pair = _scored_pair(before, after, plan)
         values = [None if text is None else json.loads(text) for text in before.slice_values]
-        for label in ("", *slice_labels(plan.columns, plan.slices, values)):
+        slices = slices_of(plan.columns, plan.slices, values)
+        pair = _scored_pair(before, after, plan, slices)
+        for label in ("", *(each.label for each in slices)):
             sums = self._sums.get(label)
             if sums is None:
                 self._see(label)
@@ -230,12 +234,12 @@ def _paired(ordered: Iterable[KeyedRecord]) -> Iterator[list[SampleRow | None]]:
         yield rows
 
 
-def _scored_pair(before: SampleRow, after: SampleRow, plan: ComparePlan) -> ScoredPair:
+def _scored_pair(before: SampleRow, after: SampleRow, plan: ComparePlan, slices: Sequence[Slice]) -> ScoredPair:
     unit_hash, swap_hash = plan.bootstrap.unit_hash(before.unit), plan.swaps.unit_hash(before.unit)
-    old = before.decoded_statistics()
+    old = with_slices(before.decoded_statistics(), slices, plan.sliced)
     if before.statistics == after.statistics:
         return ScoredPair(unit_hash, swap_hash, old, old, {}, 0)
-    new = after.decoded_statistics()
+    new = with_slices(after.decoded_statistics(), slices, plan.sliced)
     mask = 0
     for name in old.keys() | new.keys():
         if old.get(name, 0) != new.get(name, 0):

@@ -52,7 +52,7 @@ class EvaluateRecords(beam.PTransform):
         scored = paired.batches | "Score" >> ScoreSamples(scoring)
         slices = (
             scored.samples
-            | "Slice" >> SliceSamples(columns, core.bootstrap, core.max_slices)
+            | "Slice" >> SliceSamples(columns, core.bootstrap, core.max_slices, core.scoring.benchmark.sliced_columns)
             | "Combine" >> beam.CombinePerKey(SumStatistics(core.bootstrap))
             | "SliceCount" >> CheckSliceCount(columns, core.max_slices)
             | "Values" >> ComputeValues(benchmark, core.confidence, scoring.cluster is not None)

@@ -52,9 +52,11 @@ class SliceSamples(beam.PTransform):
     they would take more than BYTES_HELD.
     """
 
-    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int = MAX_SLICES) -> None:
+    def __init__(
+        self, columns: Sequence[str], bootstrap: Bootstrap, most: int = MAX_SLICES, sliced: Sequence[str] = ()
+    ) -> None:
         super().__init__()
-        self._sum = SumSlices(tuple(columns), bootstrap, most)
+        self._sum = SumSlices(tuple(columns), bootstrap, most, tuple(sliced))
 
     def expand(self, samples: beam.PCollection) -> beam.PCollection:
         """Adds up bundle by bundle."""
@@ -64,14 +66,15 @@ class SliceSamples(beam.PTransform):
 class SumSlices(beam.DoFn):
     """Adds up the samples of a bundle; see SliceSamples."""
 
-    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int) -> None:
+    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int, sliced: Sequence[str] = ()) -> None:
         self._columns = columns
+        self._sliced = sliced
         self._bootstrap = bootstrap
         self._most = most
 
     def setup(self) -> None:
         """Starts with no samples."""
-        self._sums = PartialSums(self._columns, self._bootstrap, self._most)
+        self._sums = PartialSums(self._columns, self._bootstrap, self._most, self._sliced)
 
     def start_bundle(self) -> None:
         """Forgets what a bundle that failed has left."""

@@ -11,6 +11,7 @@ from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.intervals import intervals, standard_errors
 from ..metrics.statistics.measured import Measured, measure
 from ..metrics.statistics.replicates import PackedReplicates
+from ..metrics.statistics.sliced_sums import with_slices
 from ..metrics.statistics.sums import Sums
 from ..metrics.table import Table
 from .hashes import fingerprint_text, prediction_fingerprint, sample_fingerprint
@@ -85,11 +86,12 @@ class PartialSums:
     """The totals of each slice that a bundle has seen.
 
     columns: the columns that the run slices by. most: how many slices a run may have; more raise InputProblem, here or
-    in CheckSliceCount.
+    in CheckSliceCount. sliced: the columns whose slices are summed up among all samples too.
     """
 
-    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int) -> None:
+    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int, sliced: Sequence[str] = ()) -> None:
         self._columns = columns
+        self._sliced = sliced
         self._bootstrap = bootstrap
         self._most = most
         self._seen: set[Slice] = set()
@@ -106,6 +108,8 @@ class PartialSums:
     ) -> None:
         """Adds a sample to all samples of its system, and to its slices; prediction: the fingerprint of its own."""
         unit_hash = self._bootstrap.unit_hash(unit)
+        if self._sliced and statistics:
+            statistics = with_slices(statistics, slices, self._sliced)
         self.of(system).add(unit_hash, statistics, coverage, prediction)
         for each in slices:
             self.of(system, each).add(unit_hash, statistics, coverage, prediction)

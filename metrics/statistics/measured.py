@@ -17,6 +17,7 @@ from .denominators import (
     size_over_classes,
     units_over_classes,
 )
+from .sliced_sums import slices_of
 from .sum_table import SumTable, values_of_rows
 from .sums import Sums
 
@@ -74,6 +75,11 @@ def measure(
         if parts := spec_of(kind, name).parts:
             units[name] = min(units.get(part, 0.0) for part in parts)
             sizes[name] = min(sizes.get(part, units.get(part, 0.0)) for part in parts)
+        for metric, column in spec_of(kind, name).sliced:
+            slices = [_denominators(kind, [metric], part) for part in slices_of(sums, column).values()]
+            members = [_units(kind, each, clustered)[0][metric] for each in slices]
+            units[name] = min(units[name], units_over_classes(members))
+            sizes[name] = min(sizes[name], size_over_classes(members))
     return Measured(values, replicates, units, denominators, sizes, predictions)
 
 

@@ -91,7 +91,9 @@ class Totals:
 
     def add(self, samples: list[ScoredSample], core: EvaluationCore) -> None:
         """Adds scored samples, the first ones."""
-        sums = PartialSums(core.scoring.slicing.columns, core.bootstrap, sys.maxsize)
+        sums = PartialSums(
+            core.scoring.slicing.columns, core.bootstrap, sys.maxsize, core.scoring.benchmark.sliced_columns
+        )
         sums.add_samples(samples)
         self.slices = dict(sums.take())
         self._last = {sample.sample_id: sample for sample in samples}

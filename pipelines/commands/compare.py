@@ -193,6 +193,7 @@ def _compare_plan(
         (1 << len(setting.metrics)) - 1,
         max(units_needed(setting.confidence), MIN_DIFFERING_UNITS),
         ChangePlan(tuple(benchmark.sample_metrics), main, setting.threshold, most),
+        benchmark.sliced_columns,
     )
 
 

@@ -205,6 +205,12 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
         kind = with_derived(kind, settings.derived)
     except DefinitionError as error:
         raise UsageError(f"{source}: derived.{error.name}: {error}") from error
+    for column in kind.sliced_columns:
+        if column not in settings.slices:
+            raise UsageError(
+                f"{source}: derived: slice_mean needs the slices of {column}{nearest(column, settings.slices)}; "
+                f"give `slices: [{column}]`, or --slice {column}"
+            )
     check_gates(settings.gates, kind, settings.bootstrap.replicates, source)
     return Configuration(settings, kind(options))
 

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import Benchmark, MetricSpec, SampleScore
 from beamscore.metrics.derived import DefinitionError, with_derived
+from beamscore.metrics.statistics.denominators import units_over_classes
 from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.ratios import ratio
+from beamscore.metrics.statistics.sliced_sums import slices_of, with_slices
 from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
 from beamscore.metrics.statistics.sums import Sums
 from tests.toy import ToyBenchmark
@@ -163,6 +165,61 @@ def test_it_rests_on_as_many_units_as_the_part_with_the_fewest() -> None:
     assert measured.units["b"] == measured.units["derived"] == measured.size("derived") == 30
 
 
+def sliced(**counts: tuple[int, int]) -> dict[str, float]:
+    """Returns the sums of slices of `kind`, each with b of b.all."""
+    found: dict[str, float] = dict.fromkeys(SUMS, 0)
+    for value, (b, of) in counts.items():
+        for name, number in with_slices({"b": b, "b.all": of}, [(("kind",), (value,))], ["kind"]).items():
+            found[name] = found.get(name, 0) + number
+    return found
+
+
+def test_a_mean_over_slices_counts_each_alike() -> None:
+    # 9 of 10, 1 of 2 and 0 of 4: not 10 of 16.
+    benchmark = benchmark_with(derived="slice_mean(b, kind)", gap="b - derived")
+    assert benchmark.sliced_columns == ("kind",)
+    values = benchmark.values(Sums.of(sliced(x=(9, 10), y=(1, 2), z=(0, 4))))
+    assert values["derived"] == pytest.approx((0.9 + 0.5 + 0) / 3)
+    assert values["gap"] == pytest.approx(10 / 16 - 1.4 / 3)
+    assert benchmark.values(Sums.of(SUMS))["derived"] is None
+
+
+def test_a_replicate_without_a_slice_has_no_mean_over_slices() -> None:
+    benchmark = benchmark_with(derived="slice_mean(b, kind)")
+    rows = [Sums.of(sliced(**each)) for each in ({"x": (1, 2), "y": (1, 1)}, {"x": (2, 2)}, {"y": (1, 4), "x": (0, 1)})]
+    found = values_of_rows(benchmark, SumTable.of(rows), rows[0])["derived"]
+    np.testing.assert_array_equal(found, [0.75, np.nan, 0.125])
+    by_row = values_of_rows(
+        with_derived(ToyBenchmark, {"toy": "slice_mean(similarity, kind)"})(ToyBenchmark.options_type()),
+        SumTable.of([Sums.of(with_slices({"samples": 2, "similarity": 1}, [(("kind",), ("x",))], ["kind"]))]),
+        Sums(),
+    )
+    assert by_row["toy"].tolist() == [0.5]
+
+
+def test_units_over_slices_are_those_of_a_mean_over_classes() -> None:
+    table = SumTable.of([Sums.of(sliced(x=(15, 30), y=(3, 6), z=(1, 3)))] * 3)
+    measured = measure(benchmark_with(derived="slice_mean(b, kind)"), Sums(), table)
+    assert measured.units["derived"] == pytest.approx(units_over_classes([30, 6, 3]))
+    assert measured.size("derived") == pytest.approx(9 / (1 / 30 + 1 / 6 + 1 / 3))
+
+
+names = st.text('@[]",\\=:é ', max_size=4)
+values_by_slice = st.dictionaries(names, st.dictionaries(names, st.integers(1, 9), min_size=1), max_size=3)
+
+
+@given(names, names, values_by_slice)
+def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, other: str, drawn: Any) -> None:
+    found = [
+        Sums.of(with_slices(statistics, [((column,), (value,)), ((other, column), (value, value))], {column}))
+        for value, statistics in drawn.items()
+    ]
+    expected = {value: Sums.of(statistics) for value, statistics in drawn.items()}
+    assert slices_of(Sums.merged(found), column) == expected
+    tables = slices_of(SumTable.of([Sums.merged(found)]), column)
+    assert {value: table.row(0) for value, table in tables.items()} == expected
+
+
 def test_another_process_gets_the_same_benchmark() -> None:
     benchmark = with_derived(ToyBenchmark, {"both": "mean(exact_match, similarity)"})(
         ToyBenchmark.options_type(batch=5)
@@ -200,6 +257,10 @@ def test_another_process_gets_the_same_benchmark() -> None:
         ("b if b else b", "is not allowed"),
         ("derived + b", "it is made of itself: derived -> derived"),
         ("-" * 1500 + "b", "is not a formula"),
+        ("slice_mean(b)", "slice_mean needs a metric and a column, such as slice_mean(cdm, subset)"),
+        ("slice_mean(b + b, kind)", "slice_mean needs a metric and a column"),
+        ("slice_mean(derived, kind)", "slice_mean needs a metric of shares; derived is a derived one"),
+        ("slice_mean(bb, kind)", "shares has no metric bb (did you mean b?)"),
         ("b" * 3000, "the formula is longer than 2000 characters"),
     ],
 )

@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 
 import beamscore
-from beamscore.metrics.statistics.sums import Sums
-from beamscore.pipelines.config import settings
 from tests import toy
-from tests.runs import command, evaluate, plain_score, write_lines
+from tests.runs import command, evaluate, write_lines
 
-CORPUS = [toy.sample(index, 0)[0] for index in range(60)]
+CORPUS = [{**toy.sample(index, 0)[0], "half": "first" if index < 20 else "second"} for index in range(60)]
 CONFIG = """\
 benchmark: toy
-slices: [kind]
+slices: [kind, half]
 derived:
   both: mean(exact_match, similarity)
   gap: similarity - exact_match
+  macro: slice_mean(exact_match, half)
 gates:
   both: {not_worse_than: baseline, margin: 0.05}
   "both @ kind=1": {minimum: 0.1}
@@ -65,6 +64,12 @@ def test_a_run_has_their_values_and_intervals_in_each_slice(nights: Path) -> Non
         low, high = found["intervals"]["both"]
         assert 0 < low < values["both"] <= high <= 1
         assert found["units"]["both"] == found["units"]["similarity"]
+    halves = [system["slices"][f"half={name}"]["values"]["exact_match"] for name in ("first", "second")]
+    assert system["values"]["macro"] == (halves[0] + halves[1]) / 2
+    # Within a slice, it is the mean over the parts of the slice.
+    assert system["slices"]["half=first"]["values"]["macro"] == halves[0]
+    low, high = system["intervals"]["macro"]
+    assert 0 < low < system["values"]["macro"] < high < 1
     assert "both" in (nights / "good" / "report.md").read_text()
 
 
@@ -82,7 +87,7 @@ def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights
     code, _, stderr = command("compare", nights / "old", nights / "good")
     assert (code, stderr.count("\n")) == (2, 1)
     assert 'was made with derived.both: "mean(exact_match, similarity)", not "mean(similarity)"' in stderr
-    without = evaluate(nights / "without", nights / "t.jsonl", nights / "good.jsonl", "--quiet", "--slice", "kind")
+    without = evaluate(nights / "without", nights / "t.jsonl", nights / "good.jsonl", "--quiet")
     assert without.code == 0
     assert "derived" not in without.summary["config"]
     assert without.summary["signature"] == summary(nights / "good")["signature"]
@@ -97,6 +102,10 @@ def test_a_comparison_tests_them_by_swaps(nights: Path, tmp_path: Path) -> None:
     assert (code, stderr) == (0, "")
     found = json.loads((tmp_path / "out" / "comparison.json").read_bytes())["metrics"]["both"]
     assert (found["verdict"], found["differing_samples"], found["p"]) == ("worse", 37, 0.001)
+    macro = json.loads((tmp_path / "out" / "comparison.json").read_bytes())["metrics"]["macro"]
+    runs = [summary(nights / name)["systems"]["predictions"]["values"]["macro"] for name in ("good", "bad")]
+    assert [macro["baseline"], macro["candidate"]] == runs
+    assert (macro["verdict"], macro["differing_samples"]) == ("worse", 37)
 
 
 def test_a_history_has_them_and_breaks_where_a_formula_changed(nights: Path, tmp_path: Path) -> None:
@@ -129,16 +138,15 @@ def test_merged_runs_have_them_and_must_define_the_same(nights: Path, tmp_path: 
     assert "it has other derived metrics" in stderr
 
 
-def test_the_python_api_takes_them() -> None:
-    answers = predictions(3)
-    result = beamscore.evaluate("toy", CORPUS, answers, derived={"both": "mean(exact_match, similarity)"})
-    benchmark = settings.check(
-        {"benchmark": "toy", "derived": {"both": "mean(exact_match, similarity)"}}, "test"
-    ).benchmark
-    scores = [plain_score(benchmark, *pair) for pair in zip(CORPUS, answers, strict=True)]
-    sums = Sums.merged(Sums.of(score.statistics) for score in scores if score)
-    assert result.values["both"] == benchmark.values(sums)["both"]
+def test_the_python_api_takes_them(nights: Path) -> None:
+    formulas = {"both": "mean(exact_match, similarity)", "macro": "slice_mean(exact_match, half)"}
+    result = beamscore.evaluate("toy", CORPUS, predictions(3), slices=["half"], derived=formulas)
+    expected = summary(nights / "good")["systems"]["predictions"]
+    assert {name: result.values[name] for name in formulas} == {name: expected["values"][name] for name in formulas}
+    assert result.intervals["macro"] == tuple(expected["intervals"]["macro"])
     with pytest.raises(
         ValueError, match=r"toy: derived.both: toy has no metric similarty \(did you mean similarity\?\)"
     ):
-        beamscore.evaluate("toy", CORPUS, answers, derived={"both": "mean(similarty)"})
+        beamscore.evaluate("toy", CORPUS, CORPUS, derived={"both": "mean(similarty)"})
+    with pytest.raises(ValueError, match=r"toy: derived: slice_mean needs the slices of half; give `slices: \[half\]`"):
+        beamscore.evaluate("toy", CORPUS, CORPUS, derived=formulas)

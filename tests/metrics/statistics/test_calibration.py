@@ -9,6 +9,7 @@ from beamscore.metrics.statistics.sums import Sums
 from tests.calibrate.coverage import coverage, population, spec_of, value_of
 from tests.calibrate.differences import alarms, family_alarms
 from tests.calibrate.populations import CASES, Case
+from tests.calibrate.years import HARMLESS, MARGIN, NIGHTS, UNCHANGED, Cell, Course, false_failures, first_failures
 from tests.plain_loop import make_benchmark
 
 BY_NAME = {case.name: case for case in CASES}
@@ -47,3 +48,16 @@ def test_of_many_cells_few_alarm_at_once() -> None:
     found = family_alarms(5, 4, 200, 0, 0.0, 100, 3)
     assert found.uncorrected > 0.3
     assert found.largest <= 0.12
+
+
+def test_a_gate_with_looks_has_no_false_failure_in_some_years_and_finds_a_loss() -> None:
+    cell, years = Cell(churn=1.0, samples=50), 12
+    for course in HARMLESS.values():
+        assert false_failures(cell, course, years)[-1] == 0
+    best, median = (false_failures(cell, UNCHANGED, years, best=best)[0] for best in (True, False))
+    assert best > 0.5 > median
+    nights = first_failures(cell, Course(MARGIN + 5), years)
+    # With one look, with 30 and with 365.
+    assert (np.diff(nights, axis=1) >= 0).all()
+    assert np.median(nights[:, -1]) <= 3
+    assert nights.max() < NIGHTS

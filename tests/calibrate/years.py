@@ -1,0 +1,175 @@
+"""Measures how often gates fail in simulated years, and writes the tables of docs/how-to/gates_for_a_year.md.
+
+    python -m tests.calibrate.years [--years N] [--check]
+
+--years: how many years a cell (default: 400). --check: exits with 1 where a cell misses what is promised.
+
+In each year a system answers the same samples every night, each right with a chance of its own. The baseline is the
+median of seven nights. A gate fails where the paired interval at 1 - 0.05 / looks lies beyond the margin, with the
+standard error of 200 bootstrap replicates: a false failure where the true loss is at most the margin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from tabulate import tabulate
+
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.paired import paired_interval
+from beamscore.pipelines.runs.blessing import RECENT
+from tests.calibrate.coverage import CONFIDENCE, REPLICATES
+
+FloatArray = npt.NDArray[np.float64]
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "gates_for_a_year.md"
+BEGIN, END = "<!-- measured by make calibrate -->", "<!-- end of what is measured -->"
+NIGHTS = 365
+MARGIN = 0.7
+"""In standard errors of the difference of two nights of an unchanged system."""
+MAX_FALSE_FAILURES = 0.025
+"""Of the years of a gate with `looks`."""
+CHURN = {"low": 0.1, "high": 1.0}
+"""The share of the samples that a system answers differently from night to night; it is right on them by a chance that
+is uniform in [0, 1], so that a third of them differ between two nights."""
+SIZES = (50, 400)
+LOSSES = (2, 3, 5)
+LOOKS = (1, 30, 365)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A kind of years. churn: see CHURN. samples: of the corpus."""
+
+    churn: float
+    samples: int
+
+    @property
+    def error(self) -> float:
+        """The standard error of the difference of two nights: a share churn / 3 of the samples differ by 1."""
+        return float((self.churn / 3 / self.samples) ** 0.5)
+
+
+@dataclass(frozen=True)
+class Course:
+    """How much a system loses over the year, in standard errors: `end`, from the start on or little by little."""
+
+    end: float
+    drifts: bool = False
+    from_night: int = 0
+
+    def losses(self) -> FloatArray:
+        """Returns the true loss on each night [NIGHTS], in standard errors."""
+        nights = np.arange(NIGHTS)
+        if self.drifts:
+            return self.end * nights / (NIGHTS - 1)
+        return np.where(nights >= self.from_night, self.end, 0.0)
+
+
+UNCHANGED = Course(0.0)
+HARMLESS: dict[str, Course] = {
+    "unchanged": UNCHANGED,
+    "drift": Course(MARGIN, drifts=True),
+    "step": Course(MARGIN, from_night=NIGHTS // 2),
+}
+"""Courses of which no night has lost more than the margin."""
+
+
+def first_failures(
+    cell: Cell, course: Course, years: int, best: bool = False, looks: Sequence[int] = LOOKS, seed: int = 1
+) -> npt.NDArray[np.int64]:
+    """Returns the first night of each year on which a gate with each of `looks` fails [years, len(looks)].
+
+    It is NIGHTS where it never does. best: whether the best of seven nights is the baseline, and not the median.
+    """
+    rng = np.random.default_rng([seed, cell.samples, round(100 * cell.churn)])
+    confidences = [1 - (1 - CONFIDENCE) / each for each in looks]
+    return np.array([_first_failures(cell, course, confidences, best, rng) for _ in range(years)])
+
+
+def _first_failures(
+    cell: Cell, course: Course, confidences: Sequence[float], best: bool, rng: np.random.Generator
+) -> list[int]:
+    samples, limit = cell.samples, MARGIN * cell.error
+    chances = np.where(rng.random(samples) < cell.churn, rng.random(samples), (rng.random(samples) < 0.8).astype(float))
+    earlier = rng.random((RECENT, samples)) < chances
+    place = RECENT - 1 if best else RECENT // 2
+    baseline = earlier[np.argsort(earlier.mean(axis=1), kind="stable")[place]]
+    # Right answers become wrong, so that the mean falls by the loss.
+    kept = 1 - course.losses() * cell.error / max(chances.mean(), 1e-9)
+    nights = rng.random((NIGHTS, samples)) < chances * kept[:, None]
+    bootstrap = Bootstrap(REPLICATES, int(rng.integers(1 << 31)))
+    weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(samples)])
+    means = (weights @ (nights.astype(float) - baseline).T) / weights.sum(axis=1, keepdims=True)
+    differences, errors = means[0].tolist(), means[1:].std(axis=0).tolist()
+
+    def fails(night: int, confidence: float) -> bool:
+        found = paired_interval(differences[night], errors[night], samples, confidence, (0.0, 1.0))
+        return found is not None and found[1] < -limit
+
+    candidates = np.flatnonzero(means[0] < -limit).tolist()
+    return [next((night for night in candidates if fails(night, each)), NIGHTS) for each in confidences]
+
+
+def false_failures(cell: Cell, course: Course, years: int, best: bool = False) -> list[float]:
+    """Returns the share of the years in which a gate with each of LOOKS fails."""
+    shares: list[float] = np.mean(first_failures(cell, course, years, best) < NIGHTS, axis=0).tolist()
+    return shares
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measures, writes, and tells which cells miss what is promised."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--years", type=int, default=400)
+    parser.add_argument("--check", action="store_true")
+    parsed = parser.parse_args(arguments)
+    years: int = parsed.years
+    # Three standard errors of a share of so many.
+    most = MAX_FALSE_FAILURES + 3 * (MAX_FALSE_FAILURES * (1 - MAX_FALSE_FAILURES) / years) ** 0.5
+    false, delays, missed = [], [], []
+    for churn, samples in itertools.product(CHURN, SIZES):
+        name, cell = f"{churn}, {samples}", Cell(CHURN[churn], samples)
+        best = false_failures(cell, UNCHANGED, years, best=True)
+        found = {what: false_failures(cell, course, years) for what, course in HARMLESS.items()}
+        false.append([name, f"{best[0]:.1%}", *(_together(f"{share:.1%}" for share in of_looks)
+                      for of_looks in zip(*found.values(), strict=True))])  # fmt: skip
+        missed += [f"{name}, {what}: {shares[-1]:.1%}" for what, shares in found.items() if shares[-1] > most]
+        nights = [1 + first_failures(cell, Course(MARGIN + loss), years // 4) for loss in LOSSES]
+        delays.append([name, *(_together(_delay(each[:, place]) for each in nights) for place in range(len(LOOKS)))])
+    looks = [f"looks: {each}" for each in LOOKS]
+    sections = [
+        f"Share of {years} years with a false failure, of an unchanged system / one that drifts / one that steps:",
+        _table(["churn, samples", "best night, unchanged", *looks], false),
+        "The night on which a loss of the margin + 2 / 3 / 5 standard errors first fails, in the median of "
+        f"{years // 4} losses:",
+        _table(["churn, samples", *looks], delays),
+    ]
+    head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    PAGE.write_text(f"{head}{BEGIN}\n\n" + "\n\n".join(sections) + f"\n\n{END}{rest.partition(END)[2]}", "utf-8")
+    for line in missed:
+        print(f"{line} of the years have a false failure, above {MAX_FALSE_FAILURES:.1%}", file=sys.stderr)
+    return int(bool(missed) and parsed.check)
+
+
+def _delay(nights: npt.NDArray[np.int64]) -> str:
+    median = float(np.median(nights))
+    return "never" if median > NIGHTS else f"{median:.0f}"
+
+
+def _together(cells: Iterable[str]) -> str:
+    return " / ".join(cells)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
