@@ -1,4 +1,4 @@
-"""A benchmark of a single file, as docs/new_benchmark.md shows it, and what is said of one that is broken."""
+"""A benchmark of a single file, as docs/how-to/new_benchmark.md shows it, and what is said of one that is broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures how often intervals and tests hold, and writes the tables of docs/statistics.md.
+"""Measures how often intervals and tests hold, and writes the tables of docs/explanation/statistics.md.
 
     python -m tests.calibrate [--corpora N] [--years N] [--check]
 
@@ -20,7 +20,7 @@ from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wro
 from tests.calibrate.nights import detection_rate, drift_detection_rate, false_alarms
 from tests.calibrate.populations import CASES
 
-PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "statistics.md"
 BEGIN, END = "<!-- measured by make calibrate -->", "<!-- end of what is measured -->"
 SIZES, CLUSTER_SIZES = (20, 30, 100, 1000), (6, 12, 30, 100)
 LEAST, FROM = 0.935, 30
