@@ -79,8 +79,8 @@ def _change_points(yearly: float, years: int) -> str:
     return (
         f"Over {years} years of 365 nights, {SERIES} metrics that do not change have {yearly:.2f} false change points "
         f"a year (standard error {(yearly / years) ** 0.5:.2f}). A change by 4 standard errors is found on its first "
-        f"night in {rates[0]} of {DETECTIONS:,} cases, one by 5 in {rates[1]}. A drift by {FALL} standard errors a night "
-        f"is found within a year in {drift_detection_rate(FALL, DRIFTS, series=SERIES):.0%} of {DRIFTS} cases."
+        f"night in {rates[0]} of {DETECTIONS:,} cases, one by 5 in {rates[1]}. A drift by {FALL} standard errors a "
+        f"night is found within a year in {drift_detection_rate(FALL, DRIFTS, series=SERIES):.0%} of {DRIFTS} cases."
     )
 
 
