@@ -1,8 +1,8 @@
 """Builds a release and tries it as its users will: `python -m tests.installed.release FOLDER`.
 
-The source distribution and the wheel made of it pass `twine check`, and the changelog has a section of the version. Then
-the wheel is installed into clean environments of the oldest and the newest Python here that setup.py claims, and both
-commands of the README run with it, in a clone of what is committed.
+The source distribution and the wheel made of it pass `twine check`, and the changelog has a section of the version.
+Then the wheel is installed into clean environments of the oldest and the newest Python here that setup.py claims, and
+both commands of the README run with it, in a clone of what is committed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,14 @@ def _build(folder: Path, tree: Path) -> Path:
 
 
 def _pip(environment: Path, *requirements: str) -> None:
-    pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip: list[str | Path] = [
+        environment / "bin" / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     _run(*pip, "--upgrade", "pip")
     _run(*pip, *requirements)
 
