@@ -54,16 +54,9 @@ def _build(folder: Path, tree: Path) -> Path:
 
 
 def _pip(environment: Path, *requirements: str) -> None:
-    pip: list[str | Path] = [
-        environment / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    ]
-    _run(*pip, "--upgrade", "pip")
-    _run(*pip, *requirements)
+    python = environment / "bin" / "python"
+    for wanted in (("--upgrade", "pip"), requirements):
+        _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted)
 
 
 def _run(*command: str | Path) -> None:

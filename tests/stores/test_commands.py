@@ -146,11 +146,8 @@ def test_split_and_select_write_below_the_bucket_itself(store: Store, ending: st
 def test_an_output_without_records_is_written_too(store: Store, ending: str) -> None:
     store.put("raw/lines.txt", b"nothing\n")
     output = f"{store.base}/lines.{ending}"
-    inputs = ("--input", f"{store.base}/raw/lines.txt")
-    assert command("convert", "chemistry", *inputs, "--output", output, *store.flags)[:2] == (
-        1,
-        f"{output}: 0 records\n",
-    )
+    flags = ("--input", f"{store.base}/raw/lines.txt", "--output", output, *store.flags)
+    assert command("convert", "chemistry", *flags)[:2] == (1, f"{output}: 0 records\n")
     content = store.files()[f"lines.{ending}"]
     assert content == b"" if ending == "jsonl" else content
 
