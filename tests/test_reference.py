@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 import yaml
 
 from beamscore.pipelines.commands import messages
 from beamscore.pipelines.commands.arguments import COMMANDS
 from beamscore.pipelines.config.settings import LimitSettings, Settings
+from beamscore.pipelines.runs.documents import Summary, SystemSummary
 from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH
 from beamscore.transforms.io.files import name_format
+from beamscore.transforms.records import Quarantined
 from beamscore.transforms.sample_schema import SLICE_PREFIX, sample_schema
 from tests.runs import evaluate, write_lines
 
@@ -89,18 +90,16 @@ def test_the_columns_of_the_samples() -> None:
     assert set(documented) == set(names)
 
 
-def test_the_keys_of_the_documents_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_files_of_a_run_and_their_keys(tmp_path: Path) -> None:
     truths = write_lines(tmp_path / "t.jsonl", [{"sample_id": str(each), "text": "x"} for each in range(3)])
     predictions = write_lines(tmp_path / "p.jsonl", [{"sample_id": "0", "text": "x"}, b"damaged"])
     run = evaluate(tmp_path / "out", truths, predictions, "--quiet", "--set", "max_rejected_fraction=1", config="toy")
     documented = {code(file)[0]: code(content) for file, content in table("outputs", "file")}
     assert {path.name for path in run.output.iterdir()} - {".runs"} == {name.partition("/")[0] for name in documented}
-    (system,) = run.summary["systems"].values()
-    assert {*run.summary, *system} <= set(documented["summary.json"])
+    assert set(documented["summary.json"]) == {*Summary.__struct_fields__, *SystemSummary.__struct_fields__}
+    assert documented["quarantine/*.jsonl"] == list(Quarantined.__struct_fields__)
     about = msgspec.json.decode((run.output / "run.json").read_bytes())
     assert set(about) - {"format"} <= set(documented["run.json"])
-    (entry,) = run.quarantine
-    assert {key for key, value in entry.items() if value is not None} <= set(documented["quarantine/*.jsonl"])
 
 
 def test_the_commands_and_their_options() -> None:
