@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -91,14 +91,14 @@ def _coverage_table(found: Sequence[Sequence[Coverage]], corpora: int) -> str:
         for what, of in (("lowest", min), ("highest", max))
     ]
     rows += [
-        ["in clusters", *(f"{cell.holds:.1%} of {cell.units}" for cell in each)]
+        ["of documents", *(f"{cell.holds:.1%} ({cell.units})" for cell in each)]
         for each in found
         if each[0].case.clusters
     ]
     plain = min(cell.percentile for each in found for cell in each)
     text = (
         f"How often a 95% interval contains the true value, in {corpora:,} corpora per cell, over {len(samples)} "
-        "populations of samples, and for documents in clusters of 8 pages. The standard error is "
+        "populations of samples, and for documents of 8 pages (their number in brackets). The standard error is "
         f"{_error(corpora):.1%} at 95%. Plain percentiles of the same replicates contain it in as few as {plain:.1%}."
     )
     header = ["", *(f"{size} samples" for size in SIZES)]
@@ -155,16 +155,18 @@ def _rare_loss_tables(corpora: int) -> Iterator[str]:
     )
     header = ["m", *(f"{size} samples" for size in LOSS_SIZES)]
     yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
-    rows = []
-    for units in RARE_SIZES:
-        told = wrong_verdicts(units, RARE_SHARE, 0.02, corpora, SEED)
-        rows.append([str(units), *(f"{share:.1%}" for share in (told.swap, told.plain, told.cautious, told.verdict))])
+    told = [wrong_verdicts(units, RARE_SHARE, 0.02, corpora, SEED) for units in RARE_SIZES]
     yield (
-        f"How often two systems with equal means are said to differ if one loses 0.38 on {RARE_SHARE:.0%} of the "
-        f"samples and gains about 0.02 on each other one, in {corpora:,} corpora per row."
+        f"Of two systems with equal means, one loses 0.38 on {RARE_SHARE:.0%} of the samples and gains about 0.02 on "
+        f"each other one. In {corpora:,} corpora each of {_joined(map(str, RARE_SIZES))} samples, the swap test alone "
+        f"says that they differ in {_joined(f'{each.swap:.1%}' for each in told)}, the verdict in "
+        f"{_joined(f'{each.verdict:.1%}' for each in told)}."
     )
-    header = ["samples", "swap test", "paired interval", "cautious interval", "verdict"]
-    yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    *first, last = texts
+    return f"{', '.join(first)} and {last}"
 
 
 if __name__ == "__main__":
