@@ -61,14 +61,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError(f"--samples {parsed.samples}: must be a whole number from 0 to {MAX_SAMPLES}")
     path = partial(launch.path_for_workers, options)
     baseline, candidate = open_system(path(parsed.baseline)), open_system(path(parsed.candidate))
-    before, after = baseline.run.signature, candidate.run.signature
-    found = differences(before, after, COMPARED, it="the candidate")
-    hint = ""
-    if before.benchmark == after.benchmark:
-        hint = "; give --allow-differences to compare the samples with the same ground truth all the same"
-    if found and not (hint and parsed.allow_differences):
-        raise UsageError(f"{baseline.name} and {candidate.name} do not compare: {'; '.join(found)}{hint}")
+    found = allowed_differences(baseline, candidate, parsed.allow_differences, "--allow-differences")
     warn(found)
+    before, after = baseline.run.signature, candidate.run.signature
     if before.versions and after.versions:
         warn(surroundings(before, after, it="the candidate"))
     plan = plan_comparison(baseline, candidate, found, parsed.threshold, parsed.changes)
@@ -81,6 +76,21 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         folder = parsed.output or stack.enter_context(tempfile.TemporaryDirectory(prefix="beamscore-"))
         prepare_output(folder)
         return _compare(plan, path(folder), parsed, options)
+
+
+def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool, option: str) -> list[str]:
+    """Returns what sets two systems apart.
+
+    Raises UsageError, which names the `option` that allows it, if they do not compare and it is not allowed.
+    """
+    before, after = baseline.run.signature, candidate.run.signature
+    found = differences(before, after, COMPARED, it="the candidate")
+    hint = ""
+    if before.benchmark == after.benchmark:
+        hint = f"; give {option} to compare the samples with the same ground truth all the same"
+    if found and not (hint and allowed):
+        raise UsageError(f"{baseline.name} and {candidate.name} do not compare: {'; '.join(found)}{hint}")
+    return found
 
 
 def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, options: PipelineOptions) -> int:

@@ -90,7 +90,7 @@ class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, float | None]
     intervals: dict[str, tuple[float, float] | None] = {}
     errors: dict[str, float | None] = {}
-    units: dict[str, float] = {}
+    units: dict[str, int | float] = {}
 
     def __post_init__(self) -> None:
         """Raises ValueError where parts do not fit together."""
