@@ -11,7 +11,7 @@ import json
 import math
 import posixpath
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -104,13 +104,19 @@ def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, opti
     warn(document["differences"][len(plan.setting.differences) :])
     if not parsed.quiet:
         main = [name for name in plan.setting.benchmark.main_metrics() if name in document["metrics"]]
-        console.print_comparison(document["metrics"], main)
+        console.print_comparison({name: _shown(found) for name, found in document["metrics"].items()}, main)
         print(*map(printable, verdict_lines(document)), sep="\n")
         print(verdicts_line(document["verdicts"], len(document["slices"])))
         print(samples_line(document["samples"]))
         if parsed.output:
             print(f"report: {posixpath.join(folder, REPORT if parsed.no_html or problem else PAGE)}")
     return without_page(DONE, PAGE, problem, REPORT)
+
+
+def _shown(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns a metric for the console, where one that no replicate tells apart is called identical."""
+    is_identical = found["difference"] == 0 and found["interval"] == [0, 0]
+    return {**found, "verdict": "identical"} if is_identical else found
 
 
 @dataclass(frozen=True)
