@@ -160,7 +160,7 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     assert shown_count(chromium, "#samples-filters") == f"{samples.systems.count(1)} of {len(samples.ids)} rows"
     sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
     assert sentence.startswith("careful, hasty share the first place of 2 systems: careful has ")
-    flips = [card for card in page.cards if card.why == "flip"]
+    flips = [card for card in page.cards if "flip" in card.whys]
     assert flips
     assert {card.system for card in flips} == {0, 1}
 
@@ -236,7 +236,7 @@ def write_large_page(page: WrittenPage, count: int, path: Path) -> None:
         Card(
             table.ids[number],
             0,
-            "worst",
+            ("worst",),
             (CardSide("scored", {name: table.metrics[name][number] for name in table.metrics}, record[number]),),
             record[200 + number],
             row=number,

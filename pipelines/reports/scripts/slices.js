@@ -11,7 +11,7 @@ function fillSlices(doc) {
   const { slices, systems } = doc;
   const compared = doc.kind === "comparison";
   const many = systems.length > 1 && !compared;
-  const metrics = compared ? doc.differences : doc.metrics;
+  const { metrics } = doc;
   const used = [...metrics.keys()].filter((index) => slices.some((found) => found.values[index].value !== null));
   const most = Math.max(...slices.map((found) => found.samples ?? 0));
   // A slice of few samples says little; where there are no others, all are shown.
@@ -27,7 +27,7 @@ function fillSlices(doc) {
     filters: [
       contains("label", "Slice contains", (row) => slices[row].label),
       ...(many ? [oneOf("system", "System", systems, (row, text) => systems[slices[row].system] === text)] : []),
-      ...(doc.differences.length ? [oneOf("verdict", "Verdict", VERDICTS, (row, text) => slices[row].differences.some((found) => found.verdict === text))] : []),
+      ...(slices.some((found) => found.differences.length) ? [oneOf("verdict", "Verdict", VERDICTS, (row, text) => slices[row].differences.some((found) => found.verdict === text))] : []),
       bounded("At least so many samples", { name: "samples", min: 0, value: least }, (row, bound) => (slices[row].samples ?? bound) >= bound),
     ],
   });

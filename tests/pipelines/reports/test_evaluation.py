@@ -121,4 +121,4 @@ def test_the_page_of_equal_large_runs_has_equal_data(
     counted = sum(map(sum, pages[0].distributions[0].counts))
     # 400 rows, each with a chance of a quarter: 100, give or take 4 standard deviations of 8.7.
     assert 65 < counted < 135
-    assert pages[0].notes.distributions == f"Of {counted} of the 400 rows, chosen by a hash of their sample_id."
+    assert pages[0].distributions_note == f"Of {counted} of the 400 rows, chosen by a hash of their sample_id."
