@@ -7,16 +7,19 @@ confidence of all slices and main metrics at once does (Bonferroni): with m of t
 
 from __future__ import annotations
 
+import os
+import posixpath
 from collections.abc import Mapping
 from typing import NamedTuple
+from urllib.parse import quote
 
 from ...metrics.statistics.measured import AnyBenchmark, spec_of
 from ...metrics.statistics.paired import PairedDifference, paired_differences, paired_interval
 from ...metrics.statistics.same_samples import same_samples
-from ...transforms.io.storage import STORAGE_ERRORS
+from ...transforms.io.storage import STORAGE_ERRORS, is_on_disk
 from ..config.errors import UsageError
 from ..runs.differences import PAIRED, differences
-from ..runs.run import Run
+from ..runs.run import PAGE, Run
 from .document import Difference
 from .judgement import difference_word
 from .text import some_of
@@ -59,8 +62,15 @@ NOTHING = Against()
 
 
 def against_baseline(result: Run, baseline: Run | None, name: str = "the baseline") -> Against:
-    """Returns the differences from a baseline, of all samples and of the slices that both have; of none, nothing."""
-    return NOTHING if baseline is None else _against(result, baseline, name)._replace(path=baseline.path)
+    """Returns the differences from a baseline, of all samples and of the slices that both have; of none, nothing.
+
+    name: what the baseline is called.
+    """
+    if baseline is None:
+        return NOTHING
+    output = result.configuration.settings.output
+    link = None if output is None else page_link(baseline.path, output, ".")
+    return _against(result, baseline, name)._replace(path=baseline.path, link=link)
 
 
 def _against(result: Run, baseline: Run, name: str) -> Against:
@@ -141,3 +151,21 @@ def _moved(benchmark: AnyBenchmark, metric: str, found: PairedDifference, confid
         deciding = paired_interval(found.difference, found.error, found.units, confidence, spec.bounds)
     word = difference_word(found.difference, deciding, spec.higher_is_better)
     return Moved(found.baseline, Difference(found.difference, low, high, word), found.detectable)
+
+
+def page_link(folder: str, output: str, run: str) -> str | None:
+    """Returns the address of the page of a run, relative to a page in `output`; None where there is none.
+
+    On a disk it is looked for. An object store would have to be asked for each run, so it is taken to be there.
+    """
+    path = posixpath.normpath(posixpath.join(folder, run, PAGE)) if is_on_disk(folder) else None
+    if path is not None:
+        if not is_on_disk(output) or not os.path.exists(path):
+            return None
+        relative = os.path.relpath(path, output)
+    elif posixpath.normpath(folder) == posixpath.normpath(output):
+        relative = posixpath.normpath(posixpath.join(run, PAGE))
+    else:
+        return None
+    # What begins with a dot and a slash is never taken for a scheme.
+    return "./" + quote(relative.encode("utf-8", "surrogateescape"))

@@ -257,6 +257,11 @@ class SampleTable(msgspec.Struct, frozen=True):
     cells: dict[str, Sequence[int]] = {}
 
 
+def samples_address(filters: Mapping[str, str]) -> str:
+    """Returns the address in a page of the samples that pass filters."""
+    return "#samples?" + urlencode({name: visible(value) for name, value in filters.items()})
+
+
 def cell_name(title: str, row: Any, column: str) -> str:
     """Returns what a cell of a confusion matrix is called in a filter."""
     return one_line(f"{title}: {row} → {column}")
@@ -442,8 +447,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
             elif value not in known.get(name, (value,)):
                 return None
         many = self.kind == "evaluation" and len(self.systems) > 1
-        wanted = {**filters, **({"system": self.systems[system]} if many else {})}
-        return "#samples?" + urlencode({name: visible(value) for name, value in wanted.items()})
+        return samples_address({**filters, **({"system": self.systems[system]} if many else {})})
 
     def address(self, found: Link) -> str | None:
         """Returns where a link leads; None where that is nowhere in this page."""

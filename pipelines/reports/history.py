@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import posixpath
 import shlex
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...metrics.registry import benchmark_class, benchmark_names
-from ...transforms.io.storage import STORAGE_ERRORS, is_on_disk
+from ...transforms.io.storage import STORAGE_ERRORS
 from ..config.errors import UsageError
 from ..runs.history import History, Point
 from ..runs.history import Night as Run_
 from ..runs.history_index import run_path
-from ..runs.run import PAGE as REPORT_PAGE
 from ..runs.run import Run
-from .against import NOT_COMPARED, NOTHING, Against, against_baseline, run_differences
+from .against import NOT_COMPARED, NOTHING, Against, against_baseline, page_link, run_differences
 from .document import (
     Block,
     Cell,
@@ -47,6 +43,7 @@ from .document import (
     Text,
     Verdict,
     Word,
+    samples_address,
 )
 from .evaluation import metric_of
 from .judgement import judge_difference, judge_nights, lead_first
@@ -105,7 +102,7 @@ def build_history(sources: HistorySources, history: History) -> Document:
         summary=f"History of {sources.folder}",
         systems=systems,
         header=tuple(_neighbors(sources, history, rows, blessed)),
-        verdict=_verdict(sources.folder, history),
+        verdict=_linked(_verdict(sources.folder, history), rows[-1].link, latest.systems),
         metrics=tuple(_metric(history.benchmark, name) for name in history.metrics),
         history=Nights(
             rows,
@@ -173,6 +170,19 @@ def _verdict(folder: str, history: History) -> Verdict:
         lead = lead_first(benchmark_class(history.benchmark))
     judged = judge_difference(lead, history.metrics, compared, slices, latest.systems, "Tonight")
     return judge_nights(history, lead, judged)
+
+
+def _linked(verdict: Verdict, page: str | None, systems: Sequence[str]) -> Verdict:
+    """Returns a verdict of which the samples are in the page of the last night, where it has one."""
+
+    def leading(found: Link) -> Link:
+        if page is None or found.filters is None:
+            return Link(found.text)
+        system = {"system": systems[found.system]} if len(systems) > 1 else {}
+        return Link(found.text, address=page + samples_address({**found.filters, **system}))
+
+    reasons, lost = (tuple(map(leading, found)) for found in (verdict.reasons, verdict.lost))
+    return msgspec.structs.replace(verdict, reasons=reasons, lost=lost)
 
 
 def _slice_differences(folder: str, history: History, system: str, number: int, before: Run_) -> Iterator[Slice]:
@@ -302,24 +312,6 @@ def _night_table(document: Document, total: int) -> Iterator[Block]:
         yield Text(f"{total - NIGHTS_LISTED:,} earlier runs are in history.parquet.", where="markdown")
     if total > MAX_NIGHTS:
         yield Text(f"{total - MAX_NIGHTS:,} earlier runs are not in this page.", "caption", where="page")
-
-
-def page_link(folder: str, output: str, run: str) -> str | None:
-    """Returns the address of the page of a run, relative to a page in `output`; None where there is none.
-
-    On a disk it is looked for. An object store would have to be asked for each run, so it is taken to be there.
-    """
-    path = posixpath.normpath(posixpath.join(folder, run, REPORT_PAGE)) if is_on_disk(folder) else None
-    if path is not None:
-        if not is_on_disk(output) or not os.path.exists(path):
-            return None
-        relative = os.path.relpath(path, output)
-    elif posixpath.normpath(folder) == posixpath.normpath(output):
-        relative = posixpath.normpath(posixpath.join(run, REPORT_PAGE))
-    else:
-        return None
-    # What begins with a dot and a slash is never taken for a scheme.
-    return "./" + quote(relative.encode("utf-8", "surrogateescape"))
 
 
 def _rounded(value: float | None) -> float | None:
