@@ -248,7 +248,9 @@ def _changes(found: Mapping[str, Any], main: str, first: Sequence[Mapping[str, A
 
 
 def _count(count: int, kind: str) -> Cell:
-    return Link(count, {"status": kind}) if count and kind else count
+    """Returns a count that leads to its samples: what became wrong is among what lost."""
+    filters = {"worse": {"why": "lost"}, "better": {"why": "won"}}.get(kind, {"status": kind})
+    return Link(count, filters) if count and kind else count
 
 
 def _provenance(runs: ComparedRuns) -> Iterator[Block]:

@@ -141,24 +141,10 @@ def parts(text: str) -> list[str]:
 
 def whisker(found: Measured | Difference, low: float, high: float, line: float | None, ink: str) -> Markup:
     """Returns a bar from the ends of an interval, with a dot at the value, on a range; `line` is a thin line across."""
-
-    def at(value: float) -> str:
-        return f"{100 * (value - low) / ((high - low) or 1):.2f}"
-
-    def stroke(first: float, last: float, more: str, ends: str = 'y1="5" y2="5"') -> str:
-        return f'<line x1="{at(first)}" x2="{at(last)}" {ends} vector-effect="non-scaling-stroke" {more}/>'
-
-    parts = [stroke(low, high, 'stroke="var(--line)"')]
-    if line is not None:
-        parts.append(stroke(line, line, 'stroke="var(--soft)"', 'y1="0" y2="10"'))
-    if found.low is not None and found.high is not None:
-        parts.append(stroke(found.low, found.high, f'stroke="{ink}" stroke-width="3"'))
-    if found.value is not None:
-        parts.append(stroke(found.value, found.value, f'stroke="{ink}" stroke-width="8" stroke-linecap="round"'))
-    return Markup(
-        '<svg class="whisker" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-        f"{''.join(parts)}</svg>"
-    )
+    places = {"from": found.low, "to": found.high, "at": found.value, "line-at": line}
+    known = {name: (value - low) / ((high - low) or 1) for name, value in places.items() if value is not None}
+    style = "".join(f"--{name}:{place:.4f};" for name, place in known.items())
+    return Markup('<i class="whisker" style="{}--ink:{}"></i>').format(style, ink)
 
 
 def histogram(document: Document, found: Distribution, system: int) -> Markup:
