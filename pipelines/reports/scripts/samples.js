@@ -84,13 +84,13 @@ function fillSamples(doc) {
     viewer.replaceChildren(stepper(), ...(current < 0 ? [] : sampleView(doc, samples, current, cards, used.map((metric) => ({ metric, text: write(metric, current) })))));
   }
 
-  /** Shows the sample that the address names; of a link that names none, the first that passes. @param {boolean} isLink */
+  /** Shows the sample that the address names; of a link that names none, the first that passes and has its records. @param {boolean} isLink */
   function followTable(isLink) {
     const isNamed = (/** @type {number} */ row) => ids[row] === stateOf("sample") && (!many || doc.systems[samples.systems[row]] === stateOf("of"));
     // Long ids may be shown alike: the open one stays open.
     const named = isNamed(current) ? current : ids.findIndex((_, row) => isNamed(row));
     if (named >= 0) current = named;
-    else if (isLink || current < 0) current = table.order[0] ?? current;
+    else if (isLink || current < 0) current = table.order.find((row) => cards.has(row)) ?? table.order[0] ?? current;
     draw(isLink);
   }
 
