@@ -421,10 +421,10 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         )
         return [each for each in sections if each.blocks]
 
-    def tables(self, kind: str = "") -> Iterator[Table]:
-        """Yields the tables of a kind, or all."""
+    def tables(self) -> Iterator[Table]:
+        """Yields the tables of all sections."""
         for section in self.sections:
-            yield from (each for each in section.blocks if isinstance(each, Table) and kind in ("", each.kind))
+            yield from (each for each in section.blocks if isinstance(each, Table))
 
     def link(self, filters: Mapping[str, str], system: int = 0) -> str | None:
         """Returns the address of the samples that pass filters, as address.js reads it; None where this page has none.

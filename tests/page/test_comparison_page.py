@@ -146,7 +146,7 @@ def test_an_evaluation_shows_its_differences_from_the_baseline(chromium: Browser
     # The verdict links them, sorted by how much they lost.
     chromium.run("document.querySelector('#verdict > p > a').click()")
     chromium.wait("return document.querySelector('#samples-filters').elements.why.value === 'lost'")
-    moved = sorted(lost, key=lambda card: card["change"])
+    moved = sorted(lost, key=lambda card: (card["change"], card["row"]))
     assert table_ids(chromium)[0] == data["samples"]["ids"][moved[0]["row"]]
     chromium.picture(PICTURES / "baseline-lost.png")
 
