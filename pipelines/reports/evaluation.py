@@ -33,7 +33,6 @@ from .document import (
     Card,
     Cell,
     Cells,
-    Code,
     Compared,
     Document,
     Link,
@@ -224,7 +223,7 @@ def _metrics(
         share = "the samples cannot tell apart" if has_intervals else "are equal"
         yield Text("Ranking", "heading")
         yield leaderboard(metrics, systems, numbers or [(0, number) for number in range(len(systems))])
-        yield Text(("By", Code(places.get("metric", "")), f"; systems that {share} share a place."), "caption")
+        yield Text(f"Systems that {share} share a place, by {places.get('metric', 'name')}.", "caption")
     elif len(systems) > 1 or not document.differences:
         yield metric_table("Main metrics with intervals", metrics, systems)
     if pairs:

@@ -132,12 +132,8 @@ def slice_blocks(
 
 def _difference(found: Slice, place: int) -> Cells:
     difference = found.differences[place]
-    return said(Difference(difference.value, verdict=difference.verdict))
-
-
-def said(found: Difference) -> Cells:
-    """Returns a difference with what is said of it, where that is anything."""
-    return (found, Word(found.verdict)) if found.verdict in ("better", "worse") else found
+    value = Difference(difference.value)
+    return (value, Word(difference.verdict)) if difference.verdict in ("better", "worse") else value
 
 
 def benchmark_table(found: DataTable, system: int, name: str, folded: bool) -> Table:
