@@ -112,9 +112,10 @@ class SelectCandidates(beam.DoFn):
         """Yields the candidates of a batch."""
         samples, scored = batch
         paired = {sample.sample_id: sample for sample in samples}
+        ties = {sample_id: _hashed(sample_id) for sample_id in paired}
         for why, about, value, sample, before in self._ranked(samples, scored):
             # What is listed of equal samples are the first by name, as `merge` lists them.
-            key, rank = (why, sample.system, about), (value, 0 if why == "listed" else _hashed(sample.sample_id))
+            key, rank = (why, sample.system, about), (value, 0 if why == "listed" else ties[sample.sample_id])
             if self._is_among_best(key, rank):
                 yield key, [_picked(key, rank, sample, before, paired[sample.sample_id])]
 
@@ -143,7 +144,7 @@ class SelectCandidates(beam.DoFn):
                 continue
             rank = metric.goodness(value)
             yield "worst", "", rank, sample, before
-            for column, cell in enumerate(sample.slice_values or ()):
+            for column, cell in enumerate(sample.slice_values or () if self._counts["slice"] else ()):
                 yield "slice", str(_hashed(f"{column}={cell!r}") % SLICE_GROUPS), rank, sample, before
             if before is not None and is_flip(metric, before, value):
                 moved: Why = "lost" if rank < metric.goodness(before) else "won"
