@@ -227,7 +227,13 @@ def _tonight(document: Document, history: History) -> Iterator[Block]:
             if drop.night is latest and drop.system == system:
                 yield Text(f"{drop}.", label="Warning")
         last = before[-1].run if before and before[-1] is not nights[-2] else "last night"
-        header = ("metric", "tonight", f"against {last}", *(f"median of {window}" for window in WINDOWS), "gate")
+        header = (
+            "metric",
+            "tonight",
+            f"against {last}",
+            *(f"against the median of {window}" for window in WINDOWS),
+            "gate",
+        )
         rows: list[tuple[float, Sequence[Cells]]] = []
         for metric in document.metrics:
             key = system, metric.name
