@@ -68,7 +68,7 @@ class MetricSpec:
     rank: its place, from 1, among the metrics by which systems are ranked; None: not ranked by it.
     denominator: the statistic whose sum counts what the metric of a corpus is a share or a mean of, or several with
     ` + ` between them; a `*` in it stands for any text, and the placeholder of a family for the member. From it follows
-    how many samples, or clusters, the metric rests on (`metrics.statistics.denominators`).
+    how many samples, or clusters, the metric rests on (`metrics.statistics.measured`).
     per_sample: what each sample that counts adds to the denominator, where that is always the same.
     classes: of a mean over classes, in which each counts alike, however few samples it has: the family whose members
     tell how many each of them has, such as `task1.recall[CLASS]`.
