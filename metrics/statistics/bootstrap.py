@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -92,10 +93,13 @@ def uniforms_of(unit_hashes: Sequence[int], count: int) -> npt.NDArray[np.uint64
     Source: G. Steele et al., "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
     """
     steps = np.arange(1, count + 1, dtype=np.uint64)[:, None]
-    mixed = np.asarray(unit_hashes, dtype=np.uint64)[None, :] + steps * np.uint64(0x9E3779B97F4A7C15)
+    mixed: npt.NDArray[np.uint64] = np.asarray(unit_hashes, dtype=np.uint64)[None, :] + steps * np.uint64(
+        0x9E3779B97F4A7C15
+    )
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
 
 
 class BootstrapSums:
@@ -210,9 +214,13 @@ def check_statistics(statistics: Mapping[str, float]) -> None:
         if _PLAIN_NUMBERS.issuperset(map(type, values)) and sum(map(abs, values)) <= MAX_STATISTIC:
             return
     for name, value in statistics.items():
-        if not isinstance(value, Real):
+        if not _is_number(value):
             raise ValueError(f"statistic {name}: must be a number, not {value!r:.80}")
         try:
             to_units(value)
         except ValueError as error:
             raise ValueError(f"statistic {name}: {error}") from None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -20,7 +18,7 @@ from beamscore.metrics.formula.render.dvi import Font
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
 from tests.generate.formula import sample
 from tests.metrics.formula.damaged import CORPUS, damaged_pairs, differences, real_formulas, told
-from tests.metrics.formula.helpers import inks_of, typeset_all
+from tests.metrics.formula.helpers import benchmark_with, inks_of, typeset_all
 
 
 def test_damaged_formulas_get_in_any_batch_what_they_get_alone(benchmark_: FormulaBenchmark) -> None:
@@ -131,30 +129,29 @@ STALLED = (
 )
 
 
-def test_a_document_of_formulas_that_stall_tex_ends_it_twice_at_most(benchmark_: FormulaBenchmark) -> None:
+def test_a_document_of_formulas_that_stall_tex_is_soon_rejected(typesetter: Typesetter) -> None:
+    benchmark = benchmark_with(typesetter, max_steps=1_500_000)
     neighbour = Pair("1", FormulaTruth("x"), FormulaPrediction("x + y"))
     document = "".join(rf"\[ {STALLED} + {number} \]" for number in range(20))
     pair = Pair("2", FormulaTruth(document=r"\[ x \]"), FormulaPrediction(document=document))
-    runs = benchmark_.typesetter.runs
-    (rejected, beside) = benchmark_.score([pair, neighbour])
-    assert benchmark_.typesetter.runs - runs <= 4
+    runs = typesetter.runs
+    (rejected, beside) = benchmark.score([pair, neighbour])
+    assert typesetter.runs - runs <= 4
     assert isinstance(rejected, RejectedRecord)
     assert rejected.side == "prediction"
-    assert told(beside) == told(benchmark_.score([neighbour])[0])
+    assert told(beside) == told(benchmark.score([neighbour])[0])
 
 
 ENDLESS = Marked(r"\loop\iftrue\repeat", ())
 
 
-def test_a_formula_that_takes_too_long_is_paid_for_once(
-    monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter
-) -> None:
+def test_a_formula_that_takes_too_long_fails_alone(monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter) -> None:
     monkeypatch.setattr(document, "sanitize", lambda source: source)
     formulas = [Marked("a", ()), Marked("b", ()), ENDLESS, Marked("c", ())]
     runs = typesetter.runs
     results = typeset_all(typesetter, formulas)
-    # One run ends with it; what it had not yet written and what comes after are typeset in another.
-    assert typesetter.runs == runs + 2
+    # One run ends with it, it has one alone, and what was not yet written or came after is typeset in another.
+    assert typesetter.runs == runs + 3
     alone = typesetter._alone(ENDLESS)
     assert isinstance(alone, Failure)
     assert "takes more than 1 second," in alone.reason
@@ -165,14 +162,14 @@ def test_a_formula_that_takes_too_long_is_paid_for_once(
 def test_a_formula_that_is_ended_for_what_others_spent_gets_its_own_limit(
     monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter
 ) -> None:
-    """A batch that is ended from outside blames nobody unless the last formula begun has spent the limit itself."""
+    """A batch that is ended from outside blames nobody."""
     run, before = Typesetter._run, typesetter.runs
 
     def ended(self: Typesetter, source: str, fonts: dict[int, Font], seconds: int, marks: int = 0) -> module._Run:
         done = run(self, source, fonts, seconds, marks)
         if self.runs > before + 1:
             return done
-        return replace(done, pages=(), log="=formula 0 begins\n", begun=1, ended=True, spent=0.99)
+        return done._replace(pages=[], log="=formula 0 begins\n", begun=1, ended=True)
 
     monkeypatch.setattr(Typesetter, "_run", ended)
     results = typeset_all(typesetter, [Marked("a", ()), Marked("b", ()), Marked("c", ())])
