@@ -15,7 +15,7 @@ mean square of the d*_r of a cell.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,9 @@ FloatArray = npt.NDArray[np.float64]
 SWAPS = 999
 RELATIVE_ROUNDING, ABSOLUTE_ROUNDING = 1e-9, 1e-14
 """Two differences of ratios that are equal may come out this far apart."""
+
+
+_ABSENT = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,23 +110,19 @@ def units_needed(confidence: float) -> int:
 
 def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str]]:
     """Returns for each statistic the metrics that change with it: it is made larger in `sums`, and left out."""
-    units = sums.units()
-    values = benchmark.values(sums)
-    found = {}
+    units, values = sums.units(), benchmark.values(sums)
+    dependent = {}
     for name, total in units.items():
         others = {each: number for each, number in units.items() if each != name}
         larger = benchmark.values_within(Sums({**others, name: 64 * total + (1 << 52)}), sums)
         without = benchmark.values_within(Sums(others), sums)
-        found[name] = frozenset(
+        dependent[name] = frozenset(
             metric
-            for metric in dict.fromkeys([*values, *larger, *without])
-            if not _same(values, larger, metric) or not _same(values, without, metric)
+            for metric in {**values, **larger, **without}
+            for other in (larger, without)
+            if values.get(metric, _ABSENT) != other.get(metric, _ABSENT)
         )
-    return found
-
-
-def _same(values: Mapping[str, float | None], others: Mapping[str, float | None], metric: str) -> bool:
-    return metric in values and metric in others and values[metric] == others[metric]
+    return dependent
 
 
 def _at_least(number: float) -> float:
