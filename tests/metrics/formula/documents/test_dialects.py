@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget
@@ -273,7 +273,6 @@ LATEX_TEXTS = ["% 5 $$\n", "\\verb|$$|", "\\begin{verbatim}$$\\end{verbatim}", "
 
 
 @given(st.data(), st.sampled_from(DIALECTS))
-@settings(max_examples=300)
 def test_every_formula_is_found_whatever_its_text(data: st.DataObject, dialect: str) -> None:
     """At its place, in any of the delimiters of a dialect, with any text around it and nothing wrong."""
     texts = st.sampled_from(TEXTS + (LATEX_TEXTS if dialect == "latex" else MARKDOWN_TEXTS))
