@@ -37,7 +37,7 @@ FloatArray = npt.NDArray[np.float64]
 AnyBenchmark = Benchmark[Any, Any, Any]
 
 MIN_CLASS_UNITS = 5.0
-"""A mean over classes counts so many units, if there are as many: docs/statistics.md has what was measured."""
+"""A mean over classes counts so many units, if there are as many; measured in docs/explanation/statistics.md."""
 
 UNDECLARED = MetricSpec("", "", bounds=(None, None))
 """Stands for a metric that a benchmark returns without declaring it: nothing is known of its bounds."""
