@@ -74,7 +74,7 @@ def _card(benchmark: AnyBenchmark, picked: PickedSample, records: Records, drawi
     if before is not None and value is not None:
         change = rounded(value - before)
         words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
-    return Card(picked.sample_id, picked.system, picked.why, (side,), record_text(truth), words, change, _short(shown))
+    return Card(picked.sample_id, picked.system, picked.whys, (side,), record_text(truth), words, change, _short(shown))
 
 
 def make_changed(benchmark: AnyBenchmark, changed: Sequence[ChangedRecords], no_records: str = "") -> list[Card]:
@@ -104,7 +104,7 @@ def _changed_card(benchmark: AnyBenchmark, changed: ChangedRecords, drawings: Se
     return Card(
         row["sample_id"],
         0,
-        row["kind"],
+        (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"])),
         tuple(sides),
         changed.truth and record_text(Beginning(*changed.truth)),
         tuple(what_changed(benchmark.main_sample_metric().name, *sides)),
