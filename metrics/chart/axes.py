@@ -14,41 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import hypot
-from typing import Literal
-
-import msgspec
+from typing import Any
 
 from ..benchmark import RejectedRecord
 from ..statistics.ratios import f_measure
-from .options import ChartOptions
-from .records import Axes, ImageSize, Tick, identifier_text, matched_by_identifier
+from .records import NO_AXES, Axes, ChartOptions, ImageSize, Tick, identifier_text, matched_by_identifier
 from .task_score import TaskScore, listed
 
 AxisScore = tuple[float, float, float]
 """Precision, recall and F of one axis."""
-
-
-class MatchedTick(msgspec.Struct, frozen=True, gc=False):
-    """A true tick and the predicted one of the same id, as the details have them."""
-
-    id: str | None
-    kind: Literal["matched"]
-    distance: float
-    score: float
-
-
-class UnmatchedTick(msgspec.Struct, frozen=True, gc=False):
-    """A true tick that is missed, or a predicted one that is extra, as the details have it."""
-
-    id: str | None
-    kind: Literal["missed", "extra"]
-
-
-class AxesDetails(msgspec.Struct, frozen=True, gc=False):
-    """What became of the ticks of each axis."""
-
-    x_axis: Sequence[MatchedTick | UnmatchedTick] = msgspec.field(name="x-axis")
-    y_axis: Sequence[MatchedTick | UnmatchedTick] = msgspec.field(name="y-axis")
 
 
 def without_image(task: str) -> RejectedRecord:
@@ -65,7 +39,7 @@ def score_axes(truth: Axes, prediction: Axes | None, image: ImageSize | None, op
         raise without_image("task4")
     diagonal = hypot(image.width, image.height)
     close, far = options.tick_close * diagonal, options.tick_far * diagonal
-    given = Axes() if prediction is None else prediction
+    given = prediction or NO_AXES
     sides = truth.x_axis or (), given.x_axis or (), truth.y_axis or (), given.y_axis or ()
     released = options.protocol == "released"
     if released:
@@ -85,7 +59,7 @@ def score_axes(truth: Axes, prediction: Axes | None, image: ImageSize | None, op
     f1_of_chart = f_measure(precision / 2, recall / 2) if released else f1 / 2
     statistics = {"task4.axes": 2, "task4.precision": precision, "task4.recall": recall, "task4.f1": f1}
     metrics = {"task4.precision": precision / 2, "task4.recall": recall / 2, "task4.f1": f1_of_chart}
-    details = AxesDetails(listed(x_ticks), listed(y_ticks))
+    details = {"x-axis": listed(x_ticks), "y-axis": listed(y_ticks)}
     return TaskScore(statistics, metrics, f1_of_chart, details, prediction is not None)
 
 
@@ -117,18 +91,18 @@ def _last_of_each_id(axis: Sequence[Tick]) -> list[Tick]:
 
 def _matched_ticks(
     truths: Sequence[Tick], predictions: Sequence[Tick], close: float, far: float
-) -> tuple[list[MatchedTick | UnmatchedTick], float]:
-    """Returns what became of the ticks of one axis, and the sum of the scores."""
+) -> tuple[list[dict[str, Any]], float]:
+    """Returns what became of the ticks of one axis, as the details have it, and the sum of the scores."""
     matched, extra = matched_by_identifier(truths, predictions)
     total = 0.0
-    ticks: list[MatchedTick | UnmatchedTick] = []
+    ticks: list[dict[str, Any]] = []
     for key, tick, match in matched:
         if match is None:
-            ticks.append(UnmatchedTick(key, "missed"))
+            ticks.append({"id": key, "kind": "missed"})
             continue
         predicted, true = match.tick_pt, tick.tick_pt
         distance = hypot(predicted.x - true.x, predicted.y - true.y)
         score = 1.0 if distance <= close else 0.0 if distance >= far else (far - distance) / (far - close)
         total += score
-        ticks.append(MatchedTick(key, "matched", distance, score))
-    return [*ticks, *(UnmatchedTick(key, "extra") for key in extra)], total
+        ticks.append({"id": key, "kind": "matched", "distance": distance, "score": score})
+    return [*ticks, *({"id": key, "kind": "extra"} for key in extra)], total

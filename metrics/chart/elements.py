@@ -21,34 +21,22 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
-
 from ..benchmark import RejectedRecord
 from ..common.assignment import best_pairs, numpy_sum
 from ..common.budget import Budget
 from .axes import without_image
 from .classes import ElementKind, element_kind
 from .limits import PAIR_OF_SERIES, assignment_steps, pair_steps
-from .options import ChartOptions
-from .records import BoxPlotElement, BoxSummary, ChartData, ImageSize, Point, VisualElements
+from .records import NO_ELEMENTS, BoxPlotElement, BoxSummary, ChartOptions, ImageSize, VisualElements
 from .similarity import Function, function_similarity
 from .task_score import TaskScore, listed, mean_score
 
-NO_ELEMENTS = VisualElements()
 BOX_PLOT_LINES = BoxSummary.__struct_fields__
 
 Element = tuple[float, ...]
 """The coordinates of an element; those of a line of a box plot are its point, and how far it reaches from there."""
 
 Distance = Callable[[Any, Any], float]
-
-
-class GroupDetails(msgspec.Struct, frozen=True, gc=False):
-    """How many elements of a class there are on both sides, and the pairs (truth, prediction, score)."""
-
-    truths: int
-    predictions: int
-    pairs: Sequence[tuple[float, float, float]]
 
 
 def score_elements(
@@ -77,7 +65,7 @@ def score_elements(
     for name, of_truth in truths.items():
         budget.spend(assignment_steps(len(of_truth), len(predictions[name])))
     threshold = options.element_distance * min(image.width, image.height)
-    details: dict[str, GroupDetails] = {}
+    details = {}
     total, true_count, predicted_count = 0.0, 0, 0
     for name, of_truth in truths.items():
         of_prediction = predictions[name]
@@ -86,31 +74,14 @@ def score_elements(
         total += numpy_sum([score for _, _, score in pairs])
         true_count, predicted_count = true_count + len(of_truth), predicted_count + len(of_prediction)
         shown = [(float(row), float(column), score) for row, column, score in listed(pairs)]
-        details[name] = GroupDetails(len(of_truth), len(of_prediction), shown)
+        details[name] = {"truths": len(of_truth), "predictions": len(of_prediction), "pairs": shown}
     larger = max(true_count, predicted_count)
     score = min(1.0, total / larger) if larger else float(not _has_elements(given))
     return mean_score("task6a", score, details, prediction is not None)
 
 
-def elements_of(data: ChartData | None) -> VisualElements | None:
-    """Returns the visual elements of an output; None where it has none, or only groups that are absent."""
-    elements = None if data is None else data.visual_elements
-    return None if elements == NO_ELEMENTS else elements
-
-
 def _has_elements(elements: VisualElements) -> bool:
-    return bool(elements.bars or elements.boxplots or elements.lines or scatter_points(elements))
-
-
-def scatter_points(elements: VisualElements) -> Sequence[Point]:
-    """Returns the scatter points, which some files group by series, as one list."""
-    points: list[Point] = []
-    for entry in elements.scatter_points or ():
-        if isinstance(entry, list):
-            points += entry
-        else:
-            points.append(entry)
-    return points
+    return bool(elements.bars or elements.boxplots or elements.lines or elements.points())
 
 
 def _groups(elements: VisualElements, kind: ElementKind) -> dict[str, Sequence[Any]]:
@@ -122,7 +93,7 @@ def _groups(elements: VisualElements, kind: ElementKind) -> dict[str, Sequence[A
             for name in BOX_PLOT_LINES
         }
     if kind == "scatter":
-        return {"points": [(point.x, point.y) for point in scatter_points(elements)]}
+        return {"points": [(point.x, point.y) for point in elements.points()]}
     if kind == "line":
         return {"lines": [Function.of([(p.x, p.y) for p in line]) for line in elements.lines or ()]}
     return {"bars": [bar.corners() for bar in elements.bars or ()]}
@@ -143,7 +114,7 @@ def _spend_on_pairs(kind: ElementKind, truth: VisualElements, prediction: Visual
         budget.spend(pair_steps(len(lines), sum(map(len, others))))
         budget.spend(pair_steps(sum(map(len, lines)), len(others)))
     elif kind == "scatter":
-        budget.spend(pair_steps(len(scatter_points(truth)), len(scatter_points(prediction))))
+        budget.spend(pair_steps(len(truth.points()), len(prediction.points())))
     else:
         budget.spend(pair_steps(len(truth.bars or ()), len(prediction.bars or ())))
 

@@ -10,28 +10,11 @@ without area has IoU 0 with every box.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import msgspec
+from typing import Any
 
 from .boxes import box_iou
-from .options import ChartOptions
-from .records import LegendPair, matched_by_identifier
+from .records import ChartOptions, LegendPair, matched_by_identifier
 from .task_score import TaskScore, listed, mean_score
-
-
-class ScoredPair(msgspec.Struct, frozen=True, gc=False):
-    """What became of a true pair, as the details have it; iou: None where it is missed."""
-
-    id: str | None
-    kind: str
-    iou: float | None
-
-
-class LegendDetails(msgspec.Struct, frozen=True, gc=False):
-    """What became of the true pairs, and how many predicted ones are left."""
-
-    pairs: Sequence[ScoredPair]
-    extra: int
 
 
 def score_legend(
@@ -42,15 +25,15 @@ def score_legend(
     published = options.protocol == "published"
     matched, extra = matched_by_identifier(truths, given)
     total = 0.0
-    pairs: list[ScoredPair] = []
+    pairs: list[dict[str, Any]] = []
     for key, truth, match in matched:
         if match is None:
-            pairs.append(ScoredPair(key, "missed", None))
+            pairs.append({"id": key, "kind": "missed", "iou": None})
             continue
         first, second = truth.bb.corners(), match.bb.corners()
         iou = 1.0 if published and first == second else box_iou(first, second)
         total += iou
-        pairs.append(ScoredPair(key, "matched", iou))
+        pairs.append({"id": key, "kind": "matched", "iou": iou})
     larger = max(len(truths), len(given))
     score = total / larger if larger else 1.0
-    return mean_score("task5", score, LegendDetails(listed(pairs), len(extra)), predictions is not None)
+    return mean_score("task5", score, {"pairs": listed(pairs), "extra": len(extra)}, predictions is not None)

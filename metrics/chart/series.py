@@ -39,8 +39,7 @@ from .limits import (
     text_steps,
 )
 from .names import compared_labels, compared_text, label, numbers, text_scores
-from .options import ChartOptions, TaskName
-from .records import BoxSummary, DataSeries, Scalar, is_empty
+from .records import BoxSummary, ChartOptions, DataSeries, Scalar, TaskName
 from .similarity import (
     Function,
     LabelledValues,
@@ -101,15 +100,6 @@ def _columns(series: DataSeries, is_summary: bool) -> tuple[Sequence[Scalar], Se
     return list(points), list(points.values()), bool(points)
 
 
-class SeriesPair(msgspec.Struct, frozen=True, gc=False):
-    """Two series that are paired, as the details have them."""
-
-    truth: str
-    predicted: str
-    similarity: float
-    score: float
-
-
 def score_series(
     task: TaskName,
     truth: Sequence[DataSeries],
@@ -154,9 +144,12 @@ def score_series(
     details = {
         "kind": kind,
         "pairs": [
-            SeriesPair(
-                shortened(truths[row].name), shortened(predictions[column].name), similarities[row, column], scored
-            )
+            {
+                "truth": shortened(truths[row].name),
+                "predicted": shortened(predictions[column].name),
+                "similarity": similarities[row, column],
+                "score": scored,
+            }
             for (row, column), scored in zip(listed(pairs), scores, strict=False)
         ],
         "missed": _unmatched(truth, [row for row, _ in pairs]),
@@ -176,7 +169,7 @@ def _require_layout(truth: Sequence[DataSeries], truths: Sequence[Series], chart
                 found = "a list of points"
             elif held.data is None:
                 found = "absent"
-            elif is_empty(held.data):
+            elif held.data == BoxSummary():
                 found = "an object with none of " + ", ".join(SUMMARY)
             name = shortened(label(held.name))
             message = f"data of the data series {name!r} of a {chart_class} chart must be {wanted}, not {found}"

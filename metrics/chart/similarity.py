@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..common.assignment import best_sum, numpy_sum
+from ..statistics.ratios import plain_sum
 
 # Below this share of unexplained variance 1 - r^2 has lost too many digits.
 SMALL_INDEPENDENCE = 1e-6
@@ -138,18 +139,11 @@ def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
 
     Values are added one after the other, as NumPy adds up the rows of a table.
     """
-    mean = _added(values) / len(values)
+    mean = plain_sum(values) / len(values)
     if min(values) == max(values):
         return mean, 0.0
     squares = [deviation * deviation for deviation in [value - mean for value in values]]
-    return mean, sqrt(_added(squares) / (len(values) - 1))
-
-
-def _added(values: Sequence[float]) -> float:
-    total = 0.0
-    for value in values:
-        total += value
-    return total
+    return mean, sqrt(plain_sum(squares) / (len(values) - 1))
 
 
 def _independence(points: Sequence[Point], standard: Sequence[Point], spread: Point, correlation: float) -> float:

@@ -29,8 +29,7 @@ from ..statistics.ratios import f_measure, plain_sum
 from .boxes import area, bounding_box, box_iou, pixel_iou, shared_area
 from .limits import error_rate_steps, pair_steps
 from .names import read_text
-from .options import ChartOptions
-from .records import Corners, TextBlock, identifier_text
+from .records import ChartOptions, Corners, TextBlock, identifier_text
 from .task_score import MAX_DETAIL_LENGTH, TaskScore, listed, shortened
 
 OVERLAP_PASSES = 30
@@ -59,13 +58,6 @@ class Unit(msgspec.Struct, frozen=True, gc=False):
     predicted: str
 
 
-class LeftBlock(msgspec.Struct, frozen=True, gc=False):
-    """A block without a counterpart, as the details have it."""
-
-    id: str | None
-    text: str
-
-
 def score_text_blocks(
     truth: Sequence[TextBlock], prediction: Sequence[TextBlock] | None, budget: Budget, options: ChartOptions
 ) -> TaskScore:
@@ -89,8 +81,8 @@ def score_text_blocks(
         detection = recognition = 0.0
     details = {
         "matched": listed(units),
-        "missed": [LeftBlock(block.id, shortened(block.text)) for block in listed(missed)],
-        "extra": [LeftBlock(block.id, shortened(block.text)) for block in listed(extra)],
+        "missed": [{"id": block.id, "text": shortened(block.text)} for block in listed(missed)],
+        "extra": [{"id": block.id, "text": shortened(block.text)} for block in listed(extra)],
     }
     metrics = {"task2.detection": detection, "task2.recognition": recognition}
     share = f_measure(detection, recognition)

@@ -12,8 +12,7 @@ import pytest
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.chart.benchmark import ChartBenchmark
-from beamscore.metrics.chart.options import ALL_TASKS, ChartOptions
-from beamscore.metrics.chart.records import ChartPrediction, ChartTruth
+from beamscore.metrics.chart.records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth
 from beamscore.metrics.statistics.sums import Sums
 from tests.abuse.chart import cases
 from tests.generate.chart import CLASSES, sample
