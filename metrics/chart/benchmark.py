@@ -8,12 +8,11 @@ from ..benchmark import Benchmark, SampleScore
 from ..common.budget import Budget
 from ..statistics.sums import Sums
 from ..table import Table
-from .axes import score_axes
+from .axes import score_axes, score_legend
 from .classes import CLASSES_WITHOUT_TASKS, class_of, score_chart_class, score_text_roles
 from .converter import ChartConverter
 from .draw import draw_chart
 from .elements import score_elements
-from .legend import score_legend
 from .limits import check_sizes
 from .metrics import ATTEMPTED, LEFT_OUT, METRICS, SAMPLE_METRICS, confusion_tables, explain, values_of
 from .records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth, TaskName, elements_of, series_of

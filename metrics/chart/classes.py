@@ -73,8 +73,8 @@ def score_chart_class(truth: ChartTruth, true_class: str, given: str, options: C
     """
     known = _known_classes(options.classes, options.protocol)
     predicted = given
-    if "bar" in true_class.split() and is_ambiguous(truth, options):
-        true_class, predicted = _as_ambiguous(true_class, predicted, options)
+    if "bar" in true_class.split():
+        true_class, predicted = _as_ambiguous(truth, true_class, predicted, options)
     correct = float(predicted == true_class)
     cell = _cell("task1", true_class, predicted, known)
     details = {"truth": shortened(true_class), "predicted": shortened(given) or None}
@@ -87,26 +87,18 @@ def _known_classes(classes: tuple[str, ...], protocol: Protocol) -> frozenset[st
     return frozenset([class_of(name, protocol) for name in classes])
 
 
-def is_ambiguous(truth: ChartTruth, options: ChartOptions) -> bool:
-    """Says whether a bar chart may be called grouped as well as stacked.
+def _as_ambiguous(truth: ChartTruth, true_class: str, predicted: str, options: ChartOptions) -> tuple[str, str]:
+    """Returns true and predicted class of a bar chart, which may be called grouped as well as stacked.
 
     It may where it says `ambiguous: true`, and, as published, where it has one data series. The released script
-    knows only a list of such charts, which is what `ambiguous` stands for.
+    knows only a list of such charts, which is what `ambiguous` stands for. Published, a prediction of the same
+    orientation becomes the true class; released, both become grouped.
     """
-    if truth.ambiguous:
-        return True
-    return options.protocol == "published" and len(series_of(truth.task6) or ()) == 1
-
-
-def _as_ambiguous(true_class: str, predicted: str, options: ChartOptions) -> tuple[str, str]:
-    """Returns true and predicted class of an ambiguous bar chart.
-
-    Published, a prediction of the same orientation becomes the true class; released, both become grouped.
-    """
-    if options.protocol == "published":
-        same = _as_grouped(predicted) == _as_grouped(true_class)
-        return true_class, true_class if same else predicted
-    return _as_grouped(true_class), _as_grouped(predicted)
+    grouped, others = _as_grouped(true_class), _as_grouped(predicted)
+    if options.protocol == "released":
+        return (grouped, others) if truth.ambiguous else (true_class, predicted)
+    may_be_both = truth.ambiguous or len(series_of(truth.task6) or ()) == 1
+    return true_class, true_class if may_be_both and others == grouped else predicted
 
 
 def _as_grouped(name: str) -> str:

@@ -277,28 +277,6 @@ def identifier_text(identifier: Identifier) -> str | None:
     return str(int(identifier) if isinstance(identifier, float) and identifier.is_integer() else identifier)
 
 
-IdentifiedT = TypeVar("IdentifiedT", Tick, LegendPair)
-
-
-def matched_by_identifier(
-    truths: Sequence[IdentifiedT], predictions: Sequence[IdentifiedT]
-) -> tuple[list[tuple[str | None, IdentifiedT, IdentifiedT | None]], list[str | None]]:
-    """Returns (id, truth, prediction or None) of each truth, and the ids of the predictions that are left.
-
-    Those of the same id are matched in their order, and so are those without an id. What is left is in the order of the
-    last prediction of each id, from the last one.
-    """
-    waiting: dict[str | None, list[IdentifiedT]] = {}
-    for prediction in reversed(predictions):
-        waiting.setdefault(identifier_text(prediction.id), []).append(prediction)
-    matched: list[tuple[str | None, IdentifiedT, IdentifiedT | None]] = []
-    for truth in truths:
-        key = identifier_text(truth.id)
-        same = waiting.get(key)
-        matched.append((key, truth, same.pop() if same else None))
-    return matched, [key for key, same in waiting.items() for _ in same]
-
-
 Protocol = Literal["published", "released"]
 TaskName = Literal["task1", "task2", "task3", "task4", "task5", "task6a", "task6b", "task7"]
 ALL_TASKS: tuple[TaskName, ...] = ("task1", "task2", "task3", "task4", "task5", "task6a", "task6b", "task7")

@@ -77,7 +77,15 @@ class Series(msgspec.Struct, frozen=True, gc=False):
     @classmethod
     def of(cls, series: DataSeries, kind: SeriesKind, is_summary: bool, options: ChartOptions) -> Series:
         """Returns a series of a chart of this kind; is_summary: whether its data are those of a box plot."""
-        xs, ys, well_formed = _columns(series, is_summary)
+        xs: list[Scalar] = []
+        ys: list[Scalar] = []
+        data = series.data
+        if isinstance(data, list) and not is_summary:
+            xs, ys = [point.x for point in data], [point.y for point in data]
+        elif isinstance(data, BoxSummary) and is_summary:
+            held = [(name, value) for name, value in zip(SUMMARY, astuple(data), strict=True) if value is not None]
+            xs, ys = [name for name, _ in held], [value for _, value in held]
+        well_formed = bool(xs) if is_summary else isinstance(data, list)
         y = numbers(ys)
         numeric = not isnan(sum(y))
         values: list[tuple[Any, float]]
@@ -87,17 +95,6 @@ class Series(msgspec.Struct, frozen=True, gc=False):
             values = [each for each in zip(numbers(xs), y, strict=True) if not isnan(each[0]) and not isnan(each[1])]
         name = compared_text(label(series.name), options.protocol)
         return cls(name, values, len(xs), numeric, well_formed)
-
-
-def _columns(series: DataSeries, is_summary: bool) -> tuple[Sequence[Scalar], Sequence[Scalar], bool]:
-    """Returns x and y of the points, or the names and numbers of a box plot, and whether the data have the layout."""
-    data = series.data
-    if isinstance(data, list):
-        return ((), (), False) if is_summary else ([point.x for point in data], [point.y for point in data], True)
-    if data is None or not is_summary:
-        return (), (), False
-    points = {name: held for name, held in zip(SUMMARY, astuple(data), strict=True) if held is not None}
-    return list(points), list(points.values()), bool(points)
 
 
 def score_series(

@@ -30,7 +30,8 @@ def too_many(what: str) -> RejectedRecord:
 def charge_reading(budget: Budget, side: Side, regions: Iterable[TruthRegion | PredictedRegion]) -> None:
     """Charges what it costs to locate the regions of one side, by their corners."""
     corners = sum([4 if region.points is None else len(region.points) for region in regions])
-    budget.spend_reading(side, corners * STEPS_PER_CORNER)
+    with budget.reading(side):
+        budget.spend(corners * STEPS_PER_CORNER)
 
 
 def charge_intersections(some: Sequence[Any], others: Sequence[Any], budget: Budget) -> None:
