@@ -20,7 +20,7 @@ charts whose labels are all numbers and on degenerate series; such charts are sc
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from math import isnan
 from typing import Any, Literal
 
@@ -121,17 +121,14 @@ def score_series(
     are_named = options.protocol == "released" or any(each.name for each in truths)
     labels = [_distinct_labels(side) if kind == "labelled" else {} for side in (truths, predictions)]
     budget.spend(_steps(kind, truths, predictions, labels, are_named, options))
-    similarity = _similarity(kind, truths, predictions, labels, options)
-    similarities: dict[tuple[int, int], float] = {}
+    similarity = cache(_similarity(kind, truths, predictions, labels, options))
     name_scores = [[1.0] * len(predictions) for _ in truths]
     if are_named:
         names, others = [each.name for each in truths], [other.name for other in predictions]
         name_scores = text_scores(names, others, options.alpha)
 
     def score(row: int, column: int) -> float:
-        s = similarities.get((row, column))
-        if s is None:
-            s = similarities[row, column] = similarity(row, column)
+        s = similarity(row, column)
         return max(s / options.beta, name_scores[row][column] * s)
 
     bounds = [[max(1 / options.beta, of_name) * ROUNDING for of_name in row] for row in name_scores]
@@ -144,7 +141,7 @@ def score_series(
             {
                 "truth": shortened(truths[row].name),
                 "predicted": shortened(predictions[column].name),
-                "similarity": similarities[row, column],
+                "similarity": similarity(row, column),
                 "score": scored,
             }
             for (row, column), scored in zip(listed(pairs), scores, strict=False)

@@ -52,16 +52,14 @@ class Budget:
         did, or neither, it is of side "sample".
         """
         before = self.steps
-        exceeded: OutOfBudget | None = None
         try:
             yield
-        except OutOfBudget as error:
-            exceeded = error
+        except OutOfBudget as exceeded:
+            self._read[side] = self._read.get(side, 0) + self.steps - before
+            large = [each for each, steps in self._read.items() if 2 * steps > self._max_steps]
+            if len(large) != 1:
+                raise
+            name, steps = large[0].replace("_", " "), self._read[large[0]]
+            message = f"{exceeded.message}; {steps} of the steps are to read the {name}"
+            raise OutOfBudget(large[0], message) from exceeded
         self._read[side] = self._read.get(side, 0) + self.steps - before
-        if exceeded is None:
-            return
-        large = [each for each, steps in self._read.items() if 2 * steps > self._max_steps]
-        if len(large) != 1:
-            raise exceeded
-        name, steps = large[0].replace("_", " "), self._read[large[0]]
-        raise OutOfBudget(large[0], f"{exceeded.message}; {steps} of the steps are to read the {name}") from exceeded
