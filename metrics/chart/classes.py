@@ -129,7 +129,7 @@ def score_text_roles(truth: Sequence[TextRole], output: TextRoles | None, option
     correct = total = sum(right.values())
     errors = []
     for key, role, predicted in wrong:
-        cell = _role_cell(role or NONE, predicted or NONE)
+        cell = _cell("task3", role or NONE, predicted or NONE, KNOWN_ROLES)
         counts[cell] = counts.get(cell, 0) + 1
         total += role is not None
         shown = None if predicted is None or (role and predicted == NONE) else shortened(predicted)
@@ -210,10 +210,6 @@ def _up_to_an_unknown_id(roles: Sequence[TextRole], known: Collection[str | None
     return roles
 
 
-def _role_cell(true_role: str, predicted: str) -> str:
-    return _cell("task3", true_role, predicted, KNOWN_ROLES)
-
-
 def _cell(task: str, true_class: str, predicted: str, known: Collection[str]) -> str:
     """Returns the statistic of a cell, so that no column is named by unbounded text."""
     if not predicted or predicted == NONE:
@@ -227,4 +223,4 @@ def _column(name: str) -> str:
     return name[:MAX_CLASS_LENGTH].replace("|", "/")
 
 
-RIGHT_CELLS = {role: _role_cell(role, role) for role in TEXT_ROLES}
+RIGHT_CELLS = {role: _cell("task3", role, role, KNOWN_ROLES) for role in TEXT_ROLES}
