@@ -17,11 +17,14 @@ from .records import (
     Box,
     BoxSummary,
     ChartPrediction,
-    ChartRecord,
     ChartTruth,
     DataSeries,
+    axes_of,
+    chart_type_of,
     elements_of,
+    legend_pairs_of,
     series_of,
+    text_blocks_of,
 )
 
 WIDTH, MAX_HEIGHT, MARGIN, HEAD = 860.0, 1200.0, 20.0, 62.0
@@ -61,12 +64,12 @@ class _View:
 def draw_chart(truth: ChartTruth, prediction: ChartPrediction | None) -> str:
     """Returns an SVG document; without a prediction, of the ground truth alone."""
     drawing = Drawing()
-    sides: list[tuple[ChartRecord, Style]] = [(truth, TRUTH)]
+    sides: list[tuple[ChartTruth | ChartPrediction, Style]] = [(truth, TRUTH)]
     if prediction is not None:
         sides.append((prediction, PREDICTION))
     view = _View(*_size(truth, prediction))
     drawing.legend(MARGIN, 20, [style for _, style in sides])
-    classes = [f"{style.label}: {record.chart_type or 'no class'}" for record, style in sides]
+    classes = [f"{style.label}: {chart_type_of(record.task1) or 'no class'}" for record, style in sides]
     drawing.text(MARGIN, 44, "; ".join(classes), limit=120)
     drawing.box(MARGIN, HEAD, MARGIN + WIDTH, HEAD + view.height, Style("image", "#c5cad1", "", 1.0))
     for record, style in sides:
@@ -87,7 +90,7 @@ def _size(truth: ChartTruth, prediction: ChartPrediction | None) -> tuple[float,
     """Returns the size of the image; where it is not told, one that holds the boxes of all text."""
     if truth.image is not None:
         return truth.image.width, truth.image.height
-    texts = [record.text_blocks or () for record in (truth, prediction) if record is not None]
+    texts = [text_blocks_of(record.task2) or () for record in (truth, prediction) if record is not None]
     boxes = [block.bb.corners() for blocks in texts for block in blocks]
     return max(100.0, *(box[2] for box in boxes), 0.0), max(100.0, *(box[3] for box in boxes), 0.0)
 
@@ -100,9 +103,9 @@ def _draw_box(drawing: Drawing, view: _View, box: Box, style: Style, title: str)
     return True
 
 
-def _draw_record(drawing: Drawing, view: _View, record: ChartRecord, style: Style) -> None:
+def _draw_record(drawing: Drawing, view: _View, record: ChartTruth | ChartPrediction, style: Style) -> None:
     """Draws the plot elements, ticks, legend and text of one side, at most 400 parts of each kind."""
-    elements, axes = elements_of(record.task6) or NO_ELEMENTS, record.axes or NO_AXES
+    elements, axes = elements_of(record.task6) or NO_ELEMENTS, axes_of(record.task4) or NO_AXES
     for bar in (elements.bars or ())[:MAX_PARTS]:
         _draw_box(drawing, view, bar, style, f"{style.label}: bar")
     for line in (elements.lines or ())[:MAX_PARTS]:
@@ -119,9 +122,9 @@ def _draw_record(drawing: Drawing, view: _View, record: ChartRecord, style: Styl
     for point, what in [*marks, *((tick.tick_pt, f"tick of {tick.id}") for tick in ticks)]:
         if view.sees((point.x, point.y)):
             drawing.mark(*view.place(point.x, point.y), style, f"{style.label}: {what}")
-    for pair in (record.legend_pairs or ())[:MAX_PARTS]:
+    for pair in (legend_pairs_of(record.task5) or ())[:MAX_PARTS]:
         _draw_box(drawing, view, pair.bb, style, f"{style.label}: legend of {pair.id}")
-    for block in (record.text_blocks or ())[:MAX_PARTS]:
+    for block in (text_blocks_of(record.task2) or ())[:MAX_PARTS]:
         if _draw_box(drawing, view, block.bb, style, f"{style.label}: {block.text or ''}"):
             x, top = view.place(block.bb.x0, block.bb.y0)
             bottom = view.place(0, block.bb.y0 + block.bb.height)[1]

@@ -16,8 +16,11 @@ from .records import (
     ChartPrediction,
     ChartTruth,
     PredictedTextRoles,
+    axes_of,
     elements_of,
+    legend_pairs_of,
     series_of,
+    text_blocks_of,
 )
 
 # The fixed cost of comparing two series, lines or point sets, whatever they hold.
@@ -71,15 +74,15 @@ def check_sizes(truth: ChartTruth, prediction: ChartPrediction | None, options: 
 
 def _sizes(record: ChartTruth | ChartPrediction) -> Iterator[tuple[str, int, str]]:
     """Yields what is counted in a record, how many there are, and the option that limits it."""
-    roles, axes = record.task3 and record.task3.output, record.axes or NO_AXES
+    roles, axes = record.task3 and record.task3.output, axes_of(record.task4) or NO_AXES
     blocks = roles.text_blocks if isinstance(roles, PredictedTextRoles) else None
     for what, entries in (
-        ("task2 text_blocks", record.text_blocks),
+        ("task2 text_blocks", text_blocks_of(record.task2)),
         ("task3 text_roles", roles and roles.text_roles),
         ("task3 text_blocks", blocks if isinstance(blocks, list) else None),
         ("task4 x-axis ticks", axes.x_axis),
         ("task4 y-axis ticks", axes.y_axis),
-        ("task5 legend_pairs", record.legend_pairs),
+        ("task5 legend_pairs", legend_pairs_of(record.task5)),
     ):
         yield what, len(entries or ()), "max_text_blocks"
     for task in ("task6", "task7"):

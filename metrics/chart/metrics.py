@@ -97,16 +97,19 @@ def values_of(sums: Sums, options: ChartOptions) -> dict[str, float | None]:
     predictions.
     """
     values = _class_values("task1", sums) | _class_values("task3", sums)
-    for task, over, parts in (
-        ("task2", "charts", ("detection", "recognition")),
-        ("task4", "axes", ("precision", "recall", "f1")),
-        *((task, "charts", ("score",)) for task in ("task5", "task6a", "task6b", "task7")),
-    ):
-        count = sums[f"{task}.{over}"]
-        values |= {f"{task}.{part}": ratio(sums[f"{task}.{part}"], count) for part in parts}
-    values["task2.hmean"] = f_measure(values["task2.detection"], values["task2.recognition"])
-    if options.protocol == "released":
-        values["task4.f1"] = f_measure(values["task4.precision"], values["task4.recall"])
+    detection = ratio(sums["task2.detection"], sums["task2.charts"])
+    recognition = ratio(sums["task2.recognition"], sums["task2.charts"])
+    values["task2.detection"] = detection
+    values["task2.recognition"] = recognition
+    values["task2.hmean"] = f_measure(detection, recognition)
+    axes = sums["task4.axes"]
+    precision, recall = ratio(sums["task4.precision"], axes), ratio(sums["task4.recall"], axes)
+    released = options.protocol == "released"
+    values["task4.precision"] = precision
+    values["task4.recall"] = recall
+    values["task4.f1"] = f_measure(precision, recall) if released else ratio(sums["task4.f1"], axes)
+    for task in ("task5", "task6a", "task6b", "task7"):
+        values[f"{task}.score"] = ratio(sums[f"{task}.score"], sums[f"{task}.charts"])
     idle = {task for task in options.tasks if sums[LEFT_OUT[task]] and not sums[ATTEMPTED[task]]}
     return {name: None if idle and name.partition(".")[0] in idle else values[name] for name in values}
 
@@ -130,7 +133,8 @@ def _class_values(task: str, sums: Sums) -> dict[str, float | None]:
     values: dict[str, float | None] = {}
     for place, rate in enumerate(("precision", "recall", "f1")):
         values[f"{task}.macro_{rate}"] = mean([each[place] for each in measured.values()])
-        values |= {f"{task}.{rate}[{name}]": each[place] for name, each in measured.items()}
+    for name, rates in measured.items():
+        values |= zip((f"{task}.{rate}[{name}]" for rate in ("precision", "recall", "f1")), rates, strict=True)
     return values
 
 

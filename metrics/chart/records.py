@@ -203,39 +203,7 @@ class ChartData(Struct, frozen=True):
     data_series: list[DataSeries] | None = msgspec.field(name="data series", default=None)
 
 
-class ChartRecord(Struct, frozen=True):
-    """Tasks of one chart; a task or an output that is absent has None of what it would hold."""
-
-    task1: Task[ChartClass | str] | None = None
-    task2: Task[TextBlocks] | None = None
-    task4: Task[AxisAnalysis] | None = None
-    task5: Task[Legend] | None = None
-    task6: Task[ChartData] | None = None
-
-    @property
-    def chart_type(self) -> str | None:
-        """The class of the chart, as it is written."""
-        output = self.task1.output if self.task1 else None
-        return output.chart_type if isinstance(output, ChartClass) else output
-
-    @property
-    def text_blocks(self) -> list[TextBlock] | None:
-        """The blocks of text."""
-        return self.task2.output.text_blocks if self.task2 and self.task2.output else None
-
-    @property
-    def axes(self) -> Axes | None:
-        """The axes; None where neither has ticks."""
-        axes = self.task4.output.axes if self.task4 and self.task4.output else None
-        return None if axes == NO_AXES else axes
-
-    @property
-    def legend_pairs(self) -> list[LegendPair] | None:
-        """The legend."""
-        return self.task5.output.legend_pairs if self.task5 and self.task5.output else None
-
-
-class ChartTruth(ChartRecord, frozen=True):
+class ChartTruth(Struct, frozen=True):
     """What is true of one chart. A task that is absent is not scored.
 
     image is needed by tasks 4 and 6a, task1 by tasks 6a to 7, whose measure depends on the class of the chart.
@@ -244,19 +212,46 @@ class ChartTruth(ChartRecord, frozen=True):
 
     image: ImageSize | None = None
     ambiguous: bool | None = None
+    task1: Task[ChartClass | str] | None = None
+    task2: Task[TextBlocks] | None = None
     task3: Task[TextRoles] | None = None
-
-    @property
-    def text_roles(self) -> list[TextRole] | None:
-        """The roles of the text blocks."""
-        return self.task3.output.text_roles if self.task3 and self.task3.output else None
+    task4: Task[AxisAnalysis] | None = None
+    task5: Task[Legend] | None = None
+    task6: Task[ChartData] | None = None
 
 
-class ChartPrediction(ChartRecord, frozen=True):
+class ChartPrediction(Struct, frozen=True):
     """What a system says of one chart."""
 
+    task1: Task[ChartClass | str] | None = None
+    task2: Task[TextBlocks] | None = None
     task3: Task[PredictedTextRoles] | None = None
+    task4: Task[AxisAnalysis] | None = None
+    task5: Task[Legend] | None = None
+    task6: Task[ChartData] | None = None
     task7: Task[ChartData] | None = None
+
+
+def chart_type_of(task: Task[ChartClass | str] | None) -> str | None:
+    """Returns the class of the chart, as it is written."""
+    output = task.output if task else None
+    return output.chart_type if isinstance(output, ChartClass) else output
+
+
+def text_blocks_of(task: Task[TextBlocks] | None) -> list[TextBlock] | None:
+    """Returns the blocks of text."""
+    return task.output.text_blocks if task and task.output else None
+
+
+def axes_of(task: Task[AxisAnalysis] | None) -> Axes | None:
+    """Returns the axes; None where neither has ticks."""
+    axes = task.output.axes if task and task.output else None
+    return None if axes == NO_AXES else axes
+
+
+def legend_pairs_of(task: Task[Legend] | None) -> list[LegendPair] | None:
+    """Returns the pairs of the legend."""
+    return task.output.legend_pairs if task and task.output else None
 
 
 def elements_of(task: Task[ChartData] | None) -> VisualElements | None:

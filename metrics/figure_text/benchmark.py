@@ -58,7 +58,8 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
                 raise MemoryError(str(error)) from error
             raise RejectedRecord("prediction", f"the polygons cannot be intersected: {error}") from error
         right = self._right_readings(figure)
-        statistics = outcome.statistics | _prediction_statistics(figure) | _word_statistics(figure, members, right)
+        statistics = _prediction_statistics(figure) | outcome.statistics
+        statistics |= _word_statistics(figure, members, right) | outcome.agreement
         return SampleScore(
             statistics=statistics,
             metrics=headline_values(lambda name: statistics.get(name, 0), self.options),

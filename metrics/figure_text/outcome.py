@@ -53,6 +53,7 @@ class Outcome(NamedTuple):
     """The statistics of a figure without zeros, and what became of it where all regions count."""
 
     statistics: dict[str, int]
+    agreement: dict[str, int]
     choice: Choice
     dropped: tuple[dict[int, str], dict[int, str]]
 
@@ -74,15 +75,16 @@ def score_figure(
     statistics = _counts(whole, both.counted, "")
     for subset, positions in members.items():
         statistics |= _counts(choose(both, positions, budget), both.counted - outside, f"[{subset}]")
+    if outside:
+        statistics["detection.outside"] = outside
     near = in_agreement(both.overlaps, options.agreement_overlap)
     agreeing = [each for each in near if same_text(both.texts, each[0], each[2])]
-    more = {
-        "detection.outside": outside,
-        "agreement.location": len(largest_pairing(near, whole.care, whole.dont_care, budget)),
-        "agreement.text": len(largest_pairing(agreeing, whole.care, whole.dont_care, budget)),
+    agreement = {
+        f"agreement.{what}": len(agreeing_pairs)
+        for what, candidates in (("location", near), ("text", agreeing))
+        if (agreeing_pairs := largest_pairing(candidates, whole.care, whole.dont_care, budget))
     }
-    statistics |= {name: number for name, number in more.items() if number}
-    return Outcome(statistics, whole, both.dropped)
+    return Outcome(statistics, agreement, whole, both.dropped)
 
 
 def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Comparison:
