@@ -20,10 +20,10 @@ from ..transforms.rows import SampleTable
 from .config.errors import UsageError, one_line
 from .config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from .inputs.inputs import Inputs, find_inputs
+from .reports.against import page_link
 from .reports.cards import make_changed
 from .reports.comparison import ComparedRuns
 from .reports.document import Card
-from .reports.history import page_link
 from .runs.named import SystemRun
 from .runs.provenance import input_sides
 from .runs.run import Run

@@ -1,6 +1,6 @@
 """The evaluation of files: read, evaluate, publish.
 
-Records travel in blocks, samples in batches; see docs/architecture.md.
+Records travel in blocks, samples in batches; see docs/explanation/architecture.md.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ class EvaluationPlan:
         if not self.page:
             return Selection(metric, listed=settings.worst_samples)
         shown = settings.page
-        return Selection(metric, shown.worst, shown.flips, shown.random, settings.worst_samples, self.earlier)
+        others = tuple(spec for spec in configuration.benchmark.sample_metrics if spec.name != metric.name)
+        return Selection(metric, shown.worst, shown.flips, shown.random, settings.worst_samples, self.earlier, others)
 
 
 def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan:

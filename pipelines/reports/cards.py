@@ -58,7 +58,7 @@ def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
     if before is not None and value is not None:
         change = rounded(value - before)
         words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
-    return Card(picked.sample_id, picked.system, picked.why, (side,), record_text(truth), words, change, _short(shown))
+    return Card(picked.sample_id, picked.system, picked.whys, (side,), record_text(truth), words, change, _short(shown))
 
 
 def make_changed(benchmark: AnyBenchmark, found: ChangedRecords, no_records: str = "") -> Card:
@@ -76,7 +76,7 @@ def make_changed(benchmark: AnyBenchmark, found: ChangedRecords, no_records: str
     return Card(
         row["sample_id"],
         0,
-        row["kind"],
+        (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"])),
         tuple(sides),
         found.truth and record_text(Beginning(*found.truth)),
         tuple(what_changed(benchmark.main_sample_metric().name, *sides)),

@@ -30,8 +30,10 @@ TRUTH = {"sample_id": "s", "source": "web", "rules": [{"id": "r0", "properties":
 
 
 def picked(prediction: bytes | None, size: int = 0) -> PickedSample:
-    truth = json.dumps(TRUTH).encode()
-    return PickedSample(0.0, "s", 0, "scored", "worst", {"x": 1 / 3}, b"null", 4, truth, len(truth), prediction, size)
+    truth, metrics = json.dumps(TRUTH).encode(), {"x": 1 / 3}
+    return PickedSample(
+        (0.0, 0), "s", 0, "scored", "worst", ("worst",), metrics, b"null", 4, truth, len(truth), prediction, size
+    )
 
 
 def test_a_card_has_both_records_and_the_drawing() -> None:
