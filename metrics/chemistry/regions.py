@@ -9,10 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from ..common.budget import Budget
-from .brackets import CLOSING, BracketEnds
+from .brackets import BracketEnds, match_end
 from .builder import MoleculeBuilder
 from .chemfig import read_chemfig
-from .chemfig_source import Submolecule, read_number
+from .chemfig_source import BLANKS, Submolecule, read_number
 from .molecule import UnreadableMolecule
 from .protocol import Protocol
 from .ssml import has_own_words, is_ssml, read_ssml
@@ -21,7 +21,6 @@ CHEMFIG = "\\chemfig"
 COMMAND = re.compile(r"\\chemfig(?![A-Za-z])|\\(?:re)?definesubmol(?![A-Za-z])")
 ANGLE_INCREMENT = re.compile(r"angle\s+increment\s*=\s*([-+0-9.]{1,40})")
 DEFAULT_ANGLE_INCREMENT = 45.0
-NOT_BLANK = re.compile(r"\S|\Z")
 DEFINITION = re.compile(r"\s*(\{[^{}]{0,200}\}|\\[A-Za-z]+|\\.)\s*([0-9])?\s*")
 PASSED_OVER = re.compile(r"[ \]}]*")
 BRACES, SQUARES = re.compile(r"[{}]"), re.compile(r"[\[\]]")
@@ -79,14 +78,15 @@ class RegionReader:
             return start
         position = match.end()
         alternative = None
-        if text.startswith("[", position):
-            end = ends.of(position)
-            if end is None:
+        try:
+            if text.startswith("[", position):
+                end = ends.of(position)
+                alternative = text[position + 1 : end - 1]
+                position = match_end(BLANKS, text, end)
+            if not text.startswith("{", position):
                 return start
-            alternative = text[position + 1 : end - 1]
-            position = _past_blanks(text, end)
-        end = ends.of(position) if text.startswith("{", position) else None
-        if end is None:
+            end = ends.of(position)
+        except UnreadableMolecule:
             return start
         name = match[1].strip("{}").strip()
         self.submolecules[name] = Submolecule(text[position + 1 : end - 1], alternative, int(match[2] or 0))
@@ -117,33 +117,20 @@ def cut_as_latex(text: str, reader: RegionReader) -> list[str | SourceRegion]:
 def _region(text: str, start: int, ends: BracketEnds, reader: RegionReader) -> tuple[SourceRegion, int]:
     """Reads the region whose command ends at `start`; returns it and where it ends in the line."""
     increment = DEFAULT_ANGLE_INCREMENT
-    begin = _past_blanks(text, start)
+    begin = match_end(BLANKS, text, start)
     try:
         while text.startswith("[", begin):
-            end = _enclosed(text, begin, ends)
+            end = ends.of(begin)
             option = ANGLE_INCREMENT.search(text, begin, end)
             increment = read_number(option[1], 0, "an angle", 360) if option else increment
-            begin = _past_blanks(text, end)
+            begin = match_end(BLANKS, text, end)
         if not text.startswith("{", begin):
             missing = UnreadableMolecule(0, "a '{' after \\chemfig")
             return SourceRegion(None, None, _problem(missing, begin), is_command=True), start
-        end = _enclosed(text, begin, ends)
+        end = ends.of(begin)
     except UnreadableMolecule as unreadable:
         return SourceRegion(None, None, _problem(unreadable, begin)), len(text)
     return reader.read(text[begin + 1 : end - 1], begin + 1, increment), end
-
-
-def _enclosed(text: str, start: int, ends: BracketEnds) -> int:
-    """Returns where the bracket at `start` ends; raises UnreadableMolecule where it does not."""
-    end = ends.of(start)
-    if end is None:
-        raise UnreadableMolecule(0, f"a {CLOSING[text[start]]!r} that closes this {text[start]!r}")
-    return end
-
-
-def _past_blanks(text: str, position: int) -> int:
-    match = NOT_BLANK.search(text, position)
-    return match.start() if match else position
 
 
 def _problem(unreadable: UnreadableMolecule, start: int) -> str:
@@ -186,8 +173,7 @@ def _argument(text: str, start: int) -> tuple[int | None, int]:
     end: int | None = start
     for _ in range(2):
         assert end is not None
-        passed_over = PASSED_OVER.match(text, end)
-        opened = passed_over.end() if passed_over else end
+        opened = match_end(PASSED_OVER, text, end)
         if text[opened : opened + 1] not in ("{", "["):
             return None, start
         end = _counted(text, opened)
