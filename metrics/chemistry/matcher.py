@@ -125,7 +125,7 @@ def walk(
     to_visit = [(truth_start, prediction_start, -1)]
     while to_visit:
         atom, pred_atom, came_from = to_visit.pop()
-        degree, pred_degree = len(neighbors[atom]), len(pred_neighbors[pred_atom])
+        degree = len(neighbors[atom])
         molecules.budget.spend(1 + degree**2)
         if atom in pairs or pred_atom in met:
             is_known = atom in pairs and pred_atom in met
@@ -138,8 +138,8 @@ def walk(
                 difference = f"{bond} leads on; in the prediction it closes a ring"
         elif texts[atom] != pred_texts[pred_atom]:
             difference = f"{_name(molecules, atom)}: the prediction has {_quoted(pred_texts[pred_atom])} there"
-        elif degree != pred_degree:
-            bonds = f"{degree} bonds in the ground truth, {pred_degree} in the prediction"
+        elif degree != len(pred_neighbors[pred_atom]):
+            bonds = f"{degree} bonds in the ground truth, {len(pred_neighbors[pred_atom])} in the prediction"
             difference = f"{_name(molecules, atom)}: {bonds}"
         else:
             pairs[atom] = pred_atom

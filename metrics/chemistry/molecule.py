@@ -24,17 +24,6 @@ class UnreadableMolecule(Exception):
         self.expected = expected
 
 
-class Atom(NamedTuple):
-    """A group of atoms drawn at one place; `text` is its LaTeX without blanks, empty for a plain corner.
-
-    x grows to the right and y downwards, in units of one bond length.
-    """
-
-    text: str
-    x: float
-    y: float
-
-
 class Bond(NamedTuple):
     """A bond from atom `begin` to atom `end` (indices); `angle` in degrees, counter-clockwise from the right.
 
@@ -49,9 +38,10 @@ class Bond(NamedTuple):
 
 
 class Molecule(msgspec.Struct, frozen=True):
-    """What one `\\chemfig` region draws, a column for each field of `Atom` and of `Bond`.
+    """What one `\\chemfig` region draws, in columns: three for the atoms, and one for each field of `Bond`.
 
-    The order of the atoms decides between equal choices.
+    An atom is a group of atoms drawn at one place; its text is LaTeX without blanks, empty for a plain corner. x grows
+    to the right and y downwards, in units of one bond length. The order of the atoms decides between equal choices.
     """
 
     texts: tuple[str, ...]
@@ -62,11 +52,6 @@ class Molecule(msgspec.Struct, frozen=True):
     types: tuple[str, ...]
     angles: tuple[float, ...]
     lengths: tuple[float, ...]
-
-    @property
-    def atoms(self) -> tuple[Atom, ...]:
-        """The atoms, made anew each time."""
-        return tuple(map(Atom, self.texts, self.xs, self.ys))
 
     @property
     def bonds(self) -> tuple[Bond, ...]:

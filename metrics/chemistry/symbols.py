@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
-UNPRINTED = frozenset(
-    re.findall(
-        r"\S+",
-        r"""
-        \space \quad \qquad \enspace \thinspace \, \; \: \! \> \smear \left \right \mcfright \mcfleft $
-        \rm \bf \it \mathrm \mathbf \mathit \mathsf \mathbb \mathcal \mathop \mathrel \mathbin \mathord
-        \text \textbf \textit \textrm \textsf \mbox \operatorname \boldsymbol \underline \nolimits
-        \displaystyle \textstyle \scriptstyle \scriptscriptstyle \small \big \Big \bigg \Bigg
-        """,
-    )
-) | {"\\ "}
+_UNPRINTED = r"""
+    \space \quad \qquad \enspace \thinspace \, \; \: \! \> \smear \left \right \mcfright \mcfleft $
+    \rm \bf \it \mathrm \mathbf \mathit \mathsf \mathbb \mathcal \mathop \mathrel \mathbin \mathord
+    \text \textbf \textit \textrm \textsf \mbox \operatorname \boldsymbol \underline \nolimits
+    \displaystyle \textstyle \scriptstyle \scriptscriptstyle \small \big \Big \bigg \Bigg
+"""
+UNPRINTED = frozenset((*_UNPRINTED.split(), "\\ "))
 """Blanks and changes of style; their arguments stay."""
 
 SPACING_WITH_LENGTH = frozenset(("\\hspace", "\\vspace"))
@@ -74,36 +68,21 @@ SYNONYMS: dict[str, str] = {
 }
 """What a token stands for, as tokens with blanks between them."""
 
+ARROWS = ("rightarrow", "leftarrow", "leftrightarrow", "Rightarrow", "Leftarrow")
+HARPOONS = ("rightleftharpoons", "leftrightharpoons", "rightleftarrows")
 STACKED_ARROWS: dict[str, str] = {
-    "\\xrightarrow": "\\rightarrow",
-    "\\xleftarrow": "\\leftarrow",
+    **{f"\\x{name}": f"\\{name}" for name in (*ARROWS, *HARPOONS)},
     "\\xlongrightarrow": "\\rightarrow",
     "\\xlongleftarrow": "\\leftarrow",
-    "\\xleftrightarrow": "\\leftrightarrow",
-    "\\xRightarrow": "\\Rightarrow",
-    "\\xLeftarrow": "\\Leftarrow",
-    "\\xrightleftharpoons": "\\rightleftharpoons",
-    "\\xleftrightharpoons": "\\leftrightharpoons",
-    "\\xrightleftarrows": "\\rightleftarrows",
     "\\xlongequal": "=",
 }
 """Arrows that take the text above as argument and the text below as option, and the plain arrow of each."""
+STACKS = frozenset(("\\overset", "\\underset", "\\stackrel"))
 
 ARGUMENTS: dict[str, int] = {
-    "_": 1,
-    "^": 1,
-    "\\overline": 1,
-    "\\overrightarrow": 1,
-    "\\textcircled": 1,
-    "\\sqrt": 1,
-    "\\dot": 1,
-    "\\ddot": 1,
-    "\\boxed": 1,
-    "\\phantom": 1,
-    "\\frac": 2,
-    "\\Chemabove": 2,
-    "\\lewis": 1,
-    "\\Lewis": 1,
+    **dict.fromkeys(("_", "^", "\\overline", "\\overrightarrow", "\\textcircled", "\\sqrt", "\\dot", "\\ddot"), 1),
+    **dict.fromkeys(("\\boxed", "\\phantom", "\\lewis", "\\Lewis"), 1),
+    **dict.fromkeys(("\\frac", "\\Chemabove"), 2),
 }
 """Commands whose arguments keep their braces, with the number of arguments."""
 

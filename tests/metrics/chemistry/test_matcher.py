@@ -62,13 +62,12 @@ def isomorphic(first: Molecule, second: Molecule) -> bool:
     def edges(graph: Molecule, order: tuple[int, ...]) -> Counter[tuple[frozenset[int], str]]:
         return Counter((frozenset((order[bond.begin], order[bond.end])), bond.type) for bond in graph.bonds)
 
-    if len(first.atoms) != len(second.atoms):
+    if len(first.texts) != len(second.texts):
         return False
-    own = edges(first, tuple(range(len(first.atoms))))
+    own = edges(first, tuple(range(len(first.texts))))
     return any(
-        all(first.atoms[order[n]].text == atom.text for n, atom in enumerate(second.atoms))
-        and edges(second, order) == own
-        for order in itertools.permutations(range(len(first.atoms)))
+        all(first.texts[order[n]] == text for n, text in enumerate(second.texts)) and edges(second, order) == own
+        for order in itertools.permutations(range(len(first.texts)))
     )
 
 
@@ -295,7 +294,7 @@ def test_big_molecules_take_less_than_a_quarter_of_the_steps(name: str) -> None:
     )
     assert first is not None
     assert second is not None
-    assert len(first.atoms) > 450
+    assert len(first.texts) > 450
     match_molecules(first, second, protocol, budget)
 
 
@@ -349,7 +348,7 @@ def test_perfect_pairs_that_are_unique_on_both_sides_come_first() -> None:
     ends = "Q branch( -[:90] A branch) branch( -[:270] B branch) "
     twins, single = molecule(ends + "-[:0] " * 5 + "E"), molecule(ends + "-[:0] " * 4 + "E")
     pairs = [(image, atom) for atom, image in seed_pairs(MoleculePair(twins, twins, Budget(STEPS)))]
-    assert len(pairs) == len(twins.atoms) ** 2
+    assert len(pairs) == len(twins.texts) ** 2
     assert pairs[:6] == [(atom, atom) for atom in (0, 1, 2, 3, 6, 7)]
     assert pairs[6:10] == [(4, 4), (4, 5), (5, 4), (5, 5)]
     # Where only one side has two of a kind, their pairs come after the unique ones, too.
@@ -371,7 +370,7 @@ def test_starts_come_in_the_order_of_all_costs(seed: int, other: int) -> None:
         return
     drawings = MoleculePair(truth, prediction, Budget(STEPS))
     cost = costs(truth, prediction)
-    perfect = [[bool(cost[t][p] == 0) for p in range(len(prediction.atoms))] for t in range(len(truth.atoms))]
+    perfect = [[bool(cost[t][p] == 0) for p in range(len(prediction.texts))] for t in range(len(truth.texts))]
 
     def rank(pair: tuple[int, int]) -> float:
         atom, image = pair
@@ -379,7 +378,7 @@ def test_starts_come_in_the_order_of_all_costs(seed: int, other: int) -> None:
             return float(cost[atom][image]) + 2000.0
         return 0.0 if sum(perfect[atom]) == 1 and sum(row[image] for row in perfect) == 1 else 1000.0
 
-    pairs = [(t, p) for p in range(len(prediction.atoms)) for t in range(len(truth.atoms))]
+    pairs = [(t, p) for p in range(len(prediction.texts)) for t in range(len(truth.texts))]
     assert list(seed_pairs(drawings)) == sorted(pairs, key=rank)
 
 

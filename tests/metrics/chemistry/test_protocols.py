@@ -99,7 +99,7 @@ def test_a_circle_is_tied_to_the_ring_that_it_stands_in() -> None:
 def test_atoms_at_one_place_are_one_only_beside_raw_chemfig() -> None:
     # There and back: three atoms and two bonds, or two atoms and one.
     for protocol in PROTOCOLS:
-        assert len(molecule("A -[:90] B -[:270] -[:0] C", protocol=protocol).atoms) == 4
+        assert len(molecule("A -[:90] B -[:270] -[:0] C", protocol=protocol).texts) == 4
     assert verdicts(region("A -[:90] B -[:270] -[:0] C"), "\\chemfig{A(-[2]B)-C}") == both(1, 1)
     assert verdicts(region("A -[:90] B -[:270] -[:0] C"), region("B -[:270] A -[:0] C")) == both(0, 0)
 
@@ -153,10 +153,10 @@ def test_a_chemfig_without_an_argument_loses_the_text_before_it_for_the_tool() -
 def test_atoms_are_ordered_by_their_numbers_as_strings_for_the_tool() -> None:
     letters = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L"]
     chain = " -[:90] ".join(letters)
-    assert [atom.text for atom in molecule(chain).atoms] == letters
-    assert "".join(atom.text for atom in molecule(chain, protocol="released").atoms) == "ABKLCDEFGHIJ"
+    assert list(molecule(chain).texts) == letters
+    assert "".join(molecule(chain, protocol="released").texts) == "ABKLCDEFGHIJ"
     # Where no text begins, the tool makes the end of the first bond before its start.
-    assert [atom.text for atom in molecule("-[:90] B -[:90] C", protocol="released").atoms] == ["B", "", "C"]
+    assert list(molecule("-[:90] B -[:90] C", protocol="released").texts) == ["B", "", "C"]
 
 
 def test_a_negative_angle() -> None:
