@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any, ClassVar
 
@@ -18,11 +19,12 @@ from .converter import ChemistryConverter
 from .draw import draw_lines
 from .latex_text import tokenize
 from .limits import charge_edits, check_length
-from .line import Line, Reading, Region, comparable, read_line
+from .line import Line, comparable
 from .matcher import Match, match_molecules
 from .metrics import METRICS, SAMPLE_METRICS, accuracy, metric_values
 from .protocol import PROTOCOLS
 from .records import ChemistryDetails, ChemistryOptions, ChemistryPrediction, ChemistryTruth, MoleculeVerdict
+from .regions import Reading, Region, read_line
 
 DETAIL_CHARACTERS = 200
 _BETWEEN_BLANKS = re.compile(r"[^ \t\r\n\f\v]+")
@@ -40,7 +42,7 @@ class Comparison(msgspec.Struct, frozen=True):
     prediction: Line | None
     pairs: list[tuple[Region | None, Region | None, Match]]
     text_difference: str | None
-    problems: tuple[str, ...] = ()
+    problems: Sequence[str] = ()
 
     @property
     def structure_equal(self) -> bool:
@@ -104,7 +106,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
                 ],
                 text_difference is None,
                 text_difference,
-                list(comparison.problems),
+                [*comparison.problems],
             ),
         )
 

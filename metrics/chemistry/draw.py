@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ..common.svg import PREDICTED, TRUE, Drawing, Style
-from .line import Line, Region
+from .line import Line
 from .matcher import Match
 from .molecule import CIRCLE, CIRCLE_BOND, Molecule
+from .regions import Region
 
 MATCHED, DIFFERS = Style("matched", TRUE), Style("differs", PREDICTED, "5 3")
 TIE = Style("", TRUE, "1 3", 0.5)

@@ -1,4 +1,4 @@
-"""Where the `\\chemfig` regions of a line are, each read as a drawing; and the text between them."""
+"""A line of LaTeX taken apart: its `\\chemfig` regions, each read as a drawing, and the text between them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from .brackets import BracketEnds, match_end
 from .builder import MoleculeBuilder
 from .chemfig import read_chemfig
 from .chemfig_source import BLANKS, Submolecule, read_number
-from .molecule import UnreadableMolecule
+from .limits import charge_reading
+from .molecule import Molecule, UnreadableMolecule
 from .protocol import Protocol
-from .ssml import has_own_words, is_ssml, read_ssml
+from .ssml import has_own_words, is_ssml, plain, read_ssml
 
 CHEMFIG = "\\chemfig"
 COMMAND = re.compile(r"\\chemfig(?![A-Za-z])|\\(?:re)?definesubmol(?![A-Za-z])")
@@ -26,22 +27,60 @@ PASSED_OVER = re.compile(r"[ \]}]*")
 BRACES, SQUARES = re.compile(r"[{}]"), re.compile(r"[\[\]]")
 
 
-class SourceRegion(msgspec.Struct, frozen=True):
-    """One `\\chemfig` region: its content, the drawing or why it cannot be read, and whether it is raw Chemfig.
+class Region(msgspec.Struct, frozen=True):
+    """One `\\chemfig` region: what is written in it, its drawing and the molecule that is seen, or why there is none.
 
-    The content is None where the region has no end; `is_in_text` is False where the text around it is lost.
-    `is_command` is set for a command without an argument, which is text and no molecule.
+    `written` is None where the region has no end. Drawing and problem are None where it draws nothing. `is_in_text` is
+    False where the text around it is lost. The molecule depends on the other side of the comparison: see `comparable`.
     """
 
-    content: str | None
-    drawing: MoleculeBuilder | None
+    written: str | None
+    drawing: MoleculeBuilder | None = None
     problem: str | None = None
     is_chemfig: bool = False
     is_in_text: bool = True
-    is_command: bool = False
+    molecule: Molecule | None = None
+
+    @property
+    def content(self) -> str | None:
+        """What is written without blanks; None where the region has no end."""
+        return None if self.written is None else plain(self.written)
 
 
-class RegionReader:
+class Reading(msgspec.Struct, frozen=True):
+    """A line as it was read: pieces of text and regions, in order, and how many numbers its atoms use up.
+
+    is_chemfig: whether a molecule is written in raw Chemfig.
+    problems: why regions could not be read, with their places in the line.
+    """
+
+    pieces: list[str | Region]
+    atoms_made: int
+    is_chemfig: bool
+    problems: list[str]
+
+
+def read_line(text: str, protocol: Protocol, budget: Budget) -> Reading:
+    """Returns the line `text` taken apart. What cannot be read is a region with a problem; nothing is raised for it.
+
+    The atoms of its regions are numbered from 0. A line that has raw Chemfig is cut as LaTeX cuts it.
+
+    Raises OutOfBudget where reading takes too much work.
+    """
+    charge_reading(text, budget)
+    reader = _RegionReader(protocol, budget)
+    pieces: list[str | Region] = []
+    is_chemfig = False
+    for cut in (_cut_as_tool, _cut_as_latex) if protocol.cuts_as_tool else (_cut_as_latex,):
+        reader.problems = []
+        pieces = cut(text, reader)
+        is_chemfig = any(not isinstance(piece, str) and piece.is_chemfig for piece in pieces)
+        if not is_chemfig:
+            break
+    return Reading(pieces, next(reader.numbers), is_chemfig, reader.problems)
+
+
+class _RegionReader:
     """Reads the regions of one line after the other, and numbers the atoms of all of them from 0."""
 
     def __init__(self, protocol: Protocol, budget: Budget) -> None:
@@ -49,10 +88,16 @@ class RegionReader:
         self.budget = budget
         self.submolecules: dict[str, Submolecule] = {}
         self.numbers = itertools.count()
+        self.problems: list[str] = []
+
+    def unreadable(self, place: int, said: str, content: str | None = None, is_chemfig: bool = False) -> Region:
+        """Notes what is wrong at a place of the line; returns the region that cannot be read for it."""
+        self.problems.append(f"at character {place} of the text: {said}")
+        return Region(content, None, self.problems[-1], is_chemfig)
 
     def read(
         self, content: str, offset: int, increment: float = DEFAULT_ANGLE_INCREMENT, is_chemfig: bool | None = None
-    ) -> SourceRegion:
+    ) -> Region:
         """Reads the content of a region, which starts at `offset` of the line.
 
         It is read as raw Chemfig or as SSML as `is_chemfig` says; None: as what it looks like.
@@ -65,8 +110,8 @@ class RegionReader:
             else:
                 drawing = read_ssml(content, self.protocol, self.numbers)
         except UnreadableMolecule as unreadable:
-            return SourceRegion(content, None, _problem(unreadable, offset), is_chemfig)
-        return SourceRegion(content, drawing, None, is_chemfig)
+            return self.unreadable(offset + unreadable.offset, f"expected {unreadable.expected}", content, is_chemfig)
+        return Region(content, drawing, None, is_chemfig)
 
     def define(self, text: str, start: int, ends: BracketEnds) -> int:
         """Reads the definition of a submolecule whose command ends at `start`; returns where it ends.
@@ -93,13 +138,13 @@ class RegionReader:
         return end
 
 
-def cut_as_latex(text: str, reader: RegionReader) -> list[str | SourceRegion]:
+def _cut_as_latex(text: str, reader: _RegionReader) -> list[str | Region]:
     """Returns the pieces of a line; a region that is not closed takes the rest of the line, one without `{` nothing.
 
     Definitions of submolecules are no text.
     """
     ends = BracketEnds(text)
-    pieces: list[str | SourceRegion] = []
+    pieces: list[str | Region] = []
     end = 0
     for match in COMMAND.finditer(text):
         if match.start() < end:
@@ -108,14 +153,17 @@ def cut_as_latex(text: str, reader: RegionReader) -> list[str | SourceRegion]:
         if match.group().endswith("submol"):
             end = reader.define(text, match.end(), ends)
         else:
-            region, end = _region(text, match.end(), ends, reader)
-            pieces.append(region)
+            piece, end = _region(text, match.end(), ends, reader)
+            pieces.append(piece)
     pieces.append(text[end:])
     return pieces
 
 
-def _region(text: str, start: int, ends: BracketEnds, reader: RegionReader) -> tuple[SourceRegion, int]:
-    """Reads the region whose command ends at `start`; returns it and where it ends in the line."""
+def _region(text: str, start: int, ends: BracketEnds, reader: _RegionReader) -> tuple[str | Region, int]:
+    """Reads the region whose command ends at `start`; returns it and where it ends in the line.
+
+    A command without an argument is text.
+    """
     increment = DEFAULT_ANGLE_INCREMENT
     begin = match_end(BLANKS, text, start)
     try:
@@ -125,19 +173,15 @@ def _region(text: str, start: int, ends: BracketEnds, reader: RegionReader) -> t
             increment = read_number(option[1], 0, "an angle", 360) if option else increment
             begin = match_end(BLANKS, text, end)
         if not text.startswith("{", begin):
-            missing = UnreadableMolecule(0, "a '{' after \\chemfig")
-            return SourceRegion(None, None, _problem(missing, begin), is_command=True), start
+            reader.unreadable(begin, "expected a '{' after \\chemfig")
+            return CHEMFIG, start
         end = ends.of(begin)
     except UnreadableMolecule as unreadable:
-        return SourceRegion(None, None, _problem(unreadable, begin)), len(text)
+        return reader.unreadable(begin, f"expected {unreadable.expected}"), len(text)
     return reader.read(text[begin + 1 : end - 1], begin + 1, increment), end
 
 
-def _problem(unreadable: UnreadableMolecule, start: int) -> str:
-    return f"at character {start + unreadable.offset} of the text: expected {unreadable.expected}"
-
-
-def cut_as_tool(text: str, reader: RegionReader) -> list[str | SourceRegion]:
+def _cut_as_tool(text: str, reader: _RegionReader) -> list[str | Region]:
     """Returns the pieces of a line as the competition's tool cuts them.
 
     From `\\chemfig` on it looks for a pair of braces, past one pair of square brackets, and counts brackets of the kind
@@ -146,19 +190,19 @@ def cut_as_tool(text: str, reader: RegionReader) -> list[str | SourceRegion]:
     """
     text = text.strip()
     is_chemfig = False if has_own_words(text) else None
-    pieces: list[str | SourceRegion] = []
+    pieces: list[str | Region] = []
     begin = 0
     while (position := text.find(CHEMFIG, begin)) >= 0:
         opened, end = _argument(text, position + len(CHEMFIG))
         if opened is None:
             if end > position + len(CHEMFIG):
-                return [*pieces, SourceRegion(None, None, f"at character {position} of the text: one pair of []")]
+                return [*pieces, reader.unreadable(position, "one pair of []")]
             pieces = [replace(piece, is_in_text=False) for piece in pieces if not isinstance(piece, str)]
             begin = end
             continue
         begins, ends = text.find("{", opened, end), text.rfind("}", opened, end)
         if begins < 0 or ends < 0:
-            return [*pieces, SourceRegion(None, None, f"at character {opened} of the text: expected a pair of braces")]
+            return [*pieces, reader.unreadable(opened, "expected a pair of braces")]
         pieces.append(text[begin:position])
         pieces.append(reader.read(text[begins + 1 : ends], begins + 1, is_chemfig=is_chemfig))
         begin = end
@@ -170,17 +214,17 @@ def _argument(text: str, start: int) -> tuple[int | None, int]:
 
     Nowhere and `start` where there is none, nowhere and farther on where there are two pairs of square brackets.
     """
-    end: int | None = start
+    end = start
     for _ in range(2):
-        assert end is not None
         opened = match_end(PASSED_OVER, text, end)
-        if text[opened : opened + 1] not in ("{", "["):
+        if not text.startswith(("{", "["), opened):
             return None, start
-        end = _counted(text, opened)
-        if end is None:
+        closed = _counted(text, opened)
+        if closed is None:
             return opened, len(text)
         if text[opened] == "{":
-            return opened, end
+            return opened, closed
+        end = closed
     return None, len(text)
 
 

@@ -17,7 +17,7 @@ from rapidfuzz.distance import Levenshtein
 
 from beamscore.metrics.chemistry import matcher
 from beamscore.metrics.chemistry.isomorphism import isomorphism
-from beamscore.metrics.chemistry.line import comparable, read_line
+from beamscore.metrics.chemistry.line import comparable
 from beamscore.metrics.chemistry.matcher import Match, match_molecules
 from beamscore.metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
 from beamscore.metrics.chemistry.neighbors import (
@@ -29,6 +29,7 @@ from beamscore.metrics.chemistry.neighbors import (
 )
 from beamscore.metrics.chemistry.protocol import PROTOCOLS, ProtocolName
 from beamscore.metrics.chemistry.records import ChemistryOptions
+from beamscore.metrics.chemistry.regions import read_line
 from beamscore.metrics.chemistry.seeds import seed_pairs
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import damaged, write_chemfig, write_ssml

@@ -144,7 +144,7 @@ def test_text_that_conflicts_with_the_text_of_its_atom() -> None:
 def test_a_chemfig_without_an_argument_loses_the_text_before_it_for_the_tool() -> None:
     assert verdicts(f"b {DRAWN}", f"a \\chemfig b {DRAWN}") == {"published": (0, 1), "released": (1, 1)}
     assert verdicts(f"{DRAWN} b {DRAWN}", f"{DRAWN} b \\chemfig {DRAWN}") == both(0, 1)
-    assert reading(f"\\chemfig b {DRAWN}").problems == ("at character 9 of the text: expected a '{' after \\chemfig",)
+    assert reading(f"\\chemfig b {DRAWN}").problems == ["at character 9 of the text: expected a '{' after \\chemfig"]
     # Its molecules are kept, but not where they stood, and text that was a molecule is lost, too.
     assert verdicts(f"{DRAWN} b {DRAWN}", f"{DRAWN} a \\chemfig b {DRAWN}")["released"] == (0, 1)
     assert verdicts(f"b {DRAWN}", f"\\chemfig {{ C }} a \\chemfig b {DRAWN}")["released"] == (1, 1)
