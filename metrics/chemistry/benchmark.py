@@ -22,8 +22,7 @@ from .limits import charge_edits, check_length
 from .line import Line, comparable
 from .matcher import Match, match_molecules
 from .metrics import METRICS, SAMPLE_METRICS, accuracy, metric_values
-from .protocol import PROTOCOLS
-from .records import ChemistryDetails, ChemistryOptions, ChemistryPrediction, ChemistryTruth, MoleculeVerdict
+from .records import PROTOCOLS, ChemistryDetails, ChemistryOptions, ChemistryPrediction, ChemistryTruth, MoleculeVerdict
 from .regions import Reading, Region, read_line
 
 DETAIL_CHARACTERS = 200

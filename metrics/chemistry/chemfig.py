@@ -17,9 +17,8 @@ from typing import Literal
 import msgspec
 
 from ..common.budget import Budget
-from .builder import MoleculeBuilder
 from .chemfig_source import BOND_STARTS, COMMAND, ENDS_OF_GROUP, ChemfigSource, Submolecule, read_number, split_fields
-from .molecule import CIRCLE, CIRCLE_BOND, UnreadableMolecule
+from .molecule import CIRCLE, CIRCLE_BOND, MoleculeBuilder, UnreadableMolecule
 
 MAX_GROUP_DEPTH = 150
 MAX_RING_SIDES = 500

@@ -29,7 +29,7 @@ def tie_circles(molecule: Molecule, ties_open_rings: bool, budget: Budget) -> Mo
     circles: dict[int, list[int]] = {atom: [] for atom, text in enumerate(molecule.texts) if text == CIRCLE}
     # The neighbors of each atom without circles, first along the bonds that begin at it.
     neighbors: dict[int, list[int]] = defaultdict(list)
-    for ends in (zip(molecule.begins, molecule.ends, strict=True), zip(molecule.ends, molecule.begins, strict=True)):
+    for ends in ([bond[:2] for bond in molecule.bonds], [bond[1::-1] for bond in molecule.bonds]):
         for number, (atom, other) in enumerate(ends):
             if other in circles:
                 circles[other].append(number)
@@ -46,7 +46,7 @@ def tie_circles(molecule: Molecule, ties_open_rings: bool, budget: Budget) -> Mo
             ]
     if not ties:
         return molecule
-    return Molecule(molecule.texts, molecule.xs, molecule.ys, *zip(*bonds.values(), *ties, strict=True))
+    return Molecule(molecule.texts, molecule.xs, molecule.ys, (*bonds.values(), *ties))
 
 
 def _tie(molecule: Molecule, atom: int, circle: int) -> Bond:

@@ -72,7 +72,7 @@ def _draw_side(drawing: Drawing, region: Region | None, matched: set[int], x: fl
         return 2 * TEXT_HEIGHT
     molecule = region.molecule
     points, height = _points(molecule, x, y)
-    for begin, end, kind in zip(molecule.begins, molecule.ends, molecule.types, strict=True):
+    for begin, end, kind, _, _ in molecule.bonds:
         style = (TIE if kind == CIRCLE_BOND else MATCHED) if {begin, end} <= matched else DIFFERS
         _draw_bond(drawing, kind, *points[begin], *points[end], style)
     for atom, (text, place) in enumerate(zip(molecule.texts, points, strict=True)):

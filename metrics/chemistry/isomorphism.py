@@ -48,7 +48,7 @@ def _refine_colors(molecules: MoleculePair) -> list[list[int]] | None:
     """
     sides = molecules.truth_neighbors, molecules.prediction_neighbors
     invariants: list[Sequence[object]] = [molecules.truth.texts, molecules.prediction.texts]
-    work = 2 * sum(map(len, sides)) + 4 * (len(molecules.truth.types) + len(molecules.prediction.types))
+    work = 2 * sum(map(len, sides)) + 4 * (len(molecules.truth.bonds) + len(molecules.prediction.bonds))
     count = 0
     colors: list[list[int]] = []
     for _ in range(MAX_ROUNDS):

@@ -14,11 +14,97 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Union
 
-from . import symbols
-
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\S", re.DOTALL)
 MAX_GROUP_DEPTH = 60
 """Braces nested deeper than this are text; nobody writes them, and they must not exhaust the stack."""
+
+_UNPRINTED = r"""
+    \space \quad \qquad \enspace \thinspace \, \; \: \! \> \smear \left \right \mcfright \mcfleft $
+    \rm \bf \it \mathrm \mathbf \mathit \mathsf \mathbb \mathcal \mathop \mathrel \mathbin \mathord
+    \text \textbf \textit \textrm \textsf \mbox \operatorname \boldsymbol \underline \nolimits
+    \displaystyle \textstyle \scriptstyle \scriptscriptstyle \small \big \Big \bigg \Bigg
+"""
+UNPRINTED = frozenset((*_UNPRINTED.split(), "\\ "))
+"""Blanks and changes of style; their arguments stay."""
+
+SPACING_WITH_LENGTH = frozenset(("\\hspace", "\\vspace"))
+COLOUR = "\\color"
+COLOURED = "\\textcolor"
+
+SYNONYMS: dict[str, str] = {
+    **dict.fromkeys(("\\Delta", "\\vartriangle", "△", "Δ", "∆"), "\\triangle"),
+    **dict.fromkeys(("\\to", "\\longrightarrow", "→"), "\\rightarrow"),
+    **dict.fromkeys(("\\gets", "\\longleftarrow", "←"), "\\leftarrow"),
+    **dict.fromkeys(("\\longleftrightarrow", "↔"), "\\leftrightarrow"),
+    **dict.fromkeys(("\\Longrightarrow", "\\implies", "⇒"), "\\Rightarrow"),
+    **dict.fromkeys(("\\Longleftrightarrow", "\\iff", "⇔"), "\\Leftrightarrow"),
+    **dict.fromkeys(("\\leqslant", "\\leq", "≤"), "\\le"),
+    **dict.fromkeys(("\\geqslant", "\\geq", "≥"), "\\ge"),
+    **dict.fromkeys(("\\ldots", "\\dots"), ". . ."),
+    **dict.fromkeys(("\\mid", "\\vert", "\\lvert", "\\rvert"), "|"),
+    **dict.fromkeys(("\\centerdot", "·", "⋅", "•"), "\\cdot"),
+    **dict.fromkeys(("–", "—", "−", "―", "─", "\\mcfminus"), "-"),
+    **dict.fromkeys(("′", "’", "´", "'"), "^ { \\prime }"),
+    **dict.fromkeys(("\\dfrac", "\\tfrac", "\\cfrac"), "\\frac"),
+    "\\bar": "\\overline",
+    "\\vec": "\\overrightarrow",
+    "\\enter": "\\\\",
+    "%": "\\%",
+    "↑": "\\uparrow",
+    "↓": "\\downarrow",
+    "⇌": "\\rightleftharpoons",
+    "⇋": "\\leftrightharpoons",
+    "⇄": "\\rightleftarrows",
+    "≡": "\\equiv",
+    "×": "\\times",
+    "±": "\\pm",
+    "°": "^ { \\circ }",
+    "℃": "^ { \\circ } C",
+    "…": "\\cdots",
+    "‖": "| |",
+    "\\|": "| |",
+    "\\parallel": "| |",
+    "\\lt": "<",
+    "\\gt": ">",
+    "\\lbrack": "[",
+    "\\rbrack": "]",
+    "\\colon": ":",
+    "\\ne": "\\not =",
+    "\\neq": "\\not =",
+    "\\mcfplus": "+",
+    "\\oplus": "\\textcircled { + }",
+    "\\ominus": "\\textcircled { - }",
+    **{chr(0x2080 + digit): f"_ {{ {digit} }}" for digit in range(10)},
+    **{chr(0x2070 + digit): f"^ {{ {digit} }}" for digit in (0, 4, 5, 6, 7, 8, 9)},
+    "¹": "^ { 1 }",
+    "²": "^ { 2 }",
+    "³": "^ { 3 }",
+    "⁺": "^ { + }",
+    "⁻": "^ { - }",
+}
+"""What a token stands for, as tokens with blanks between them."""
+
+ARROWS = ("rightarrow", "leftarrow", "leftrightarrow", "Rightarrow", "Leftarrow")
+HARPOONS = ("rightleftharpoons", "leftrightharpoons", "rightleftarrows")
+STACKED_ARROWS: dict[str, str] = {
+    **{f"\\x{name}": f"\\{name}" for name in (*ARROWS, *HARPOONS)},
+    "\\xlongrightarrow": "\\rightarrow",
+    "\\xlongleftarrow": "\\leftarrow",
+    "\\xlongequal": "=",
+}
+"""Arrows that take the text above as argument and the text below as option, and the plain arrow of each."""
+STACKS = frozenset(("\\overset", "\\underset", "\\stackrel"))
+
+ARGUMENTS: dict[str, int] = {
+    **dict.fromkeys(("_", "^", "\\overline", "\\overrightarrow", "\\textcircled", "\\sqrt", "\\dot", "\\ddot"), 1),
+    **dict.fromkeys(("\\boxed", "\\phantom", "\\lewis", "\\Lewis"), 1),
+    **dict.fromkeys(("\\frac", "\\Chemabove"), 2),
+}
+"""Commands whose arguments keep their braces, with the number of arguments."""
+
+ABOVE = frozenset(("\\chemabove", "\\Chemabove", "\\mcfabove"))
+BELOW = frozenset(("\\chembelow", "\\Chembelow", "\\mcfbelow"))
+CHARGES = frozenset(("\\charge", "\\Charge"))
 
 Node = Union[str, "list[Node]"]
 """A token, or a group in braces."""
@@ -42,7 +128,7 @@ def _tree(tokens: Iterable[str]) -> list[Node]:
     root: list[Node] = []
     open_groups = [root]
     for token in tokens:
-        for part in symbols.SYNONYMS[token].split() if token in symbols.SYNONYMS else (token,):
+        for part in SYNONYMS[token].split() if token in SYNONYMS else (token,):
             if part == "{" and len(open_groups) <= MAX_GROUP_DEPTH:
                 group: list[Node] = []
                 open_groups[-1].append(group)
@@ -126,33 +212,33 @@ def _pieces(reader: _Reader) -> Iterator[list[Node]]:
 
 def _piece(token: str, reader: _Reader) -> list[Node]:
     """Takes the arguments of a token and returns both in comparable form; nothing of what prints nothing."""
-    if token in symbols.UNPRINTED:
+    if token in UNPRINTED:
         return []
-    if token in symbols.SPACING_WITH_LENGTH or token == symbols.COLOUR:
+    if token in SPACING_WITH_LENGTH or token == COLOUR:
         reader.position += 1
         return []
-    if token == symbols.COLOURED:
+    if token == COLOURED:
         reader.position += 1
         return reader.argument()
-    if token in symbols.STACKED_ARROWS:
+    if token in STACKED_ARROWS:
         below = reader.option()
-        return _stack(reader.argument(), below, [symbols.STACKED_ARROWS[token]])
-    if token in symbols.STACKS:
+        return _stack(reader.argument(), below, [STACKED_ARROWS[token]])
+    if token in STACKS:
         layer, middle = reader.argument(), reader.argument()
         below, middle = _peeled(middle, "\\underset")
         above, middle = _peeled(middle, "\\overset")
         is_below = token == "\\underset"
         return _stack(above, layer + below, middle) if is_below else _stack(layer + above, below, middle)
-    if token in symbols.ABOVE or token in symbols.BELOW:
+    if token in ABOVE or token in BELOW:
         reader.option()
         first, second = reader.argument(), reader.argument()
-        return ["\\Chemabove", second, first] if token in symbols.BELOW else ["\\Chemabove", first, second]
-    if token in symbols.CHARGES:
+        return ["\\Chemabove", second, first] if token in BELOW else ["\\Chemabove", first, second]
+    if token in CHARGES:
         reader.option()
         charges = reader.nodes[reader.position : reader.position + 1]
         reader.position += 1
         return ["\\charge", [*_charges(charges)], reader.argument()]
-    return [token, *(reader.argument() for _ in range(symbols.ARGUMENTS.get(token, 0)))]
+    return [token, *(reader.argument() for _ in range(ARGUMENTS.get(token, 0)))]
 
 
 def _stack(above: list[Node], below: list[Node], middle: list[Node]) -> list[Node]:

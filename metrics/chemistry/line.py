@@ -15,7 +15,7 @@ from ..common.text import cached_if_short, normalized
 from .circles import tie_circles
 from .latex_text import normalize, tokenize
 from .molecule import CIRCLE_BOND, Bond, Molecule
-from .protocol import Protocol
+from .records import Protocol
 from .regions import Reading, Region
 
 LITERAL = re.compile(r"\\[A-Za-z]+|\\[^ \t\r\n\f\v]|[^ \t\r\n\f\v]")
@@ -88,10 +88,10 @@ def flat_text(molecule: Molecule) -> str | None:
     A chain has no branch and no ring, all its bonds run within 15 degrees of the x axis and are of the types
     `- = ~` (a shorter bond than 0.25 may be of any type); a single atom is one. An empty molecule has no text.
     """
-    if len(molecule.types) != max(0, len(molecule.texts) - 1):
+    if len(molecule.bonds) != max(0, len(molecule.texts) - 1):
         return None
     # Rounded otherwise than by `_is_horizontal`: what is near the limit is left to that.
-    if any(STEEPEST + 1e-3 < abs(angle) % 180 < 180 - STEEPEST - 1e-3 for angle in molecule.angles):
+    if any(STEEPEST + 1e-3 < abs(bond.angle) % 180 < 180 - STEEPEST - 1e-3 for bond in molecule.bonds):
         return None
     order = sorted(range(len(molecule.texts)), key=molecule.xs.__getitem__)
     between = {frozenset((bond.begin, bond.end)): bond for bond in molecule.bonds}

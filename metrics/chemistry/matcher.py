@@ -17,7 +17,7 @@ from ..common.text import truncated
 from .isomorphism import isomorphism
 from .molecule import MIRRORED_WEDGE, Molecule
 from .neighbors import MoleculePair, Neighbor, angle_between, cheapest_shift, shifted
-from .protocol import Protocol
+from .records import Protocol
 from .seeds import seed_pairs
 
 MAX_STARTS = 4
@@ -178,8 +178,8 @@ def _bonds_differ(molecules: MoleculePair, neighbor: Neighbor, other: Neighbor) 
 
 def _seen_type(molecule: Molecule, neighbor: Neighbor) -> str:
     """The type of the bond to a neighbor, as it would be written from the atom that sees it."""
-    bond_type = molecule.types[neighbor.bond]
-    return MIRRORED_WEDGE.get(bond_type, bond_type) if molecule.begins[neighbor.bond] == neighbor.atom else bond_type
+    begin, _, kind, _, _ = molecule.bonds[neighbor.bond]
+    return MIRRORED_WEDGE.get(kind, kind) if begin == neighbor.atom else kind
 
 
 def _name(molecules: MoleculePair, atom: int) -> str:

@@ -60,7 +60,7 @@ class MoleculePair:
 
     def __post_init__(self) -> None:
         """Looks at the neighbors."""
-        self.budget.spend(4 * (len(self.truth.types) + len(self.prediction.types)))
+        self.budget.spend(4 * (len(self.truth.bonds) + len(self.prediction.bonds)))
         self.truth_neighbors = neighbors_by_angle(self.truth, self.compares_narrow_ends)
         self.prediction_neighbors = neighbors_by_angle(self.prediction, self.compares_narrow_ends)
 
@@ -80,23 +80,23 @@ def neighbors_by_angle(molecule: Molecule, compares_narrow_ends: bool = True) ->
     Neighbors at one angle come in order of writing, those whose bonds end at the atom first. Unless
     `compares_narrow_ends` is set, a wedge and its mirror image are one kind, that of the wedge narrow where it begins.
     """
-    begins, ends, xs, ys = molecule.begins, molecule.ends, molecule.xs, molecule.ys
+    xs, ys = molecule.xs, molecule.ys
     degrees = [0] * len(xs)
-    for atom in (*begins, *ends):
-        degrees[atom] += 1
-    kinds: Sequence[str] = molecule.types
-    mirrored = [MIRRORED_WEDGE.get(kind, kind) for kind in kinds]
-    if not compares_narrow_ends:
-        kinds = mirrored = [_ONE_WEDGE.get(kind, kind) for kind in kinds]
+    for begin, end, _, _, _ in molecule.bonds:
+        degrees[begin] += 1
+        degrees[end] += 1
+    mirrored = MIRRORED_WEDGE if compares_narrow_ends else _ONE_WEDGE
     seen: list[list[Neighbor]] = [[] for _ in degrees]
-    begun: list[Neighbor] = []
-    for number, (begin, end, kind, kind_back) in enumerate(zip(begins, ends, kinds, mirrored, strict=True)):
+    begun: list[tuple[int, Neighbor]] = []
+    for number, (begin, end, kind, _, _) in enumerate(molecule.bonds):
         up, across = ys[begin] - ys[end], xs[end] - xs[begin]
         forwards = atan2(up, across) * 180.0 / pi % 360
         backwards = atan2(0.0 - up, 0.0 - across) * 180.0 / pi % 360
-        begun.append(_neighbor((forwards, number, kind, end, degrees[end])))
+        kind_back = mirrored.get(kind, kind)
+        kind = kind if compares_narrow_ends else kind_back
+        begun.append((begin, _neighbor((forwards, number, kind, end, degrees[end]))))
         seen[end].append(_neighbor((backwards, number, kind_back, begin, degrees[begin])))
-    for begin, neighbor in zip(begins, begun, strict=True):
+    for begin, neighbor in begun:
         seen[begin].append(neighbor)
     for neighbors in seen:
         neighbors.sort(key=_angle)

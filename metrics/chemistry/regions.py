@@ -10,12 +10,11 @@ from msgspec.structs import replace
 
 from ..common.budget import Budget
 from .brackets import BracketEnds, match_end
-from .builder import MoleculeBuilder
 from .chemfig import read_chemfig
 from .chemfig_source import BLANKS, Submolecule, read_number
 from .limits import charge_reading
-from .molecule import Molecule, UnreadableMolecule
-from .protocol import Protocol
+from .molecule import Molecule, MoleculeBuilder, UnreadableMolecule
+from .records import Protocol
 from .ssml import has_own_words, is_ssml, plain, read_ssml
 
 CHEMFIG = "\\chemfig"

@@ -15,9 +15,8 @@ from itertools import pairwise, repeat
 from typing import NamedTuple
 
 from ..common.text import MAX_CACHED_LENGTH
-from .builder import MoleculeBuilder
-from .molecule import UnreadableMolecule
-from .protocol import Protocol
+from .molecule import MoleculeBuilder, UnreadableMolecule
+from .records import Protocol
 
 OPEN, CLOSE = "branch(", "branch)"
 BOND_TYPES = (">:", "<:", ">|", "<|", "-:", "=_", "=^", "~/", "-", "=", "~", ">", "<")

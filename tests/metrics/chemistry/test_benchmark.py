@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.chemistry.line import comparable
-from beamscore.metrics.chemistry.protocol import PROTOCOLS
-from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
+from beamscore.metrics.chemistry.records import PROTOCOLS, ChemistryPrediction, ChemistryTruth
 from beamscore.metrics.chemistry.regions import read_line
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.statistics.sums import Sums

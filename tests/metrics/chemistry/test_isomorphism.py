@@ -15,7 +15,7 @@ from beamscore.metrics.chemistry.isomorphism import isomorphism
 from beamscore.metrics.chemistry.matcher import match_molecules
 from beamscore.metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
 from beamscore.metrics.chemistry.neighbors import MoleculePair
-from beamscore.metrics.chemistry.protocol import PROTOCOLS
+from beamscore.metrics.chemistry.records import PROTOCOLS
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import Drawing, write_ssml
 from tests.metrics.chemistry.helpers import STEPS, line, molecule

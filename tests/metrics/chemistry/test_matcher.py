@@ -27,8 +27,7 @@ from beamscore.metrics.chemistry.neighbors import (
     cheapest_shift,
     neighbors_by_angle,
 )
-from beamscore.metrics.chemistry.protocol import PROTOCOLS, ProtocolName
-from beamscore.metrics.chemistry.records import ChemistryOptions
+from beamscore.metrics.chemistry.records import PROTOCOLS, ChemistryOptions, ProtocolName
 from beamscore.metrics.chemistry.regions import read_line
 from beamscore.metrics.chemistry.seeds import seed_pairs
 from beamscore.metrics.common.budget import Budget, OutOfBudget

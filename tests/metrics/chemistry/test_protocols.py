@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from beamscore.metrics.benchmark import RejectedRecord
-from beamscore.metrics.chemistry.protocol import ProtocolName
-from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
+from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth, ProtocolName
 from tests.metrics.chemistry.helpers import compare, molecule, reading
 from tests.plain_loop import make_benchmark
 
