@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .molecule import UnreadableMolecule
 
@@ -58,17 +58,15 @@ def bracket_ends(text: str) -> dict[int, int]:
 
 
 class BracketEnds:
-    """Where the brackets of a text end, found as far as they are asked for."""
+    """Where the brackets of a text end, found as far as they are asked for; `offsets` are the places of characters."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, offsets: Sequence[int]) -> None:
         self._text = text
+        self._offsets = offsets
         self._ends = bracket_ends(text) if "%" in text else None
 
-    def of(self, start: int, offset: int = 0) -> int:
-        """Returns the index after what closes the bracket at `start`.
-
-        Raises UnreadableMolecule with `offset` where nothing does.
-        """
+    def of(self, start: int) -> int:
+        """Returns the index after what closes the bracket at `start`; raises UnreadableMolecule where nothing does."""
         if self._ends is None:
             flat = _FLAT_GROUP.match(self._text, start)
             if flat is not None:
@@ -76,7 +74,7 @@ class BracketEnds:
             self._ends = bracket_ends(self._text)
         if start not in self._ends:
             opening = self._text[start]
-            raise UnreadableMolecule(offset, f"a {_CLOSING[opening]!r} that closes this {opening!r}")
+            raise UnreadableMolecule(self._offsets[start], f"a {_CLOSING[opening]!r} that closes this {opening!r}")
         return self._ends[start]
 
 

@@ -67,7 +67,7 @@ class ChemfigSource:
         self.expansions = 0
         self.position = 0
         self.text, self.offsets = _without_comments(text)
-        self.ends = BracketEnds(self.text)
+        self.end_of = BracketEnds(self.text, self.offsets).of
 
     @property
     def offset(self) -> int:
@@ -107,7 +107,7 @@ class ChemfigSource:
     def take_enclosed(self) -> str:
         """Takes what the bracket that is next encloses and returns the inside."""
         start = self.position
-        self.position = end = self.ends.of(start, self.offset)
+        self.position = end = self.end_of(start)
         return self.text[start + 1 : end - 1]
 
     def take_option(self, opening: str = "[") -> str:
@@ -215,8 +215,8 @@ class ChemfigSource:
         if len(self.text) + len(inserted) > self.length + MAX_EXPANSION_LENGTH:
             raise UnreadableMolecule(offset, f"submolecules that write at most {MAX_EXPANSION_LENGTH} characters")
         self.text = self.text[:start] + inserted + self.text[self.position :]
-        self.ends = BracketEnds(self.text)
         self.offsets = [*self.offsets[:start], *[offset] * len(inserted), *self.offsets[self.position :]]
+        self.end_of = BracketEnds(self.text, self.offsets).of
         self.position = start
 
 

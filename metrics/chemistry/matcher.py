@@ -158,9 +158,10 @@ def walk(
 def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> _Visits | str:
     """Returns where two atoms' neighbors lead that face each other, or how the first two bonds differ that do."""
     neighbors, others = molecules.truth_neighbors[atom], molecules.prediction_neighbors[pred_atom]
-    shift = cheapest_shift(others, neighbors)[1] if len(others) > 1 else 0
+    if len(others) > 1:
+        others = shifted(others, cheapest_shift(others, neighbors)[1])
     visits = []
-    for neighbor, other in zip(neighbors, shifted(others, shift), strict=True):
+    for neighbor, other in zip(neighbors, others, strict=True):
         if not molecules.bonds_agree(neighbor, other):
             bond = f"the bond from {_name(molecules, atom)} to {_name(molecules, neighbor.atom)}"
             return f"{bond}: {_bonds_differ(molecules, neighbor, other)}"

@@ -112,7 +112,7 @@ class MoleculeBuilder:
 
     def close(self, begin: int, end: int, bond_type: str) -> None:
         """Draws a bond between two atoms that have their places."""
-        self.bonds.append(Bond(begin, end, bond_type, math.nan, math.nan))
+        self.bonds.append(_bond((begin, end, bond_type, math.nan, math.nan)))
 
     def write_beside(self, atom: int, text: str) -> int:
         """Writes text after a finished atom, as a second atom at the same place, which it returns."""

@@ -69,9 +69,10 @@ class MoleculePair:
 
         What rounding adds to an angle does not count.
         """
+        if neighbor.kind != other.kind:
+            return False
         limit = self.max_angle_deviation
-        is_near = limit is None or angle_between(neighbor.angle, other.angle) <= limit + SAME_DIRECTION
-        return is_near and neighbor.kind == other.kind
+        return limit is None or angle_between(neighbor.angle, other.angle) <= limit + SAME_DIRECTION
 
 
 def neighbors_by_angle(molecule: Molecule, compares_narrow_ends: bool = True) -> list[tuple[Neighbor, ...]]:
@@ -87,17 +88,17 @@ def neighbors_by_angle(molecule: Molecule, compares_narrow_ends: bool = True) ->
         degrees[end] += 1
     mirrored = MIRRORED_WEDGE if compares_narrow_ends else _ONE_WEDGE
     seen: list[list[Neighbor]] = [[] for _ in degrees]
-    begun: list[tuple[int, Neighbor]] = []
+    begun: list[Neighbor] = []
     for number, (begin, end, kind, _, _) in enumerate(molecule.bonds):
         up, across = ys[begin] - ys[end], xs[end] - xs[begin]
         forwards = atan2(up, across) * 180.0 / pi % 360
         backwards = atan2(0.0 - up, 0.0 - across) * 180.0 / pi % 360
         kind_back = mirrored.get(kind, kind)
         kind = kind if compares_narrow_ends else kind_back
-        begun.append((begin, _neighbor((forwards, number, kind, end, degrees[end]))))
+        begun.append(_neighbor((forwards, number, kind, end, degrees[end])))
         seen[end].append(_neighbor((backwards, number, kind_back, begin, degrees[begin])))
-    for begin, neighbor in begun:
-        seen[begin].append(neighbor)
+    for bond, neighbor in zip(molecule.bonds, begun, strict=True):
+        seen[bond[0]].append(neighbor)
     for neighbors in seen:
         neighbors.sort(key=_angle)
     return list(map(tuple, seen))
@@ -152,4 +153,4 @@ def cheapest_shift(first: Neighbors, second: Neighbors) -> tuple[float, int]:
 
 def shifted(neighbors: Neighbors, shift: int) -> Neighbors:
     """Returns the neighbors in cyclic order from number `shift` on."""
-    return (*neighbors[shift:], *neighbors[:shift])
+    return (*neighbors[shift:], *neighbors[:shift]) if shift else neighbors

@@ -142,7 +142,7 @@ def _cut_as_latex(text: str, reader: _RegionReader) -> list[str | Region]:
 
     Definitions of submolecules are no text.
     """
-    ends = BracketEnds(text)
+    ends = BracketEnds(text, range(len(text)))
     pieces: list[str | Region] = []
     end = 0
     for match in COMMAND.finditer(text):

@@ -58,7 +58,7 @@ def test_one_pass_finds_the_same_ends_as_one_search_for_each(text: str) -> None:
     ends = {index: closing(text, index) for index in opened}
     assert bracket_ends(text) == {index: end for index, end in ends.items() if end is not None}
     for order in itertools.islice(itertools.permutations(opened), 6):
-        lazy = BracketEnds(text)
+        lazy = BracketEnds(text, range(len(text)))
         for index in order:
             if ends[index] is None:
                 with pytest.raises(UnreadableMolecule):
@@ -68,7 +68,7 @@ def test_one_pass_finds_the_same_ends_as_one_search_for_each(text: str) -> None:
 
 
 def test_what_is_not_closed_is_told_with_its_place() -> None:
-    assert BracketEnds("[{]}]").of(0) == 5
+    assert BracketEnds("[{]}]", range(5)).of(0) == 5
     with pytest.raises(UnreadableMolecule) as unreadable:
-        BracketEnds("({)}").of(0, offset=7)
+        BracketEnds("({)}", range(7, 11)).of(0)
     assert (unreadable.value.offset, unreadable.value.expected) == (7, "a ')' that closes this '('")
