@@ -28,7 +28,11 @@ MATCHERS = {
     "metrics/formula/cdm/ransac.py": ["tests/metrics/formula/cdm/test_ransac.py"],
     "metrics/formula/cdm/matching.py": ["tests/metrics/formula/cdm/test_matching.py"],
     "metrics/formula/limits.py": ["tests/metrics/formula/test_limits.py"],
-    "metrics/traffic_rules/pairing.py": ["tests/metrics/traffic_rules/test_pairing.py"],
+    "metrics/traffic_rules/metrics.py": [
+        "tests/metrics/traffic_rules/test_pairing.py",
+        "tests/metrics/traffic_rules/test_tasks.py",
+        "tests/metrics/traffic_rules/test_benchmark.py",
+    ],
 }
 
 TRANSFORMS = {
