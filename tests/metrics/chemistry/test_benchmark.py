@@ -107,10 +107,19 @@ def test_details_say_which_molecule_failed_and_why() -> None:
     msgspec.json.encode(details)
 
 
-def test_a_ground_truth_that_cannot_be_read_leaves_the_score() -> None:
-    with pytest.raises(RejectedRecord, match="at character 13 of the text: expected an angle") as rejected:
-        score("x \\chemfig{A-[:up]B}", "x")
-    assert rejected.value.side == "ground_truth"
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    ("truth", "said"),
+    [
+        ("x \\chemfig{A-[:up]B}", "at character 13 of the text: expected an angle"),
+        ("\\chemfig { A", "a \\\\chemfig region cannot be read: at character"),
+    ],
+)
+def test_a_ground_truth_that_cannot_be_read_leaves_the_score(protocol: str, truth: str, said: str) -> None:
+    for prediction in ("x", None):
+        with pytest.raises(RejectedRecord, match=said) as rejected:
+            score(truth, prediction, protocol=protocol)
+        assert rejected.value.side == "ground_truth"
 
 
 def test_a_long_text_is_rejected() -> None:
