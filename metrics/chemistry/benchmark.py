@@ -154,18 +154,17 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         with budget.reading("ground_truth"):
             first_number = 0 if predicted is None else predicted.atoms_made
             truth_line = comparable(true, protocol, normalizes, budget, first_number)
-        if predicted is None:
-            pairs = [(region, None, self.compare(region, None, budget)) for region in truth_line.regions]
-            return Comparison(truth_line, None, list(pairs), "there is no prediction")
-        with budget.reading("prediction"):
-            line = comparable(predicted, protocol, normalizes, budget)
-        regions = zip_longest(truth_line.regions, line.regions)
+        line = None
+        if predicted is not None:
+            with budget.reading("prediction"):
+                line = comparable(predicted, protocol, normalizes, budget)
+        regions = zip_longest(truth_line.regions, line.regions if line else ())
         return Comparison(
             truth_line,
             line,
             [(first, second, self.compare(first, second, budget)) for first, second in regions],
-            self.text_difference(truth_line.tokens, line.tokens),
-            predicted.problems,
+            self.text_difference(truth_line.tokens, line.tokens) if line else "there is no prediction",
+            predicted.problems if predicted else (),
         )
 
     def read(self, side: Side, text: str, budget: Budget) -> Reading:
