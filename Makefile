@@ -8,19 +8,20 @@ OUT ?= out
 SEEDS ?= 60
 FLINK_TESTS ?= tests/flink
 
-.PHONY: demo test coverage lint bench calibrate abuse attacks laws install-tex test-dist test-image test-airflow test-lowest test-s3 test-stores mutants flink test-flink bench-flink test-page picture clean help
+.PHONY: demo test coverage lint bench calibrate abuse attacks laws install-tex test-dist release-check test-image test-airflow test-lowest test-s3 test-stores mutants flink test-flink bench-flink test-page picture clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
 	@echo "make test         run all tests"
 	@echo "make lint         check style and types"
 	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" or \"kernels --against COMMIT\" for a part)"
-	@echo "make calibrate    measure how often intervals and tests hold, and write the tables of docs/statistics.md"
+	@echo "make calibrate    measure how often intervals and tests hold, and write the tables of docs/explanation/statistics.md"
 	@echo "make coverage     run all tests and tell which lines none of them runs"
 	@echo "make laws         try every law of the tests on ten times as many examples, others each time"
 	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
 	@echo "make attacks      damage, kill, copy, reuse and merge whole runs at random (SEEDS=60)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
+	@echo "make release-check  build sdist and wheel, and run the demo and all tests with the wheel on the oldest and newest Python here"
 	@echo "make test-image   build the image of configs/dataflow without Docker, on a stand-in for its base (as root, 10 minutes)"
 	@echo "make test-airflow run the nightly DAG by a real Airflow: a passing, a failing and an inconclusive night"
 	@echo "                  (PROVIDERS=\"apache-airflow-providers-apache-beam apache-airflow-providers-google\": that of Dataflow too)"
@@ -36,6 +37,7 @@ help:
 	@echo "make clean        remove the environment and all output"
 
 $(READY): setup.py Makefile
+	@echo "making the environment in $(VENV): Beam, SciPy, pyarrow and others, about 1 GB"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "beamscore needs Python 3.10 or newer; set PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
@@ -45,14 +47,20 @@ $(READY): setup.py Makefile
 install-tex:
 	@sh .ci/install-tex || echo "TeX could not be installed: the formula benchmark will not run; all else does" >&2
 
-demo: $(READY) install-tex
-	@set -e; for benchmark in $$($(BIN)/beamscore benchmarks --names); do \
-		echo "== $$benchmark"; \
-		$(BIN)/beamscore evaluate configs/$$benchmark.yaml \
-			--ground-truth tests/corpora/$$benchmark/ground_truth.jsonl \
-			--predictions tests/corpora/$$benchmark/predictions.jsonl \
-			--slice source --output $(OUT)/demo/$$benchmark; \
+# TeX, which takes longest to install, is not needed before the last one.
+demo: $(READY)
+	@set -e; for benchmark in $$($(BIN)/beamscore benchmarks --names | grep -vx formula); do \
+		$(MAKE) --no-print-directory demo-$$benchmark; \
 	done
+	@$(MAKE) --no-print-directory install-tex
+	@$(MAKE) --no-print-directory demo-formula
+
+demo-%: $(READY)
+	@echo "== $*"
+	@$(BIN)/beamscore evaluate configs/$*.yaml \
+		--ground-truth tests/corpora/$*/ground_truth.jsonl \
+		--predictions tests/corpora/$*/predictions.jsonl \
+		--slice source --output $(OUT)/demo/$*
 
 test: $(READY) install-tex
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
@@ -82,6 +90,10 @@ attacks: $(READY) install-tex
 
 test-dist: $(READY) install-tex
 	$(BIN)/python -m pytest -m dist tests/installed
+
+# With the wheel, on the oldest and the newest Python here; half an hour.
+release-check: $(READY)
+	$(BIN)/python -m tests.installed.release $(OUT)/release
 
 test-image: $(READY)
 	command -v mmdebstrap >/dev/null && command -v buildah >/dev/null || \

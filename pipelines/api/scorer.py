@@ -18,7 +18,7 @@ from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.field_map import KEY_ONLY, SAMPLE_ID, FieldMap, about_sample_id, wrong_length
 from ...transforms.record_json import fields_of, present_fields, record_json
-from ...transforms.records import GROUND_TRUTH, JSON, ColumnsReader, EncodedRecord, RecordEncoder, side_name
+from ...transforms.records import GROUND_TRUTH, JSON, Cause, ColumnsReader, EncodedRecord, RecordEncoder, side_name
 from ...transforms.scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan, settle
 from ...transforms.scored_sample import ScoredSample, sample_table
 from ...transforms.slice_labels import Slicing
@@ -36,7 +36,7 @@ from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, withou
 from ..runs.causes import why_unscored
 from ..runs.documents import coverage_document
 from .arguments import Arguments, check_arguments
-from .result import Rejected, Result, Side, SliceResult, count_of
+from .result import Rejected, Result, Scored, Side, SliceResult, count_of
 from .workers import score_in_processes
 
 if TYPE_CHECKING:
@@ -96,11 +96,11 @@ class Totals:
         self.slices = dict(sums.take())
         self._last = {sample.sample_id: sample for sample in samples}
 
-    def reject(self, side: int, sample_id: str | None, message: str, status: str) -> None:
+    def reject(self, side: int, sample_id: str | None, message: str, status: str, cause: Cause) -> None:
         """Adds a record that is of no sample."""
         name: Side = "ground_truth" if side == GROUND_TRUTH else "predictions"
         self.coverage[f"{name}.{status}"] += 1
-        self.rejected.append(Rejected(name, sample_id, message))
+        self.rejected.append(Rejected(name, sample_id, message, cause))
 
     def merge(self, other: Totals) -> None:
         """Adds what `other` has scored, all or nothing, also where an interrupt comes in between.
@@ -214,9 +214,10 @@ class Scorer:
                 with contextlib.suppress(*_DECODING_ERRORS):
                     seen.add(record)
             if problem is not None:
-                added.reject(side, None, problem, "rejected")
+                added.reject(side, None, problem, "rejected", "no_sample_id")
             elif sample_id in found or sample_id in known:
-                added.reject(side, sample_id, "the sample_id is duplicated; the first record counts", "duplicate")
+                reason = "the sample_id is duplicated; the first record counts"
+                added.reject(side, sample_id, reason, "duplicate", "duplicate")
             else:
                 found[sample_id] = record
         # Messages ask for the first sample_id alone, and the records need not be kept.
@@ -248,7 +249,7 @@ class Scorer:
         plan = self._core.scoring
         batch = ScoredBatch(plan.names)
         for sample_id in (each for each in predictions if each not in truths):
-            added.reject(0, sample_id, "no ground-truth record has this sample_id", "unmatched")
+            added.reject(0, sample_id, "no ground-truth record has this sample_id", "unmatched", "unmatched")
         samples = [PairedSample(each, truth, (predictions.get(each),)) for each, truth in truths.items()]
         decoder = BatchDecoder(plan)
         jobs = decoder.jobs(samples, decoder.decode(samples), batch)
@@ -259,12 +260,11 @@ class Scorer:
             outcomes = score_pairs(plan.benchmark, pairs, plan.missing)
         for job, outcome in zip(jobs, outcomes, strict=True):
             settle(job, outcome, batch)
-        added.rejected += [
-            Rejected("ground_truth" if entry.side == "ground_truth" else "predictions", entry.sample_id, entry.error)
-            for entry in batch.quarantine
+        for entry in batch.quarantine:
+            side: Side = "ground_truth" if entry.side == "ground_truth" else "predictions"
             # A prediction that is not scored because of its ground truth, or with it, is not at fault.
-            if entry.side == "ground_truth" or entry.cause == "invalid"
-        ]
+            if side == "ground_truth" or entry.cause == "invalid":
+                added.rejected.append(Rejected(side, entry.sample_id, entry.error, entry.cause))
         added.add(batch.samples, self._core)
 
     def compute(self) -> Result:
@@ -282,13 +282,14 @@ class Scorer:
             key.label: slice_result(benchmark, core.confidence, key, each, corpus, clustered)
             for key, each in slices.items()
         }
-        overall, labels = found.pop(""), sorted(found)
+        overall, labels = found[""], sorted(label for label in found if label)
         coverage = coverage_document(Counter(overall.coverage) + totals.coverage)
         document = {"systems": {DEFAULT_SYSTEM: {"coverage": coverage, "values": overall.values}}}
         unscored = why_unscored(document, totals, rejected="the attribute `rejected`")
         columns = configuration.truth_columns()
         if totals.coverage["ground_truth.read"] == totals.coverage["ground_truth.rejected"]:
             columns = ()
+        absent = [without_values(configuration, column) for column in columns if column not in totals.valued]
         return Result(
             benchmark.name,
             overall.values,
@@ -304,11 +305,9 @@ class Scorer:
             ),
             list(totals.rejected),
             overall.sums.units(),
-            [
-                *unscored.values(),
-                *(without_values(configuration, column) for column in columns if column not in totals.valued),
-            ],
+            [*unscored.values(), *absent],
             tuple(benchmark.main_metrics()),
+            origin=Scored(configuration, found, absent),
         )
 
     def merge(self, other: Scorer) -> None:

@@ -50,13 +50,13 @@ def lowest(requirements: Sequence[str]) -> list[str]:
     return pins
 
 
-def oldest_python(claimed: str) -> tuple[tuple[int, ...], Path]:
-    """Returns version and path of the oldest Python of this machine that `claimed`, such as `>=3.10`, allows."""
+def claimed_pythons(claimed: str) -> list[tuple[tuple[int, ...], Path]]:
+    """Returns version and path of the Pythons here that `claimed`, such as `>=3.10`, allows, oldest first."""
     least = tuple(map(int, claimed.removeprefix(">=").split(".")))
     found = sorted((version, path) for path in _pythons() if (version := _version(path)) >= least)
     if not found:
         raise SystemExit(f"there is no Python {claimed} on the path, nor below ~/.pyenv")
-    return found[0]
+    return found
 
 
 def _pythons() -> Iterator[Path]:
@@ -81,7 +81,7 @@ def make_environment(folder: Path) -> None:
     metadata = package_metadata()
     needed = [*metadata["install_requires"], *metadata["extras_require"]["dev"]]
     pins = lowest([each for each in needed if not each.startswith(_NOT_RUN_BY_TESTS)])
-    version, python = oldest_python(metadata["python_requires"])
+    version, python = claimed_pythons(metadata["python_requires"])[0]
     content = "".join(f"{pin}\n" for pin in pins)
     ready = folder / "lowest.txt"
     print(f"Python {'.'.join(map(str, version))} of {python}:", *pins, sep="\n  ", flush=True)

@@ -144,12 +144,22 @@ def test_split_and_select_write_below_the_bucket_itself(store: Store, ending: st
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
 def test_an_output_without_records_is_written_too(store: Store, ending: str) -> None:
+    store.put("raw/lines.txt", b"nothing\n")
+    output = f"{store.base}/lines.{ending}"
+    flags = ("--input", f"{store.base}/raw/lines.txt", "--output", output, *store.flags)
+    assert command("convert", "chemistry", *flags)[:2] == (1, f"{output}: 0 records\n")
+    content = store.files()[f"lines.{ending}"]
+    assert content == b"" if ending == "jsonl" else content
+
+
+def test_an_empty_selection_is_told_and_writes_nothing(store: Store) -> None:
     fill(store)
     assert run(store, f"{store.base}/out") == (0, "")
-    flags = (f"{store.base}/out", "--below", "-1", "--output", f"{store.base}/hard.{ending}", *store.flags)
-    assert command("select", *flags)[::2] == (0, "")
-    content = store.files()[f"hard.{ending}"]
-    assert content == b"" if ending == "jsonl" else content
+    flags = (f"{store.base}/out", "--below", "-1", "--output", f"{store.base}/hard.jsonl", *store.flags)
+    code, stdout, stderr = command("select", *flags)
+    assert (code, stdout) == (2, "")
+    assert stderr.endswith("nothing is written\n")
+    assert "hard.jsonl" not in store.files()
 
 
 def test_a_conversion_lists_what_it_rejected_beside_its_output(store: Store) -> None:
@@ -158,7 +168,7 @@ def test_a_conversion_lists_what_it_rejected_beside_its_output(store: Store) -> 
     code, stdout, stderr = command(
         "convert", "chemistry", "--input", f"lines={store.base}/raw/*.txt", "--output", output, *store.flags
     )
-    assert (code, stdout) == (1, f"{output}\n")
+    assert (code, stdout) == (1, f"{output}: 1 record\n")
     assert stderr.endswith(f"{output}.rejected.jsonl says which and why\n")
     assert sorted(store.files()) == ["lines.jsonl", "lines.jsonl.rejected.jsonl", "raw/lines.txt"]
 
