@@ -17,11 +17,11 @@ _OPENING = {"]": "[", ")": "("}
 
 
 def brackets(text: str) -> Iterator[tuple[str, int]]:
-    """Yields each bracket of `text` with its index; those that are escaped or in comments are hidden.
+    r"""Yields each bracket of `text` with its index; those that are escaped or in comments are hidden.
 
     A comment runs from `%` to the end of its line; without such an end, `%` begins none.
 
-    >>> list(brackets(r"{\\{}%[\n]"))
+    >>> list(brackets("{\\{}%[\n]"))
     [('{', 0), ('}', 3), (']', 7)]
     """
     # Beyond the last line end there is no comment: looking for one at each `%` would be quadratic.

@@ -172,7 +172,7 @@ def units_over_classes(classes: Sequence[float]) -> tuple[float, float]:
     units of equal weight would give a mean with the same variance. Both are 0 without any unit.
 
     >>> [tuple(round(each, 6) for each in units_over_classes(n)) for n in ([10, 10, 10], [30, 6, 3], [100, 1], [1, 1])]
-    [(30.0, 30.0), (6.832962, 16.875), (5.0, 3.960396), (2.0, 2.0)]
+    [(30.0, 30.0), (6.820604, 16.875), (5.0, 3.960396), (2.0, 2.0)]
     """
     shares = [1 / units for units in classes if units > 0]
     if not shares:
