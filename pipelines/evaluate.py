@@ -24,10 +24,9 @@ from ..transforms.io.publication import check_not_replaced
 from ..transforms.io.staging import StagedFolder
 from ..transforms.io.storage import prepare_output
 from ..transforms.pick import PickedSample, PickSamples, Selection, order_of_picked
-from ..transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
-from ..transforms.quarantine import CountCauses
+from ..transforms.publish import CountCauses, Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
+from ..transforms.read import ReadRowBlocks
 from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
-from ..transforms.rows import ReadRowBlocks
 from ..transforms.totals import EvaluationCore
 from .api.scorer import core_of
 from .config.errors import UsageError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from .io.publication import Layout, TakenOver, publish
 from .io.staging import StageBundles, StagedFolder
-from .records import Quarantined
-from .sample_schema import SLICE_PREFIX, sample_schema
+from .records import CauseCount, Quarantined
+from .rows import SLICE_PREFIX, sample_schema
 from .scored_sample import ScoredSample, sample_table
 
 ROWS_PER_GROUP = 4096
@@ -122,6 +122,30 @@ class LineWriter:
 
     def close(self) -> None:
         """Has nothing left to write."""
+
+
+class CountCauses(beam.PTransform):
+    """Input: Quarantined. Output: CauseCount, one for each side, stage and cause."""
+
+    def expand(self, entries: beam.PCollection) -> beam.PCollection:
+        """Counts by cause."""
+        return (
+            entries
+            | "ByCause" >> beam.Map(_keyed).with_output_types(tuple[tuple[str, str, str], CauseCount])
+            | "Count" >> beam.CombinePerKey(_merge_all)
+            | "Counts" >> beam.Values()
+        )
+
+
+def _keyed(entry: Quarantined) -> tuple[tuple[str, str, str], CauseCount]:
+    return (entry.side, entry.stage, entry.cause), CauseCount(1, (entry,))
+
+
+def _merge_all(counts: Iterable[CauseCount]) -> CauseCount:
+    total = CauseCount()
+    for count in counts:
+        total = total.merge(count)
+    return total
 
 
 class Publish(beam.PTransform):

@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..metrics.benchmark import Pair
 from ..metrics.scoring import Outcome, Status
 from .hashes import record_hash, row_hash
-from .sample_schema import sample_schema
+from .rows import sample_schema
 from .slice_labels import Slice
 
 WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}

@@ -17,8 +17,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...transforms.faults import OF_THE_MACHINE
 from ...transforms.io.storage import new_run_id, read_bytes
 from ...transforms.records import InputProblem
-from ...transforms.rows import read_rows
-from ...transforms.sample_schema import sample_schema
+from ...transforms.rows import read_rows, sample_schema
 from ..commands.common import run_and_publish
 from ..config.errors import UsageError
 from ..config.settings import Configuration

@@ -19,16 +19,14 @@ from typing import Any, BinaryIO
 import apache_beam as beam
 import msgspec
 import pyarrow.dataset as ds
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...transforms.io.publication import check_not_replaced
 from ...transforms.io.staging import StageBundles, StagedFolder
-from ...transforms.io.storage import STORAGE_ERRORS, new_run_id, prepare_output
-from ...transforms.publish import Publish
-from ...transforms.quarantine import CauseCount, CountCauses
-from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, printable
+from ...transforms.io.storage import new_run_id, open_file, prepare_output
+from ...transforms.publish import CountCauses, Publish
+from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined, printable
 from ...transforms.rows import read_rows
 from ...transforms.totals import SliceKey, SliceResult, SliceTotals, slice_result
 from ..config import settings
@@ -310,10 +308,10 @@ def _worst_of_file(file: _File, metric: str) -> Iterator[tuple[str, Worst]]:
 
 def _entries(file: _File) -> Iterator[Quarantined]:
     try:
-        with FileSystems.open(file.path, compression_type="uncompressed") as stream:
+        with open_file(file.path) as stream:
             for line in stream:
                 yield msgspec.json.decode(line, type=Quarantined)
-    except (*STORAGE_ERRORS, msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputProblem(f"{file.path}: cannot be read as a file of a finished run: {one_line(error)}") from error
 
 
@@ -332,7 +330,7 @@ class _Copier:
 
     def write(self, file: _File) -> None:
         """Writes the content of a file."""
-        with FileSystems.open(file.path, compression_type="uncompressed") as source:
+        with open_file(file.path) as source:
             shutil.copyfileobj(source, self._stream, COPY_BYTES)
 
     def close(self) -> None:

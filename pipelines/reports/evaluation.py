@@ -14,8 +14,7 @@ from ...metrics.benchmark import MetricSpec
 from ...metrics.statistics.intervals import METHODS
 from ...metrics.statistics.measured import AnyBenchmark
 from ...transforms.records import InputProblem
-from ...transforms.rows import read_rows
-from ...transforms.sample_schema import SLICE_PREFIX, sample_schema
+from ...transforms.rows import SLICE_PREFIX, read_rows, sample_schema
 from ...transforms.totals import truth_count
 from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes

@@ -23,7 +23,7 @@ from beamscore.transforms.io.publication import Layout, find_published, mark_aba
 from beamscore.transforms.io.staging import StageBundles, StagedFolder
 from beamscore.transforms.publish import LineWriter, Publish, SampleWriter, encode_json
 from beamscore.transforms.records import InputProblem
-from beamscore.transforms.sample_schema import sample_schema
+from beamscore.transforms.rows import sample_schema
 from beamscore.transforms.scored_sample import ScoredSample
 
 LAYOUT = Layout("evaluation", ("first.json", "last.json"), ("samples",))

@@ -10,8 +10,8 @@ from apache_beam.testing.util import assert_that, equal_to
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.transforms.quarantine import CauseCount, CountCauses
-from beamscore.transforms.records import Cause, Quarantined
+from beamscore.transforms.publish import CountCauses
+from beamscore.transforms.records import Cause, CauseCount, Quarantined
 
 
 def entry(position: int, side: str = "ours", cause: Cause = "duplicate", source: str = "a.jsonl") -> Quarantined:

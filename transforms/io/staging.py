@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
 import apache_beam as beam
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from .claim import beat_from_worker
 from .publication import run_folder
-from .storage import STORAGE_ERRORS, make_folder, new_run_id, output_problems
+from .storage import as_os_errors, create_file, make_folder, new_run_id, output_problems
 
 
 class Writer(Protocol):
@@ -79,10 +78,10 @@ class StageBundles(beam.DoFn):
 
     def teardown(self) -> None:
         """Closes the file of a bundle that failed, its writer first: one that is forgotten writes to what is closed."""
-        with contextlib.suppress(*STORAGE_ERRORS):
+        with contextlib.suppress(OSError), as_os_errors(self._folder.output):
             if self._writer:
                 self._writer.close()
-        with contextlib.suppress(*STORAGE_ERRORS):
+        with contextlib.suppress(OSError), as_os_errors(self._folder.output):
             if self._stream:
                 self._stream.close()
 
@@ -116,6 +115,6 @@ class StageBundles(beam.DoFn):
         make_folder(self._folder.path)
         self._name = f"{self._folder.name}-{new_run_id()}{self._suffix}"
         path = posixpath.join(self._folder.path, self._name)
-        self._stream = FileSystems.create(path, compression_type="uncompressed")
+        self._stream = create_file(path)
         self._writer = self._open_writer(self._stream)
         return self._writer

@@ -44,7 +44,7 @@ from tests.memory_files import FolderStore, ObjectStore
 LAYOUT = Layout("evaluation", ("report.md", "sums.json", "summary.json"), ("samples", "quarantine"))
 ELSEWHERE = Process("another machine", 1, "1")
 KINDS = ["disk", "no hard links", "objects", "folders"]
-STRIDE = 10
+STRIDE = 7
 
 
 @pytest.fixture(params=KINDS)
