@@ -11,7 +11,7 @@ from functools import partial
 
 import msgspec
 import pyarrow as pa
-import pyarrow.dataset as ds
+import pyarrow.compute as pc
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.faults import OF_THE_MACHINE
@@ -27,7 +27,8 @@ from ..runs.causes import why_unscored
 from ..runs.named import SystemRun, open_system
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT
-from .result import Rejected, Result, SliceResult
+from .result import Rejected, Result
+from .scorer import result_of
 
 
 def evaluate_files(configuration: Configuration, processes: int) -> Result:
@@ -75,25 +76,15 @@ def _in_words() -> Iterator[None]:
 
 
 def _read(system: SystemRun, warnings: list[str]) -> Result:
-    run, overall = system.run, system.overall
-    benchmark = run.configuration.benchmark
-    schema = sample_schema(benchmark.sample_metric_names(), run.configuration.columns())
-    where = ds.field("system") == system.system
+    run = system.run
+    schema = sample_schema(run.configuration.benchmark.sample_metric_names(), run.configuration.columns())
+    where = pc.field("system") == system.system
     batches = [batch for path in run.rows for batch in read_rows(path, schema.names, where)]
     lines = [line for path in run.quarantine for line in read_bytes(path).splitlines()]
     entries = [msgspec.json.decode(line, type=_Entry) for line in lines]
-    return Result(
-        benchmark.name,
-        overall.values,
-        overall.intervals,
-        {label: SliceResult(each.values, each.intervals, each.samples) for label, each in overall.slices.items()},
-        overall.coverage,
-        pa.Table.from_batches(batches, schema),
-        [each.rejected() for each in entries if each.side in ("ground_truth", system.system)],
-        system.sums.sums,
-        warnings,
-        tuple(benchmark.main_metrics()),
-    )
+    samples = pa.Table.from_batches(batches, schema)
+    rejected = [each.rejected() for each in entries if each.side in ("ground_truth", system.system)]
+    return result_of(run, system.system, samples, rejected, warnings)
 
 
 class _Entry(msgspec.Struct):
