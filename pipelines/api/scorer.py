@@ -20,7 +20,7 @@ from ...transforms.hashes import scoring_signature
 from ...transforms.io.field_map import KEY_ONLY, SAMPLE_ID, FieldMap, about_sample_id, presence, wrong_length
 from ...transforms.record_json import fields_of, present_fields, record_json
 from ...transforms.records import GROUND_TRUTH, JSON, ColumnsReader, EncodedRecord, RecordEncoder
-from ...transforms.scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan, settle
+from ...transforms.scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan
 from ...transforms.scored_sample import ScoredSample, sample_table
 from ...transforms.slice_labels import Slicing
 from ...transforms.totals import (
@@ -247,15 +247,14 @@ class Scorer:
         for sample_id in (each for each in predictions if each not in truths):
             added.reject(0, sample_id, "no ground-truth record has this sample_id", "unmatched")
         samples = [PairedSample(each, truth, (predictions.get(each),)) for each, truth in truths.items()]
-        decoder = BatchDecoder(plan)
-        jobs = decoder.jobs(samples, decoder.decode(samples), batch)
-        pairs = [job.sample.pair for job in jobs]
+        decoded = BatchDecoder(plan).decode(samples, batch)
+        pairs = [sample.pair for sample in decoded]
         if self._processes > 1:
             outcomes = score_in_processes(plan.benchmark, pairs, plan.missing, self._processes)
         else:
             outcomes = score_pairs(plan.benchmark, pairs, plan.missing)
-        for job, outcome in zip(jobs, outcomes, strict=True):
-            settle(job, outcome, batch)
+        for sample, outcome in zip(decoded, outcomes, strict=True):
+            batch.add(sample, outcome)
         added.rejected += [
             Rejected("ground_truth" if entry.side == "ground_truth" else "predictions", entry.sample_id, entry.error)
             for entry in batch.quarantine

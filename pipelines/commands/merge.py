@@ -23,7 +23,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...transforms.io.publication import check_not_replaced
-from ...transforms.io.staging import StageBundles, StagedFolder
+from ...transforms.io.staging import StagedFolder, stage_bundles
 from ...transforms.io.storage import new_run_id, open_file, prepare_output
 from ...transforms.publish import CountCauses, Publish
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined, printable
@@ -319,7 +319,7 @@ def _copy(plan: MergePlan, folder: str, suffix: str) -> beam.ParDo:
     """Returns what copies each file to one of its own in a staged folder, and yields its name there."""
     staged = StagedFolder(plan.output, plan.run_id, folder)
     # A file ends at once, as Parquet files are not joined by writing one behind the other.
-    return beam.ParDo(StageBundles(staged, suffix, _Copier, file_s=0.0)).with_output_types(str)
+    return stage_bundles(staged, suffix, _Copier, file_s=0.0)
 
 
 class _Copier:
@@ -334,4 +334,4 @@ class _Copier:
             shutil.copyfileobj(source, self._stream, COPY_BYTES)
 
     def close(self) -> None:
-        """Has nothing left to write."""
+        """No-op: all is written."""

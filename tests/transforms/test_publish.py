@@ -21,10 +21,11 @@ from beamscore.transforms import publish as write
 from beamscore.transforms.io.claim import Claim, Process
 from beamscore.transforms.io.publication import Layout, find_published, mark_abandoned, own_output
 from beamscore.transforms.io.staging import StageBundles, StagedFolder
-from beamscore.transforms.publish import LineWriter, Publish, SampleWriter, encode_json
+from beamscore.transforms.publish import Publish, SampleWriter, encode_json
 from beamscore.transforms.records import InputProblem
 from beamscore.transforms.rows import sample_schema
 from beamscore.transforms.scored_sample import ScoredSample
+from tests.transforms.line_writer import LineWriter
 
 LAYOUT = Layout("evaluation", ("first.json", "last.json"), ("samples",))
 

@@ -111,24 +111,19 @@ def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
     if not re.search(r"[*?[]", glob):
         found = files_of_folder(glob, what, name_format)
         if found is not None:
-            return [entry for path in found for entry in _matched(path, what)]
+            return [entry for path in found for entry in match_glob(path, what)]
         if os.path.isdir(glob):
             raise InputProblem(
                 f"{what}{glob}: this is a folder; give a pattern of its files, such as '{glob.rstrip('/')}/*.jsonl'"
             )
-    return _matched(glob, what)
+    return match_glob(glob, what)
 
 
-def match_glob(glob: str, what: str) -> list[tuple[str, int]]:
-    """Returns path and size of each file that matches; `what` stands before the glob in errors.
+def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
+    """Returns path, size and time of the last change of each file that matches; `what` is before the glob in errors.
 
     Raises InputProblem where there is none, or the glob cannot be matched.
     """
-    return [(path, size) for path, size, _ in _matched(glob, what)]
-
-
-def _matched(glob: str, what: str) -> list[tuple[str, int, float]]:
-    """Returns path, size and time of the last change of each file that matches; see `match_glob`."""
     if not glob.strip():
         raise InputProblem(f"{what.strip()}: the path is empty; is a variable of the shell unset?")
     if _BUCKET.fullmatch(glob):

@@ -175,7 +175,7 @@ def own_output(output: str, claim: Claim, layout: Layout) -> None:
         for run_id in dead:
             mark_abandoned(output, run_id)
         if dead:
-            settle(output, layout)
+            refresh_plain_names(output, layout)
     except BaseException as error:
         with contextlib.suppress(OSError):
             mark_abandoned(output, claim.run_id)
@@ -197,7 +197,7 @@ def owned_output(output: str, claim: Claim, layout: Layout) -> Iterator[None]:
     except BaseException:
         with contextlib.suppress(OSError):
             mark_abandoned(output, claim.run_id)
-            settle(output, layout)
+            refresh_plain_names(output, layout)
         raise
     with contextlib.suppress(OSError):
         mark_abandoned(output, claim.run_id)
@@ -277,7 +277,7 @@ def publish(
         claim = held_claim(output, run_id)
         # Without one, another run has taken over since, and the plain names with it.
         if claim is not None:
-            settle(output, layout, run_id)
+            refresh_plain_names(output, layout, run_id)
             if claim.detached:
                 release(output, run_id)
     except OSError as error:
@@ -285,7 +285,7 @@ def publish(
         raise InputProblem(f"{problem}; the new result is in place, but not under all of its plain names") from error
 
 
-def settle(output: str, layout: Layout, run_id: str | None = None) -> None:
+def refresh_plain_names(output: str, layout: Layout, run_id: str | None = None) -> None:
     """Brings the plain names up to the run that was committed last, `run_id` if given, and removes earlier ones.
 
     The files that tell a result are absent from the plain names meanwhile, so a copy of half of it is none.
