@@ -15,7 +15,7 @@ help:
 	@echo "make test         run all tests"
 	@echo "make lint         check style and types"
 	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" or \"kernels --against COMMIT\" for a part)"
-	@echo "make calibrate    measure how often intervals and tests hold, and write the tables of docs/statistics.md"
+	@echo "make calibrate    measure how often intervals and tests hold, and write the tables of docs/explanation/statistics.md"
 	@echo "make coverage     run all tests and tell which lines none of them runs"
 	@echo "make laws         try every law of the tests on ten times as many examples, others each time"
 	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"

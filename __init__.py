@@ -5,7 +5,7 @@
 
 `evaluate` scores records in memory or files, `score` one pair, a `Scorer` whatever a loop gives it bit by bit, and
 `Evaluate` the collections of a Beam pipeline. The sums are those of the command `beamscore`, to the last bit.
-docs/python.md and docs/embed.md explain each with examples.
+docs/how-to/python.md and docs/how-to/embed.md explain each with examples.
 """
 
 from __future__ import annotations

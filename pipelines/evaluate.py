@@ -1,6 +1,6 @@
 """The evaluation of files: read, evaluate, publish.
 
-Records travel in blocks, samples in batches; see docs/architecture.md.
+Records travel in blocks, samples in batches; see docs/explanation/architecture.md.
 """
 
 from __future__ import annotations

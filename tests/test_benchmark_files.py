@@ -1,4 +1,4 @@
-"""A benchmark of a single file, as docs/new_benchmark.md shows it, and what is said of one that is broken."""
+"""A benchmark of a single file, as docs/how-to/new_benchmark.md shows it, and what is said of one that is broken."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from beamscore.metrics.scoring import score_pairs
 from beamscore.pipelines.commands.main import main
 from tests.test_docs_examples import DOCS, blocks
 
-EXAMPLE = next(block for block in blocks(DOCS / "new_benchmark.md") if "class WER" in block)
+EXAMPLE = next(block for block in blocks(DOCS / "how-to" / "new_benchmark.md") if "class WER" in block)
 TRUTHS = [{"sample_id": str(number), "text": f"Go left {number % 3}"} for number in range(300)]
 HEARD = [{"sample_id": str(number), "text": f"go left {number % 2}"} for number in range(280)]
 # Of each 6 readings 4 have a wrong last word: 0 1 2 0 1 2 against 0 1 0 1 0 1; of 280, 46 times 4 and then 0 1 2 0

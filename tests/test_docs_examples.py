@@ -18,7 +18,8 @@ from beamscore.pipelines.config import settings
 from tests.plain_loop import make_benchmark
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = sorted(path.stem for path in (DOCS / "benchmarks").glob("*.md"))
+BENCHMARKS = DOCS / "explanation" / "benchmarks"
+PAGES = sorted(path.stem for path in BENCHMARKS.glob("*.md"))
 
 
 def blocks(path: Path) -> Iterator[str]:
@@ -30,7 +31,7 @@ def blocks(path: Path) -> Iterator[str]:
 
 def records(page: str) -> Iterator[dict[str, Any]]:
     """Yields the records that the page of a benchmark shows."""
-    for block in blocks(DOCS / "benchmarks" / f"{page}.md"):
+    for block in blocks(BENCHMARKS / f"{page}.md"):
         place = block.find('{"sample_id"')
         while place >= 0:
             record, length = json.JSONDecoder().raw_decode(block[place:])
@@ -77,7 +78,7 @@ def test_a_record_that_is_shown_can_be_scored(page: str) -> None:
     assert isinstance(benchmark.score_sample(truth, None), SampleScore)
 
 
-@pytest.mark.parametrize("page", ["configuration", "nightly"])
+@pytest.mark.parametrize("page", ["reference/configuration", "how-to/nightly"])
 def test_the_configurations_are_accepted(page: str, tmp_path: Path) -> None:
     shown = [block for block in blocks(DOCS / f"{page}.md") if re.match(r"benchmark: \w+\n", block)]
     assert shown

@@ -1,4 +1,4 @@
-"""docs/nightly.md, followed to the letter: three nights, one of them bad, and one page to read."""
+"""docs/how-to/nightly.md, followed to the letter: three nights, one of them bad, and one page to read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.runs import command
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "nightly.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "nightly.md").read_text(encoding="utf-8")
 
 
 def section(title: str) -> str:

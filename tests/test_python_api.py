@@ -239,7 +239,7 @@ def test_public_names_are_there_though_none_is_imported_before_it_is_used() -> N
 
 
 def test_the_examples_of_the_docs_are_true() -> None:
-    done = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
+    done = doctest.testfile(str(ROOT / "docs" / "how-to" / "python.md"), module_relative=False)
     assert done.attempted > 15
     assert done.failed == 0
 

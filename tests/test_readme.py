@@ -22,8 +22,8 @@ def test_the_table_of_benchmarks_is_that_of_the_registry() -> None:
         if name != "toy":
             kind = benchmark_class(name)
             metrics = ", ".join(f"`{metric}`" for metric in kind.main_metrics()[:MAIN_METRICS_SHOWN])
-            rows.append(f"| [{name}](docs/benchmarks/{name}.md) | {kind.summary} | {metrics} |")
-            assert (ROOT / "docs" / "benchmarks" / f"{name}.md").exists()
+            rows.append(f"| [{name}](docs/explanation/benchmarks/{name}.md) | {kind.summary} | {metrics} |")
+            assert (ROOT / "docs" / "explanation" / "benchmarks" / f"{name}.md").exists()
     assert "\n".join(rows) + "\n\n" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""docs/tutorial.md, followed to the letter."""
+"""docs/tutorial/tutorial.md, followed to the letter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from tests.runs import command
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "tutorial" / "tutorial.md").read_text(encoding="utf-8")
 
 
 def test_every_command_of_the_tutorial_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

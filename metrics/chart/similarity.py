@@ -1,7 +1,7 @@
 """How alike two data series of one kind are, 0 to 1, as metric6b.py of CHART-Synthetic computes it.
 
 Its paper, metric6b.tex, divides the distance of two labelled values by their variance, those of box plots by the true
-value, and the error on a line by |v + eps|; docs/benchmarks/chart.md says why the script is followed.
+value, and the error on a line by |v + eps|; docs/explanation/benchmarks/chart.md says why the script is followed.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
     A sample is right for structure EM where the molecules of both lines are equal in order, and for EM where the
     text around them is equal, too, blanks removed. Structure EM is also taken over the samples alone whose ground truth
     has a molecule. Source: the CROCS task page, "Evaluation Metrics" and "Graph Matching Tool". Differences from the
-    tool are listed in docs/benchmarks/chemistry.md.
+    tool are listed in docs/explanation/benchmarks/chemistry.md.
     """
 
     name: ClassVar[str] = "chemistry"

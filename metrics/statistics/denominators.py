@@ -32,7 +32,7 @@ from ..benchmark import MetricSpec
 FloatArray = npt.NDArray[np.float64]
 
 MIN_CLASS_UNITS = 5.0
-"""A mean over classes counts so many units, if there are as many: docs/statistics.md has what was measured."""
+"""A mean over classes counts so many units, if there are as many; measured in docs/explanation/statistics.md."""
 
 
 def denominator_columns(spec: MetricSpec, metric: str, names: Mapping[str, int]) -> tuple[int, ...]:

@@ -11,7 +11,7 @@
   Student's. Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69, 2015. A quantile
   of R replicates is that of Weibull, p (R + 1): the usual one of NumPy lies too far inside.
 
-docs/statistics.md has the coverage that `make calibrate` measures of each.
+docs/explanation/statistics.md has the coverage that `make calibrate` measures of each.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ POWER = 0.8
 """The chance with which a difference as large as `detectable` is found."""
 
 MIN_DIFFERING_UNITS, ADDED_UNITS = 20, 2
-"""docs/statistics.md has how often a candidate is wrongly taken for good enough with these."""
+"""docs/explanation/statistics.md has how often a candidate is wrongly taken for good enough with these."""
 
 
 @dataclass(frozen=True, slots=True)

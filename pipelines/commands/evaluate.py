@@ -72,7 +72,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     elif file := configuration.benchmark.file:
         raise UsageError(
             f"{file}: the workers of a cluster do not have this file; install the benchmark there as a package (see "
-            "docs/new_benchmark.md), or leave --runner out"
+            "docs/how-to/new_benchmark.md), or leave --runner out"
         )
     if launch.is_detached(options):
         build = partial(build_evaluation, plan=plan)
@@ -176,7 +176,7 @@ def _check(configuration: Configuration, options: PipelineOptions) -> int:
     elif file := configuration.benchmark.file:
         raise UsageError(
             f"{file}: the workers of a cluster do not have this file; install the benchmark there as a package (see "
-            "docs/new_benchmark.md), or leave --runner out"
+            "docs/how-to/new_benchmark.md), or leave --runner out"
         )
     found = check_inputs(inputs, LAYOUT)
     for line in found.lines:

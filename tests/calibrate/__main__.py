@@ -1,4 +1,4 @@
-"""Measures how often intervals and tests hold, and writes the tables of docs/statistics.md.
+"""Measures how often intervals and tests hold, and writes the tables of docs/explanation/statistics.md.
 
     python -m tests.calibrate [--corpora N] [--years N] [--check]
 
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 
 from tabulate import tabulate
 
@@ -20,15 +21,15 @@ from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wro
 from tests.calibrate.nights import detection_rate, drift_detection_rate, false_alarms
 from tests.calibrate.populations import CASES
 
-PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "statistics.md"
 BEGIN, END = "<!-- measured by make calibrate -->", "<!-- end of what is measured -->"
 SIZES, CLUSTER_SIZES = (20, 30, 100, 1000), (6, 12, 30, 100)
 LEAST, FROM = 0.935, 30
 SEED = 1
 GAIN = 0.1
 ALARM_SIZES = (30, 200)
-LOSS_SIZES, LOSSES = (20, 50, 200, 1000), (0.005, 0.01, 0.02, 0.05, 0.1)
-RARE_SIZES, RARE_SHARE = (10, 20, 50, 200, 1000), 0.05
+LOSS_SIZES, LOSSES = (20, 50, 200, 1000), (0.005, 0.02, 0.1)
+RARE_SIZES, RARE_SHARE = (10, 20, 200), 0.05
 SERIES, DETECTIONS, DRIFTS, FALL = 8, 1000, 200, 0.01
 MAX_FALSE_ALARMS = 1.0
 """In 365 nights, over SERIES metrics together."""
@@ -45,6 +46,8 @@ def main(arguments: Sequence[str]) -> int:
         [coverage(case, units, parsed.corpora, SEED) for units in (CLUSTER_SIZES if case.clusters else SIZES)]
         for case in CASES
     ]
+    for row in found:
+        print(f"{row[0].case.name}:", ", ".join(f"{each.holds:.1%} of {each.units}" for each in row))
     yearly = false_alarms(parsed.years, SERIES)
     sections = [
         _coverage_table(found, parsed.corpora),
@@ -74,30 +77,32 @@ def _promised(found: Coverage) -> bool:
 def _change_points(yearly: float, years: int) -> str:
     rates = [f"{detection_rate(shift, DETECTIONS, series=SERIES):.0%}" for shift in (4.0, 5.0)]
     return (
-        f"Change points of {SERIES} metrics that do not change, over {years} years of 365 nights: {yearly:.2f} false "
-        f"alarms a year, with a standard error of {(yearly / years) ** 0.5:.2f}. A change by 4 standard errors is "
-        f"found on its first night in {rates[0]} of {DETECTIONS:,} cases, one by 5 in {rates[1]}. A drift by {FALL} "
-        "standard errors a night is found within a year in "
-        f"{drift_detection_rate(FALL, DRIFTS, series=SERIES):.0%} of {DRIFTS} cases."
+        f"Over {years} years of 365 nights, {SERIES} metrics that do not change have {yearly:.2f} false change points "
+        f"a year (standard error {(yearly / years) ** 0.5:.2f}). A change by 4 standard errors is found on its first "
+        f"night in {rates[0]} of {DETECTIONS:,} cases, one by 5 in {rates[1]}. A drift by {FALL} standard errors a "
+        f"night is found within a year in {drift_detection_rate(FALL, DRIFTS, series=SERIES):.0%} of {DRIFTS} cases."
     )
 
 
 def _coverage_table(found: Sequence[Sequence[Coverage]], corpora: int) -> str:
-    tables = []
-    for clustered, sizes, what in ((False, SIZES, "samples"), (True, CLUSTER_SIZES, "clusters")):
-        rows = [
-            [each[0].case.name, *(f"{cell.holds:.1%}" for cell in each)]
-            for each in found
-            if bool(each[0].case.clusters) == clustered
-        ]
-        header = ["", *(f"{size} {what}" for size in sizes)]
-        tables.append(tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True))
+    samples = [each for each in found if not each[0].case.clusters]
+    rows = [
+        [what, *(f"{of(cell.holds for cell in cells):.1%}" for cells in zip(*samples, strict=True))]
+        for what, of in (("lowest", min), ("highest", max))
+    ]
+    rows += [
+        ["of documents", *(f"{cell.holds:.1%} ({cell.units})" for cell in each)]
+        for each in found
+        if each[0].case.clusters
+    ]
     plain = min(cell.percentile for each in found for cell in each)
     text = (
-        f"How often a 95% interval contains the true value, in {corpora:,} corpora a cell, with a standard error of "
-        f"{_error(corpora):.1%} at 95%. Plain percentiles of the same replicates go down to {plain:.1%}."
+        f"How often a 95% interval contains the true value, in {corpora:,} corpora per cell, over {len(samples)} "
+        "populations of samples, and for documents of 8 pages (their number in brackets). The standard error is "
+        f"{_error(corpora):.1%} at 95%. Plain percentiles of the same replicates contain it in as few as {plain:.1%}."
     )
-    return "\n\n".join([text, *tables])
+    header = ["", *(f"{size} samples" for size in SIZES)]
+    return f"{text}\n\n{tabulate(rows, headers=header, tablefmt='pipe', disable_numparse=True)}"
 
 
 def _error(count: int) -> float:
@@ -106,32 +111,35 @@ def _error(count: int) -> float:
 
 
 def _alarm_tables(corpora: int) -> Iterator[str]:
-    rows, all_powers = [], []
-    for case in CASES:
-        none = [alarms(case, units, 0.0, corpora // 2, SEED) for units in ALARM_SIZES]
-        some = [alarms(case, units, GAIN, corpora // 4, SEED) for units in ALARM_SIZES]
-        rows.append([case.name, *(f"{each.verdict:.1%} ({each.paired:.1%})" for each in (*none, *some))])
-        all_powers.append((some[-1].verdict, some[-1].apart))
-    header = ["", *(f"{what}, {size} units" for what in ("false alarms", "power") for size in ALARM_SIZES)]
-    verdict, apart = (sum(each) / len(all_powers) for each in zip(*all_powers, strict=True))
+    none = [[alarms(case, units, 0.0, corpora // 2, SEED) for case in CASES] for units in ALARM_SIZES]
+    some = [[alarms(case, units, GAIN, corpora // 4, SEED) for case in CASES] for units in ALARM_SIZES]
+    apart = fmean(each.apart for each in some[-1])
     yield (
-        "How often the verdict on a single metric says that two systems differ; in brackets, how often the paired "
-        "interval excludes 0. False alarms: both are equally good. Power: the second is right on up to "
-        f"{GAIN:.0%} more of the samples. A rate of 5% has a standard error of {_error(corpora // 2):.1%}. With "
-        f"{ALARM_SIZES[-1]} units, the mean power is {verdict:.0%}; that of intervals of the two values that do not "
-        f"overlap is {apart:.0%}."
+        "How often the verdict on a single metric says that two systems differ, over the populations above; in "
+        "brackets, how often the paired interval excludes 0. False alarms: both are equally good; one population has a "
+        f"standard error of {_error(corpora // 2):.1%}. Power: the second is right on up to {GAIN:.0%} more of the "
+        f"samples. If intervals of the two values were compared instead, the mean power with {ALARM_SIZES[-1]} units "
+        f"would be {apart:.0%}."
     )
-    yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
-    family = [
-        [name, *(f"{share:.1%}" for share in (found.uncorrected, found.mcnemar, found.largest))]
-        for name, found in (
-            ("any false alarm, equal systems", family_alarms(20, 8, 1000, 0, 0.0, corpora // 4, SEED)),
-            ("differences found, 5 slices better", family_alarms(20, 8, 1000, 5, 1.0, corpora // 10, SEED)),
-        )
+    rows = [
+        [
+            "false alarms, highest",
+            *(f"{max(e.verdict for e in each):.1%} ({max(e.paired for e in each):.1%})" for each in none),
+        ],
+        [
+            "power, mean",
+            *(f"{fmean(e.verdict for e in each):.0%} ({fmean(e.paired for e in each):.0%})" for each in some),
+        ],
     ]
-    yield "20 slices of 50 samples, with 8 metrics each:"
-    yield tabulate(
-        family, headers=["", "uncorrected", "exact McNemar, Holm", "largest t"], tablefmt="pipe", disable_numparse=True
+    header = ["", *(f"{size} units" for size in ALARM_SIZES)]
+    yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
+    alarm = family_alarms(20, 8, 1000, 0, 0.0, corpora // 4, SEED)
+    power = family_alarms(20, 8, 1000, 5, 1.0, corpora // 10, SEED)
+    yield (
+        f"In 20 slices of 50 samples with 8 metrics each, the verdicts raise any false alarm in {alarm.largest:.1%} of "
+        f"comparisons of equal systems, and find {power.largest:.1%} of the differences if 5 slices are better. Exact "
+        f"McNemar tests with Holm's correction: {alarm.mcnemar:.1%} and {power.mcnemar:.1%}. Without a correction: "
+        f"{alarm.uncorrected:.1%} and {power.uncorrected:.1%}."
     )
 
 
@@ -143,20 +151,22 @@ def _rare_loss_tables(corpora: int) -> Iterator[str]:
     ]
     yield (
         "How often a gate with the margin m passes a system that loses each sample with probability m and gains none, "
-        f"in {2 * corpora:,} corpora a cell; the nominal rate is 2.5%. In brackets, with the paired interval."
+        f"in {2 * corpora:,} corpora per cell. The nominal rate is 2.5%. In brackets, with the paired interval."
     )
     header = ["m", *(f"{size} samples" for size in LOSS_SIZES)]
     yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
-    rows = []
-    for units in RARE_SIZES:
-        told = wrong_verdicts(units, RARE_SHARE, 0.02, corpora, SEED)
-        rows.append([str(units), *(f"{share:.1%}" for share in (told.swap, told.plain, told.cautious, told.verdict))])
+    told = [wrong_verdicts(units, RARE_SHARE, 0.02, corpora, SEED) for units in RARE_SIZES]
     yield (
-        f"How often two systems with equal means are said to differ if one loses 0.38 on {RARE_SHARE:.0%} of the "
-        f"samples and gains about 0.02 on each other one, in {corpora:,} corpora a row."
+        f"Of two systems with equal means, one loses 0.38 on {RARE_SHARE:.0%} of the samples and gains about 0.02 on "
+        f"each other one. In {corpora:,} corpora each of {_joined(map(str, RARE_SIZES))} samples, the swap test alone "
+        f"says that they differ in {_joined(f'{each.swap:.1%}' for each in told)}, the verdict in "
+        f"{_joined(f'{each.verdict:.1%}' for each in told)}."
     )
-    header = ["samples", "swap test", "paired interval", "cautious interval", "verdict"]
-    yield tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    *first, last = texts
+    return f"{', '.join(first)} and {last}"
 
 
 if __name__ == "__main__":

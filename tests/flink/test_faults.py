@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import signal
 import subprocess
@@ -39,8 +40,14 @@ def evaluation(cluster: FlinkCluster, output: Path) -> list[str]:
     ]
 
 
-def evaluate_with_a_fault(cluster: FlinkCluster, output: Path, moment: Callable[[], bool], victims: int) -> Run:
-    """Kills TaskManagers as soon as it is the `moment`, and starts as many new ones."""
+def evaluate_with_a_fault(
+    cluster: FlinkCluster,
+    output: Path,
+    moment: Callable[[], bool],
+    victims: int,
+    between: Callable[[], None] = lambda: None,
+) -> Run:
+    """Kills TaskManagers as soon as it is the `moment`, and starts as many new ones; calls `between` in between."""
     command = evaluation(cluster, output)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=PROJECT, text=True) as process:
         while not moment():
@@ -48,6 +55,7 @@ def evaluate_with_a_fault(cluster: FlinkCluster, output: Path, moment: Callable[
         numbers = cluster.running_task_managers()[:victims]
         for number in numbers:
             cluster.kill_task_manager(number)
+        between()
         for _ in numbers:
             cluster.start_task_manager()
         printed, _ = process.communicate(timeout=SECONDS)
@@ -122,9 +130,14 @@ def test_an_input_that_cannot_be_read_is_told_in_one_line(cluster: FlinkCluster,
 def test_all_task_managers_are_lost_while_the_result_is_published(
     cluster: FlinkCluster, here: Run, tmp_path: Path
 ) -> None:
+    obstacle = tmp_path / "run.json"
+
     def it_is_publishing() -> bool:
         time.sleep(0.01)
-        return any(tmp_path.glob(".runs/*/report.*"))
+        if not obstacle.exists() and any(tmp_path.glob(STAGED)):
+            # A pipe that nobody writes to: whoever reads it waits, so nothing is published before the fault.
+            os.mkfifo(obstacle)
+        return any(tmp_path.glob(".runs/*/run.json"))
 
-    run = evaluate_with_a_fault(cluster, tmp_path, it_is_publishing, victims=2)
+    run = evaluate_with_a_fault(cluster, tmp_path, it_is_publishing, victims=2, between=obstacle.unlink)
     assert_recovered(cluster, run, here)

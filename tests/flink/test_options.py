@@ -1,4 +1,4 @@
-"""The options that docs/flink.md gives for clusters that stand already: the runner, the pool of workers."""
+"""The options that docs/how-to/flink.md gives for clusters that stand already: the runner, the pool of workers."""
 
 from __future__ import annotations
 

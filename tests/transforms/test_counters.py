@@ -25,7 +25,7 @@ def metric_names(timed: Sequence[str]) -> set[str]:
     return {*METRICS, *(f"{each}_microseconds" for each in timed)}
 
 
-DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "reference" / "counters.md"
 
 
 class TimedBenchmark(ToyBenchmark):

@@ -49,7 +49,7 @@ def test_labelled_values_score_label_times_value() -> None:
 
 
 def test_values_are_compared_as_the_script_does_and_not_as_its_paper() -> None:
-    """The numbers of docs/benchmarks/chart.md: distances in standard deviations, which are 15.81 and 100 (ddof 1)."""
+    """The example of docs/explanation/benchmarks/chart.md; the standard deviations are 15.81 and 100 (ddof 1)."""
     five = dict(zip(("min", "first_quartile", "median", "third_quartile", "max"), (10, 20, 30, 40, 50), strict=True))
     sides = (data({"name": "s", "data": numbers}) for numbers in (five, {**five, "median": 33}))
     of_box = score("Vertical box", *sides)

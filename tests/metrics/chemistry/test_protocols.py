@@ -1,4 +1,4 @@
-"""Where the protocols differ, and where they do not: each row of the table in docs/benchmarks/chemistry.md."""
+"""Where the protocols differ: each row of the table in docs/explanation/benchmarks/chemistry.md."""
 
 from __future__ import annotations
 

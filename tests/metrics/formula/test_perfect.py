@@ -1,4 +1,5 @@
-"""A prediction that is its ground truth is right in every metric, or docs/benchmarks/formula.md names the case."""
+"""A prediction equal to its ground truth is right in every metric; docs/explanation/benchmarks/formula.md names
+the exceptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/embed.md shows runs, and prints what is shown."""
+"""What docs/how-to/embed.md shows runs, and prints what is shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.test_docs_examples import blocks
 from tests.worker_pool import bare_environment
 
 ROOT = Path(__file__).parents[3]
-PROGRAM, PRINTED, BIGQUERY, AVRO = blocks(ROOT / "docs" / "embed.md")
+PROGRAM, PRINTED, BIGQUERY, AVRO = blocks(ROOT / "docs" / "how-to" / "embed.md")
 CORPUS = ROOT / "tests" / "corpora" / "chemistry"
 
 

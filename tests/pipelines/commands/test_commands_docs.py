@@ -1,4 +1,4 @@
-"""docs/commands.md, followed to the letter."""
+"""docs/reference/commands.md, followed to the letter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def command_lines() -> list[str]:
-    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    text = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8").replace("\\\n", " ")
     return re.findall(r"^    (.+)$", text, re.MULTILINE)
 
 
